@@ -122,6 +122,8 @@ extension Connection {
   public func executeScript(_ sql: String) throws {
     let handle = try unsafe opened()
     guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
+    // It may undo a part of itself.
+    triggered = nil
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
   }

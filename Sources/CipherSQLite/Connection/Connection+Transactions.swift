@@ -90,10 +90,12 @@ extension Connection {
   ///
   /// Asked by every call that fails, and by none that does not.
   func noteLostTransaction(_ error: SQLError) {
+    // Also where nobody owes anything, having begun by hand.
+    triggered = nil
     guard isTransactionOwed, transactionLoss == nil, !isInTransaction, let handle = unsafe handle else {
       return
     }
-    (transactionLoss, triggered) = (error, nil)
+    transactionLoss = error
     // What asks for nothing more, a statement that somebody keeps and steps, would else be committed at once, by itself. It is taken
     // back with this one.
     unsafe sqlite3_exec(handle, "BEGIN", nil, nil, nil)

@@ -134,16 +134,20 @@ struct ChangeWriter {
   // MARK: Links
 
   private func write(_ link: ChangeSet.Link, isAdded: Bool) throws {
-    guard let (table, isSource) = try names.end(of: link).1.join else { return }
+    let (entity, relationship) = try names.end(of: link)
+    guard let (table, isSource) = relationship.join else { return }
     let ids = isSource ? [link.source, link.target] : [link.target, link.source]
     let ends = ids.map { SQLValue.integer($0) }
     do {
       let isWritten =
         try isAdded
-        ? connection.write(link: ends, in: table) : connection.execute(sql: table.unlinkSQL, ends) == 1
-      if isWritten { return }
-    } catch SQLError.constraint {}
-    throw names.misfit(link.entity, link.source, [link.relationship])
+        ? connection.write(link: ends, in: table, besideTriggers: connection.firesTriggers(table: table.name))
+        : connection.execute(sql: table.unlinkSQL, ends) == 1
+      guard isWritten else { throw names.misfit(link.entity, link.source, [link.relationship]) }
+    } catch SQLError.constraint(let message, _, _) {
+      let what = "\(isAdded ? "linked to" : "unlinked from") \(relationship.destination.name) \(link.target)"
+      throw StoreError.refused(entity, property: link.relationship, link.source, message, what)
+    }
   }
 
   /// Who is no member any more has lost its place with its reference or its link.

@@ -35,12 +35,11 @@ struct SplitQuery: Sendable, Hashable {
 }
 
 extension RowFunction {
-  /// The columns as its arguments. Of ``until`` the first value of the statement says how many rows are wanted.
+  /// The columns as its arguments.
   func call(_ columns: SQL) -> SQL {
     switch self {
     case .take: "vault_take(\(columns))"
     case .place: "vault_place(\(columns))"
-    case .until: "vault_until(?1, \(columns))"
     }
   }
 }

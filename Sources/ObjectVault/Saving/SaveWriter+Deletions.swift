@@ -144,10 +144,16 @@ extension SaveWriter {
   private func naming(
     _ entity: EntityMapping, _ ids: [Int64], _ run: (ArraySlice<Int64>) throws -> Int
   ) throws -> Int {
-    do { return try run(ids[...]) } catch SQLError.constraint(let message, let code, let sql) {
-      if !isOfModel(message, code) {
-        if ids.count == 1 { throw StoreError.refused(entity, ids[0], message) }
-        try findRefused(entity, ids[...], run)
+    // A trigger's RAISE(FAIL) leaves what stands before it done.
+    let fires = try firesTriggers(entity)
+    func attempt(_ ids: ArraySlice<Int64>) throws -> Int {
+      try fires ? connection.savepoint { try run(ids) } : run(ids)
+    }
+    do { return try attempt(ids[...]) } catch SQLError.constraint(let message, let code, let sql) {
+      // A flush takes no notice of who it was, and leaves all deletions to the save.
+      if !plan.extent.isPartial, !isOfModel(message, code) {
+        if ids.count == 1 { throw try refused(entity, ids[0], message) }
+        try findRefused(entity, ids[...], attempt)
       }
       throw SQLError.constraint(message: message, extendedCode: code, sql: sql)
     }
@@ -160,22 +166,29 @@ extension SaveWriter {
   /// those that it holds together.
   /// - Throws: What is said of that row.
   private func findRefused(
-    _ entity: EntityMapping, _ ids: ArraySlice<Int64>, _ run: (ArraySlice<Int64>) throws -> Int
+    _ entity: EntityMapping, _ ids: ArraySlice<Int64>, _ attempt: (ArraySlice<Int64>) throws -> Int
   ) throws {
     var rest = ids
     // Where the engine has taken all back there is nothing to look through.
     while let id = rest.first, !connection.hasLostTransaction {
       let half = rest.prefix(max(1, rest.count / 2))
       do {
-        _ = try run(half)
+        _ = try attempt(half)
         rest = rest[half.endIndex...]
       } catch SQLError.constraint(let message, let code, _)
         where !isOfModel(message, code) && !connection.hasLostTransaction
       {
-        if half.count == 1 { throw StoreError.refused(entity, id, message) }
+        if half.count == 1 { throw try refused(entity, id, message) }
         rest = half
       }
     }
+  }
+
+  /// What is said of a row, by the name of the entity of the family that it is of.
+  private func refused(_ entity: EntityMapping, _ id: Int64, _ message: String) throws -> StoreError {
+    guard entity.isInFamily, !connection.hasLostTransaction else { return .refused(entity, id, message) }
+    let own = try ConnectionReader(connection: connection).entities(of: [id], entity).first?.entity
+    return .refused(own ?? entity, id, message)
   }
 
   /// Rows that are gone already went with others; one that is still there a trigger holds.

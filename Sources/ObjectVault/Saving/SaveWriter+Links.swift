@@ -24,65 +24,64 @@ extension SaveWriter {
   private func writeLinks(_ links: ArraySlice<PlannedLink>, _ join: JoinTable) throws {
     // By their places: a link that is taken out of the array counts the references of both ends.
     let added = links.indices.filter { links[$0].link.isAdded }
-    let isFed =
-      try record == nil && added.count > Self.fewLinks && !connection.firesTriggers(table: join.name)
+    let fires = try connection.firesTriggers(table: join.name)
+    let isFed = record == nil && added.count > Self.fewLinks && !fires
     if isFed {
       let feed = RowFeed(pairs: added.lazy.map { (links[$0].source, links[$0].target) })
       try connection.run(feed, from: 0, sql: join.linkFeedSQL)
-      if connection.changes < feed.count { for index in added { try requireWritten(links[index]) } }
+      if connection.changes < feed.count { for index in added { try requireWritten(links[index], fires) } }
     }
     if isFed, added.count == links.count { return }
     for planned in links where !isFed || !planned.link.isAdded {
-      let isChange = try writeLink(planned)
-      if !isChange { try requireWritten(planned) }
+      let isChange = try writeLink(planned, fires)
+      if !isChange { try requireWritten(planned, fires) }
       if record != nil { recordLink(planned, isChange: isChange) }
     }
   }
 
+  /// - Parameter fires: Whether triggers of the table see it.
   /// - Returns: Whether something was written.
-  private func writeLink(_ planned: PlannedLink) throws -> Bool {
+  private func writeLink(_ planned: PlannedLink, _ fires: Bool) throws -> Bool {
     let join = planned.link.join
     do {
       return try planned.link.isAdded
-        ? connection.write(link: planned.ends, in: join)
+        ? connection.write(link: planned.ends, in: join, besideTriggers: fires)
         : connection.execute(sql: join.unlinkSQL, planned.ends) == 1
     } catch SQLError.constraint(let message, _, _) {
-      throw failure(planned) { .refused($0, property: $1, $2, message) }
+      throw failure(planned) { .refused($0, property: $1, $2, message, $3) }
     }
   }
 
   /// Somebody else may have done the same: what counts is that it is so.
-  private func requireWritten(_ planned: PlannedLink) throws {
+  private func requireWritten(_ planned: PlannedLink, _ fires: Bool) throws {
     let (link, join) = (planned.link, planned.link.join)
     let isLinked = try connection.value(sql: join.isLinkedSQL, planned.ends) != nil
     guard isLinked != link.isAdded else { return }
-    guard try connection.firesTriggers(table: join.name) else {
-      // Passed over by OR IGNORE.
-      let rule = "a rule of the table \(join.name), such as a UNIQUE index, stands against the link"
-      throw failure(planned) { .refused($0, property: $1, $2, rule) }
+    guard !fires, link.isAdded else {
+      throw failure(planned) { .ignored($0, property: $1, $2, $3) }
     }
-    let (source, target) = (
-      "\(link.source.nameOfEntity) \(planned.source)", "\(link.target.nameOfEntity) \(planned.target)"
-    )
-    throw failure(planned) { entity, property, id in
-      let other = entity === link.source.entity && id == planned.source ? target : source
-      return .ignored(
-        entity, property: property, id, "\(link.isAdded ? "linked to" : "unlinked from") \(other)")
-    }
+    // Passed over by OR IGNORE.
+    let rule = "a rule of the table \(join.name), such as a UNIQUE index, stands against it"
+    throw failure(planned) { .refused($0, property: $1, $2, rule, $3) }
   }
 
   /// What is said of a link: of the end that has a property for it.
   private func failure(
-    _ planned: PlannedLink, _ make: (EntityMapping, _ property: String, _ id: Int64) -> StoreError
+    _ planned: PlannedLink,
+    _ make: (EntityMapping, _ property: String, _ id: Int64, _ what: String) -> StoreError
   ) -> StoreError {
     let link = planned.link
-    for (own, id, isSource) in [(link.source, planned.source, true), (link.target, planned.target, false)] {
+    for (own, id, other, otherID, isSource) in [
+      (link.source, planned.source, link.target, planned.target, true),
+      (link.target, planned.target, link.source, planned.source, false),
+    ] {
       guard let entity = own.entity,
         let relationship = entity.relationships.first(where: { end in
           end.join.map { $0.table.name == link.join.name && $0.isSource == isSource } ?? false
         })
       else { continue }
-      return make(entity, relationship.name, id)
+      let what = "\(link.isAdded ? "linked to" : "unlinked from") \(other.nameOfEntity) \(otherID)"
+      return make(entity, relationship.name, id, what)
     }
     return StoreError.objectGone(entity: link.source.nameOfEntity, rowID: planned.source)
   }
@@ -90,11 +89,11 @@ extension SaveWriter {
 
 extension Connection {
   /// Writes a link, unless it is there.
-  ///
-  /// Beside triggers its statement says nothing about conflicts: that would go for them, too.
+  /// - Parameter fires: Whether the table has triggers. Beside them the statement says nothing about conflicts: that would go for
+  ///   them, too.
   /// - Returns: Whether it was written.
-  func write(link ends: [SQLValue], in table: JoinTable) throws -> Bool {
-    guard try firesTriggers(table: table.name) else { return try execute(sql: table.linkSQL, ends) == 1 }
+  func write(link ends: [SQLValue], in table: JoinTable, besideTriggers fires: Bool) throws -> Bool {
+    guard fires else { return try execute(sql: table.linkSQL, ends) == 1 }
     guard try value(sql: table.isLinkedSQL, ends) == nil else { return false }
     return try execute(sql: table.plainLinkSQL, ends) == 1
   }

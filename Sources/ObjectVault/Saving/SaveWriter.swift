@@ -111,12 +111,14 @@ final class SaveWriter {
 extension StoreError {
   /// What is said of a row that a rule of the file refuses: one that no property of the model has.
   /// - Parameter message: What the engine says, such as `CHECK constraint failed: adults` or the text of a `RAISE(ABORT, …)`.
+  /// - Parameter what: What would have become of it, such as `linked to Genre 3`; nil for a row as a whole.
   static func refused(
-    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ message: String
+    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ message: String, _ what: String? = nil
   ) -> StoreError {
     .validation([
       ValidationFailure(
-        entity: entity.name, property: property, rowID: id, reason: "is refused by the file: \(message)")
+        entity: entity.name, property: property, rowID: id,
+        reason: "is refused by the file\(what.map { ", \($0)" } ?? ""): \(message)")
     ])
   }
 

@@ -130,16 +130,6 @@ extension SelectStatement {
     }
     // Also of a window whose rows come in its order: the engine counts each before it asks for the next. Out of a query inside
     // another SQLCipher 4 copies each value twice, which is a third of the time of the engine.
-    if window == .limit, columnsAreNames, condition == nil, joins.isEmpty,
-      columnCount < RowFunction.columnLimit
-    {
-      // The first rows of a scan, of which none comes out of the engine. The condition has to be the only one: nobody knows which of
-      // several the engine looks at first.
-      copy.columns = "1"
-      copy.condition = RowFunction.until.call(columns)
-      copy.window = nil
-      return .taken("\(copy.sql.text) LIMIT ?1 > 0")
-    }
     copy.columns = RowFunction.place.call(columns)
     return .placed(copy.sql.text)
   }

@@ -58,12 +58,33 @@ import Testing
     #expect(try fetch.where("ANY genres.name == 'x' OR year == 2000").all() == all.filter { $0.year == 2000 })
   }
 
-  @Test func `the first rows of a table come by one step, and are those of a query with a window`() throws {
-    try fill(300)
+  @Test(arguments: [0, 1])
+  func `the first rows of a table are those of a query with a window, whatever the engine's statistics say`(
+    _ known: Int
+  )
+    throws
+  {
+    // Statistics of a table with hardly a row, and an index that has all columns: the engine would rather sort than scan.
+    if known > 0 { try fill(known) }
+    try store.withWritingConnection { connection in
+      let columns = try connection.rows(sql: "PRAGMA table_info(Book)").compactMap { $0[1].string }
+      let names = columns.filter { $0 != "id" }.map { "\"\($0)\"" }.joined(separator: ", ")
+      try connection.executeScript("CREATE INDEX all_of_it ON Book(\(names)); ANALYZE")
+    }
+    let context = store.makeContext()
+    for number in 0..<300 {
+      context.insert(Book.self) {
+        $0.title = "title \(1000 - number)"
+        $0.year = 1990 + number % 20
+      }
+    }
+    try context.save()
     let fetch = store.makeContext().fetch(Book.self)
-    let all = try fetch.all()
-    for fetch in [fetch, fetch.sorted(by: \.id)] {
-      for count in [0, 1, 2, 299, 300, 301, Int.max] {
+    let all = try fetch.all().sorted { $0.id.rowID < $1.id.rowID }
+    for (fetch, all) in [
+      (fetch.sorted(by: \.id), all), (fetch.sorted(by: \.id, .reverse), Array(all.reversed())),
+    ] {
+      for count in [0, 1, 2, all.count - 1, all.count, all.count + 1, Int.max] {
         #expect(try fetch.limit(count).all() == Array(all.prefix(count)))
         #expect(try fetch.limit(count).offset(7).all() == Array(all.dropFirst(7).prefix(count)))
         #expect(
@@ -71,15 +92,6 @@ import Testing
             == Array(all.filter { $0.year > 2000 }.prefix(count)))
       }
     }
-    let last = fetch.sorted(by: \.id, .reverse)
-    #expect(try last.limit(20).all() == Array(all.reversed().prefix(20)))
-    guard case .handedOver(let text) = try last.limit(20).sql.execution else {
-      Issue.record("not handed over")
-      return
-    }
-    #expect(text.contains("vault_until"))
-    // What it is printed as is for a shell.
-    #expect(try !last.limit(20).sql.text.contains("vault_"))
   }
 
   @Test func `sorted rows are those of a context that has none of them yet`() throws {

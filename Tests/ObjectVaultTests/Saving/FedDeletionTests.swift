@@ -29,6 +29,25 @@ import Testing
     return authors
   }
 
+  /// Whether an error says of one author, and nobody else, that something stands against its deletion.
+  private func names(_ id: Int64, _ reason: String, _ error: any Error) -> Bool {
+    guard case StoreError.validation(let failures) = error else { return false }
+    return failures.map(\.rowID) == [id] && failures[0].entity == "Author"
+      && failures[0].reason.contains(reason)
+  }
+
+  /// Saves, which is refused for one author, and leaves all of them.
+  private func expectRefusal(
+    of id: Int64, _ reason: String = "is refused by the file: ", among count: Int
+  ) throws {
+    #expect {
+      try context.save()
+    } throws: {
+      names(id, reason, $0)
+    }
+    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
+  }
+
   private func execute(_ sql: String) throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
@@ -78,10 +97,8 @@ import Testing
       for author in authors { context.delete(author) }
       #expect {
         try context.save()
-      } throws: { error in
-        guard case StoreError.validation(let failures) = error else { return false }
-        return failures.map(\.rowID) == [Int64(held[0])] && failures[0].entity == "Author"
-          && failures[0].reason.contains("is refused by the file: is a founder")
+      } throws: {
+        names(Int64(held[0]), "is refused by the file: is a founder", $0)
       }
       #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
       #expect(try rows("SELECT count(*) FROM Book") == [[.integer(Int64(count))]])
@@ -92,18 +109,65 @@ import Testing
     #expect(try rows("SELECT count(*) FROM Author") == [[.integer(0)]])
   }
 
+  @Test func `a trigger that fails behind a row leaves nothing half done, and the row is named`() throws {
+    let authors = try makeAuthors(1200)
+    try execute(
+      "CREATE TRIGGER held AFTER DELETE ON Author WHEN old.id = 601 BEGIN SELECT RAISE(FAIL, 'is a founder'); END"
+    )
+    for author in authors { context.delete(author) }
+    try expectRefusal(of: 601, among: 1200)
+  }
+
+  @Test
+  func `of more rows than one statement deletes, one that is refused is named, and listeners hear nothing`()
+    async throws
+  {
+    let count = 20_500
+    let authors = try makeAuthors(count)
+    try execute(
+      "CREATE TRIGGER held BEFORE DELETE ON Author WHEN old.id = 20400 BEGIN SELECT RAISE(ABORT, 'is a founder'); END"
+    )
+    let listener = store.changes()
+    for author in authors { context.delete(author) }
+    #expect {
+      try context.save()
+    } throws: {
+      names(20_400, "is refused by the file: ", $0)
+    }
+    try execute("DROP TRIGGER held")
+    try context.save()
+    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(0)]])
+    var heard = listener.makeAsyncIterator()
+    guard case .committed(let told)? = await heard.next() else {
+      Issue.record("no commit was told")
+      return
+    }
+    #expect(told.deleted.count { $0.entity == "Author" } == count)
+  }
+
+  @Test func `a flush goes on beside a deletion that is refused, which the save then names`() async throws {
+    _ = try makeAuthors(700)
+    try execute(
+      "CREATE TRIGGER held BEFORE DELETE ON Author WHEN old.id = 600 BEGIN SELECT RAISE(ABORT, 'is a founder'); END"
+    )
+    await #expect {
+      try await store.write { context in
+        for author in try context.fetch(Author.self).all() { context.delete(author) }
+        context.insert(Club.self) { $0.name = "club" }
+        #expect(try context.fetch(Club.self).where("name == 'club'").count() == 1)
+      }
+    } throws: {
+      names(600, "is refused by the file: ", $0)
+    }
+    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(700)]])
+  }
+
   @Test func `one of many that a trigger silently keeps is named`() throws {
     let authors = try makeAuthors(1200)
     try execute(
       "CREATE TRIGGER held BEFORE DELETE ON Author WHEN old.id = 601 BEGIN SELECT RAISE(IGNORE); END")
     for author in authors { context.delete(author) }
-    #expect {
-      try context.save()
-    } throws: { error in
-      guard case StoreError.validation(let failures) = error else { return false }
-      return failures.map(\.rowID) == [601] && failures[0].reason.contains("RAISE(IGNORE)")
-    }
-    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(1200)]])
+    try expectRefusal(of: 601, "RAISE(IGNORE)", among: 1200)
   }
 
   @Test(arguments: [
@@ -119,13 +183,7 @@ import Testing
     let authors = try makeAuthors(1200)
     try execute("CREATE TABLE own(x NOT NULL UNIQUE); \(script)")
     for author in authors { context.delete(author) }
-    #expect {
-      try context.save()
-    } throws: { error in
-      guard case StoreError.validation(let failures) = error else { return false }
-      return failures.map(\.rowID) == [601] && failures[0].entity == "Author"
-    }
-    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(1200)]])
+    try expectRefusal(of: 601, among: 1200)
   }
 
   @Test(arguments: [3, 1200])
@@ -137,13 +195,7 @@ import Testing
       INSERT INTO prizes VALUES (\(count - 1))
       """)
     for author in authors { context.delete(author) }
-    #expect {
-      try context.save()
-    } throws: { error in
-      guard case StoreError.validation(let failures) = error else { return false }
-      return failures.map(\.rowID) == [Int64(count - 1)]
-    }
-    #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
+    try expectRefusal(of: Int64(count - 1), among: count)
   }
 
   @Test func `a trigger that takes the whole transaction back is told as what it was`() async throws {
@@ -174,10 +226,8 @@ import Testing
     context.delete(club)
     #expect {
       try context.save()
-    } throws: { error in
-      guard case StoreError.validation(let failures) = error else { return false }
-      return failures.map(\.rowID) == [600] && failures[0].entity == "Author"
-        && failures[0].reason.contains("is a founder")
+    } throws: {
+      names(600, "is a founder", $0)
     }
     #expect(try rows("SELECT count(club_id) FROM Author") == [[.integer(700)]])
   }
