@@ -123,7 +123,7 @@ extension Connection {
     let handle = try unsafe opened()
     guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
     // It may undo a part of itself.
-    triggered = nil
+    defer { triggered = nil }
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
   }
@@ -133,6 +133,7 @@ extension Connection {
   public func executeScript(_ sql: String, onRow: (Row) throws -> Void) throws {
     try checkOpen()
     guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
+    defer { triggered = nil }
     // A copy with an address of its own: the statements are prepared one behind the other.
     let bytes = ContiguousArray(sql.utf8CString)
     try unsafe bytes.withUnsafeBufferPointer { buffer in

@@ -136,8 +136,8 @@ private import Foundation
     return unsafe handle
   }
 
-  /// - Throws: ``SQLError/closed(file:)``.
-  func checkOpen() throws(SQLError) { _ = try unsafe opened() }
+  /// - Throws: ``SQLError/closed(file:)``; what the engine ended the open transaction for.
+  package func checkOpen() throws(SQLError) { _ = try unsafe opened() }
 
   /// What the cache of prepared statements has done since the connection was opened.
   public var statementCacheStatistics: StatementCacheStatistics { unsafe cache.statistics }

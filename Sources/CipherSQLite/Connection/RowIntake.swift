@@ -3,6 +3,8 @@
 //
 //   SELECT vault_take(a, b) FROM t WHERE …            an aggregate: one step for all rows, in the order of the scan; of a
 //                                                     sorted window in that of the query inside (Decision 0018)
+//   SELECT 1 FROM t WHERE vault_until(?1, a, b)       a condition that is false until so many rows were taken in, in the order
+//     ORDER BY id LIMIT ?1 > 0                        of the scan: one step for all. Who runs it asks whether the engine sorted
 //   SELECT vault_place(a, b) FROM t … ORDER BY …      a function: a step for each row, which gives the number under which
 //                                                     the row was taken in, before or after the engine sorted
 
@@ -37,6 +39,8 @@ package enum RowFunction: String, Sendable {
   case take = "vault_take"
   /// The function, whose result is the number of the row: for statements that are sorted whole.
   case place = "vault_place"
+  /// The condition, which is true from the row on whose number is the first argument: for the first rows of a scan.
+  case until = "vault_until"
 
   /// How many columns a row may have: on no engine does a function take more arguments.
   package static let columnLimit = 127
@@ -83,23 +87,43 @@ package final class RowHanding {
     let address = unsafe Unmanaged.passUnretained(self).toOpaque()
     // SQLITE_DIRECTONLY, of newer engines: no view or trigger of a file may call them. Older ones ignore it.
     let flags = SQLITE_UTF8 | 0x80000
-    let code = unsafe sqlite3_create_function_v2(
+    var code = unsafe sqlite3_create_function_v2(
       handle, RowFunction.take.rawValue, -1, flags, address, nil, takeRow, { _ in }, nil)
-    guard code == SQLITE_OK else { return code }
-    return unsafe sqlite3_create_function_v2(
-      handle, RowFunction.place.rawValue, -1, flags, address, placeRow, nil, nil, nil)
+    if code == SQLITE_OK {
+      code = unsafe sqlite3_create_function_v2(
+        handle, RowFunction.place.rawValue, -1, flags, address, placeRow, nil, nil, nil)
+    }
+    if code == SQLITE_OK {
+      code = unsafe sqlite3_create_function_v2(
+        handle, RowFunction.until.rawValue, -1, flags, address, takeUntil, nil, nil, nil)
+    }
+    return code
   }
 }
 
 private typealias Callback =
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
-private let takeRow: Callback = { context, count, values in unsafe handOver(context, count, values, false) }
+private let takeRow: Callback = { context, count, values in unsafe handOver(context, count, values) { _ in } }
 
-private let placeRow: Callback = { context, count, values in unsafe handOver(context, count, values, true) }
+private let placeRow: Callback = { context, count, values in
+  unsafe handOver(context, count, values) { handing in
+    unsafe sqlite3_result_int64(context, sqlite3_int64(handing.count))
+    handing.count += 1
+  }
+}
+
+private let takeUntil: Callback = { context, count, values in
+  guard count > 0, let values = unsafe values else { return unsafe refuse(context) }
+  unsafe handOver(context, count - 1, values + 1) { handing in
+    handing.count += 1
+    unsafe sqlite3_result_int(context, handing.count >= sqlite3_value_int64(values[0]) ? 1 : 0)
+  }
+}
 
 @inline(__always) private func handOver(
-  _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?, _ numbers: Bool
+  _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?,
+  _ answer: (RowHanding) -> Void
 ) {
   guard let data = unsafe sqlite3_user_data(context), let values = unsafe values else {
     return unsafe refuse(context)
@@ -110,10 +134,7 @@ private let placeRow: Callback = { context, count, values in unsafe handOver(con
   unsafe handing._withUnsafeGuaranteedRef { handing in
     guard handing.columnCount == Int(count) else { return unsafe refuse(context) }
     do {
-      if numbers {
-        unsafe sqlite3_result_int64(context, sqlite3_int64(handing.count))
-        handing.count += 1
-      }
+      answer(handing)
       try unsafe handing.taker.take(TakenRow(values: values, columnCount: Int(count)))
     } catch is NoMemory {
       unsafe sqlite3_result_error_nomem(context)
@@ -127,7 +148,7 @@ private let placeRow: Callback = { context, count, values in unsafe handOver(con
 
 /// Something else than the statement of a fetch called the function: one that a person wrote, or the file.
 private func refuse(_ context: OpaquePointer?) {
-  unsafe sqlite3_result_error(context, "vault_take and vault_place are for fetches alone", -1)
+  unsafe sqlite3_result_error(context, "vault_take, vault_place and vault_until are for fetches alone", -1)
 }
 
 /// The engine had no memory for a value that it was asked for.

@@ -12,6 +12,8 @@ protocol RowCollecting: RowTaker {
   func expect(_ count: Int)
   /// Takes in the statement's present row.
   func take(_ statement: Statement) throws
+  /// Forgets the objects.
+  func beginAgain()
 }
 
 extension RowCollecting {
@@ -41,6 +43,19 @@ extension RowCollecting {
         try run(text, values, on: connection) { while try $0.step() {} }
       }
       return found
+    case .until(let text, let placed):
+      let isSorted = try connection.handRows(to: self) {
+        try run(text, values, on: connection) { statement in
+          // What a run that was stopped left.
+          _ = statement.hasSorted()
+          while try statement.step() {}
+          return statement.hasSorted()
+        }
+      }
+      guard isSorted else { return found }
+      // Sorted once all were handed over that the condition let through, in whatever order.
+      beginAgain()
+      return try all(.placed(placed), values, on: connection)
     case .placed(let text):
       var places: [Int] = []
       try connection.handRows(to: self) {
@@ -53,12 +68,12 @@ extension RowCollecting {
     }
   }
 
-  private func run(
-    _ text: String, _ values: [SQLValue], on connection: Connection, _ body: (Statement) throws -> Void
-  ) throws {
+  private func run<Result>(
+    _ text: String, _ values: [SQLValue], on connection: Connection, _ body: (Statement) throws -> Result
+  ) throws -> Result {
     try connection.withStatement(sql: text) { statement in
       try statement.bind(values)
-      try body(statement)
+      return try body(statement)
     }
   }
 }
@@ -82,6 +97,8 @@ final class RowCollector: RowCollecting {
   }
 
   func expect(_ count: Int) { found.reserveCapacity(count) }
+
+  func beginAgain() { (found, owners) = ([], []) }
 
   func take(_ statement: Statement) throws {
     found.append(reader.read(statement, &packer))
@@ -121,6 +138,8 @@ final class FamilyCollector: RowCollecting {
   }
 
   func expect(_ count: Int) { found.reserveCapacity(count) }
+
+  func beginAgain() { (found, owners) = ([], []) }
 
   func take(_ statement: Statement) throws {
     found.append(try reader.read(statement, &packer))

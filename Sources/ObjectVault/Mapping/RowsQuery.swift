@@ -12,6 +12,9 @@ enum RowsQuery: Sendable, Hashable {
   case whole(String, SplitQuery)
   /// All rows are handed over, and a step for each gives the number under which it was: the order is that of the steps.
   case placed(String)
+  /// The first rows of a table, in the order of their ids: the scan ends by a condition, so that one step hands over all. Of rows
+  /// that the engine had to sort behind it these are not the first; they are by the other text, as of ``placed(_:)``.
+  case until(String, otherwise: String)
 
   /// A query that is not sorted.
   /// - Parameters:
@@ -35,11 +38,12 @@ struct SplitQuery: Sendable, Hashable {
 }
 
 extension RowFunction {
-  /// The columns as its arguments.
+  /// The columns as its arguments. Of ``until`` the first value of the statement says how many rows are wanted.
   func call(_ columns: SQL) -> SQL {
     switch self {
     case .take: "vault_take(\(columns))"
     case .place: "vault_place(\(columns))"
+    case .until: "vault_until(?1, \(columns))"
     }
   }
 }

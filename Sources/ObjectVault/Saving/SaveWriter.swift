@@ -27,6 +27,8 @@ final class SaveWriter {
   }
 
   func write() throws {
+    // What an earlier save of a transaction that is lost was refused for is nothing about the objects of this one.
+    try connection.checkOpen()
     for (entity, ids) in plan.ids.ranges {
       try RowIDs(connection: connection).take(ids, of: entity.root.name)
     }

@@ -131,17 +131,38 @@ extension SelectStatement {
     // Also of a window whose rows come in its order: the engine counts each before it asks for the next. Out of a query inside
     // another SQLCipher 4 copies each value twice, which is a third of the time of the engine.
     copy.columns = RowFunction.place.call(columns)
+    if columnsAreNames, columnCount < RowFunction.columnLimit, let first = firstRows {
+      // An index that has all columns must not serve one page of a fetch, and the table the next.
+      if order.isEmpty, let id { copy.order = [.init(expression: id, isDescending: false)] }
+      return .until(first.text, otherwise: copy.sql.text)
+    }
     return .placed(copy.sql.text)
+  }
+
+  /// Hands over the first rows of a table, none of which comes out of the engine; nil where other rows are wanted.
+  ///
+  /// The condition has to be the only one: nobody knows which of several the engine looks at first. No index: with a condition the
+  /// engine takes fewer rows to be left, and would rather sort them behind an index that has all columns.
+  private var firstRows: SQL? {
+    guard case .table(let table, let alias) = source, let id, window == .limit, condition == nil, joins.isEmpty
+    else { return nil }
+    let sort = order.first?.sql ?? id
+    return
+      "SELECT 1 FROM \(table) \(alias: alias) NOT INDEXED WHERE \(RowFunction.until.call(columns)) ORDER BY \(sort) LIMIT ?1 > 0"
+  }
+
+  /// The id of the rows of a table.
+  private var id: SQL? {
+    guard case .table(_, let alias) = source else { return nil }
+    return "\(alias: alias).\"id\""
   }
 
   /// Whether the engine finds the rows in the order of the results, and so sorts none: all that are wanted are handed over then,
   /// and no others.
   private var isInOrderOfScan: Bool {
     if order.isEmpty { return true }
-    guard case .table(_, let alias) = source, joins.isEmpty, condition == nil, order.count == 1 else {
-      return false
-    }
-    return order[0].expression.text == ("\(alias: alias).\"id\"" as SQL).text
+    guard let id, joins.isEmpty, condition == nil, order.count == 1 else { return false }
+    return order[0].expression.text == id.text
   }
 }
 

@@ -63,6 +63,46 @@ import Testing
     #expect(numbers.map { keeper.ids[Int($0)] } == sorted && sorted != keeper.ids)
   }
 
+  @Test(arguments: [-1, 0, 1, 3, 7, 8, 1 << 40])
+  func `a scan ends with the row that was wanted last`(_ wanted: Int64) throws {
+    for order in ["id", "id DESC"] {
+      let keeper = Keeper()
+      let results: [Int64] = try connection.handRows(to: keeper) {
+        try connection.withStatement(
+          sql: "SELECT id FROM t WHERE vault_until(?1, id, a, b) ORDER BY \(order) LIMIT ?1 > 0"
+        ) { statement in
+          var results: [Int64] = []
+          try statement.bind(wanted, at: 1)
+          while try statement.step() { results.append(statement.int64(0)) }
+          return results
+        }
+      }
+      let all = try connection.rows(sql: "SELECT id FROM t ORDER BY \(order)").compactMap { $0[0].int64 }
+      #expect(keeper.ids == Array(all.prefix(Int(max(0, wanted)))))
+      #expect(results == (1...7 ~= wanted ? [all[Int(wanted) - 1]] : []))
+    }
+  }
+
+  @Test func `a statement says whether the engine sorted, once`() throws {
+    try connection.executeScript(
+      "CREATE TABLE lies AS SELECT id, a, b FROM t ORDER BY b; PRAGMA reverse_unordered_selects = ON")
+    for (table, expected) in [("t", false), ("lies", true)] {
+      let sql = "SELECT 1 FROM \(table) NOT INDEXED WHERE vault_until(?1, id, a, b) ORDER BY id LIMIT ?1 > 0"
+      for wanted: Int64 in [0, 1, 3] {
+        let keeper = Keeper()
+        try connection.handRows(to: keeper) {
+          try connection.withStatement(sql: sql) { statement in
+            try statement.bind(wanted, at: 1)
+            while try statement.step() {}
+            #expect(statement.hasSorted() == (expected && wanted > 0))
+            #expect(!statement.hasSorted())
+          }
+        }
+        if !expected { #expect(keeper.ids == Array((1...7).prefix(Int(wanted)))) }
+      }
+    }
+  }
+
   @Test func `no row is handed over of none`() throws {
     let keeper = Keeper()
     _ = try run(keeper, "SELECT vault_take(id, a, b) FROM t WHERE id > 100")
@@ -71,7 +111,10 @@ import Testing
 
   private struct Refusal: Error, Equatable { let row: Int }
 
-  @Test(arguments: ["SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id, a, b) FROM t ORDER BY b"])
+  @Test(arguments: [
+    "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id, a, b) FROM t ORDER BY b",
+    "SELECT 1 FROM t WHERE vault_until(7, id, a, b) ORDER BY id LIMIT 1",
+  ])
   func `an error of the taker ends the statement, and is thrown as it is`(_ sql: String) throws {
     let keeper = Keeper()
     keeper.before = { if $0 == 2 { throw Refusal(row: $0) } }
@@ -112,11 +155,17 @@ import Testing
 
   @Test func `nobody else calls the functions`() throws {
     _ = try run(Keeper(), "SELECT vault_take(id, a, b) FROM t")
-    for sql in ["SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id) FROM t"] {
+    for sql in [
+      "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id) FROM t",
+      "SELECT vault_until(1, id, a, b) FROM t",
+    ] {
       #expect { try connection.rows(sql: sql) } throws: { "\($0)".contains("for fetches alone") }
     }
     // With another number of columns than the one that is expected.
-    for sql in ["SELECT vault_take() FROM t", "SELECT vault_take(id, a, b, 4) FROM t"] {
+    for sql in [
+      "SELECT vault_take() FROM t", "SELECT vault_take(id, a, b, 4) FROM t", "SELECT vault_until() FROM t",
+      "SELECT vault_until(id, a, b) FROM t",
+    ] {
       #expect { try run(Keeper(), sql) } throws: { "\($0)".contains("for fetches alone") }
     }
   }

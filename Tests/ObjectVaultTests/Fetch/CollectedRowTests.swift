@@ -91,6 +91,49 @@ import Testing
           try fetch.where("year > 2000").limit(count).all()
             == Array(all.filter { $0.year > 2000 }.prefix(count)))
       }
+      let limited = fetch.limit(20)
+      guard case .handedOver(let text) = try limited.sql.execution else {
+        Issue.record("not handed over")
+        continue
+      }
+      #expect(text.contains("vault_until"))
+      // What it is printed as is for a shell.
+      #expect(try !limited.sql.text.contains("vault_"))
+    }
+  }
+
+  @Test func `pages of a fetch that is not sorted do not overlap, whatever index there is`() throws {
+    try fill(300)
+    try store.withWritingConnection { connection in
+      let columns = try connection.rows(sql: "PRAGMA table_info(Book)").compactMap { $0[1].string }
+      let names = columns.filter { $0 != "id" }.reversed().map { "\"\($0)\"" }.joined(separator: ", ")
+      try connection.executeScript("CREATE INDEX all_of_it ON Book(\(names)); ANALYZE")
+    }
+    let fetch = store.makeContext().fetch(Book.self)
+    let pages = try stride(from: 0, to: 300, by: 50).map { try fetch.limit(50).offset($0).all() }
+    #expect(Set(pages.joined().map(\.id)).count == 300)
+  }
+
+  @Test func `the first rows of a table that does not lie in the order of its ids are those by their ids`() throws {
+    try fill(300)
+    let all = try store.makeContext().fetch(Book.self).sorted(by: \.id).all().map(\.id.rowID)
+    try store.withWritingConnection { connection in
+      // The rows lie in another order, and no number of a row is its id.
+      try connection.executeScript(
+        """
+        CREATE TABLE other AS SELECT * FROM Book ORDER BY id % 7, id DESC;
+        PRAGMA foreign_keys = OFF;
+        DROP TABLE Book;
+        ALTER TABLE other RENAME TO Book;
+        """)
+    }
+    for count in [1, 2, 20, 299, 300, 301] {
+      let context = store.makeContext()
+      let fetch = context.fetch(Book.self)
+      #expect(try fetch.limit(count).all().map(\.id.rowID) == Array(all.prefix(count)))
+      #expect(
+        try fetch.sorted(by: \.id, .reverse).limit(count).all().map(\.id.rowID)
+          == Array(all.reversed().prefix(count)))
     }
   }
 

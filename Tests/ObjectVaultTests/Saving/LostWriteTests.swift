@@ -24,6 +24,7 @@ import Testing
   func `a body that saves on behind the error loses all, and is told`(_ rollsBack: Bool, _ fetches: Bool)
     async throws
   {
+    let told = Locked<[String]>([])
     await #expect {
       try await store.write { context in
         context.insert(Author.self) { $0.name = "first" }
@@ -33,10 +34,12 @@ import Testing
         do { if fetches { _ = try context.fetch(Author.self).all() } else { try context.save() } } catch {}
         if rollsBack { context.rollback() }
         context.insert(Author.self) { $0.name = "after" }
-        _ = try? context.save()
+        do { try context.save() } catch { told.withLock { $0.append("\(error)") } }
         _ = try? context.fetch(Author.self).all()
       }
     } throws: { "\($0)".contains("taken back") }
+    // None of its objects is what the transaction was lost for.
+    #expect(told.withLock { $0.count == 1 && $0[0].contains("taken back") && !$0[0].contains("Author 3") })
     #expect(try names().isEmpty)
     try await store.write { context in _ = context.insert(Author.self) { $0.name = "next" } }
     #expect(try names() == ["next"])
