@@ -4,7 +4,8 @@
 //   SELECT vault_take(a, b) FROM t WHERE …            an aggregate: one step for all rows, in the order of the scan; of a
 //                                                     sorted window in that of the query inside (Decision 0018)
 //   SELECT 1 FROM t WHERE vault_until(?1, a, b)       a condition that is false until so many rows were taken in, in the order
-//     ORDER BY id LIMIT ?1 > 0                        of the scan: one step for all. Who runs it asks whether the engine sorted
+//     ORDER BY id LIMIT ?1 > 0                        of the scan: one step for all. They are the first ones unless the engine
+//                                                     sorts behind the condition, which Statement.hasSorted() tells
 //   SELECT vault_place(a, b) FROM t … ORDER BY …      a function: a step for each row, which gives the number under which
 //                                                     the row was taken in, before or after the engine sorted
 
@@ -77,7 +78,7 @@ package final class RowHanding {
     return unsafe handing?.takeUnretainedValue()
   }
 
-  /// Whether the engine has both functions.
+  /// Whether the engine has the functions.
   var isRegistered = false
 
   /// Registers the functions.
@@ -116,14 +117,16 @@ private let placeRow: Callback = { context, count, values in
 private let takeUntil: Callback = { context, count, values in
   guard count > 0, let values = unsafe values else { return unsafe refuse(context) }
   unsafe handOver(context, count - 1, values + 1) { handing in
+    let wanted = unsafe sqlite3_value_int64(values[0])
+    guard handing.count < wanted else { throw ScanWentOn() }
     handing.count += 1
-    unsafe sqlite3_result_int(context, handing.count >= sqlite3_value_int64(values[0]) ? 1 : 0)
+    unsafe sqlite3_result_int(context, handing.count == wanted ? 1 : 0)
   }
 }
 
 @inline(__always) private func handOver(
   _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?,
-  _ answer: (RowHanding) -> Void
+  _ answer: (RowHanding) throws -> Void
 ) {
   guard let data = unsafe sqlite3_user_data(context), let values = unsafe values else {
     return unsafe refuse(context)
@@ -134,7 +137,7 @@ private let takeUntil: Callback = { context, count, values in
   unsafe handing._withUnsafeGuaranteedRef { handing in
     guard handing.columnCount == Int(count) else { return unsafe refuse(context) }
     do {
-      answer(handing)
+      try answer(handing)
       try unsafe handing.taker.take(TakenRow(values: values, columnCount: Int(count)))
     } catch is NoMemory {
       unsafe sqlite3_result_error_nomem(context)
@@ -150,6 +153,9 @@ private let takeUntil: Callback = { context, count, values in
 private func refuse(_ context: OpaquePointer?) {
   unsafe sqlite3_result_error(context, "vault_take, vault_place and vault_until are for fetches alone", -1)
 }
+
+/// ``RowFunction/until`` was asked about a row behind the last one that was wanted: the engine sorts what it lets through.
+package struct ScanWentOn: Error {}
 
 /// The engine had no memory for a value that it was asked for.
 struct NoMemory: Error {}

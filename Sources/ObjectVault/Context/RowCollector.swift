@@ -44,16 +44,7 @@ extension RowCollecting {
       }
       return found
     case .until(let text, let placed):
-      let isSorted = try connection.handRows(to: self) {
-        try run(text, values, on: connection) { statement in
-          // What a run that was stopped left.
-          _ = statement.hasSorted()
-          while try statement.step() {}
-          return statement.hasSorted()
-        }
-      }
-      guard isSorted else { return found }
-      // Sorted once all were handed over that the condition let through, in whatever order.
+      if try handOverFirst(text, values, on: connection) { return found }
       beginAgain()
       return try all(.placed(placed), values, on: connection)
     case .placed(let text):
@@ -66,6 +57,21 @@ extension RowCollecting {
       // Where the engine did not have to sort they are in their order already.
       return places.elementsEqual(found.indices) ? found : places.map { found[$0] }
     }
+  }
+
+  /// Runs a query that ends by a condition.
+  /// - Returns: Whether the rows are the first ones: whether the engine went through them in the order that was asked for.
+  private func handOverFirst(_ text: String, _ values: [SQLValue], on connection: Connection) throws -> Bool {
+    do {
+      return try connection.handRows(to: self) {
+        try run(text, values, on: connection) { statement in
+          // What a run that was stopped left.
+          _ = statement.hasSorted()
+          while try statement.step() {}
+          return !statement.hasSorted()
+        }
+      }
+    } catch is ScanWentOn { return false }
   }
 
   private func run<Result>(

@@ -95,7 +95,8 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  /// At most so many objects.
+  /// At most so many objects: of a sorted fetch the first ones. Without a sort they are those with the lowest ids where there
+  /// is no condition either, and else those that are found first.
   public func limit(_ count: Int) -> Fetch {
     var copy = self
     copy.parameters.limit = max(0, count)

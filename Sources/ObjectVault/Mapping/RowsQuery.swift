@@ -12,8 +12,9 @@ enum RowsQuery: Sendable, Hashable {
   case whole(String, SplitQuery)
   /// All rows are handed over, and a step for each gives the number under which it was: the order is that of the steps.
   case placed(String)
-  /// The first rows of a table, in the order of their ids: the scan ends by a condition, so that one step hands over all. Of rows
-  /// that the engine had to sort behind it these are not the first; they are by the other text, as of ``placed(_:)``.
+  /// The first rows of a table in the order of their ids. A condition ends the scan, so that one step hands over all. Where the
+  /// engine sorts behind the condition, what was handed over is not what was asked for, and the other text is run, as of
+  /// ``placed(_:)``.
   case until(String, otherwise: String)
 
   /// A query that is not sorted.

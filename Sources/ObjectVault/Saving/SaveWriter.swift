@@ -27,7 +27,7 @@ final class SaveWriter {
   }
 
   func write() throws {
-    // What an earlier save of a transaction that is lost was refused for is nothing about the objects of this one.
+    // Where an earlier save has lost the transaction, the error is its own, and not about an object of this one.
     try connection.checkOpen()
     for (entity, ids) in plan.ids.ranges {
       try RowIDs(connection: connection).take(ids, of: entity.root.name)

@@ -112,6 +112,10 @@ struct PredicateCompiler {
     statement.joins = try joins(of: scopes[0], needs: filter?.needs ?? [], kind: .inner)
     statement.condition = filter?.sql
     if request.isWindow {
+      // Pages of all rows do not overlap either where no order was asked for: that of the ids costs nothing there.
+      if isOrdered, statement.order.isEmpty, statement.condition == nil, statement.joins.isEmpty {
+        statement.order.append(.init(expression: "t0.\"id\"", isDescending: false))
+      }
       // SQLite has no OFFSET without LIMIT; -1 is none.
       statement.window = request.offset > 0 ? .limitAndOffset : .limit
     }
