@@ -122,12 +122,18 @@ extension Connection {
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func begin(_ kind: TransactionKind = .immediate) throws {
     try execute(sql: "BEGIN \(kind.rawValue)")
+    isForWriting = kind != .deferred
   }
 
   /// Makes the open transaction's changes stay.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/constraint(message:extendedCode:sql:)`` for
-  ///   references that lead nowhere: the transaction is then still open.
+  ///
+  /// Of a transaction that was begun for writing it is asked first whether the file still lies at its path: in WAL mode the engine
+  /// would go on to write into one that was deleted, or that another has replaced. Costs one call of the system.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/fileReplaced(file:)``,
+  ///   ``SQLError/constraint(message:extendedCode:sql:)`` for references that lead nowhere: the transaction is then still open.
   public func commit() throws {
+    try checkOpen()
+    if isForWriting, hasMoved { throw SQLError.fileReplaced(file: path) }
     try execute("COMMIT")
     isTransactionOwed = false
   }

@@ -68,6 +68,8 @@ private import Foundation
   var isTransactionOwed = false
   /// See ``firesTriggers(table:)``. Nil before it was asked, and behind all that undoes something.
   var triggered: TriggeredTables?
+  /// Whether the open transaction was begun for writing.
+  var isForWriting = false
   /// Why the engine ended that transaction by itself: see ``noteLostTransaction(_:)``. Nil while it has not.
   var transactionLoss: SQLError?
   /// The state of the file that ``reading(checking:_:)`` has met; nil before.

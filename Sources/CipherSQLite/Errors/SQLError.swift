@@ -79,7 +79,7 @@ public enum SQLError: Error, Equatable, Sendable {
   case journalTooLarge(file: String, byteCount: Int)
   /// The key fits, but the pages carry no HMAC: format 1 of SQLCipher, whose files anyone can change unseen.
   case unauthenticated(file: String)
-  /// Since the file was opened here, another one was put in its place.
+  /// Since the file was opened here, it was deleted or moved, or another one was put in its place.
   case fileReplaced(file: String)
   /// The disk is full, or a quota or size limit is reached.
   case diskFull(file: String)

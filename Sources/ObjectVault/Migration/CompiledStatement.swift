@@ -40,10 +40,17 @@ extension CompiledStatement {
     case .mustBeEmpty(let check): "-- must be 0: \(check.query);"
     case .raw(let statement): statement.create + ";"
     case .rawMustFit(let statement): "-- must fit the tables: \(statement.object.title)"
-    case .data(let sql, _): sql
+    case .data(let sql, _): Self.ended(sql)
     case .transform(let transform): "-- \(transform)"
     case .require(let text, let query): "-- require \(text): \(query)"
     }
+  }
+
+  /// A person's statements, the last of which may lack its semicolon.
+  private static func ended(_ sql: String) -> String {
+    let last = sql.split(whereSeparator: \.isNewline).last ?? ""
+    // A comment would take it in.
+    return sql.hasSuffix(";") ? sql : sql + (last.contains("--") ? "\n;" : ";")
   }
 }
 

@@ -34,9 +34,9 @@ public struct MigrationSet: Sendable, Hashable {
       throw StoreError.migrationSyntax(noFolder(url.path))
     }
     var steps: [MigrationStep] = []
-    for name in names.sorted() where isStepFile(name.lowercased()) {
+    for name in names.sorted() where isStepFile(name.lowercased()) || isMistyped(name) {
       guard name.hasSuffix(".migration") else {
-        // On some disks it is the same file, and on others a step that nobody would miss.
+        // In capitals: on some disks it is the same file, and on others a step that nobody would miss.
         throw StoreError.migrationSyntax(
           MigrationSyntaxError(
             file: name, line: 1, column: 1, reason: "a step's file ends with .migration, in small letters",
@@ -68,6 +68,14 @@ public struct MigrationSet: Sendable, Hashable {
   /// and call them like it.
   package static func isStepFile(_ name: String) -> Bool {
     name.hasSuffix(".migration") && !name.hasPrefix(".")
+  }
+
+  /// Whether a file is called like a step but for the spelling of its ending: nobody would miss the step. Copies of editors, such as
+  /// `0002_add_tags.migration~`, are not.
+  private static func isMistyped(_ name: String) -> Bool {
+    guard name.first?.isNumber == true, let dot = name.lastIndex(of: ".") else { return false }
+    let ending = name[dot...].dropFirst().lowercased()
+    return ending.allSatisfy(\.isLetter) && editDistance(ending, "migration") <= 2
   }
 
   /// The text of a step's file. What is no file is not opened: a pipe would be waited for.

@@ -24,7 +24,7 @@ extension Store {
   ) async throws -> Adoption {
     let key = try await key?.resolved()
     return try await cancellable { run in
-      let file = try AdoptionReader.open(url.path, key, profile, busyTimeout)
+      let file = try AdoptionReader.open(url.filePath, key, profile, busyTimeout)
       return try withExtendedLifetime(file) {
         try run.run(file.connection) {
           let files = ExternalValues(beside: file.path)
@@ -89,7 +89,7 @@ extension Store {
         try AdoptionRun.check(fit, allowing: RunSettings.named(losses), file: file.path)
         var configuration = Connection.Configuration()
         configuration.profile = profile
-        _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
+        _ = try Connection.create(url.filePath, key: key, configuration: configuration) { connection in
           try StoreFunctions.register(on: connection)
           let runner = MigrationRunner(connection: connection, set: migrations, progress: progress)
           try run.run(connection) {
@@ -124,7 +124,7 @@ extension Store {
     try await cancellable { run in
       var configuration = Connection.Configuration()
       (configuration.busyTimeout, configuration.profile) = (busyTimeout, profile)
-      let connection = try Connection.open(url.path, key: key, configuration: configuration)
+      let connection = try Connection.open(url.filePath, key: key, configuration: configuration)
       defer { connection.close() }
       try StoreFunctions.register(on: connection)
       try run.run(connection) {

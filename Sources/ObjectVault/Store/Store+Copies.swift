@@ -18,7 +18,7 @@ extension Store {
     try await cancellable(by: progress) { run in
       try pool.withReader { connection in
         try run.run(connection) {
-          try connection.backup(to: url.path, key: key) { try run.show(progress, $0, of: $1) }
+          try connection.backup(to: url.filePath, key: key) { try run.show(progress, $0, of: $1) }
         }
       }
     }
@@ -36,7 +36,7 @@ extension Store {
     try await cancellable(by: progress) { run in
       try pool.withReader { connection in
         try run.run(connection) {
-          try connection.exportPlaintext(to: url.path) { try run.show(progress, $0, of: $1) }
+          try connection.exportPlaintext(to: url.filePath) { try run.show(progress, $0, of: $1) }
         }
       }
     }
@@ -59,7 +59,7 @@ extension Store {
     let key = try await key.resolved()
     try await cancellable(by: progress) { run in
       try Connection.encrypt(
-        plaintext: plaintext.path, to: url.path, key: key, profile: profile,
+        plaintext: plaintext.filePath, to: url.filePath, key: key, profile: profile,
         prepare: { try StoreFunctions.register(on: $0) }, progress: { try run.show(progress, $0, of: $1) })
     }
   }
@@ -85,7 +85,7 @@ extension Store {
       configuration.busyTimeout = busyTimeout
       configuration.profile = present
       return try Connection.upgradeCipher(
-        url.path, key: key, to: profile, configuration: configuration,
+        url.filePath, key: key, to: profile, configuration: configuration,
         prepare: { try StoreFunctions.register(on: $0) }, progress: { try run.show(progress, $0, of: $1) })
     }
   }
@@ -108,7 +108,7 @@ extension Store {
     let key = try await key.resolved()
     try await cancellable(by: progress) { run in
       try Connection.restore(
-        backup.path, to: url.path, key: key, profile: profile, replacesExisting: replacesExisting,
+        backup.filePath, to: url.filePath, key: key, profile: profile, replacesExisting: replacesExisting,
         busyTimeout: busyTimeout, prepare: { try StoreFunctions.register(on: $0) },
         progress: { try run.show(progress, $0, of: $1) })
     }

@@ -110,7 +110,7 @@ extension Store {
   {
     let key = try await key.resolved()
     return try await AmpleStack.running {
-      let inspection = try Inspection(path: url.path, key: key, profile: profile)
+      let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
       return try withExtendedLifetime(inspection) { try HistoryEvent.all(inspection.connection) }
     }
   }
@@ -129,9 +129,9 @@ extension Store {
   {
     let key = try await key.resolved()
     return try await AmpleStack.running {
-      let inspection = try Inspection(path: url.path, key: key, profile: profile)
+      let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
       return try withExtendedLifetime(inspection) {
-        try StoreHistory.read(inspection.connection).carriedSteps(in: url.path)
+        try StoreHistory.read(inspection.connection).carriedSteps(in: url.filePath)
       }
     }
   }

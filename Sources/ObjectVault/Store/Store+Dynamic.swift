@@ -27,7 +27,7 @@ extension Store {
   private static func open(
     _ url: URL, _ key: Key, _ configuration: Configuration, _ stop: CancellableRun
   ) throws -> Store {
-    let file = try DatabasePath(url.path)
+    let file = try DatabasePath(url.filePath)
     let (unlocked, history) = try afterMigrations(file.path, nil, stop) { try read(file, key, configuration) }
     let mapping = try SchemaMapping(try history.model())
     return Store(

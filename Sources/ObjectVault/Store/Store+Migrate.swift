@@ -67,7 +67,7 @@ extension Store {
   ) async throws -> MigrationOutcome {
     let (key, progress) = (try await key.resolved(), settings.progress)
     return try await cancellable(by: progress) { run in
-      let path = try DatabasePath(url.path).path
+      let path = try DatabasePath(url.filePath).path
       var configuration = Connection.Configuration()
       configuration.busyTimeout = settings.busyTimeout
       configuration.profile = settings.profile
@@ -77,7 +77,7 @@ extension Store {
       return try record.telling {
         try afterMigrations(path, progress, run, atMost: settings.migrationTimeout) {
           patience.begin()
-          let connection = try Connection.open(url.path, key: key, configuration: configuration)
+          let connection = try Connection.open(url.filePath, key: key, configuration: configuration)
           defer { connection.close() }
           try StoreFunctions.register(on: connection)
           return try run.run(connection) {
@@ -124,7 +124,7 @@ extension Store {
     let key = try await key.resolved()
     return try await cancellable { run in
       let inspection = try Inspection(
-        path: url.path, key: key, busyTimeout: busyTimeout, profile: profile)
+        path: url.filePath, key: key, busyTimeout: busyTimeout, profile: profile)
       return try run.run(inspection.connection) {
         try StoreFunctions.register(on: inspection.connection)
         let plan = try MigrationPlan(inspection, migrations, goal, asksRows: true)
@@ -222,7 +222,7 @@ extension Store {
     try await cancellable(by: progress) { run in
       var configuration = Connection.Configuration()
       configuration.profile = profile
-      _ = try Connection.create(url.path, key: key, configuration: configuration) { connection in
+      _ = try Connection.create(url.filePath, key: key, configuration: configuration) { connection in
         try StoreFunctions.register(on: connection)
         try run.run(connection) {
           try MigrationRunner(connection: connection, set: migrations, progress: progress).createStore()

@@ -26,8 +26,8 @@ extension Store {
   ) throws -> MigrationOutcome {
     let record = RunRecord()
     return try record.telling {
-      try afterMigrations(DatabasePath(url.path).path, nil, CancellableRun()) {
-        let connection = try Connection.open(url.path, key: key)
+      try afterMigrations(DatabasePath(url.filePath).path, nil, CancellableRun()) {
+        let connection = try Connection.open(url.filePath, key: key)
         defer { connection.close() }
         try StoreFunctions.register(on: connection)
         try prepare(connection)

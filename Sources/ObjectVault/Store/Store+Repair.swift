@@ -28,12 +28,12 @@ extension Store {
     return try await cancellable { run in
       var configuration = Connection.Configuration()
       (configuration.busyTimeout, configuration.profile) = (busyTimeout, profile)
-      let connection = try Connection.open(url.path, key: key, configuration: configuration)
+      let connection = try Connection.open(url.filePath, key: key, configuration: configuration)
       defer { connection.close() }
       return try run.run(connection) {
         try connection.transaction(.immediate) {
           let work = try RepairWork(
-            numbers, of: try StoreHistory.read(connection), as: migrations, file: url.path)
+            numbers, of: try StoreHistory.read(connection), as: migrations, file: url.filePath)
           try work.write(to: connection)
           return work.repair
         }
@@ -54,7 +54,7 @@ extension Store {
   ) async throws -> HistoryRepair {
     let key = try await key.resolved()
     return try await cancellable { run in
-      let inspection = try Inspection(path: url.path, key: key, profile: profile)
+      let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
       return try run.run(inspection.connection) { try HistoryRepair(inspection, numbers, migrations) }
     }
   }

@@ -27,7 +27,7 @@ struct StoreOpening: Sendable {
   ) throws {
     mapping = try SchemaMapping(schema)
     classes = try EntityClasses(mapping)
-    if migrations.areCarried { try schema.requireNoRenamingDoubt(file: url.path) }
+    if migrations.areCarried { try schema.requireNoRenamingDoubt(file: url.filePath) }
     checksums = migrations.checksums
     steps = checksums == nil && !migrations.areCarried ? try migrations.agreed(with: schema) : nil
     self.limit = limit
@@ -51,7 +51,7 @@ struct StoreOpening: Sendable {
   /// Opens the store before it returns: without a limit on the caller's thread, as that has an ample stack.
   func open(_ key: Key) throws -> Store {
     // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
-    let file = try DatabasePath(url.path)
+    let file = try DatabasePath(url.filePath)
     let record = RunRecord()
     let opened = try record.telling {
       guard limit != nil else {

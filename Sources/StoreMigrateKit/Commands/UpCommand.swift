@@ -180,6 +180,9 @@ enum UpCommand: Command {
         try vacuum(session, key)
         report.isVacuumed = true
         report.store = session.storeAfterwards
+      } catch let error as CancellationError where report.applied.isEmpty {
+        // There is no step to report.
+        throw error
       } catch {
         (report.vacuumFailure, report.exitCode) = (ErrorText.of(error, hasStore: false), ExitCode(error))
       }
@@ -202,11 +205,19 @@ enum UpCommand: Command {
     if let bytes = path.byteCount, let free = path.freeBytes, free < bytes {
       throw StoreError.notEnoughSpace(file: session.storePath, neededBytes: bytes, freeBytes: free)
     }
+    if session.interruption.aftermath == nil {
+      session.interruption.begin(Vacuuming(store: session.storePath, path: path))
+    }
+    let run = CancellableRun()
+    session.progress.cancellationHandler = { run.cancel() }
+    defer { session.progress.cancellationHandler = nil }
+    try session.interruption.check()
     let connection = try Connection.open(session.storePath, key: key, configuration: session.configuration())
+    // Takes the log, which holds the file once more, into it.
     defer { connection.close() }
     // The tables of decimals are ordered by a collation of ours.
     try StoreInfo.prepare(connection)
-    try connection.vacuum()
+    try run.run(connection) { try connection.vacuum() }
   }
 
   /// The steps as far as they are to run, and what they would do. Those behind them are not asked: one may not be finished.

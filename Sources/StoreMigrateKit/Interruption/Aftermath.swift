@@ -169,6 +169,27 @@ struct NewStore: Aftermath {
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
+/// Of `up --vacuum` where no step is pending: the file was written whole, or it was not.
+struct Vacuuming: Aftermath {
+  let store: String
+  private let path: DatabasePath
+  private let formerBytes: Int?
+
+  init(store: String, path: DatabasePath) {
+    (self.store, self.path, formerBytes) = (store, path, path.byteCount)
+  }
+
+  func found() -> String {
+    path.byteCount == formerBytes
+      ? "\(store) opens with its key, as before, and has its free pages."
+      : "\(store) was written whole, and opens with its key."
+  }
+  func leftBehind(_ phase: CommitGate.Phase) -> String {
+    "\(store) opens with its key, and holds what it held before; whether it was written whole, if that was just being committed, "
+      + "is seen by its size."
+  }
+}
+
 /// Of `redo`: the steps ran again, all of them, or none.
 struct RepeatedSteps: Aftermath {
   let store: String

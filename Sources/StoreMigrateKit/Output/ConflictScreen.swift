@@ -138,6 +138,13 @@ struct NewerScreen {
   let line: (ScreenCommand, [String]) -> String
 
   var text: String {
+    guard supported > 0 else {
+      // No line to paste: it would take all tables away.
+      return """
+        \(store) is at version \(found), and there is no step here.
+          Give the folder that holds its steps, files like 0001_initial.migration.
+        """
+    }
     var lines = ["\(store) is at version \(found); these migrations end at \(supported)."]
     if let migratedBy { lines.append("  It was last migrated by \(migratedBy).") }
     switch wayBack {

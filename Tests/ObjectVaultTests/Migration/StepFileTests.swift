@@ -38,6 +38,43 @@ import Testing
     #expect(try MigrationSet.directory(folder.url).steps.map(\.fileName) == ["0001_x.migration"])
   }
 
+  @Test func `a step whose ending is mistyped is told, and no copy of an editor or a file of another kind`() throws {
+    let folder = try TemporaryFolder()
+    let text = Data("format: 1\n[up]\ncreate entity User {\n}\n".utf8)
+    for name in [
+      "0001_x.migration", "0002_x.migration~", "0002_x.migration.orig", "0002_x.sql", "0002_x", "README.md", "2.mig",
+    ] {
+      try text.write(to: folder.url.appendingPathComponent(name))
+    }
+    #expect(try MigrationSet.directory(folder.url).steps.map(\.fileName) == ["0001_x.migration"])
+    for name in ["0002_x.migratoin", "0002_x.migrations", "0002_x.Migration", "2-x.migraton"] {
+      let url = folder.url.appendingPathComponent(name)
+      try text.write(to: url)
+      #expect { _ = try MigrationSet.directory(folder.url) } throws: {
+        "\($0)".hasPrefix("\(name):1:1: ") && "\($0)".contains("ends with .migration")
+      }
+      try FileManager.default.removeItem(at: url)
+    }
+  }
+
+  @Test func `the SQL of a step is a script, however a block of a person ends`() throws {
+    let connection = try TemporaryDatabase("").connection
+    for block in ["DELETE FROM $User", "DELETE FROM $User;", "DELETE FROM $User; UPDATE $User SET $User.name = '' -- and so on\n"] {
+      let steps = try [
+        MigrationStep(
+          number: 1, name: "first", text: "format: 1\n[up]\ncreate entity User {\n    attribute name string\n}\n"),
+        MigrationStep(
+          number: 2, name: "next",
+          text: "format: 1\n[up]\ntransform sql { \(block) }\nadd attribute User.town string optional\n"),
+      ]
+      let set = try MigrationSet(steps)
+      let scripts = try (1...2).map { try set.sql(ofStep: $0).joined(separator: "\n") }
+      try connection.executeScript(scripts.joined(separator: "\n"))
+      #expect(try connection.rows(sql: "SELECT town FROM User").isEmpty)
+      try connection.executeScript("DROP TABLE User")
+    }
+  }
+
   @Test func `a link that leads nowhere is told as one, with where it leads`() throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createSymbolicLink(

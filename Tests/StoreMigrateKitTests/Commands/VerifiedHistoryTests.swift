@@ -19,6 +19,14 @@ import Testing
     #expect(reworded.status == 3 && reworded.output.contains("store-migrate repair "), "\(reworded)")
     let newer = try run("verify @new.store -m @First", in: folder)
     #expect(newer.status == 4 && newer.output.contains("these migrations end at 1"), "\(newer)")
+    // The wrong folder is no reason to take all tables away.
+    let none = folder.folder.path("None")
+    try FileManager.default.createDirectory(atPath: none, withIntermediateDirectories: false)
+    for command in ["verify", "status"] {
+      let empty = try run("\(command) @new.store -m @None", in: folder)
+      #expect(empty.status == 4 && "\(empty)".contains("there is no step here"), "\(empty)")
+      #expect(!"\(empty)".contains("down"), "\(empty)")
+    }
   }
 
   @Test func `damaged pages and another history are told together`() async throws {

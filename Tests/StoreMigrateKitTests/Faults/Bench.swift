@@ -116,6 +116,9 @@ struct Bench {
       try same(store.rows(.raw(Template.key)), [])
       return try store.value("SELECT count(*) FROM T")
         == Look(template, "notes.store").value("SELECT count(*) FROM t")
+    case .noFreePages:
+      try same(copy.rows(.raw(Template.key)), original)
+      return try copy.value("PRAGMA freelist_count") == 0
     case .newRecord:
       try same(copy.rows(.raw(Template.key)), original)
       return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_repaired'") == 1

@@ -30,6 +30,8 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
     case ranAgain
     /// There is a store of this name.
     case newStore(String)
+    /// The store has no free pages.
+    case noFreePages
     /// The record of a step is another.
     case newRecord
     /// There is a store of this name with the rows of the first file.
@@ -92,6 +94,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       "baseline @plain.db @new.store --to 1 -m %Adopted --new-key-env OLD_KEY --new-key-format hex",
       again: "baseline @plain.db @again.store --to 1 -m %Adopted --new-key-env OLD_KEY --new-key-format hex",
       on: "plain.db", effect: .adopted("new.store")),
+    .init("up @free.store -m %Steps --vacuum", on: "free.store", effect: .noFreePages),
     .init("repair @back.store 2 -m %Reworded --yes", on: "back.store", effect: .newRecord),
     .init(
       "create @new.store -m %Steps", again: "create @again.store -m %Steps", on: "notes.store",
@@ -115,6 +118,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       case .formerVersion: (["version 2, as before"], ["is at version 1"])
       case .ranAgain: (["is as it was, at version 2"], ["were run again;"])
       case .newStore, .adopted: (["was not made"], ["was made"])
+      case .noFreePages: (["has its free pages"], ["was written whole,"])
       case .newRecord: (["is as before"], ["was written anew"])
       }
     return (own.0 + common, own.1)

@@ -92,5 +92,13 @@ enum Template {
     try await Store.create(at: URL(fileURLWithPath: back), key: .raw(key), migrations: .directory(steps))
     try Connection.open(back, key: .raw(key)).executeScript(
       "INSERT INTO User(id, name, town) VALUES (4, '\(canary)', 'x')")
+    let free = folder.path("free.store")
+    try await Store.create(at: URL(fileURLWithPath: free), key: .raw(key), migrations: .directory(steps))
+    try Connection.open(free, key: .raw(key)).executeScript(
+      """
+      INSERT INTO User(id, name, town) VALUES (4, '\(canary)', 'x');
+      INSERT INTO User(id, name, town) VALUES (5, 'y', hex(zeroblob(200000)));
+      DELETE FROM User WHERE id = 5;
+      """)
   }
 }

@@ -1,0 +1,37 @@
+// What an app that shows `localizedDescription` shows.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct LocalizedErrors {
+  private static let errors: [any Error] = [
+    SQLError.wrongKey(file: "a.store"), StoreError.noResult(entity: "User"),
+    StoreError.historyConflict(.gap(2)),
+  ]
+
+  @Test(arguments: errors.indices)
+  func `what Foundation shows is what the error says`(_ index: Int) {
+    let error = Self.errors[index]
+    #expect(error.localizedDescription == "\(error)")
+  }
+
+  @Test func `errors that are thrown say what they are`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let fetch = temporary.store.makeContext().fetch(Book.self).where("nmae == 1")
+    #expect { try fetch.all() } throws: { $0.localizedDescription.contains("nmae") }
+  }
+
+  @Test func `a URL of no file is refused, and no file of its path is made`() async throws {
+    let folder = try TemporaryFolder()
+    let url = try #require(URL(string: "https://example.com\(folder.path("x.store"))"))
+    await #expect {
+      _ = try await Store.open(at: url, key: testKey, schema: library, migrations: .creatingSchema)
+    } throws: {
+      "\($0)".contains("https://example.com") && "\($0)".contains("URL(fileURLWithPath:)")
+    }
+    #expect(folder.names.isEmpty)
+  }
+}
