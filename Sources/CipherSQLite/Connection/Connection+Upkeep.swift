@@ -75,6 +75,11 @@ extension Connection {
     return Checkpoint(logPages: Int(log), copiedPages: Int(copied))
   }
 
+  /// How large the file is with all that its log holds, in bytes; nil where it cannot be read.
+  package var contentBytes: Int? {
+    (try? value("PRAGMA page_count"))?.int64.map { Int($0) * unlocked.profile.pageBytes }
+  }
+
   /// Builds the file anew, without free pages. Takes the room of the file twice for a while, encrypted, and
   /// as much memory: what the engine would put into files of its own is kept there.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction.

@@ -35,7 +35,7 @@ extension MigrationRunner {
     let rows = try RowForecast.rows(of: work.steps, in: connection)
     let cost = MigrationCost(
       work, rows: rows + [try RowForecast.rowsOfFormat(history, in: connection)],
-      storeBytes: connection.file.byteCount ?? 0, makesBackups: makesBackups)
+      storeBytes: connection.contentBytes ?? 0, makesBackups: makesBackups)
     guard !limit.admits(cost) else { return }
     throw StoreError.migrationNeeded(
       MigrationNeed(
@@ -45,7 +45,7 @@ extension MigrationRunner {
   }
 
   func checkSpace(for work: MigrationWork, _ history: StoreHistory) throws {
-    guard let bytes = connection.file.byteCount,
+    guard let bytes = connection.contentBytes,
       let free = connection.file.freeBytes
     else { return }
     let needed = try work.neededBytes(

@@ -202,9 +202,6 @@ enum UpCommand: Command {
 
   private static func vacuum(_ session: Session, _ key: Key) throws {
     let path = try DatabasePath(session.storePath)
-    if let bytes = path.byteCount, let free = path.freeBytes, free < bytes {
-      throw StoreError.notEnoughSpace(file: session.storePath, neededBytes: bytes, freeBytes: free)
-    }
     if session.interruption.aftermath == nil {
       session.interruption.begin(Vacuuming(store: session.storePath, path: path))
     }
@@ -215,6 +212,9 @@ enum UpCommand: Command {
     let connection = try Connection.open(session.storePath, key: key, configuration: session.configuration())
     // Takes the log, which holds the file once more, into it.
     defer { connection.close() }
+    if let bytes = connection.contentBytes, let free = path.freeBytes, free < bytes {
+      throw StoreError.notEnoughSpace(file: session.storePath, neededBytes: bytes, freeBytes: free)
+    }
     // The tables of decimals are ordered by a collation of ours.
     try StoreInfo.prepare(connection)
     try run.run(connection) { try connection.vacuum() }

@@ -69,7 +69,8 @@ enum VerifyCommand: Command {
     let size = try DatabasePath(session.storePath).byteCount
     return VerifyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0),
-      pages: (size ?? 0) / connection.unlocked.profile.pageBytes,
+      // Those of the database: nobody looks at what may stand behind them, and some may be in the log alone.
+      pages: (connection.contentBytes ?? size ?? 0) / connection.unlocked.profile.pageBytes,
       findings: findings + [history?.finding].compactMap { $0 },
       comparedWithMigrations: history?.isCompared ?? false, history: history?.state,
       exitCode: findings.isEmpty ? history?.code ?? .ok : .attention)
