@@ -77,7 +77,7 @@ extension Connection {
     defer { hooks.rollback = hook }
     // It was called when the engine took the transaction back; what stands in its place is nobody's.
     if transactionLoss != nil { hooks.rollback = nil }
-    (isTransactionOwed, transactionLoss, triggered) = (false, nil, nil)
+    (isTransactionOwed, isForWriting, transactionLoss, triggered) = (false, false, nil, nil)
     // A failed ROLLBACK leaves nothing to roll back: SQLite ended the transaction itself.
     if isInTransaction { _ = try? execute("ROLLBACK") }
   }
@@ -133,9 +133,9 @@ extension Connection {
   ///   ``SQLError/constraint(message:extendedCode:sql:)`` for references that lead nowhere: the transaction is then still open.
   public func commit() throws {
     try checkOpen()
-    if isForWriting, hasMoved { throw SQLError.fileReplaced(file: path) }
+    if isForWriting, isGone { throw SQLError.fileReplaced(file: path) }
     try execute("COMMIT")
-    isTransactionOwed = false
+    (isTransactionOwed, isForWriting) = (false, false)
   }
 
   /// Begins a savepoint of this name; begins a transaction too when there is none.

@@ -75,9 +75,11 @@ extension Connection {
     return Checkpoint(logPages: Int(log), copiedPages: Int(copied))
   }
 
-  /// How large the file is with all that its log holds, in bytes; nil where it cannot be read.
+  /// How large the file is with all that its log holds, in bytes: by its pages or as it lies there, whichever is more. Nil where
+  /// there is none.
   package var contentBytes: Int? {
-    (try? value("PRAGMA page_count"))?.int64.map { Int($0) * unlocked.profile.pageBytes }
+    let pages = (try? value("PRAGMA page_count"))?.int64 ?? 0
+    return file.byteCount.map { max($0, Int(pages) * unlocked.profile.pageBytes) }
   }
 
   /// Builds the file anew, without free pages. Takes the room of the file twice for a while, encrypted, and

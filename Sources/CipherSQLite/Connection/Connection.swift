@@ -157,6 +157,10 @@ private import Foundation
   /// Whether another file has been put in the place of the one that is open here.
   var hasMoved: Bool { unsafe CipherSQLite.hasMoved(handle) }
 
+  /// Whether the file has surely moved: where the system does not say what lies at the path, such as of a folder that may not be
+  /// searched any more, nobody knows.
+  var isGone: Bool { hasMoved && (FileStatus(file.path) != nil || errno == ENOENT || errno == ENOTDIR) }
+
   /// What "not a database" and "malformed" mean on a file that opened well before; nil when the pages tell
   /// nothing. Reads the whole file, but only after such an error.
   private func diagnosis(of code: Int32) -> SQLError? {

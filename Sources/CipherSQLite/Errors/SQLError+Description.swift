@@ -7,8 +7,8 @@ extension SQLError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .wrongKey(let file):
-      "\(file): the key does not fit, or the first page of the file is damaged, whose salt belongs to the key, or the file has "
-        + "other rounds, which it does not tell. Check which key is in use; look for a backup where it is the right one; give rounds that are not the engine's own (\(ToolName.current) --cipher rounds=N, Configuration.profile). "
+      "\(file): the key does not fit. It looks the same where the first page of the file is damaged, and where the file has other "
+        + "rounds, which it does not tell. Check which key is in use; if it is the right one, look for a backup, or give rounds that are not the engine's own (\(ToolName.current) --cipher rounds=N, Configuration.profile). "
         + "The file is unchanged."
     case .notEncrypted(let file):
       "\(file): this is a plain, unencrypted SQLite file. Only encrypted files are opened here."
@@ -88,7 +88,8 @@ extension SQLError: CustomStringConvertible {
       "\(file): the key fits, but the file is in SQLCipher's format 1, whose pages carry no HMAC. Move it to a newer "
         + "format with the sqlcipher shell: PRAGMA cipher_use_hmac = OFF, ATTACH, sqlcipher_export."
     case .fileReplaced(let file):
-      "\(file): the file was deleted or moved since it was opened here, or another file was put in its place. Open it again."
+      "\(file): the file was deleted or moved since it was opened here, or another one was put in its place. "
+        + "Open it again."
     case .diskFull(let file):
       "\(file): the disk is full, or a quota or size limit is reached. Make room and try again."
     case .leftBeside(let file, let name):

@@ -1,4 +1,4 @@
-// Where a URL leads to: the path is asked for here, and nowhere else.
+// Where a URL of a store or of a folder of steps leads to.
 
 internal import CipherSQLite
 internal import Foundation
@@ -12,7 +12,8 @@ extension URL {
     get throws(SQLError) {
       guard isFileURL || scheme == nil else {
         throw SQLError.pathUnusable(
-          file: absoluteString, reason: "it is no file; make a URL of a path by URL(fileURLWithPath:)")
+          file: absoluteString,
+          reason: "it is not the URL of a file; URL(fileURLWithPath:) makes one of a path")
       }
       return path
     }

@@ -49,8 +49,8 @@ extension CompiledStatement {
   /// A person's statements, the last of which may lack its semicolon.
   private static func ended(_ sql: String) -> String {
     let last = sql.split(whereSeparator: \.isNewline).last ?? ""
-    // A comment would take it in.
-    return sql.hasSuffix(";") ? sql : sql + (last.contains("--") ? "\n;" : ";")
+    // A comment would take it in; one too many does no harm.
+    return last.contains("--") ? sql + "\n;" : sql.hasSuffix(";") ? sql : sql + ";"
   }
 }
 

@@ -83,7 +83,7 @@ public struct MigrationPlan: Sendable, Hashable {
   /// Why nothing takes a step back, by its number, of all steps that ran or are pending; those with a way back are not
   /// in it.
   public let irreversible: [Int: String]
-  /// The size of the file with all that its log holds, in bytes.
+  /// The size of the file, in bytes, without its log.
   public let bytes: Int
   /// The settings of the file.
   public let cipher: CipherProfile
@@ -167,8 +167,9 @@ extension MigrationPlan {
     availableVersion = set.version
     targetVersion = work.version
     self.history = history.steps
+    bytes = try DatabasePath(inspection.path).byteCount ?? 0
+    // The log's pages are copied, too.
     let size = connection.contentBytes
-    bytes = size ?? 0
     cost = MigrationCost(
       work, rows: rows + [try RowForecast.rowsOfFormat(history, in: connection)], storeBytes: size ?? 0,
       makesBackups: makesBackups)

@@ -30,11 +30,12 @@ public struct MigrationSet: Sendable, Hashable {
 
   /// The same, as if its files had other names.
   package static func directory(_ url: URL, naming: (String) -> String) throws -> MigrationSet {
-    guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
-      throw StoreError.migrationSyntax(noFolder(url.path))
+    let folder = try url.filePath
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+      throw StoreError.migrationSyntax(noFolder(folder))
     }
     var steps: [MigrationStep] = []
-    for name in names.sorted() where isStepFile(name.lowercased()) || isMistyped(name) {
+    for name in names.sorted() where isStepFile(name.lowercased()) || isMistyped(name, in: url) {
       guard name.hasSuffix(".migration") else {
         // In capitals: on some disks it is the same file, and on others a step that nobody would miss.
         throw StoreError.migrationSyntax(
@@ -71,11 +72,13 @@ public struct MigrationSet: Sendable, Hashable {
   }
 
   /// Whether a file is called like a step but for the spelling of its ending: nobody would miss the step. Copies of editors, such as
-  /// `0002_add_tags.migration~`, are not.
-  private static func isMistyped(_ name: String) -> Bool {
+  /// `0002_add_tags.migration~`, are not, and no folders.
+  private static func isMistyped(_ name: String, in folder: URL) -> Bool {
     guard name.first?.isNumber == true, let dot = name.lastIndex(of: ".") else { return false }
     let ending = name[dot...].dropFirst().lowercased()
-    return ending.allSatisfy(\.isLetter) && editDistance(ending, "migration") <= 2
+    guard ending.allSatisfy(\.isLetter), editDistance(ending, "migration") <= 2 else { return false }
+    let kind = try? folder.appendingPathComponent(name).resourceValues(forKeys: [.isDirectoryKey])
+    return kind?.isDirectory != true
   }
 
   /// The text of a step's file. What is no file is not opened: a pipe would be waited for.

@@ -92,7 +92,8 @@ enum UpCommand: Command {
 
     var failure: String? {
       vacuumFailure.map {
-        (applied.isEmpty ? "The file is as it was: " : "The steps ran, and the file is as they left it: ")
+        (applied.isEmpty
+          ? "The file keeps its free pages: " : "The steps ran, and the file keeps its free pages: ")
           + $0
       }
     }
@@ -203,7 +204,10 @@ enum UpCommand: Command {
   private static func vacuum(_ session: Session, _ key: Key) throws {
     let path = try DatabasePath(session.storePath)
     if session.interruption.aftermath == nil {
-      session.interruption.begin(Vacuuming(store: session.storePath, path: path))
+      session.interruption.begin(
+        Vacuuming(
+          store: session.storePath, key: key, configuration: try session.lookingConfiguration(),
+          info: session.line(InfoCommand.self)))
     }
     let run = CancellableRun()
     session.progress.cancellationHandler = { run.cancel() }
@@ -212,6 +216,8 @@ enum UpCommand: Command {
     let connection = try Connection.open(session.storePath, key: key, configuration: session.configuration())
     // Takes the log, which holds the file once more, into it.
     defer { connection.close() }
+    // Else the new one would be written behind what the log has already.
+    _ = try? connection.checkpoint(.truncate)
     if let bytes = connection.contentBytes, let free = path.freeBytes, free < bytes {
       throw StoreError.notEnoughSpace(file: session.storePath, neededBytes: bytes, freeBytes: free)
     }

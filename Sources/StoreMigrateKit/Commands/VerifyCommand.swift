@@ -70,7 +70,7 @@ enum VerifyCommand: Command {
     return VerifyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0),
       // Those of the database: nobody looks at what may stand behind them, and some may be in the log alone.
-      pages: (connection.contentBytes ?? size ?? 0) / connection.unlocked.profile.pageBytes,
+      pages: (try? connection.pragma("page_count", as: Int.self)) ?? 0,
       findings: findings + [history?.finding].compactMap { $0 },
       comparedWithMigrations: history?.isCompared ?? false, history: history?.state,
       exitCode: findings.isEmpty ? history?.code ?? .ok : .attention)

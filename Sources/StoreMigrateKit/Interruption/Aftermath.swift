@@ -172,21 +172,26 @@ struct NewStore: Aftermath {
 /// Of `up --vacuum` where no step is pending: the file was written whole, or it was not.
 struct Vacuuming: Aftermath {
   let store: String
-  private let path: DatabasePath
-  private let formerBytes: Int?
-
-  init(store: String, path: DatabasePath) {
-    (self.store, self.path, formerBytes) = (store, path, path.byteCount)
-  }
+  let key: Key
+  let configuration: Connection.Configuration
+  /// The line that says how many pages are free.
+  let info: String
 
   func found() -> String {
-    path.byteCount == formerBytes
+    guard let connection = try? Connection.open(store, key: key, configuration: configuration) else {
+      return leftBehind(.stopped)
+    }
+    defer { connection.close() }
+    guard let free = try? connection.value("PRAGMA freelist_count")?.int64 else {
+      return leftBehind(.stopped)
+    }
+    return free > 0
       ? "\(store) opens with its key, as before, and has its free pages."
-      : "\(store) was written whole, and opens with its key."
+      : "\(store) opens with its key, and has no free pages."
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String {
-    "\(store) opens with its key, and holds what it held before; whether it was written whole, if that was just being committed, "
-      + "is seen by its size."
+    "\(store) opens with its key, and holds what it held before; whether it has free pages, if it was just being committed, "
+      + "is said by: \(info)"
   }
 }
 

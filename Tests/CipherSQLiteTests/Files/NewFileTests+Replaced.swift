@@ -359,7 +359,7 @@ extension NewFiles {
     // that of the new one (IOERR_DELETE_NOENT for who writes there). README says so.
     let errors = Set(
       lines.filter {
-        $0.hasPrefix("error") && !$0.contains("another file was put in its place")
+        $0.hasPrefix("error") && !$0.contains("or another one was put in its place")
           && !(mode == "delete" && $0.contains("(5898)"))
       })
     #expect(errors.isEmpty)

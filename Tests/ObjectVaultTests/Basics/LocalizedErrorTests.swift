@@ -20,7 +20,7 @@ import Testing
 
   @Test func `errors that are thrown say what they are`() async throws {
     let temporary = try await TemporaryStore(library)
-    let fetch = temporary.store.makeContext().fetch(Book.self).where("nmae == 1")
+    let fetch = try temporary.store.makeContext().fetch(Book.self).where("nmae == 1")
     #expect { try fetch.all() } throws: { $0.localizedDescription.contains("nmae") }
   }
 
@@ -33,5 +33,7 @@ import Testing
       "\($0)".contains("https://example.com") && "\($0)".contains("URL(fileURLWithPath:)")
     }
     #expect(folder.names.isEmpty)
+    let steps = try #require(URL(string: "https://example.com\(folder.url.path)"))
+    #expect { _ = try MigrationSet.directory(steps) } throws: { "\($0)".contains("https://example.com") }
   }
 }

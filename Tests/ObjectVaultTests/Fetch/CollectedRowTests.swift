@@ -122,7 +122,9 @@ import Testing
     #expect(Set(pages.joined().map(\.id)).count == 300)
   }
 
-  @Test func `the first rows of a table that does not lie in the order of its ids are those by their ids`() throws {
+  @Test func `the first rows of a table that does not lie in the order of its ids are those by their ids`()
+    throws
+  {
     try fill(300)
     let all = try store.makeContext().fetch(Book.self).sorted(by: \.id).all().map(\.id.rowID)
     try store.withWritingConnection { connection in

@@ -1,5 +1,6 @@
 // What is called like a step and is none, and the mark beside a store that is migrated.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 import TestSupport
@@ -38,14 +39,19 @@ import Testing
     #expect(try MigrationSet.directory(folder.url).steps.map(\.fileName) == ["0001_x.migration"])
   }
 
-  @Test func `a step whose ending is mistyped is told, and no copy of an editor or a file of another kind`() throws {
+  @Test func `a step whose ending is mistyped is told, and no copy of an editor or a file of another kind`()
+    throws
+  {
     let folder = try TemporaryFolder()
     let text = Data("format: 1\n[up]\ncreate entity User {\n}\n".utf8)
     for name in [
-      "0001_x.migration", "0002_x.migration~", "0002_x.migration.orig", "0002_x.sql", "0002_x", "README.md", "2.mig",
+      "0001_x.migration", "0002_x.migration~", "0002_x.migration.orig", "0002_x.sql", "0002_x", "README.md",
+      "2.mig",
     ] {
       try text.write(to: folder.url.appendingPathComponent(name))
     }
+    try FileManager.default.createDirectory(
+      at: folder.url.appendingPathComponent("2024.migrations"), withIntermediateDirectories: false)
     #expect(try MigrationSet.directory(folder.url).steps.map(\.fileName) == ["0001_x.migration"])
     for name in ["0002_x.migratoin", "0002_x.migrations", "0002_x.Migration", "2-x.migraton"] {
       let url = folder.url.appendingPathComponent(name)
@@ -58,11 +64,16 @@ import Testing
   }
 
   @Test func `the SQL of a step is a script, however a block of a person ends`() throws {
-    let connection = try TemporaryDatabase("").connection
-    for block in ["DELETE FROM $User", "DELETE FROM $User;", "DELETE FROM $User; UPDATE $User SET $User.name = '' -- and so on\n"] {
+    let database = try TemporaryDatabase()
+    let connection = database.connection
+    for block in [
+      "DELETE FROM $User", "DELETE FROM $User;",
+      "DELETE FROM $User; UPDATE $User SET $User.name = '' -- and so on\n",
+    ] {
       let steps = try [
         MigrationStep(
-          number: 1, name: "first", text: "format: 1\n[up]\ncreate entity User {\n    attribute name string\n}\n"),
+          number: 1, name: "first",
+          text: "format: 1\n[up]\ncreate entity User {\n    attribute name string\n}\n"),
         MigrationStep(
           number: 2, name: "next",
           text: "format: 1\n[up]\ntransform sql { \(block) }\nadd attribute User.town string optional\n"),

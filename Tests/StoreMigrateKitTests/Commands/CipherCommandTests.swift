@@ -40,7 +40,8 @@ import Testing
     // Nothing tells the rounds: without them it looks like another key.
     let silent = try run("status", store, "-m", migrations)
     #expect(
-      silent.status == 12 && silent.errors.contains("the key does not fit, or the file has other rounds"),
+      silent.status == 12 && silent.errors.contains("the key does not fit.")
+        && silent.errors.contains("the file has other rounds"),
       "\(silent)")
     #expect(
       silent.errors.contains("Check which key is in use") && silent.errors.contains("--cipher rounds=N"),

@@ -83,7 +83,7 @@ struct CommandFaults {
   }
 
   static let naming = ChangingCommand.all.filter {
-    ["backup", "encrypt", "create", "up"].contains($0.words[0])
+    ["backup", "encrypt", "create", "up"].contains($0.words[0]) && !$0.words.contains("--vacuum")
   }
 
   @Test(arguments: naming, [Fault.Kind.kill, .errors(EIO)])

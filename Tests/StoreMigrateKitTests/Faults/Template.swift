@@ -94,7 +94,9 @@ enum Template {
       "INSERT INTO User(id, name, town) VALUES (4, '\(canary)', 'x')")
     let free = folder.path("free.store")
     try await Store.create(at: URL(fileURLWithPath: free), key: .raw(key), migrations: .directory(steps))
-    try Connection.open(free, key: .raw(key)).executeScript(
+    let connection = try Connection.open(free, key: .raw(key))
+    try connection.setJournalMode(.wal)
+    try connection.executeScript(
       """
       INSERT INTO User(id, name, town) VALUES (4, '\(canary)', 'x');
       INSERT INTO User(id, name, town) VALUES (5, 'y', hex(zeroblob(200000)));
