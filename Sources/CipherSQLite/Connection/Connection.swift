@@ -139,7 +139,7 @@ private import Foundation
   }
 
   /// - Throws: ``SQLError/closed(file:)``; what the engine ended the open transaction for.
-  package func checkOpen() throws(SQLError) { _ = try unsafe opened() }
+  func checkOpen() throws(SQLError) { _ = try unsafe opened() }
 
   /// What the cache of prepared statements has done since the connection was opened.
   public var statementCacheStatistics: StatementCacheStatistics { unsafe cache.statistics }

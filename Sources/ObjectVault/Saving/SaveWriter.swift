@@ -27,8 +27,6 @@ final class SaveWriter {
   }
 
   func write() throws {
-    // Where an earlier save has lost the transaction, the error is its own, and not about an object of this one.
-    try connection.checkOpen()
     for (entity, ids) in plan.ids.ranges {
       try RowIDs(connection: connection).take(ids, of: entity.root.name)
     }
