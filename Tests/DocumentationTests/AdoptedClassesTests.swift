@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct AdoptedClasses {
+@Suite(.tags(.documents)) struct AdoptedClasses {
   /// The file in a folder, and what it becomes.
   static func family(in folder: TemporaryFolder) async throws -> (file: URL, adoption: Adoption) {
     let file = folder.url.appendingPathComponent("family.db")
@@ -46,9 +46,9 @@ import Testing
   }
 
   @Test func `classes of a family compile, match the step, and find the objects`() async throws {
-    let package = try await ReaderPackage.shared
-    let said = package.build.output + package.build.errors
-    try #require(package.build.status == 0, "\(said)")
+    let program = try await ReaderProgram(Self.program(), name: "adopted")
+    let said = program.build.output + program.build.errors
+    try #require(program.build.status == 0, "\(said)")
     #expect(!said.contains("adopted/main.swift"), "\(said)")
     let folder = try TemporaryFolder()
     let (file, adoption) = try await Self.family(in: folder)
@@ -58,7 +58,7 @@ import Testing
     let steps = folder.url.appendingPathComponent("Migrations")
     try FileManager.default.createDirectory(at: steps, withIntermediateDirectories: true)
     try Data(adoption.step.text.utf8).write(to: steps.appendingPathComponent(adoption.step.fileName))
-    let ran = try package.run("adopted", [store.path, steps.path])
+    let ran = try program.run([store.path, steps.path])
     #expect(
       ran.output == """
         \(adoption.schema.meaningHash) 0

@@ -7,12 +7,12 @@ import Testing
 @Suite struct Documents {
   static let pages =
     ["README.md", "CONTRIBUTING.md", "SECURITY.md", "Examples/README.md"]
-    + ReaderPackage.files("Decisions", ".md")
+    + PackageFiles.files(in: "Decisions", suffix: ".md")
 
   @Test(arguments: pages)
   func `every link to a file leads to one`(_ page: String) throws {
     let folder = packageRoot.appendingPathComponent(page).deletingLastPathComponent()
-    for match in try ReaderPackage.text(page).matches(of: #/\]\(([^)#]+)[^)]*\)/#)
+    for match in try PackageFiles.text(page).matches(of: #/\]\(([^)#]+)[^)]*\)/#)
     where !match.1.hasPrefix("http") {
       let path = folder.appendingPathComponent(String(match.1)).path
       #expect(FileManager.default.fileExists(atPath: path), "\(page) links to \(match.1)")
@@ -22,12 +22,14 @@ import Testing
   @Test func `the index of the decisions has each page with its title, and each page its four headings`()
     throws
   {
-    let index = try ReaderPackage.text("Decisions/README.md")
+    let index = try PackageFiles.text("Decisions/README.md")
     let listed = index.matches(of: #/(?m)^\| \[(\d{4})\]\(([^)]+)\) \| .+ \|$/#).map { String($0.2) }
-    let pages = ReaderPackage.files("Decisions", ".md").map { String($0.dropFirst("Decisions/".count)) }
+    let pages = PackageFiles.files(in: "Decisions", suffix: ".md").map {
+      String($0.dropFirst("Decisions/".count))
+    }
     #expect(listed == pages.filter { $0 != "README.md" })
     for name in listed {
-      let page = try ReaderPackage.text("Decisions/\(name)")
+      let page = try PackageFiles.text("Decisions/\(name)")
       #expect(page.hasPrefix("# \(name.prefix(4)). "), "\(name)")
       let headings = page.matches(of: #/(?m)^## (.+)$/#).map { String($0.1) }
       #expect(headings == ["Decision", "Why", "Measured", "What would change it"], "\(name)")
@@ -37,8 +39,8 @@ import Testing
   @Test(arguments: pages)
   func `a target of make that a page names is there`(_ page: String) throws {
     let targets = Set(
-      try ReaderPackage.text("Makefile").matches(of: #/(?m)^([a-z0-9-]+):/#).map { String($0.1) })
-    for match in try ReaderPackage.text(page).matches(
+      try PackageFiles.text("Makefile").matches(of: #/(?m)^([a-z0-9-]+):/#).map { String($0.1) })
+    for match in try PackageFiles.text(page).matches(
       of: #/(?:`|^)make\s+([a-z0-9-]+)/#.anchorsMatchLineEndings())
     {
       #expect(targets.contains(String(match.1)), "\(page) names make \(match.1)")
@@ -47,21 +49,21 @@ import Testing
 
   @Test(arguments: pages)
   func `a suite that a page names is there`(_ page: String) throws {
-    let names = ReaderPackage.files("Tests", ".swift").map { $0.split(separator: "/").last ?? "" }
-    for match in try ReaderPackage.text(page).matches(of: #/`(\w+Tests)`/#) {
+    let names = PackageFiles.files(in: "Tests", suffix: ".swift").map { $0.split(separator: "/").last ?? "" }
+    for match in try PackageFiles.text(page).matches(of: #/`(\w+Tests)`/#) {
       #expect(names.contains("\(match.1).swift"), "\(page) names \(match.1)")
     }
   }
 
   @Test func `the files and suites of where to add things are there`() throws {
-    let page = try ReaderPackage.text(
+    let page = try PackageFiles.text(
       "Sources/ObjectVault/Documentation.docc/where-to-add-things.md")
     let table = page.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2)
     let sources =
-      ["Sources", "Benchmarks/Sources", "Tests"].flatMap { ReaderPackage.files($0, ".swift") }
+      ["Sources", "Benchmarks/Sources", "Tests"].flatMap { PackageFiles.files(in: $0, suffix: ".swift") }
     let suites = Set(
-      try ReaderPackage.files("Tests", ".swift").flatMap { path in
-        try ReaderPackage.text(path).matches(of: #/struct (\w+)/#).map { String($0.1) }
+      try PackageFiles.files(in: "Tests", suffix: ".swift").flatMap { path in
+        try PackageFiles.text(path).matches(of: #/struct (\w+)/#).map { String($0.1) }
       })
     for line in table {
       let cells = line.split(separator: "|").map(String.init)
@@ -86,16 +88,16 @@ import Testing
       let lineLength: Int
       let indentation: Indentation
     }
-    let format = try JSONDecoder().decode(Format.self, from: Data(ReaderPackage.text(".swift-format").utf8))
-    let lines = try ReaderPackage.text(".editorconfig").split(separator: "\n").map(String.init)
+    let format = try JSONDecoder().decode(Format.self, from: Data(PackageFiles.text(".swift-format").utf8))
+    let lines = try PackageFiles.text(".editorconfig").split(separator: "\n").map(String.init)
     let swift = try #require(lines.firstIndex(of: "[*.swift]"))
     #expect(lines[swift + 1] == "max_line_length = \(format.lineLength)")
     #expect(lines.contains("indent_size = \(format.indentation.spaces)"))
   }
 
   @Test func `what the compiler cannot check has its reason beside it`() throws {
-    for path in ReaderPackage.files("Sources", ".swift") {
-      let lines = try ReaderPackage.text(path).split(separator: "\n", omittingEmptySubsequences: false)
+    for path in PackageFiles.files(in: "Sources", suffix: ".swift") {
+      let lines = try PackageFiles.text(path).split(separator: "\n", omittingEmptySubsequences: false)
       #expect(!lines.contains { $0.contains("@preconcurrency import") }, "\(path)")
       for (index, line) in lines.enumerated()
       where line.contains("@unchecked Sendable") || line.contains("nonisolated(unsafe)") {

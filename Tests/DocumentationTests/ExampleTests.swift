@@ -6,15 +6,22 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Examples {
+@Suite(.tags(.documents)) struct Examples {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
-  func run(_ program: String, _ arguments: [String] = [], input: String = "") async throws -> [String] {
-    let package = try await ReaderPackage.shared
-    try #require(package.build.status == 0, "\(package.build.output)\(package.build.errors)")
-    let result = try package.run(program, [folder.url.path] + arguments, input: input)
+  /// Compiles an example.
+  func example(_ name: String) async throws -> ReaderProgram {
+    let files = PackageFiles.files(in: "Examples/Sources/\(name)", suffix: ".swift")
+    let program = try await ReaderProgram(PackageFiles.text(try #require(files.first)), name: name)
+    try #require(program.build.status == 0, "\(program.build.output)\(program.build.errors)")
+    #expect(files.count == 1)
+    return program
+  }
+
+  func run(_ program: ReaderProgram, _ arguments: [String] = [], input: String = "") throws -> [String] {
+    let result = try program.run([folder.url.path] + arguments, input: input)
     #expect(result.status == 0 && result.errors.isEmpty, "\(result.output)\(result.errors)")
     return result.output.split(separator: "\n").map(String.init)
   }
@@ -31,16 +38,17 @@ import Testing
   }
 
   @Test func `every example has under 120 lines`() throws {
-    let paths = ReaderPackage.files("Examples/Sources", ".swift")
+    let paths = PackageFiles.files(in: "Examples/Sources", suffix: ".swift")
     #expect(paths.count >= 3)
-    for path in paths { #expect(try ReaderPackage.text(path).split(separator: "\n").count < 120, "\(path)") }
+    for path in paths { #expect(try PackageFiles.text(path).split(separator: "\n").count < 120, "\(path)") }
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
   func `the notes app finds what the shell finds, under the passphrase that it says`() async throws {
     let input = "first horse\nsecond horse\n"
-    let first = try await run("notes", input: input)
-    let second = try await run("notes", input: input)
+    let notes = try await example("notes")
+    let first = try run(notes, input: input)
+    let second = try run(notes, input: input)
     #expect(first[0] == "a new store" && second[0] == "a store that was here")
     #expect(first.dropFirst() == second.dropFirst())
     func answer(_ question: String) -> String? {
@@ -77,7 +85,8 @@ import Testing
     let authors = Dictionary(grouping: titles.values) { $0[2] }
     let file = [folder.path("books.txt")]
 
-    let first = try await run("importer", file)
+    let importer = try await example("importer")
+    let first = try run(importer, file)
     #expect(
       first.prefix(4) == [
         "1000 of 2500 lines", "2000 of 2500 lines", "2500 of 2500 lines",
@@ -95,14 +104,14 @@ import Testing
     #expect(stored == titles.values.sorted { $0[0] < $1[0] })
 
     // The file changes some books twice, so a second run does it again; what it ends with is the same.
-    let second = try await run("importer", file)
+    let second = try run(importer, file)
     #expect(second[3].hasPrefix("new authors: 0, new books: 0, "))
     #expect(second.last == first.last)
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
   func `the app that changes its model leaves what its steps say, and a refused step nothing`() async throws {
-    let lines = try await run("changing-model")
+    let lines = try run(try await example("changing-model"))
     #expect(lines.first == "version 1: 3 contacts")
     #expect(lines.contains("ran steps [2, 3], and made a copy before: true"))
     func ask(_ sql: String) throws -> [String] { try shell("contacts.store", "correct horse", sql) }

@@ -19,7 +19,7 @@ import Testing
   }
 
   static func lines() throws -> [String] {
-    try ReaderPackage.text(path).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    try PackageFiles.text(path).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
   /// The examples below a heading of their own, and the model that all of them build on.

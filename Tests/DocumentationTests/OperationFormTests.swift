@@ -115,10 +115,12 @@ import Testing
       })
     let folder = "Sources/ObjectVault/Migration"
     let files =
-      ReaderPackage.files("\(folder)/Operations", ".swift") + ["\(folder)/MigrationLine+Operations.swift"]
+      PackageFiles.files(in: "\(folder)/Operations", suffix: ".swift") + [
+        "\(folder)/MigrationLine+Operations.swift"
+      ]
     var taken: Set<String> = []
     for file in files {
-      let text = try ReaderPackage.text(file)
+      let text = try PackageFiles.text(file)
       taken.formUnion(
         text.matches(of: #/(?:take|expect|OperationForm)\((?:block: )?"([a-z]+)"/#).map { String($0.1) })
       taken.formUnion(
@@ -145,7 +147,7 @@ import Testing
 
   @Test func `each step that a page shows is read, and those of other systems run`() throws {
     let pages = ["ObjectVault", "StoreMigrateKit", "ObjectVaultTesting"].flatMap {
-      ReaderPackage.files("Sources/\($0)/Documentation.docc", ".md")
+      PackageFiles.files(in: "Sources/\($0)/Documentation.docc", suffix: ".md")
     }
     var (count, converted) = (0, 0)
     let base = try MigrationStep(
@@ -167,7 +169,7 @@ import Testing
         }
         """)
     for page in pages {
-      for block in CodeBlock.blocks(ofPage: try ReaderPackage.text(page), file: page)
+      for block in CodeBlock.blocks(ofPage: try PackageFiles.text(page), file: page)
       where block.language == "text" && block.lines.prefix(3).contains("format: 1") {
         count += 1
         // A file that replaces steps has its number of them.
@@ -186,7 +188,7 @@ import Testing
   }
 
   @Test func `each rule of lint stands in the table of the page about migrations`() throws {
-    let page = try ReaderPackage.text("Sources/ObjectVault/Documentation.docc/migrations.md")
+    let page = try PackageFiles.text("Sources/ObjectVault/Documentation.docc/migrations.md")
     let codes = page.matches(of: #/(?m)^\| (L\d{3}(?:, L\d{3})*) \|/#).flatMap {
       $0.1.split(separator: ", ").map(String.init)
     }

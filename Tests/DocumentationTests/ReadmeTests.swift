@@ -1,19 +1,18 @@
-// The README's programs, as a new user would run them: in a package of their own that depends on this one.
+// The README's programs, as a new user would run them: compiled against what is public.
 
 import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Readme {
+@Suite(.tags(.documents)) struct Readme {
   @Test func `the first program has at most forty lines and every program compiles and runs`() async throws {
-    let programs = try ReaderPackage.readmePrograms()
-    #expect(try #require(programs.first).lines.count <= 40)
-    let package = try await ReaderPackage.shared
-    let said = package.build.output + package.build.errors
-    #expect(package.build.status == 0, "\(said)")
-    #expect(!said.contains("warning:"), "\(said)")
-    for number in 1...programs.count {
-      let result = try package.run("readme-\(number)")
+    let programs = try PackageFiles.readmePrograms()
+    #expect(try #require(programs.first).split(separator: "\n", omittingEmptySubsequences: false).count <= 40)
+    for (index, source) in programs.enumerated() {
+      let program = try await ReaderProgram(source, name: "readme-\(index + 1)")
+      let said = program.build.output + program.build.errors
+      #expect(program.build.status == 0 && !said.contains("warning:"), "\(said)")
+      let result = try program.run()
       #expect(result.status == 0, "\(result.output)\(result.errors)")
       #expect(result.output.contains("Binger"), "\(result.output)")
     }
@@ -22,12 +21,12 @@ import Testing
   @Test func `the call of a tool of one's own is that of the page about it, whose code is compiled`() throws {
     let page = "Sources/StoreMigrateKit/Documentation.docc/getting-started.md"
     let calls = try ["README.md", page].map { path in
-      try ReaderPackage.text(path).firstMatch(of: #/await StoreMigrate\.main\(([^)]*)\)/#).map {
+      try PackageFiles.text(path).firstMatch(of: #/await StoreMigrate\.main\(([^)]*)\)/#).map {
         $0.1.split(whereSeparator: \.isWhitespace).joined(separator: " ")
       }
     }
     #expect(calls[0] != nil && calls[0] == calls[1], "\(calls)")
-    #expect(try ReaderPackage.text("README.md").contains("(\(page))"))
+    #expect(try PackageFiles.text("README.md").contains("(\(page))"))
   }
 
   @Test func `the tool of one's own and the test of the README are those of the tutorial, which a test runs`()
@@ -35,8 +34,8 @@ import Testing
   {
     func words(_ text: some StringProtocol) -> String { String(text.filter { !$0.isWhitespace }) }
     let tutorial = words(
-      try ReaderPackage.text("Sources/StoreMigrateKit/Documentation.docc/changing-your-model.md"))
-    let blocks = try ReaderPackage.readme().filter { $0.language == "swift" }.map { block in
+      try PackageFiles.text("Sources/StoreMigrateKit/Documentation.docc/changing-your-model.md"))
+    let blocks = try PackageFiles.readme().filter { $0.language == "swift" }.map { block in
       words(block.lines.filter { !$0.hasPrefix("// import") }.joined())
     }
     for mark in ["@mainstructTool", "checkAll()"] {
@@ -48,7 +47,7 @@ import Testing
   }
 
   @Test func `the README has under 200 lines`() throws {
-    let text = try ReaderPackage.text("README.md")
+    let text = try PackageFiles.text("README.md")
     #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count < 200)
   }
 }

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct RenderedClasses {
+@Suite(.tags(.documents)) struct RenderedClasses {
   /// A model with all that is odd: words of Swift, names of its types, every type with a default, every relationship.
   static let schema = Schema(
     entities: [
@@ -95,10 +95,10 @@ import Testing
   @Test func `classes of any model compile, and have it`() async throws {
     try Self.schema.validate()
     #expect(Self.schema.rendered(as: .swift).notes == [])
-    let package = try await ReaderPackage.shared
-    let said = package.build.output + package.build.errors
-    try #require(package.build.status == 0, "\(said)\n\(Self.program)")
+    let program = try await ReaderProgram(Self.program, name: "rendered")
+    let said = program.build.output + program.build.errors
+    try #require(program.build.status == 0, "\(said)\n\(Self.program)")
     #expect(!said.contains("rendered/main.swift"), "\(said)")
-    #expect(try package.run("rendered").output == "\(Self.schema.meaningHash) 0\n")
+    #expect(try program.run().output == "\(Self.schema.meaningHash) 0\n")
   }
 }

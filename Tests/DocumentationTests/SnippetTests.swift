@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Snippets {
+@Suite(.tags(.documents)) struct Snippets {
   static let modules = ["CipherSQLite", "ObjectVault", "StoreMigrateKit", "ObjectVaultTesting"]
   /// What a page shows without scrolling.
   static let widestLine = 78
@@ -90,12 +90,12 @@ import Testing
 
   /// The documents of a module: each page, and each comment that shows code, with all their blocks.
   static func documents(_ module: String) throws -> [[CodeBlock]] {
-    let pages = try ReaderPackage.files("Sources/\(module)/Documentation.docc", ".md").map {
-      CodeBlock.blocks(ofPage: try ReaderPackage.text($0), file: $0)
+    let pages = try PackageFiles.files(in: "Sources/\(module)/Documentation.docc", suffix: ".md").map {
+      CodeBlock.blocks(ofPage: try PackageFiles.text($0), file: $0)
     }
-    let comments = try ReaderPackage.files("Sources/\(module)", ".swift").flatMap { path in
+    let comments = try PackageFiles.files(in: "Sources/\(module)", suffix: ".swift").flatMap { path in
       // Comments do not go on from one another.
-      CodeBlock.blocks(ofSource: try ReaderPackage.text(path), file: path).map { [$0] }
+      CodeBlock.blocks(ofSource: try PackageFiles.text(path), file: path).map { [$0] }
     }
     return pages + comments
   }
@@ -112,8 +112,9 @@ import Testing
   @Test func `the code of pages and comments compiles`() async throws {
     let count = try Self.modules.flatMap { try Self.documents($0).joined() }.count { $0.language == "swift" }
     #expect(count >= 25)
-    let build = try await ReaderPackage.shared.build
-    let errors = build.output.split(separator: "\n").filter {
+    let sources = try Self.files().map { ("\($0.module).swift", $0.file.text) }
+    let build = try await ReaderProgram.check(Dictionary(uniqueKeysWithValues: sources))
+    let errors = (build.output + build.errors).split(separator: "\n").filter {
       $0.contains("error:") && ($0.contains(".md:") || $0.contains("Sources/"))
     }
     #expect(build.status == 0, "\(errors.isEmpty ? build.errors : errors.joined(separator: "\n"))")

@@ -145,10 +145,13 @@ public enum FaultInjector {
       .merging(fault?.environment ?? [:]) { $1 }
   }
 
-  /// The indices to try of a number of calls: all with `VAULT_FAULTS=all`, else at most `most`, spread evenly, the
-  /// first and the last among them.
+  /// Whether each call is to be tried: `VAULT_FAULTS=all`, which `make torture` sets.
+  public static let takesAll = ProcessInfo.processInfo.environment["VAULT_FAULTS"] == "all"
+
+  /// The indices to try of a number of calls: all in the long form, else at most `most`, spread evenly, the first and the last
+  /// among them.
   public static func indices(of count: Int, most: Int = 12) -> [Int] {
-    guard count > most, ProcessInfo.processInfo.environment["VAULT_FAULTS"] != "all" else {
+    guard count > most, !takesAll else {
       return count > 0 ? Array(1...count) : []
     }
     return (0..<most).map { 1 + $0 * (count - 1) / (most - 1) }

@@ -12,12 +12,19 @@ public func publicMethods(of type: String, in module: String) throws -> Set<Stri
   let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
   for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
     var isInside = false
-    for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-      if let head = line.firstMatch(of: #/^(?:@safe )?(?:public final class|extension) ([\w.]+)/#) {
-        isInside = head.1 == type
-      } else if line.hasPrefix("}") {
+    let text = try String(contentsOf: file, encoding: .utf8)
+    // Most files have nothing to do with the type, and to match their lines takes seconds.
+    guard text.contains("class \(type)") || text.contains("extension \(type)") else { continue }
+    for line in text.split(separator: "\n") {
+      if line.hasPrefix("}") {
         isInside = false
-      } else if isInside, let method = line.firstMatch(of: #/^  public (?:mutating )?func (\w+)/#) {
+      } else if !line.hasPrefix(" "),
+        let head = line.firstMatch(of: #/^(?:@safe )?(?:public final class|extension) ([\w.]+)/#)
+      {
+        isInside = head.1 == type
+      } else if isInside, line.hasPrefix("  public "),
+        let method = line.firstMatch(of: #/^  public (?:mutating )?func (\w+)/#)
+      {
         names.insert(String(method.1))
       }
     }

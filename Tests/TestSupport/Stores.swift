@@ -15,8 +15,8 @@ public let childKeys = (
   token: KeyFile.Unlock.rawKey([UInt8](repeating: 0x22, count: 32))
 )
 
-/// How often a test of crashes kills its child: 20, or what `make torture` says.
-public let killCount = ProcessInfo.processInfo.environment["VAULT_KILLS"].flatMap { Int($0) } ?? 20
+/// How often a test of crashes kills its child: 8 times, or as `make torture` says.
+public let killCount = ProcessInfo.processInfo.environment["VAULT_KILLS"].flatMap { Int($0) } ?? 8
 
 /// Whether `make torture` runs: the long forms of the tests.
 public let isTorture = ProcessInfo.processInfo.environment["VAULT_KILLS"] != nil
@@ -64,6 +64,15 @@ public final class TemporaryStore: Sendable {
     store = try await Store.open(
       at: folder.url.appendingPathComponent("test.store"), key: key, schema: schema,
       migrations: .creatingSchema)
+  }
+
+  /// Makes it of the file of another one, which is closed.
+  public init(copying other: TemporaryStore) async throws {
+    folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("test.store")
+    try FileManager.default.copyItem(at: other.store.url, to: url)
+    store = try await Store.open(
+      at: url, key: testKey, schema: other.store.schema, migrations: .creatingSchema)
   }
 
   deinit { store.close() }

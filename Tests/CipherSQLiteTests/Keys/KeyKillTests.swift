@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct KeyKills {
+@Suite(.tags(.kills), .serialized) struct KeyKills {
   let folder: TemporaryFolder
   let url: URL
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 #if os(Linux)
-  @Suite struct KeyMemory {
+  @Suite(.tags(.kills)) struct KeyMemory {
     @Test func `a secret's memory is locked and left out of dumps, and the search finds what is there`()
       throws
     {

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Processes {
+@Suite(.tags(.processes)) struct Processes {
   @Test func `two writing and four reading processes lose no update and see no half one`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")

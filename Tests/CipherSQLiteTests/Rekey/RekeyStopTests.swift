@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct RekeyStops {
+@Suite(.tags(.kills)) struct RekeyStops {
   struct Stop: Error, Equatable {}
 
   let folder: TemporaryFolder

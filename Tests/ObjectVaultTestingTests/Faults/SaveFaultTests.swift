@@ -8,7 +8,7 @@ import ObjectVault
 import ObjectVaultTesting
 import Testing
 
-@Suite struct SaveFaults {
+@Suite(.tags(.faults)) struct SaveFaults {
   private func make() async throws -> TestStore {
     try await TestStore(microblog, migrations: MicroblogMigrations.all)
   }

@@ -4,7 +4,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct RowIDSets {
+@Suite(.tags(.random, .pure)) struct RowIDSets {
   /// Ids close together, far apart, and at the ends of what there is.
   private func ids(_ random: inout SeededGenerator) -> [Int64] {
     let count = Int.random(in: 0...60, using: &random)
@@ -22,7 +22,7 @@ import Testing
 
   @Test func `a set of ids has what a set has`() {
     var random = SeededGenerator(seed: 88)
-    for _ in 0..<2000 {
+    for _ in 0..<(isTorture ? 20_000 : 600) {
       let (one, other) = (ids(&random), ids(&random))
       let (set, second) = (RowIDSet(one), RowIDSet(other))
       #expect(set.ids == Set(one).sorted())

@@ -6,14 +6,14 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PendingFetches {
+@Suite(.tags(.random)) struct PendingFetches {
   @Test func `random fetches find what is pending, as plain values say`() async throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 815)
     var random = SeededGenerator(seed: seed)
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     let graph = PendingGraph(context, PredicateDifferential.fill(context, &random))
-    for round in 0..<30 {
+    for round in 0..<(isTorture ? 300 : 12) {
       do {
         for _ in 0..<25 { try graph.compare(PredicateDifferential.node(depth: 2, &random), &random) }
       } catch let mismatch as Mismatch {

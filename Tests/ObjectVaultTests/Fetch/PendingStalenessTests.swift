@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PendingStaleness {
+@Suite(.tags(.random)) struct PendingStaleness {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 
@@ -18,7 +18,7 @@ import Testing
   @Test func `what was not changed here is asked as the file has it, as plain values say`() async throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 1122)
     var random = SeededGenerator(seed: seed)
-    for round in 0..<5 {
+    for round in 0..<(isTorture ? 50 : 3) {
       let temporary = try await TemporaryStore(library)
       let context = temporary.store.makeContext()
       let pairs = PredicateDifferential.fill(context, &random)

@@ -14,11 +14,13 @@ private let isShared = usableProcessors() > 1
 @Suite struct SplitScans {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
-  private let count = 30_000
+  private static let count = 30_000
+  private var count: Int { Self.count }
 
-  init() async throws {
-    temporary = try await TemporaryStore(library)
-    let context = store.makeContext()
+  /// A store with the rows, closed: to insert them takes longer than all that the tests do.
+  private static let filled = Task {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
     for number in 0..<count {
       context.insert(Book.self) {
         ($0.title, $0.year) = ("title \(number)", 0)
@@ -26,7 +28,11 @@ private let isShared = usableProcessors() > 1
       }
     }
     try context.save()
+    temporary.store.close()
+    return temporary
   }
+
+  init() async throws { temporary = try await TemporaryStore(copying: Self.filled.value) }
 
   /// Fetches again and again until a second connection had a part in it, which it has not where no core is free.
   /// - Returns: Whether it ever had.

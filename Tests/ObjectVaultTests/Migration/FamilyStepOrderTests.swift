@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FamilyStepOrder {
+@Suite(.tags(.sampled)) struct FamilyStepOrder {
   static let operations = [
     "add attribute Employee.z int default 3", "add attribute Employee.z int filling 6",
     "add attribute Person.z int filling 6 default 8", "add relationship Guest.z -> Person required filling 1",
@@ -61,7 +61,8 @@ import Testing
   @Test(arguments: operations)
   func `two operations do the same in one step and in two`(_ first: String) async throws {
     var compared = 0
-    for second in Self.operations {
+    let row = (Self.operations.firstIndex(of: first) ?? 0) * Self.operations.count
+    for (column, second) in Self.operations.enumerated() where Rotation.takes(row + column, ofEach: 25) {
       let apart = try lab.set([FamilyStore.base, first, second])
       guard (try? apart.model(at: 3)) != nil else { continue }
       let together = try lab.set([FamilyStore.base, "\(first)\n\(second)"])
@@ -69,10 +70,10 @@ import Testing
       #expect(one == two, "\(first); \(second)")
       compared += 1
     }
-    #expect(compared > 0 || (try? lab.set([FamilyStore.base, first]).model(at: 2)) == nil)
+    #expect(compared > 0 || !isTorture || (try? lab.set([FamilyStore.base, first]).model(at: 2)) == nil)
   }
 
-  @Test(arguments: 1...(isTorture ? 64 : 4))
+  @Test(arguments: 1...(isTorture ? 64 : 2))
   func `operations in any order do the same in one step and in steps of their own`(_ seed: UInt64)
     async throws
   {

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct MigrationProcesses {
+@Suite(.tags(.processes), .serialized) struct MigrationProcesses {
   private let folder: TemporaryFolder
   private let url: URL
   private let set: MigrationSet

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct StepOrder {
+@Suite(.tags(.sampled)) struct StepOrder {
   static let base = """
     create entity U {
         attribute s string
@@ -59,7 +59,8 @@ import Testing
   @Test(arguments: operations)
   func `two operations do the same in one step and in two`(_ first: String) async throws {
     var compared = 0
-    for second in Self.operations {
+    let row = (Self.operations.firstIndex(of: first) ?? 0) * Self.operations.count
+    for (column, second) in Self.operations.enumerated() where Rotation.takes(row + column, ofEach: 16) {
       let together = try lab.set([Self.base, "\(first)\n\(second)"])
       let apart = try lab.set([Self.base, first, second])
       // What no model allows is no question of rows.
@@ -68,7 +69,7 @@ import Testing
       #expect(one == two && one?.count ?? 5 >= 5, "\(first); \(second)")
       compared += 1
     }
-    #expect(compared > 0 || (try? lab.set([Self.base, first]).model(at: 2)) == nil)
+    #expect(compared > 0 || !isTorture || (try? lab.set([Self.base, first]).model(at: 2)) == nil)
   }
 
   static let more =
@@ -86,7 +87,7 @@ import Testing
       "retype W.s to string using ($W.s || (SELECT count(*) FROM $W WHERE $W.x = 2))",
     ]
 
-  @Test(arguments: 1...(isTorture ? 64 : 4))
+  @Test(arguments: 1...(isTorture ? 64 : 2))
   func `operations in any order do the same in one step and in steps of their own`(_ seed: UInt64)
     async throws
   {

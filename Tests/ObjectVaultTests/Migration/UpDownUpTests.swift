@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct UpDownUp {
+@Suite(.tags(.sampled)) struct UpDownUp {
   /// A step that is run alone on rows of all kinds; its author's `[down]`, where it has one, behind it.
   static let steps =
     WaysBack.reversible + [
@@ -28,7 +28,7 @@ import Testing
         + "move attribute U.s, U.x, U.y -> Home.s, Home.x, Home.why by U.home",
     ]
 
-  @Test(arguments: steps, [false, true])
+  @Test(arguments: Rotation.part(of: steps, ofEach: 4), [false, true])
   func `a step that is taken back leaves tables and rows as they were, and runs again`(
     _ step: String, _ isSparse: Bool
   ) async throws {
@@ -58,7 +58,7 @@ import Testing
     for mark in marks { #expect(marksAfter[mark[0].string ?? ""] ?? -1 >= mark[1].int64 ?? 0) }
   }
 
-  @Test(arguments: 1...(isTorture ? 40 : 5))
+  @Test(arguments: 1...(isTorture ? 40 : 3))
   func `a chain of steps goes back through every version that it came through`(_ seed: UInt64) async throws {
     // Always the same sequences: multiplied and added as Knuth has it, read from the upper bits.
     var state = seed

@@ -7,9 +7,9 @@ import Testing
 
 import ObjectVault
 
-@Suite struct OrderedScripts {
+@Suite(.tags(.random)) struct OrderedScripts {
   enum Mode: CaseIterable { case context, contextWithFetches, write, writeWithFetches }
-  static let seeds: UInt64 = isTorture ? 400 : 12
+  static let seeds: UInt64 = isTorture ? 400 : 6
 
   @Test(arguments: Mode.allCases)
   func `random changes leave the orders that plain arrays have`(_ mode: Mode) async throws {

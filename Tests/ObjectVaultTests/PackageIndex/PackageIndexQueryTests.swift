@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The tests of the package index, which share what is imported.
-@Suite(.serialized, .timeLimit(.minutes(60)), ImportedIndexes()) enum PackageIndex {}
+@Suite(.tags(.sampled, .slow), .serialized, .timeLimit(.minutes(60)), ImportedIndexes()) enum PackageIndex {}
 
 /// A number that is asked of the store and counted by Python under the same name.
 struct IndexQuery: Sendable {

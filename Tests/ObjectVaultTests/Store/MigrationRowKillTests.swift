@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct MigrationRowKills {
+@Suite(.tags(.kills), .serialized) struct MigrationRowKills {
   private static let texts = [
     """
     create entity Base {

@@ -5,7 +5,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct SchemaImports {
+@Suite(.tags(.faults)) struct SchemaImports {
   let folder: TemporaryFolder
 
   init() async throws { folder = try await CommandFolder().folder }

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct SeveralEdits {
+@Suite(.tags(.processes)) struct SeveralEdits {
   let folder: TemporaryFolder
   static let steps = [
     "create entity Note {\n attribute text string\n}",

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct SeveralTools {
+@Suite(.tags(.processes)) struct SeveralTools {
   let folder: TemporaryFolder
 
   init() async throws {

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct StepFolders {
+@Suite(.tags(.faults)) struct StepFolders {
   let folder: TemporaryFolder
   var steps: String { folder.path("Steps") }
 

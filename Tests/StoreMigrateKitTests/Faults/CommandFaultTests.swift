@@ -5,20 +5,18 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+@Suite(.tags(.faults), .serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct CommandFaults {
-  /// What goes wrong, at calls spread over all of them.
+  /// What goes wrong: one fault of each kind, at calls that are others each day. The long form has each kind at each call.
   static func faults(of count: Int) -> [Fault] {
-    let indices = FaultInjector.indices(of: count, most: 5)
-    guard indices.count == 5, count > 5 else {
-      return [Fault.Kind.kill, .torn, .error(EIO), .error(ENOSPC), .errors(ENOSPC), .delay(milliseconds: 20)]
-        .flatMap { kind in indices.map { Fault(kind, at: $0) } }
+    let kinds = [
+      Fault.Kind.kill, .torn, .error(EIO), .error(ENOSPC), .errors(ENOSPC), .delay(milliseconds: 20),
+    ]
+    guard !FaultInjector.takesAll else {
+      return kinds.flatMap { kind in FaultInjector.indices(of: count).map { Fault(kind, at: $0) } }
     }
-    // In the short form each error at every other one.
-    return indices.enumerated().flatMap { place, index in
-      [Fault(.kill, at: index), Fault(.error(place % 2 == 0 ? EIO : ENOSPC), at: index)]
-        + (place % 4 == 1 ? [Fault(.delay(milliseconds: 20), at: index)] : [])
-        + (place % 4 == 2 ? [Fault(.errors(ENOSPC), at: index)] : [])
+    return kinds.enumerated().map { place, kind in
+      Fault(kind, at: 1 + (Rotation.seed + place * count / kinds.count) % max(count, 1))
     }
   }
 
@@ -125,7 +123,7 @@ struct CommandFaults {
     let bench = try await Bench(command)
     try bench.reset()
     let writes = try await bench.run(calls: ["write"]).calls.count
-    for index in FaultInjector.indices(of: writes, most: 3) {
+    for index in FaultInjector.indices(of: writes, most: 2) {
       try bench.reset()
       let run = try await bench.run(Fault(.errors(ENOSPC), at: index), calls: ["write"])
       let place: Comment = "\(index) of \(writes): \(run.result)"

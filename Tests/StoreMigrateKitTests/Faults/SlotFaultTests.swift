@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+@Suite(.tags(.faults), .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct SlotFaults {
   let folder: TemporaryFolder
   let keys: String
@@ -59,8 +59,7 @@ struct SlotFaults {
     #expect(clean.calls.contains { $0.name == "rename" && $0.path.hasSuffix(".previous") }, "\(clean.calls)")
     let isRevoking = words[0] == "change" || words[0] == "remove"
     for kind in [Fault.Kind.kill, .error(EIO), .errors(ENOSPC), .torn] {
-      let indices =
-        kind == .kill ? Array(1...clean.calls.count) : FaultInjector.indices(of: clean.calls.count, most: 6)
+      let indices = FaultInjector.indices(of: clean.calls.count, most: kind == .kill ? 6 : 3)
       for index in indices {
         try reset()
         let fault = Fault(kind, at: index)

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+@Suite(.tags(.faults), .serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct CommandSignals {
   static let signals = [SIGINT, SIGTERM, SIGHUP]
 
@@ -17,7 +17,7 @@ struct CommandSignals {
     try bench.reset()
     let clean = try await bench.run()
     try #require(clean.result.status == 0, "\(clean.result)")
-    for (place, index) in FaultInjector.indices(of: clean.calls.count, most: 6).enumerated() {
+    for (place, index) in FaultInjector.indices(of: clean.calls.count, most: 4).enumerated() {
       let (signal, times) = (Self.signals[place % 3], 1 + place % 2)
       try bench.reset()
       let run = try await bench.run(Fault(.signal(signal, times: times), at: index))

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct RekeyInterruptions {
+@Suite(.tags(.kills, .sampled), .serialized) struct RekeyInterruptions {
   let folder: TemporaryFolder
   let store: String
   /// Some 16 MB, made once and copied: making them takes longer than the rekey that is interrupted.
@@ -74,14 +74,14 @@ import Testing
     return (process.terminationStatus, text, Date().timeIntervalSince(start))
   }
 
-  @Test(arguments: [SIGINT, SIGTERM, SIGHUP], [1, 2])
+  @Test(arguments: Rotation.part(of: [SIGINT, SIGTERM, SIGHUP], ofEach: 3), [1, 2])
   func `after a signal, and after a second one, the key that is named opens the store`(
     _ signal: Int32, _ times: Int
   ) throws {
     try create()
     let whole = try rekey([]).seconds
     var said: Set<String> = []
-    let moments = max(5, killCount / 4)
+    let moments = max(3, killCount / 4)
     // What took long on a busy machine is over at each of these moments on an idle one: more of them do not go by the
     // clock, until one was before the commit.
     for moment in 0..<moments + 20 where moment < moments || !said.contains("old") {

@@ -1,0 +1,8 @@
+// Tags of suites, by which `Scripts/test` chooses. CONTRIBUTING.md says what each means.
+
+import Testing
+
+extension Tag {
+  @Tag static var kills: Self
+  @Tag static var processes: Self
+}

@@ -1,0 +1,87 @@
+// A program that a reader of our documents would write, compiled against the modules that were built with the tests. It sees
+// what is public, as any other package does. `PackagesOfReaders` builds whole packages.
+
+import Foundation
+import TestSupport
+
+/// A compiled program.
+struct ReaderProgram: Sendable {
+  /// How the compiler ended, and its messages.
+  let build: ToolResult
+  private let folder: TemporaryFolder
+
+  /// Compiles a program of one file, on a thread of its own, and links it.
+  /// - Parameters:
+  ///   - source: Swift, as in a `main.swift`.
+  ///   - name: The name by which the compiler's messages call it.
+  init(_ source: String, name: String) async throws {
+    let folder = try TemporaryFolder()
+    let directory = folder.path(name)
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    try Data(source.utf8).write(to: URL(fileURLWithPath: "\(directory)/main.swift"))
+    let objects = ["ObjectVault", "CipherSQLite", "CVaultShims"].flatMap {
+      BuiltModules.objects(of: $0)
+    }
+    // As the package manager does: a single file is a script otherwise.
+    let hasMainType = source.contains("\n@main ")
+    build = try await onThread {
+      try BuiltModules.compile(
+        (hasMainType ? ["-parse-as-library"] : []) + [
+          "\(directory)/main.swift", "-o", folder.path("program"),
+        ] + objects + BuiltModules.libraries())
+    }
+    self.folder = folder
+  }
+
+  /// Runs it.
+  func run(_ arguments: [String] = [], input: String = "") throws -> ToolResult {
+    try runTool(folder.path("program"), arguments, input: input)
+  }
+
+  /// Checks that sources compile, as one module. Warnings are left out.
+  /// - Parameter sources: The texts, by names of files.
+  static func check(_ sources: [String: String]) async throws -> ToolResult {
+    let folder = try TemporaryFolder()
+    let paths = try sources.sorted { $0.key < $1.key }.map { name, text in
+      try folder.write(Data(text.utf8), to: name)
+      return folder.path(name)
+    }
+    return try await onThread {
+      try BuiltModules.compile(["-typecheck", "-parse-as-library", "-suppress-warnings"] + paths)
+    }
+  }
+}
+
+/// What the package manager built beside the tests.
+private enum BuiltModules {
+  static let folder = URL(fileURLWithPath: builtExecutable("store-migrate")).deletingLastPathComponent().path
+
+  /// Runs the compiler with the search paths of the built modules.
+  static func compile(_ arguments: [String]) throws -> ToolResult {
+    let maps =
+      ["CSQLCipher", "CLibCrypto"].map {
+        packageRoot.appendingPathComponent("Sources/\($0)/module.modulemap").path
+      }
+      + ["\(folder)/CVaultShims.build/module.modulemap"]
+    let toC = maps.map { "-fmodule-map-file=\($0)" } + (try words(ofPackages: "--cflags"))
+    return try runTool(
+      "/usr/bin/env",
+      ["swiftc", "-swift-version", "6", "-I", "\(folder)/Modules"] + toC.flatMap { ["-Xcc", $0] } + arguments)
+  }
+
+  /// The object files of a module.
+  static func objects(of module: String) -> [String] {
+    let names = FileManager.default.enumerator(atPath: "\(folder)/\(module).build")
+    return (names?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".o") }.sorted().map {
+      "\(folder)/\(module).build/\($0)"
+    }
+  }
+
+  /// The system libraries, as words for the linker.
+  static func libraries() throws -> [String] { try words(ofPackages: "--libs") }
+
+  private static func words(ofPackages option: String) throws -> [String] {
+    try runTool("/usr/bin/env", ["pkg-config", option, "sqlcipher", "libcrypto"]).output
+      .split(whereSeparator: \.isWhitespace).map(String.init)
+  }
+}

@@ -1,0 +1,7 @@
+// Tags of suites, by which `Scripts/test` chooses. CONTRIBUTING.md says what each means.
+
+import Testing
+
+extension Tag {
+  @Tag static var documents: Self
+}

@@ -1,0 +1,12 @@
+// Tags of suites, by which `Scripts/test` chooses. CONTRIBUTING.md says what each means.
+
+import Testing
+
+extension Tag {
+  @Tag static var documents: Self
+  @Tag static var faults: Self
+  @Tag static var kills: Self
+  @Tag static var processes: Self
+  @Tag static var random: Self
+  @Tag static var sampled: Self
+}
