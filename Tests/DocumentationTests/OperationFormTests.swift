@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test func `each step that a page shows is read, and those of other systems run`() throws {
-    let pages = ["ObjectVault", "StoreMigrateKit", "ObjectVaultTesting"].flatMap {
+    let pages = ["ObjectVault", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting"].flatMap {
       ReaderPackage.files("Sources/\($0)/Documentation.docc", ".md")
     }
     var (count, converted) = (0, 0)

@@ -92,7 +92,9 @@ struct ReaderPackage: Sendable {
         package.targets.append(
           .target(
             name: "Pages",
-            dependencies: ["ObjectVault", "CipherSQLite", "StoreMigrateKit", "ObjectVaultTesting"].map {
+            dependencies: [
+              "ObjectVault", "CipherSQLite", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting",
+            ].map {
               .product(name: $0, package: "ObjectVault")
             },
             // Pages show values that they do not go on to use.
