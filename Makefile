@@ -81,7 +81,7 @@ fixtures: deps sqlcipher4 ## make the stores of a release that is not out yet an
 	@$(WITH4) VAULT_FIXTURES=1 ./Scripts/test --filter FixtureStores
 	@git --no-pager diff --stat -- Tests
 
-docs: deps ## build one static site of the documentation of the four libraries; warnings are errors
+docs: deps ## build one static site of the documentation of the five libraries; warnings are errors
 	@./Scripts/docs
 
 docs-serve: docs ## show the site on this machine alone (PORT=8080)

@@ -28,6 +28,7 @@ let package = Package(
   products: [
     .library(name: "ObjectVault", targets: ["ObjectVault"]),
     .library(name: "CipherSQLite", targets: ["CipherSQLite"]),
+    .library(name: "VaultAuthoring", targets: ["VaultAuthoring"]),
     .library(name: "StoreMigrateKit", targets: ["StoreMigrateKit"]),
     .library(name: "ObjectVaultTesting", targets: ["ObjectVaultTesting"]),
     .executable(name: "store-migrate", targets: ["store-migrate"]),
@@ -47,8 +48,12 @@ let package = Package(
     .target(
       name: "ObjectVault", dependencies: ["CipherSQLite", "CVaultShims"],
       swiftSettings: settings + [.strictMemorySafety()]),
+    // What few apps need at run time: those that do not link it do not compile it.
     .target(
-      name: "StoreMigrateKit", dependencies: ["ObjectVault", "CipherSQLite"],
+      name: "VaultAuthoring", dependencies: ["ObjectVault", "CipherSQLite"],
+      swiftSettings: settings + [.strictMemorySafety()]),
+    .target(
+      name: "StoreMigrateKit", dependencies: ["VaultAuthoring", "ObjectVault", "CipherSQLite"],
       swiftSettings: settings + [.strictMemorySafety()]),
     // For the tests of apps; it knows no test framework.
     .target(
@@ -94,15 +99,15 @@ let package = Package(
     .testTarget(
       name: "ObjectVaultTests",
       dependencies: [
-        "ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport", "test-child",
-        "store-migrate",
+        "VaultAuthoring", "ObjectVault", "CipherSQLite", "Microblog", "Migrations", "TestSupport",
+        "test-child", "store-migrate",
       ],
       exclude: ["Golden", "PackageIndex/package_counts.py"], swiftSettings: settings),
     .testTarget(
       name: "StoreMigrateKitTests",
       dependencies: [
-        "StoreMigrateKit", "ObjectVault", "Microblog", "Migrations", "TestSupport", "store-migrate",
-        "microblog-migrate", "notes-migrate", "test-child",
+        "StoreMigrateKit", "VaultAuthoring", "ObjectVault", "Microblog", "Migrations", "TestSupport",
+        "store-migrate", "microblog-migrate", "notes-migrate", "test-child",
       ],
       exclude: ["Golden"],
       swiftSettings: settings),
@@ -113,7 +118,8 @@ let package = Package(
         "test-child", "model-migrate",
       ], swiftSettings: settings),
     .testTarget(
-      name: "DocumentationTests", dependencies: ["ObjectVault", "CipherSQLite", "TestSupport"],
+      name: "DocumentationTests",
+      dependencies: ["VaultAuthoring", "ObjectVault", "CipherSQLite", "TestSupport"],
       swiftSettings: settings),
   ]
 )

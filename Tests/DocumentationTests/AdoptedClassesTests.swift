@@ -6,6 +6,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite(.tags(.documents)) struct AdoptedClasses {
   /// The file in a folder, and what it becomes.

@@ -9,7 +9,8 @@ import Testing
   static let layers: [String: Set<String>] = [
     "CipherSQLite": ["CSQLCipher", "CLibCrypto", "CVaultShims"],
     "ObjectVault": ["CipherSQLite", "CVaultShims"],
-    "StoreMigrateKit": ["ObjectVault", "CipherSQLite"],
+    "VaultAuthoring": ["ObjectVault", "CipherSQLite"],
+    "StoreMigrateKit": ["VaultAuthoring", "ObjectVault", "CipherSQLite"],
     // No test framework: it serves all of them.
     "ObjectVaultTesting": ["ObjectVault", "CipherSQLite"],
     "store-migrate": ["StoreMigrateKit"],
@@ -63,7 +64,7 @@ import Testing
   }
 
   // Whoever gives a reason may have written a sentence or a part of one: `ended` makes either of them end once.
-  @Test(arguments: ["ObjectVault", "StoreMigrateKit"])
+  @Test(arguments: ["ObjectVault", "VaultAuthoring", "StoreMigrateKit"])
   func `no message puts a full stop behind a reason by itself`(_ target: String) throws {
     for file in try Self.sources(target) where !file.path.hasSuffix("/MessageTexts.swift") {
       let places = file.text.matches(of: #/\\\((reason|hint|obstacle|loss)\)\.[ "]/#).map { String($0.0) }
@@ -81,15 +82,16 @@ import Testing
     for sample in [#"execute(sql: "DROP \(name)")"#, "value(\n  sql: \"\"\"\n  a\n  b \\(c)\n  \"\"\")"] {
       #expect(spliced(sample).count == 1, "\(sample)")
     }
-    let above = try ["ObjectVault", "StoreMigrateKit"].flatMap { try Self.sources($0) }
+    let above = try ["ObjectVault", "VaultAuthoring", "StoreMigrateKit"].flatMap { try Self.sources($0) }
     let raw = above.flatMap { path, text in
       spliced(text).map { "\(path): \($0)" }
     }
     #expect(raw.isEmpty, "\(raw.joined(separator: "\n"))")
     // SQL as it stands goes into the builder where a person wrote it: in migrations, and for tables.
-    for (path, text) in try Self.sources("ObjectVault") where text.contains("\\(written:") {
+    let builders = try ["ObjectVault", "VaultAuthoring"].flatMap { try Self.sources($0) }
+    for (path, text) in builders where text.contains("\\(written:") {
       #expect(
-        path.contains("/Migration/") || path.hasSuffix("/TableLayout.swift")
+        path.contains("ObjectVault/Migration/") || path.hasSuffix("/TableLayout.swift")
           || path.hasSuffix("/RawStatement.swift"), "\(path)")
     }
   }

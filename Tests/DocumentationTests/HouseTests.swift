@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 
 @Suite struct HouseTests {
-  static let modules = ["CipherSQLite", "ObjectVault", "StoreMigrateKit", "ObjectVaultTesting"]
+  static let modules = [
+    "CipherSQLite", "ObjectVault", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting",
+  ]
 
   static func house(_ module: String) throws -> House {
     let root = packageRoot.appendingPathComponent("Sources/\(module)")

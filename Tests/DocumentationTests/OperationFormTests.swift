@@ -146,7 +146,7 @@ import Testing
   }
 
   @Test func `each step that a page shows is read, and those of other systems run`() throws {
-    let pages = ["ObjectVault", "StoreMigrateKit", "ObjectVaultTesting"].flatMap {
+    let pages = ["ObjectVault", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting"].flatMap {
       PackageFiles.files(in: "Sources/\($0)/Documentation.docc", suffix: ".md")
     }
     var (count, converted) = (0, 0)

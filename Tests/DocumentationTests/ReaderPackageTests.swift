@@ -49,7 +49,9 @@ import Testing
     #expect(examples.targets.count >= 3 && examples.targets.allSatisfy { $0.type == "executable" })
     #expect(Set(used) == ["ObjectVault"] && used.count == examples.targets.count)
     #expect(
-      products.isSuperset(of: ["ObjectVault", "CipherSQLite", "StoreMigrateKit", "ObjectVaultTesting"]))
+      products.isSuperset(of: [
+        "ObjectVault", "CipherSQLite", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting",
+      ]))
   }
 
   @Test(.enabled(if: isTorture, "long form only"))

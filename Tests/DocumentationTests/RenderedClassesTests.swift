@@ -4,6 +4,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite(.tags(.documents)) struct RenderedClasses {
   /// A model with all that is odd: words of Swift, names of its types, every type with a default, every relationship.

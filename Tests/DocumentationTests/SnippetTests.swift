@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.documents)) struct Snippets {
-  static let modules = ["CipherSQLite", "ObjectVault", "StoreMigrateKit", "ObjectVaultTesting"]
+  static let modules = [
+    "CipherSQLite", "ObjectVault", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting",
+  ]
   /// What a page shows without scrolling.
   static let widestLine = 78
 
@@ -57,6 +59,13 @@ import Testing
       }
       """#,
       "url: URL, migrationsURL: URL, schema: Schema, store: Store, context: ObjectContext, user: User, status: Status, object: DynamicObject"
+    ),
+    "VaultAuthoring": (
+      """
+      import Foundation
+      import ObjectVault
+      import VaultAuthoring
+      """, "url: URL, schema: Schema"
     ),
     "StoreMigrateKit": (
       """

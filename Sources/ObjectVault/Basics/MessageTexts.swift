@@ -37,7 +37,7 @@ package func editDistance(_ left: String, _ right: String) -> Int {
 }
 
 /// A step's number as it stands in file names.
-func numbered(_ step: Int) -> String {
+package func numbered(_ step: Int) -> String {
   let digits = String(step)
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }

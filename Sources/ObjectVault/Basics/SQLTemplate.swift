@@ -250,7 +250,7 @@ package enum SQLTemplate {
   }
 
   /// Whether a statement that makes a table says, behind its columns, that rows have no id.
-  static func isWithoutRowID(_ sql: String) -> Bool {
+  package static func isWithoutRowID(_ sql: String) -> Bool {
     var scanner = SQLScanner(sql)
     var words: [String] = []
     while let piece = scanner.next() {

@@ -1,14 +1,14 @@
 // Where a URL of a store or of a folder of steps leads to.
 
 internal import CipherSQLite
-internal import Foundation
+package import Foundation
 
 extension URL {
   /// The path of the file.
   ///
   /// A URL without a scheme is taken for a path.
   /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a URL of something else: its path would be one of the disk, too.
-  var filePath: String {
+  package var filePath: String {
     get throws(SQLError) {
       guard isFileURL || scheme == nil else {
         throw SQLError.pathUnusable(

@@ -38,9 +38,9 @@ extension AppliedStep {
 }
 
 /// The table `vault_migrations` of one file.
-struct HistoryTable {
+package struct HistoryTable {
   /// How SQL calls it.
-  static let name = "vault_migrations"
+  package static let name = "vault_migrations"
   /// The columns that it has, no others.
   static let columns: Set<String> = [
     "version", "name", "kind", "checksum", "model_hash", "text", "down", "applied_at", "ms", "app", "tool",

@@ -10,6 +10,10 @@ public struct AdoptionLoss: Sendable, Hashable, Codable {
   public let rows: Int64
   /// Why.
   public let reason: String
+
+  package init(name: String, rows: Int64, reason: String) {
+    (self.name, self.rows, self.reason) = (name, rows, reason)
+  }
 }
 
 extension AdoptionLoss: CustomStringConvertible {

@@ -51,7 +51,7 @@ public enum SchemaFault: Error, Sendable, Hashable {
   /// How many bytes a name has at most.
   static let longestName = 120
   /// Names that each object has for itself: a step can give them to attributes, a Swift class cannot.
-  static let ownNames: Set<String> = [
+  package static let ownNames: Set<String> = [
     "state", "hasChanges", "isInserted", "isDeleted", "isFault", "changedValues", "hashValue",
   ]
 }

@@ -88,7 +88,7 @@ public enum StoreError: Error, Sendable, Equatable {
   /// The record of a step cannot be written anew, for this reason; nothing was changed.
   case repairRefused(file: String, step: Int, reason: String)
   /// A file of another program cannot be made a store, for this reason; nothing was changed. `takesRows`: whether its rows can be
-  /// taken into a new one (``Store/adopt(_:fileKey:fileProfile:into:key:migrations:profile:relationships:allowing:busyTimeout:progress:)``).
+  /// taken into a new one (`Store.adopt` of `VaultAuthoring`).
   case adoptionRefused(file: String, reason: String, takesRows: Bool = false)
   /// Not all of a file of another program has a place in a store, and nobody allowed that; nothing was changed.
   case adoptionLoses(file: String, losses: [AdoptionLoss])

@@ -1,10 +1,10 @@
 // The SQL functions and the collation that compiled predicates and decimal columns rely on.
 
-internal import CipherSQLite
+package import CipherSQLite
 
-enum StoreFunctions {
+package enum StoreFunctions {
   /// Registers everything on a connection of a store.
-  static func register(on connection: Connection) throws {
+  package static func register(on connection: Connection) throws {
     try connection.register(function: "vault_fold", argumentCount: 2) { arguments in
       guard case .text(let text) = arguments[0], case .integer(let options) = arguments[1] else {
         return .null

@@ -4,19 +4,19 @@ internal import CipherSQLite
 
 /// A many-to-many relationship: a table of its own, kept by one of its two sides. A class, as each link has it.
 package final class JoinTable: Sendable {
-  let name: String
+  package let name: String
   let source: String
   /// The relationship of `source` that the table is named after.
   let relationship: String
   let target: String
   /// The column with the ids of `source`. Both are named after what they hold, so that nobody who writes SQL has
   /// to know which end keeps the table.
-  let sourceColumn: String
-  let targetColumn: String
+  package let sourceColumn: String
+  package let targetColumn: String
   /// The column with the places of targets among the members of their source; nil for a relationship without an order.
-  let sourceOrder: String?
+  package let sourceOrder: String?
   /// The same of the inverse.
-  let targetOrder: String?
+  package let targetOrder: String?
   /// What is run for each link, and for many at once.
   let statements: LinkStatements
 
@@ -125,8 +125,9 @@ extension Schema {
   }
 
   /// The join table of a to-many relationship, and whether this side is its source; nil for one-to-many.
-  func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (JoinTable, Bool)?
-  {
+  package func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (
+    JoinTable, Bool
+  )? {
     guard let (_, isSource) = joinName(of: relationship, in: entity) else { return nil }
     let isOrdered = (own: relationship.isOrdered, inverse: inverse(of: relationship)?.isOrdered == true)
     let owner = declarerName(of: relationship, in: entity)
@@ -157,7 +158,7 @@ extension Schema {
   }
 
   /// The column with the places of members that is kept beside a to-one; nil where its inverse has no order.
-  func orderColumn(of relationship: RelationshipDescription) -> String? {
+  package func orderColumn(of relationship: RelationshipDescription) -> String? {
     guard !relationship.isToMany, let inverse = inverse(of: relationship), inverse.isToMany, inverse.isOrdered
     else { return nil }
     return RelationshipDescription.orderColumnName(relationship.name)

@@ -1,11 +1,11 @@
 // The tables that a schema has in a file, with their columns, indexes and foreign keys: one for each entity without a parent,
 // which those below it lie in too, and one for the links of each many-to-many.
 
-internal import CipherSQLite
+package import CipherSQLite
 
 extension Schema {
   /// The tables that the schema has in a file, sorted by name.
-  var tables: [TableInfo] { tables(format: FileFormat.current) }
+  package var tables: [TableInfo] { tables(format: FileFormat.current) }
 
   /// The tables that the schema has in a file of this format.
   func tables(format: Int) -> [TableInfo] {

@@ -94,6 +94,16 @@ extension Schema {
   }
 }
 
+extension Schema {
+  /// The statements that create what the model has in a file, in an order in which they run: a group for each table with its
+  /// indexes, then one for each raw object. Every engine takes the same ones.
+  package var creatingStatements: [[String]] {
+    tables.map { table in
+      [table.createSQL(layout(ofTable: table.name))] + table.indexes.map { table.indexSQL($0) }
+    } + rawStatements.map { [$0.create] }
+  }
+}
+
 /// What a model has in a file.
 struct StoreLayout: Sendable {
   /// Sorted by name.

@@ -1,16 +1,16 @@
 // The ids that rows get: from a high-water mark for each entity, which only ever rises, so that no id is given twice, and
 // never beyond the highest one. Whatever gives ids out, or takes rows over with theirs, comes by here.
 
-internal import CipherSQLite
+package import CipherSQLite
 
 /// Gives out ids of new rows.
 package struct RowIDs {
   /// The highest id of a row. Where ids of one entity come behind those of another, their sum is still a whole number.
-  static let highest = Int64.max >> 1
+  package static let highest = Int64.max >> 1
 
   private let marks: IdentifierTable
 
-  init(connection: Connection) { marks = IdentifierTable(connection: connection) }
+  package init(connection: Connection) { marks = IdentifierTable(connection: connection) }
 
   /// Ids that follow each other.
   package struct Run {
@@ -41,7 +41,7 @@ package struct RowIDs {
 
   /// Ids up to `highest` are not given out any more.
   /// - Throws: ``StoreError/idsExhausted(entity:)`` where no row may have that id.
-  func raise(_ entity: String, to highest: Int64) throws {
+  package func raise(_ entity: String, to highest: Int64) throws {
     guard highest <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }
     let found = try marks.mark(of: entity)
     guard found ?? 0 < highest else { return }

@@ -11,7 +11,7 @@ extension Schema {
   }
 
   /// The faults of the model, whichever way it was made.
-  var modelFaults: [SchemaFault] {
+  package var modelFaults: [SchemaFault] {
     let faults = ownFaults + rawFaults
     return faults.isEmpty ? clashFaults : faults
   }

@@ -11,7 +11,7 @@ public struct FoldedStep: Sendable, Hashable {
   /// The last release that has the step itself, where it is known.
   public let release: String?
 
-  init(number: Int, name: String, checksum: String, release: String?) {
+  package init(number: Int, name: String, checksum: String, release: String?) {
     (self.number, self.name, self.checksum, self.release) = (number, name, checksum, release)
   }
 

@@ -111,7 +111,7 @@ extension OperationRules {
 
 extension Schema {
   /// The operations that make it of nothing.
-  var creation: [MigrationOperation] {
+  package var creation: [MigrationOperation] {
     canonical.parentsFirst.map { .createEntity($0) } + rawObjects.map { .createRawObject($0) }
   }
 }

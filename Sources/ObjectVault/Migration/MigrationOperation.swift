@@ -110,7 +110,7 @@ extension RelationshipDescription {
 
 extension DefaultValue {
   /// The value as a migration file writes it.
-  var text: String {
+  package var text: String {
     switch self {
     case .integer(let value): "\(value)"
     case .real(let value): "\(value)"

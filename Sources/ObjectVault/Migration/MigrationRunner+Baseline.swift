@@ -1,12 +1,12 @@
 // A store that begins at a version: its rows were there before its steps, which are recorded and do not run.
 
-internal import CipherSQLite
+package import CipherSQLite
 private import Foundation
 
 extension MigrationRunner {
   /// Makes the tables of the last model in an empty file, lets them be filled, and records the steps.
   /// - Parameter fill: Inside the transaction, while references are not looked at.
-  func createBaseline(_ model: Schema, fill: () throws -> Void) throws {
+  package func createBaseline(_ model: Schema, fill: () throws -> Void) throws {
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         try OwnTables(connection).create()
@@ -21,7 +21,7 @@ extension MigrationRunner {
 
   /// Makes a store of a file whose tables are those of the last model.
   /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``, ``StoreError/schemaDrift(file:differences:)``.
-  func adoptInPlace(_ model: Schema) throws {
+  package func adoptInPlace(_ model: Schema) throws {
     func refuse(_ reason: String, takesRows: Bool = false) -> StoreError {
       .adoptionRefused(file: connection.path, reason: reason, takesRows: takesRows)
     }
@@ -50,11 +50,7 @@ extension MigrationRunner {
             throw refuse("\(entity.name) has a row with an id below 1, which no object has")
           }
         }
-        let findings =
-          try TypeCheck(model: model).findings(connection).map { "\($0)" }
-          + PartnerCheck(model: model).findings(connection).map { "\($0)" }
-          + ReferenceCheck.misled(connection, model)
-        if let first = findings.first { throw refuse(first) }
+        if let first = try model.rowFindings(connection).first { throw refuse(first) }
         if let row = try connection.foreignKeyViolations().first {
           throw refuse("a row of \(row.first?.string ?? "a table") refers to nothing")
         }
@@ -83,5 +79,15 @@ extension MigrationRunner {
       before = after
     }
     try finish(model, version: set.version, minimumReader: set.minimumReader, generation: 1)
+  }
+}
+
+extension Schema {
+  /// What rows that another program wrote hold and the model does not allow, a sentence each. References to rows that are not there
+  /// are not among it.
+  package func rowFindings(_ connection: Connection) throws -> [String] {
+    try TypeCheck(model: self).findings(connection).map { "\($0)" }
+      + PartnerCheck(model: self).findings(connection).map { "\($0)" }
+      + ReferenceCheck.misled(connection, self)
   }
 }

@@ -4,11 +4,11 @@
 // of a file's format in MigrationRunner+Format, the statements of a step in MigrationRunner+Parts; RowAudit checks what
 // they did to rows.
 
-internal import CipherSQLite
-internal import Foundation
+package import CipherSQLite
+package import Foundation
 
 /// Runs steps on one connection. The caller sees to it that nobody else uses the connection.
-struct MigrationRunner {
+package struct MigrationRunner {
   let connection: Connection
   let set: MigrationSet
   let progress: Progress?
@@ -36,7 +36,7 @@ struct MigrationRunner {
 
   /// Fills an empty file. Where no step writes rows it is created straight from the last model; else by running all
   /// steps, because a seed or a transform is written for the model of its own step.
-  func createStore() throws {
+  package func createStore() throws {
     let hasRows = set.steps.contains { $0.operations.contains(where: \.writesRows) }
     try registerConversions()
     try withoutForeignKeys {
@@ -358,5 +358,12 @@ struct MigrationRunner {
 
   func checkCancelled() throws {
     if progress?.isCancelled == true { throw CancellationError() }
+  }
+}
+
+extension MigrationRunner {
+  /// A runner that makes stores, with every other setting as it is declared.
+  package init(connection: Connection, set: MigrationSet, progress: Progress?) {
+    self.init(connection: connection, set: set, progress: progress, makesBackups: true)
   }
 }

@@ -178,7 +178,7 @@ public struct MigrationSet: Sendable, Hashable {
   }
 
   /// So many of the steps, or all where there are fewer.
-  func prefix(_ count: Int) -> MigrationSet { MigrationSet(first: count, of: self) }
+  package func prefix(_ count: Int) -> MigrationSet { MigrationSet(first: count, of: self) }
 
   private init(first count: Int, of set: MigrationSet) {
     steps = Array(set.steps.prefix(max(0, count)))

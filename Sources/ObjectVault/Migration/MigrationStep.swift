@@ -35,7 +35,7 @@ public struct MigrationStep: Sendable, Hashable {
   public let down: [MigrationOperation]?
   /// Why there is no way back, where its author says so: `irreversible "why"` in `[down]`.
   public let irreversible: String?
-  /// The steps that it stands for, itself the last of them: those that ``MigrationSet/folded(to:release:)`` made one of.
+  /// The steps that it stands for, itself the last of them: those that `MigrationSet.folded(to:)` made one of.
   /// Empty for others.
   public let folds: [FoldedStep]
   /// Of a step that stands in a set for one that was folded into a later one: the checksum of that.
@@ -89,7 +89,7 @@ public struct MigrationStep: Sendable, Hashable {
     foldedChecksum = nil
   }
 
-  init(
+  package init(
     number: Int, name: String, operations: [MigrationOperation], backup: BackupRule = .auto,
     allowed: [String] = []
   ) {
@@ -107,7 +107,7 @@ public struct MigrationStep: Sendable, Hashable {
   }
 
   /// The step in which others are folded.
-  init(
+  package init(
     folding folds: [FoldedStep], into step: MigrationStep, operations: [MigrationOperation], reader: Int,
     allowed: [String]
   ) {

@@ -104,7 +104,7 @@ extension AttributeTraits {
 
 extension AttributeType {
   /// The column's declared type, with what follows from it.
-  var sqlType: String { traits.sqlType }
+  package var sqlType: String { traits.sqlType }
   /// Whether values are whole numbers.
   var isInteger: Bool { traits.integerRange != nil }
   /// Whether values are numbers that compare by value with each other.

@@ -25,7 +25,7 @@ extension DefaultValue {
   /// Why attributes of this type cannot have the value, as half a sentence; nil when they can.
   ///
   /// What passes is what ``Store/verify()`` takes in a column of the type, and has a literal in SQL.
-  func problem(for type: AttributeType) -> String? {
+  package func problem(for type: AttributeType) -> String? {
     let value = fitting(type)
     if case .real(let number) = value, !number.isFinite {
       return "\(number) is not finite, and SQL has no constant for it; set it in each object"

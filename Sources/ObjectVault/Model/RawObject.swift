@@ -76,7 +76,7 @@ public struct RawObject: Sendable {
   }
 
   /// The kind and the name, such as `view Adults`.
-  var title: String { "\(kind.rawValue) \(name)" }
+  package var title: String { "\(kind.rawValue) \(name)" }
 
   // MARK: Its SQL
 

@@ -31,12 +31,12 @@ extension Schema {
     }
   }
 
-  static func isUsable(entity name: String) -> Bool {
+  package static func isUsable(entity name: String) -> Bool {
     let lower = name.lowercased()
     return isIdentifier(name) && !["vault_", "sqlite_", "_"].contains { lower.hasPrefix($0) }
   }
 
-  static func isUsable(property name: String) -> Bool {
+  package static func isUsable(property name: String) -> Bool {
     let lower = name.lowercased()
     // `x_id` would be the column of a to-one called `x`; `id` is the object's own.
     return isIdentifier(name) && !lower.hasPrefix("_") && lower != "id" && !lower.hasSuffix("_id")

@@ -114,7 +114,7 @@ public struct EntityDescription: Sendable, Hashable, Codable {
     indexes = kept
   }
   /// The names of its own properties.
-  var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
+  package var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
 }
 
 /// An attribute of an entity.
@@ -280,7 +280,7 @@ extension Schema: Hashable, Codable {
   }
 
   /// The schema with everything in alphabetical order.
-  var canonical: Schema {
+  package var canonical: Schema {
     Schema(
       entities: entities.map { entity in
         var entity = entity

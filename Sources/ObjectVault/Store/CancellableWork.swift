@@ -1,8 +1,8 @@
 // How a task that is cancelled, and a `Progress` that is, end the work on a store. Whatever makes, opens, plans or migrates
 // one goes through here, so that none of them is deaf to either.
 
-internal import CipherSQLite
-internal import Foundation
+package import CipherSQLite
+package import Foundation
 
 /// Runs blocking work as ``AmpleStack/running(_:)`` does, and cancels its run when the task is cancelled, or `progress` is.
 ///
@@ -12,7 +12,7 @@ internal import Foundation
 ///   - run: What is cancelled.
 ///   - progress: One for one run at a time.
 ///   - body: Is given the run, and has to run its statements in it.
-func cancellable<Result: Sendable>(
+package func cancellable<Result: Sendable>(
   _ run: CancellableRun = CancellableRun(), by progress: Progress? = nil,
   _ body: @escaping @Sendable (CancellableRun) throws -> Result
 ) async throws -> Result {

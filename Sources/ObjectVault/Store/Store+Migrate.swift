@@ -56,7 +56,7 @@ extension Store {
     }
 
     /// Losses by the names of what is lost, which may be given as a step's head has them, and the command line.
-    static func named(_ losses: Set<String>) -> Set<String> {
+    package static func named(_ losses: Set<String>) -> Set<String> {
       Set(losses.map { MigrationStep.loss(allowedBy: $0) ?? $0 })
     }
   }

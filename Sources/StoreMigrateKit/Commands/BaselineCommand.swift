@@ -3,6 +3,7 @@
 import CipherSQLite
 import Foundation
 import ObjectVault
+import VaultAuthoring
 
 enum BaselineCommand: Command {
   static let name = "baseline"

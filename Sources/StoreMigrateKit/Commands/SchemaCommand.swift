@@ -3,6 +3,7 @@
 import CipherSQLite
 import Foundation
 import ObjectVault
+import VaultAuthoring
 
 enum SchemaCommand: Command {
   static let name = "schema"

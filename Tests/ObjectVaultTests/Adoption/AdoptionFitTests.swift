@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct AdoptionFits {
   @Test func `steps of another file make no empty store, whatever is allowed`() async throws {

@@ -4,6 +4,7 @@ import CipherSQLite
 import Foundation
 import ObjectVault
 import TestSupport
+import VaultAuthoring
 
 /// A folder with a plain file of some SQL, and the store that it becomes.
 struct AdoptionLab {

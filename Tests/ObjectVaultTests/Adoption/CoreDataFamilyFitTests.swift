@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct CoreDataFamilyFits {
   private func text(_ adoption: Adoption, _ entity: String) -> String {

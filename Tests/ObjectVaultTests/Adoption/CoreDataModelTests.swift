@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct CoreDataModels {
   private static var archive: CoreDataArchive {

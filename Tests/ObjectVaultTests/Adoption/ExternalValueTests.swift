@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct ExternalValueAdoptions {
   private static let names = (1...3).map { "A0B1C2D3-0000-4000-8000-00000000000\($0)" }

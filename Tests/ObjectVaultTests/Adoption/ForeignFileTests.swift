@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct ForeignFiles {
   private static let table =

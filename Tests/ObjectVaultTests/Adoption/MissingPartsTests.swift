@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
 struct MissingParts {

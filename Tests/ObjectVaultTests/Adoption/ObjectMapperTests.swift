@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct ObjectMapperFiles {
   /// As GYDataCenter writes classes: properties by name behind the primary key, objects as bare ids, dates from 1970.
@@ -27,7 +28,7 @@ import Testing
   private static func stepOfThePage() throws -> String {
     let page = try String(
       contentsOf: packageRoot.appendingPathComponent(
-        "Sources/ObjectVault/Documentation.docc/adopting-files.md"), encoding: .utf8)
+        "Sources/VaultAuthoring/Documentation.docc/adopting-files.md"), encoding: .utf8)
     let block = try #require(page.firstMatch(of: #/(?s)```text\n(format: 1\n.*?)```/#))
     return String(block.1)
   }

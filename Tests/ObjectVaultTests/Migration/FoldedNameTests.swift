@@ -4,6 +4,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct FoldedNames {
   @Test(arguments: [" first", "first ", " first step ", "\"first\"", "a \"first\"", "\""])

@@ -6,6 +6,7 @@ import Migrations
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct MigrationFolds {
   static let steps = [

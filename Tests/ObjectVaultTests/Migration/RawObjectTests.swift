@@ -6,6 +6,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct RawObjects {
   static let base = """

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 import ObjectVault
+import VaultAuthoring
 
 @Suite struct OrderedMigrations {
   static let base = """

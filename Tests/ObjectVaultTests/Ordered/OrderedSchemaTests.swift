@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct OrderedSchemas {
   private static func model(_ isOrdered: Bool, isToMany: Bool = true) -> Schema {

@@ -4,6 +4,7 @@ import CipherSQLite
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct FamilyRendering {
   private let schema = Schema(entities: [

@@ -7,6 +7,7 @@ import Microblog
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 @Suite struct SchemaRendering {
   static let schema = Schema(entities: [

@@ -6,6 +6,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 /// A progress that holds whoever counts on it at the first count, so that the work is neither before its beginning nor over.
 private final class GatedProgress: Progress, @unchecked Sendable {

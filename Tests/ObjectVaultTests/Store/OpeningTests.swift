@@ -5,6 +5,7 @@ import Foundation
 import ObjectVault
 import TestSupport
 import Testing
+import VaultAuthoring
 
 private final class Thing: ManagedObject {
   @Attribute var name: String

@@ -5,6 +5,7 @@ import Foundation
 import Migrations
 import ObjectVault
 import TestSupport
+import VaultAuthoring
 
 /// A folder with a copy of the files, for one run.
 struct CommandFolder {

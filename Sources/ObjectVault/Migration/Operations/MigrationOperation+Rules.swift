@@ -77,7 +77,7 @@ extension MigrationOperation {
   var function: AppFunction? { rules.function }
 
   /// Whether it works on rows and not on the model.
-  var isData: Bool {
+  package var isData: Bool {
     switch rules.work {
     case .tables, .parts: false
     case .data, .transform, .require: true
@@ -85,7 +85,7 @@ extension MigrationOperation {
   }
 
   /// Whether it may write rows, be it of a new store.
-  var writesRows: Bool { isData && !isRequirement }
+  package var writesRows: Bool { isData && !isRequirement }
 
   var isRequirement: Bool { if case .require = rules.work { true } else { false } }
 

@@ -1,9 +1,10 @@
 // Where columns lead. The file declares no references: the model says it, or somebody who was asked, or the rows show it.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 extension CoreDataAdoption {
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)`` for a target of what is no property.
+  /// - Throws: ``/ObjectVault/StoreError/noProperty(entity:property:similar:)`` for a target of what is no property.
   func checkTargets() throws {
     let names = draft.entities.indices.map { place in
       let root = draft.line(of: place).last

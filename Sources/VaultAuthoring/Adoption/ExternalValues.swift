@@ -3,6 +3,7 @@
 
 internal import CipherSQLite
 internal import Foundation
+internal import ObjectVault
 
 /// The values that Core Data keeps in files of their own.
 struct ExternalValues {

@@ -2,6 +2,7 @@
 // so the rows are asked.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 /// How many values of which kind a column holds.
 struct ColumnContent {

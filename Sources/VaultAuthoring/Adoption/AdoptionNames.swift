@@ -1,6 +1,7 @@
 // Names of tables and columns as names of a model: letters and digits, capitals in the place of underscores, none twice.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 /// Gives names out, each once.
 struct AdoptionNames {

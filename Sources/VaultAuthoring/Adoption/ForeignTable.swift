@@ -2,6 +2,7 @@
 // stands behind them that a model has no word for.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 /// A table of another program.
 struct ForeignTable {

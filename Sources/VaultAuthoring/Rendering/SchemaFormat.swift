@@ -1,14 +1,15 @@
 // A model as text, for people and for other programs.
 
 internal import CipherSQLite
+public import ObjectVault
 
 /// A language in which a model can be written.
 public enum SchemaFormat: String, Sendable, Hashable, CaseIterable {
   /// The statements that create its tables and indexes.
   case sql
-  /// Canonical JSON, as ``Schema/json``.
+  /// Canonical JSON, as ``/ObjectVault/Schema/json``.
   case json
-  /// Classes with the property wrappers of this library, and the ``Schema`` of them.
+  /// Classes with the property wrappers of ObjectVault, and the ``/ObjectVault/Schema`` of them.
   case swift
   /// A diagram of Mermaid (`erDiagram`), which many pages show as a picture.
   case mermaid
@@ -43,14 +44,9 @@ extension Schema {
     }
   }
 
-  /// Every table with its indexes, and what is made of raw objects. Every engine makes them by the same statements.
+  /// Every table with its indexes, and what is made of raw objects.
   private var sqlText: String {
     guard !entities.isEmpty else { return "-- The model has no entities.\n" }
-    let raw = rawStatements.map { "\($0.create);\n" }
-    return
-      (tables.map { table in
-        ([table.createSQL(layout(ofTable: table.name))] + table.indexes.map { table.indexSQL($0) })
-          .map { "\($0);\n" }.joined()
-      } + raw).joined(separator: "\n")
+    return creatingStatements.map { $0.map { "\($0);\n" }.joined() }.joined(separator: "\n")
   }
 }

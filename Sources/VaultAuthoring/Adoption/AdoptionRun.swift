@@ -3,6 +3,7 @@
 
 internal import CipherSQLite
 internal import Foundation
+internal import ObjectVault
 
 /// Reads a file of another program, as far as its tables go.
 struct AdoptionReader {
@@ -10,7 +11,7 @@ struct AdoptionReader {
   ///   - files: What lies beside the file.
   ///   - relationships: Targets of to-ones that a file of Core Data's does not tell; an empty one is a number's.
   ///   - steps: A model that tells them as well, and of which types columns are.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``.
   static func adoption(
     _ file: ForeignFile, _ files: ExternalValues, relationships: [String: String], steps: Schema? = nil
   ) throws -> Adoption {
@@ -60,7 +61,7 @@ struct AdoptionReader {
   }
 
   /// Opens a file.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)`` where the engine cannot read its tables.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)`` where the engine cannot read its tables.
   static func open(
     _ path: String, _ key: Key?, _ profile: CipherProfile?, _ busyTimeout: Double
   ) throws -> ForeignFile {
@@ -101,7 +102,8 @@ struct AdoptionRun {
   /// What lies beside the file.
   let files: ExternalValues
   let fit: AdoptionFit
-  let runner: MigrationRunner
+  /// That of the new store.
+  let connection: Connection
   let model: Schema
   /// Cancels it.
   let run: CancellableRun
@@ -109,7 +111,8 @@ struct AdoptionRun {
   let progress: Progress?
 
   /// Goes on where all that is lost is allowed.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``, ``StoreError/adoptionLoses(file:losses:)``.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``,
+  ///   ``/ObjectVault/StoreError/adoptionLoses(file:losses:)``.
   static func check(_ fit: AdoptionFit, allowing losses: Set<String>, file: String) throws {
     guard fit.obstacles.isEmpty else {
       throw StoreError.adoptionRefused(file: file, reason: fit.obstacles.joined(separator: " "))
@@ -126,7 +129,7 @@ struct AdoptionRun {
       try run.check()
       let copied: Int
       do {
-        copied = try runner.connection.transfer(from: file.connection, fill.select.text, fill.insert.text) {
+        copied = try connection.transfer(from: file.connection, fill.select.text, fill.insert.text) {
           rows in
           progress?.completedUnitCount = before + Int64(rows)
           try run.check()
@@ -139,7 +142,7 @@ struct AdoptionRun {
       }
       try requireFilesRead()
       before += fill.rows
-      let found = try runner.connection.value("SELECT count(*) FROM \(SQLName(fill.target))")?.int64 ?? 0
+      let found = try connection.value("SELECT count(*) FROM \(SQLName(fill.target))")?.int64 ?? 0
       guard Int64(copied) == fill.rows, found == fill.rows else {
         throw refused(
           "\(found) of \(counted(fill.rows, "row")) of \(fill.source) came over; somebody may have written to it meanwhile"
@@ -161,15 +164,13 @@ struct AdoptionRun {
 
   /// What was given out once is not given out again.
   private func raiseMarks() throws {
-    for (entity, id) in fit.highestIDs { try RowIDs(connection: runner.connection).raise(entity, to: id) }
+    for (entity, id) in fit.highestIDs { try RowIDs(connection: connection).raise(entity, to: id) }
   }
 
   private func checkValues() throws {
     let findings =
-      try TypeCheck(model: model).findings(runner.connection).map { "\($0)" }
-      + PartnerCheck(model: model).findings(runner.connection).map { "\($0)" }
-      + ReferenceCheck.misled(runner.connection, model)
-      + runner.connection.foreignKeyViolations().prefix(3).map {
+      try model.rowFindings(connection)
+      + connection.foreignKeyViolations().prefix(3).map {
         "a row of \($0.first?.string ?? "") refers to nothing"
       }
     guard let first = findings.first else { return }

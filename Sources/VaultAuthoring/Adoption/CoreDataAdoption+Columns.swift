@@ -1,6 +1,7 @@
 // Columns of Core Data's: attributes, to-ones with what leads back, and values that lie in files.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 extension CoreDataAdoption {
   mutating func attributes(of place: Int) throws {

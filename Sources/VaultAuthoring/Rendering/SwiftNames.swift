@@ -1,6 +1,8 @@
 // Names of a model as Swift takes them: in backticks where they are words of the language, with their module where a class
 // of the model hides what they mean.
 
+internal import ObjectVault
+
 /// What names stand for in the classes of one model.
 struct SwiftNames {
   private let entities: Set<String>

@@ -3,6 +3,7 @@
 // table call something the same, the second column has a number behind its name.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 /// A column of Core Data's as a property.
 struct CoreDataColumn {

@@ -1,6 +1,7 @@
 // An adoption while it is put together: by the reader of plain tables, or by that of Core Data's.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 /// An entity that a table becomes.
 struct EntityDraft {

@@ -1,6 +1,8 @@
 // A binary property list as it lies, object by object: Foundation's own reader makes nothing of the references that a keyed
 // archive is full of, and its unarchiver ends the process at some that are broken.
 
+internal import ObjectVault
+
 /// The objects of a binary property list. Nothing is followed: what an object holds are numbers of others.
 struct BinaryPropertyList {
   enum Value {

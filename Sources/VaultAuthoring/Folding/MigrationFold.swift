@@ -1,10 +1,11 @@
 // Several steps as one, for new stores: what it does, and the proof that it does the same.
 
 internal import CipherSQLite
+public import ObjectVault
 
 /// The first steps of a set as one step.
 public struct MigrationFold: Sendable, Hashable {
-  /// The step: ``MigrationStep/text`` is its file.
+  /// The step: ``/ObjectVault/MigrationStep/text`` is its file.
   public let step: MigrationStep
   /// The steps with it.
   public let migrations: MigrationSet
@@ -19,7 +20,7 @@ extension MigrationSet {
   ///
   /// Stores that have been through the steps are as before: the one remembers their checksums. A store that has been through
   /// some of them only is refused from then on, with the release that leads on from there
-  /// (``HistoryConflict/folded(version:into:name:release:)``); so fold what every store that counts has behind it.
+  /// (``/ObjectVault/HistoryConflict/folded(version:into:name:release:)``); so fold what every store that counts has behind it.
   ///
   /// What the one does is proven to be the same: its model has the meaning of the model that the steps make, and where steps
   /// have seeds or transforms, a store is made either way, in encrypted temporary files, and all rows are compared. Blocks that
@@ -27,7 +28,7 @@ extension MigrationSet {
   /// - Parameters:
   ///   - number: The last step that is folded.
   ///   - release: The last release that has the steps themselves.
-  /// - Throws: ``StoreError/foldRefused(through:reason:)``; as ``model(at:)``.
+  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)``; as ``/ObjectVault/MigrationSet/model(at:)``.
   public func folded(to number: Int, release: String? = nil) throws -> MigrationFold {
     guard number > max(1, foldedVersion), number <= version else {
       throw StoreError.foldRefused(
@@ -122,7 +123,7 @@ extension MigrationSet {
 }
 
 extension MigrationFold {
-  /// - Throws: ``StoreError/foldRefused(through:reason:)`` where the model is another.
+  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)`` where the model is another.
   fileprivate func requireModel(_ model: Schema) throws {
     let reached = try migrations.model(at: step.number)
     guard reached.meaningHash != model.meaningHash else { return }
@@ -144,7 +145,8 @@ private struct FoldProof {
     (sets, self.model) = ([first, second], model)
   }
 
-  /// - Throws: ``StoreError/foldRefused(through:reason:)`` where their rows differ; what a step throws that does not run.
+  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)`` where their rows differ; what a step throws that
+  ///   does not run.
   func requireSame() throws {
     let folder = try PrivateFolder(Self.folder)
     let contents = try withExtendedLifetime(folder) {

@@ -1,6 +1,7 @@
 // Where the rows of a table of one or of several entities go: whose they are in the steps, and what is called how there.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 /// An entity of a file with those that inherit from it, and the entity of the steps that its rows go to.
 struct AdoptionPlace {

@@ -1,6 +1,7 @@
 // What the file's own model says of entities and properties.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 extension CoreDataAdoption {
   /// The properties of an entity in the model, those that it inherits too; each once.

@@ -1,6 +1,8 @@
 // The model that a file of Core Data's keeps of itself, in Z_MODELCACHE: a keyed archive, packed. Read as a list of
 // objects, each looked at once, so that a broken one can neither go round in a circle nor ask for much.
 
+internal import ObjectVault
+
 /// What Core Data's own copy of the model says of the properties.
 struct CoreDataModel {
   /// A property of an entity. One that is inherited is there for each entity that has it.

@@ -2,6 +2,7 @@
 // capitals do not count, because a file may not tell them.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 /// A table to be filled by a query.
 struct AdoptionFill {

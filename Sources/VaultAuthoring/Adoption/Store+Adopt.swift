@@ -2,6 +2,7 @@
 
 public import CipherSQLite
 public import Foundation
+public import ObjectVault
 
 extension Store {
   /// What the tables of a file become that another program made: a model, and what has no place in it. Nothing is written,
@@ -12,12 +13,12 @@ extension Store {
   /// - Parameters:
   ///   - url: The file.
   ///   - key: Its key; nil for one in clear.
-  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - profile: Its cipher settings, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - relationships: Targets of to-ones that a file of Core Data's does not tell, such as `["Note.owner": "Person"]`;
   ///     an empty one, `["Note.rank": ""]`, says that it is a number.
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``; ``SQLError`` for file and key; `CancellationError` when
-  ///   the task is cancelled.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``; ``/CipherSQLite/SQLError`` for file and key;
+  ///   `CancellationError` when the task is cancelled.
   public static func planAdoption(
     of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:],
     busyTimeout: Double = 5
@@ -54,7 +55,7 @@ extension Store {
   /// - Parameters:
   ///   - file: The file.
   ///   - fileKey: Its key; nil for one in clear.
-  ///   - fileProfile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - fileProfile: Its cipher settings, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - url: The new store.
   ///   - key: The key of the new store.
   ///   - migrations: The steps up to the version that the store is to have.
@@ -64,8 +65,8 @@ extension Store {
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
   ///   - progress: Counts the rows; cancelling it, or the task, ends the work.
   /// - Returns: What was taken, and what was allowed to be left.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``, ``StoreError/adoptionLoses(file:losses:)``;
-  ///   `SQLError.alreadyExists`; `CancellationError`. There is no new file then.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``,
+  ///   ``/ObjectVault/StoreError/adoptionLoses(file:losses:)``; `SQLError.alreadyExists`; `CancellationError`. There is no new file then.
   @discardableResult
   public static func adopt(
     _ file: URL, fileKey: Key?, fileProfile: CipherProfile? = nil, into url: URL, key: Key,
@@ -95,7 +96,7 @@ extension Store {
           try run.run(connection) {
             try runner.createBaseline(model) {
               try AdoptionRun(
-                file: foreign, files: files, fit: fit, runner: runner, model: model, run: run,
+                file: foreign, files: files, fit: fit, connection: connection, model: model, run: run,
                 progress: progress
               )
               .fill()
@@ -113,10 +114,10 @@ extension Store {
   ///   - url: The file.
   ///   - key: Its key.
   ///   - migrations: The steps up to the version that the store is to have.
-  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - profile: Its cipher settings, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``; ``SQLError``; `CancellationError` when the task is
-  ///   cancelled. The file is then as it was.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``; ``/CipherSQLite/SQLError``;
+  ///   `CancellationError` when the task is cancelled. The file is then as it was.
   public static func adoptInPlace(
     _ url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws {

@@ -3,6 +3,7 @@
 
 internal import CipherSQLite
 private import Foundation
+internal import ObjectVault
 
 struct SwiftRendering {
   private let schema: Schema

@@ -1,6 +1,7 @@
 // Plain tables as entities: references become to-ones, tables of two references many-to-manys, and what is left is told.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 struct TableAdoption {
   private let content: ForeignContent

@@ -4,6 +4,7 @@
 // in CoreDataAdoption+Families, where it leads in CoreDataAdoption+Targets.
 
 internal import CipherSQLite
+internal import ObjectVault
 
 struct CoreDataAdoption {
   /// An entity of the file's model, by its number.

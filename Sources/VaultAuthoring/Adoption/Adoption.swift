@@ -1,10 +1,12 @@
 // What the tables of another program become in a store: entities, links, and what a model has no word for.
 
 internal import CipherSQLite
+public import ObjectVault
 
 /// What a file that another program made becomes in a store.
 ///
-/// Found out by looking at the file alone: ``Store/planAdoption(of:key:profile:relationships:busyTimeout:)``. Rows keep their ids.
+/// Found out by looking at the file alone: ``ObjectVault/Store/planAdoption(of:key:profile:relationships:busyTimeout:)``.
+/// Rows keep their ids.
 public struct Adoption: Sendable {
   /// Who made the file, as far as its tables tell.
   public enum Origin: String, Sendable, Hashable, Codable {

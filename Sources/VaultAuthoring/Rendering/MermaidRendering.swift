@@ -1,5 +1,7 @@
 // A model as an erDiagram of Mermaid: a box for each entity, a line for each relationship and its inverse.
 
+internal import ObjectVault
+
 struct MermaidRendering {
   private let schema: Schema
 

@@ -1,6 +1,8 @@
 // Deflate (RFC 1951), unpacked: Core Data packs its model so. In Swift, because it is little, a size can be promised, and a
 // third system library would be asked of everybody for it.
 
+internal import ObjectVault
+
 /// A deflate stream while it is read.
 struct Inflation {
   private struct Broken: Error {}
