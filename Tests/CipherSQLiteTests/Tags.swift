@@ -5,4 +5,6 @@ import Testing
 extension Tag {
   @Tag static var kills: Self
   @Tag static var processes: Self
+  @Tag static var pure: Self
+  @Tag static var slow: Self
 }

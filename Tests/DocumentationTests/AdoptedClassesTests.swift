@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite(.tags(.documents)) struct AdoptedClasses {
+@Suite(.tags(.documents, .slow)) struct AdoptedClasses {
   /// The file in a folder, and what it becomes.
   static func family(in folder: TemporaryFolder) async throws -> (file: URL, adoption: Adoption) {
     let file = folder.url.appendingPathComponent("family.db")

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Architecture {
+@Suite(.tags(.slow, .pure)) struct Architecture {
   /// What each target may import of ours. Arrows point down only.
   static let layers: [String: Set<String>] = [
     "CipherSQLite": ["CSQLCipher", "CLibCrypto", "CVaultShims"],

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct BorderTests {
+@Suite(.tags(.slow, .pure)) struct BorderTests {
   @Test(arguments: HouseTests.modules)
   func `libraries in C and raw pointers are named where the table of the module says`(_ module: String) throws
   {

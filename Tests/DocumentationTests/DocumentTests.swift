@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Documents {
+@Suite(.tags(.slow, .pure)) struct Documents {
   static let pages =
     ["README.md", "CONTRIBUTING.md", "SECURITY.md", "Examples/README.md"]
     + PackageFiles.files(in: "Decisions", suffix: ".md")

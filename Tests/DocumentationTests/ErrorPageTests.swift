@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct ErrorPages {
+@Suite(.tags(.pure)) struct ErrorPages {
   @Test func `every error of the connection layer has its cause and cure on the page`() throws {
     let sources = packageRoot.appendingPathComponent("Sources/CipherSQLite")
     let code = try String(

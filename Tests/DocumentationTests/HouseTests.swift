@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct HouseTests {
+@Suite(.tags(.slow, .pure)) struct HouseTests {
   static let modules = [
     "CipherSQLite", "ObjectVault", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting",
   ]
@@ -41,7 +41,7 @@ import Testing
 }
 
 /// Invented sources: a value, a file that holds it, a store above both.
-@Suite struct HouseCheckerTests {
+@Suite(.tags(.pure)) struct HouseCheckerTests {
   static let table = FolderTable(
     page: """
       # A page

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct OperationForms {
+@Suite(.tags(.pure)) struct OperationForms {
   private static let lines = Result { try MigrationPage.lines() }
 
   /// The forms of the page by the headings that they stand below: a line each, but for those with a block.

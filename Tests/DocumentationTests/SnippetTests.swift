@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.documents)) struct Snippets {
+@Suite(.tags(.documents, .slow, .pure)) struct Snippets {
   static let modules = [
     "CipherSQLite", "ObjectVault", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting",
   ]

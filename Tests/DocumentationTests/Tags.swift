@@ -4,4 +4,6 @@ import Testing
 
 extension Tag {
   @Tag static var documents: Self
+  @Tag static var pure: Self
+  @Tag static var slow: Self
 }

@@ -6,4 +6,5 @@ extension Tag {
   @Tag static var faults: Self
   @Tag static var kills: Self
   @Tag static var random: Self
+  @Tag static var slow: Self
 }

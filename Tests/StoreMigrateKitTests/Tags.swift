@@ -7,6 +7,8 @@ extension Tag {
   @Tag static var faults: Self
   @Tag static var kills: Self
   @Tag static var processes: Self
+  @Tag static var pure: Self
   @Tag static var random: Self
   @Tag static var sampled: Self
+  @Tag static var slow: Self
 }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Processors {
+@Suite(.tags(.pure)) struct Processors {
   private static let taskset = "/usr/bin/taskset"
 
   @Test func `this process may use one at least, and no more than there are`() {

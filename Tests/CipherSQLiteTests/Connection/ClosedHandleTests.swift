@@ -8,7 +8,7 @@ import Testing
 /// Calls by the name of their method, several for one that has several forms.
 private typealias Calls = [(name: String, call: () throws -> Void)]
 
-@Suite struct ClosedConnections {
+@Suite(.tags(.slow)) struct ClosedConnections {
   let database: TemporaryDatabase
   var connection: Connection { database.connection }
   var closed: SQLError { .closed(file: database.path) }
@@ -191,7 +191,7 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
   }
 }
 
-@Suite struct ClosedPools {
+@Suite(.tags(.slow)) struct ClosedPools {
   let database: TemporaryDatabase
   var closed: SQLError { .closed(file: database.path) }
 

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct RowDrafts {
+@Suite(.tags(.pure)) struct RowDrafts {
   @Test func `after any writes each slot holds the last value, and so does the packed row`() {
     var random = SeededGenerator(seed: 11)
     for slotCount in [1, 7, 8, 9, 130] {

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Backup {
+@Suite(.tags(.slow)) struct Backup {
   let folder: TemporaryFolder
   let path: String
   let copy: String

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Exports {
+@Suite(.tags(.slow)) struct Exports {
   let folder: TemporaryFolder
   let path: String
   let out: String

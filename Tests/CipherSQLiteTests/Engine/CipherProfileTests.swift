@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct CipherProfiles {
+@Suite(.tags(.slow)) struct CipherProfiles {
   static let salt = [UInt8](100..<116)
   static let raw = [UInt8](0..<32)
   let folder: TemporaryFolder

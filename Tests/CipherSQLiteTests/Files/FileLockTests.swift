@@ -3,7 +3,7 @@
 import CipherSQLite
 import Testing
 
-@Suite struct FileLocks {
+@Suite(.tags(.pure)) struct FileLocks {
   private static let list = """
     1: POSIX  ADVISORY  WRITE 11 fe:00:4711 120 120
     2: POSIX  ADVISORY  READ 12 fe:01:4711 123 123

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct NewFiles {
+@Suite(.tags(.slow)) struct NewFiles {
   let folder: TemporaryFolder
   let path: String
 

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct KeyFileCosts {
+@Suite(.tags(.slow)) struct KeyFileCosts {
   let folder: TemporaryFolder
   let path: String
 

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct KeyFileLocks {
+@Suite(.tags(.pure)) struct KeyFileLocks {
   let folder: TemporaryFolder
   let path: String
   let keys: KeyFile

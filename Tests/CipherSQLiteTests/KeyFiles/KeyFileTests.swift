@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct KeyFiles {
+@Suite(.tags(.slow)) struct KeyFiles {
   let folder: TemporaryFolder
   let path: String
   let store: String

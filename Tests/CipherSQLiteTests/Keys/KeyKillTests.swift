@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.kills), .serialized) struct KeyKills {
+@Suite(.tags(.kills, .slow), .serialized) struct KeyKills {
   let folder: TemporaryFolder
   let url: URL
 

@@ -3,7 +3,7 @@
 import CipherSQLite
 import Testing
 
-@Suite struct PrimitiveVectors {
+@Suite(.tags(.pure)) struct PrimitiveVectors {
   static func bytes(_ hex: String) -> [UInt8] {
     stride(from: 0, to: hex.count, by: 2).map { offset in
       let start = hex.index(hex.startIndex, offsetBy: offset)

@@ -5,7 +5,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
+@Suite(
+  .tags(.slow),
+  .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
 struct BusyFiles {
   /// Adds one to every row in each transaction. Says when it has begun, and ends when a file is there.
   private static let writer = """

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Inspections {
+@Suite(.tags(.slow)) struct Inspections {
   let folder: TemporaryFolder
   let path: String
 

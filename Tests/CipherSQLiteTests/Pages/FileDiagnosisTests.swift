@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct FileDiagnosis {
+@Suite(.tags(.slow)) struct FileDiagnosis {
   let folder: TemporaryFolder
   let path: String
 

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct SettingsSearch {
+@Suite(.tags(.slow)) struct SettingsSearch {
   let folder: TemporaryFolder
   let path: String
 

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Queue {
+@Suite(.tags(.slow)) struct Queue {
   let folder: TemporaryFolder
   let path: String
   let queue: ConnectionQueue

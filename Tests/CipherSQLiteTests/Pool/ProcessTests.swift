@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.processes)) struct Processes {
+@Suite(.tags(.processes, .slow)) struct Processes {
   @Test func `two writing and four reading processes lose no update and see no half one`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")

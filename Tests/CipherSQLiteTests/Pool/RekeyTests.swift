@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Rekey {
+@Suite(.tags(.slow)) struct Rekey {
   let folder: TemporaryFolder
   let path: String
 

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.kills)) struct RekeyStops {
+@Suite(.tags(.kills, .slow)) struct RekeyStops {
   struct Stop: Error, Equatable {}
 
   let folder: TemporaryFolder

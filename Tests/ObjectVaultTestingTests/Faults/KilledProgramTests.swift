@@ -15,7 +15,7 @@ enum Killed {
   static func saving(_ kind: String) -> [String] { ["killed-save", kind] }
 }
 
-@Suite(.tags(.kills), .serialized) struct ProgramKills {
+@Suite(.tags(.kills, .slow), .serialized) struct ProgramKills {
   private func make() async throws -> TestStore {
     try await TestStore(microblog, migrations: MicroblogMigrations.all)
   }

@@ -73,7 +73,7 @@ import Testing
   }
 }
 
-@Suite struct AllOrNothing {
+@Suite(.tags(.slow)) struct AllOrNothing {
   private func make() async throws -> TestStore {
     try await TestStore(microblog, migrations: MicroblogMigrations.all)
   }

@@ -7,7 +7,7 @@ import ObjectVaultTesting
 import TestSupport
 import Testing
 
-@Suite struct GeneratedObjectsTests {
+@Suite(.tags(.slow)) struct GeneratedObjectsTests {
   /// A store with the objects in it, and what it says of itself.
   private func filled(_ objects: GeneratedObjects) async throws -> (StoreContent, findings: [String]) {
     let folder = try TemporaryFolder()

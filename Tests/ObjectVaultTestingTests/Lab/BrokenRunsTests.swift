@@ -7,7 +7,7 @@ import ObjectVaultTesting
 import Synchronization
 import Testing
 
-@Suite struct BrokenRuns {
+@Suite(.tags(.slow)) struct BrokenRuns {
   private static let steps = [
     Steps.blog, "retype User.age to double using ($User.age)", "add attribute User.nick string optional",
   ]

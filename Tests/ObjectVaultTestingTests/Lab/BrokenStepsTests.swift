@@ -31,7 +31,7 @@ enum Steps {
     """
 }
 
-@Suite struct BrokenSteps {
+@Suite(.tags(.slow)) struct BrokenSteps {
   private func failure(_ check: () async throws -> Void) async throws -> CheckFailure {
     try #require(await #expect(throws: CheckFailure.self) { try await check() })
   }

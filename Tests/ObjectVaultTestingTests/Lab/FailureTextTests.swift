@@ -9,7 +9,7 @@ import ObjectVaultTesting
 import TestSupport
 import Testing
 
-@Suite struct FailureTexts {
+@Suite(.tags(.slow)) struct FailureTexts {
   /// The text of what a check finds.
   private func text(_ check: () async throws -> Void) async throws -> [String] {
     let error = try await #require(

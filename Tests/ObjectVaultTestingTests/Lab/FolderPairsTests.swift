@@ -42,7 +42,7 @@ private struct ToolFolder {
   }
 }
 
-@Suite(.tags(.random)) struct FolderPairs {
+@Suite(.tags(.random, .slow)) struct FolderPairs {
   @Test func `a random step keeps the objects also by way of a folder, the tool and its checksums`()
     async throws
   {

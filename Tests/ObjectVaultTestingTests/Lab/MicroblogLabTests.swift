@@ -9,7 +9,7 @@ import ObjectVaultTesting
 import TestSupport
 import Testing
 
-@Suite struct MicroblogLab {
+@Suite(.tags(.slow)) struct MicroblogLab {
   /// The second step takes the name for the name to show, and requires one.
   static func lab() throws -> MigrationLab {
     var lab = try MigrationLab(MicroblogMigrations.all, model: microblog)

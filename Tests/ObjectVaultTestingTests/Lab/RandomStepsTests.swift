@@ -9,7 +9,7 @@ import ObjectVaultTesting
 import TestSupport
 import Testing
 
-@Suite(.tags(.random)) struct RandomSteps {
+@Suite(.tags(.random, .slow)) struct RandomSteps {
   /// What became of the pairs, so that a test sees that each of it happened.
   struct Tally {
     var migrated = 0

@@ -4,7 +4,7 @@ import ObjectVault
 import ObjectVaultTesting
 import Testing
 
-@Suite struct TransformLab {
+@Suite(.tags(.slow)) struct TransformLab {
   static let shouting: [MigrationTransform] = [
     .objects("shout") { user, _ in user["loud"] = (user["name"] as String).uppercased() },
     .values("double") { (age: Int) in Double(age) },

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite struct CoreDataModels {
+@Suite(.tags(.slow)) struct CoreDataModels {
   private static var archive: CoreDataArchive {
     var archive = CoreDataArchive()
     archive.add("Album", attribute: "coverTitle", type: 700)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite struct TableAdoptions {
+@Suite(.tags(.slow)) struct TableAdoptions {
   static let notes = """
     CREATE TABLE authors (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, joined DATETIME,
       is_admin BOOLEAN NOT NULL DEFAULT 0);

@@ -4,7 +4,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random, .pure)) struct RowIDSets {
+@Suite(.tags(.random, .pure, .slow)) struct RowIDSets {
   /// Ids close together, far apart, and at the ends of what there is.
   private func ids(_ random: inout SeededGenerator) -> [Int64] {
     let count = Int.random(in: 0...60, using: &random)

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct ShellWords {
+@Suite(.tags(.pure)) struct ShellWords {
   @Test(arguments: [
     "notes.store", "", "my notes", "it's", "it'\u{301}s", "$HOME `id` \"x\" !1 \\", "陳 大文", "e\u{1B}[31mz",
     "\u{1B}'7\\n",

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random)) struct ChangeReplays {
+@Suite(.tags(.random, .slow)) struct ChangeReplays {
   /// The rows of all tables of entities and links, without versions, as the file has them.
   static func content(_ store: Store) throws -> [String: [[SQLValue]]] {
     let connection = try Connection.open(store.url.path, key: testKey)

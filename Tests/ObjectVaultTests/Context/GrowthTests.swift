@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct Growth {
+@Suite(.tags(.slow)) struct Growth {
   /// How many times as long eight times the work takes: 8 when the time is linear, 64 when it is quadratic.
   private func factor(_ work: (_ count: Int) async throws -> Double) async throws -> Double {
     try await timeFactor(from: 500, to: 4000, below: 24, work)

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random)) struct RandomScripts {
+@Suite(.tags(.random, .slow)) struct RandomScripts {
   /// How many seeds always run.
   static let seeds: UInt64 = 4
 

@@ -29,7 +29,7 @@ private let model = Schema {
 
 private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
 
-@Suite struct LateFetches {
+@Suite(.tags(.slow)) struct LateFetches {
   private let temporary: TemporaryStore
   private var store: Store { temporary.store }
   private static let count = 4000

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct Moments {
+@Suite(.tags(.slow)) struct Moments {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 

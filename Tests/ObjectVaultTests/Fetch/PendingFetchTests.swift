@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random)) struct PendingFetches {
+@Suite(.tags(.random, .slow)) struct PendingFetches {
   @Test func `random fetches find what is pending, as plain values say`() async throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 815)
     var random = SeededGenerator(seed: seed)

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random)) struct PendingStaleness {
+@Suite(.tags(.random, .slow)) struct PendingStaleness {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random)) struct PredicateDifferential {
+@Suite(.tags(.random, .slow)) struct PredicateDifferential {
   static let names = [
     "Ann", "ann", "Änn", "Strasse", "Straße", "STRAẞE", "", "The Watch", "x*y", "50%_", "北京", "é",
     "e\u{301}", "한국",

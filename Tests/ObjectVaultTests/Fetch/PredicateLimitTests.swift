@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PredicateLimits {
+@Suite(.tags(.slow)) struct PredicateLimits {
   let temporary: TemporaryStore
 
   init() async throws { temporary = try await TemporaryStore(library) }

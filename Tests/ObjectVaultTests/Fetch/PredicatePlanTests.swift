@@ -27,7 +27,7 @@ final class Mark: ManagedObject {
   @ToMany var packs: Set<Pack>
 }
 
-@Suite(.serialized) struct PredicatePlans {
+@Suite(.tags(.slow), .serialized) struct PredicatePlans {
   static let packs = 63_440
   static let edges = 287_168
 

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PredicateStrings {
+@Suite(.tags(.slow)) struct PredicateStrings {
   let temporary: TemporaryStore
   let context: ObjectContext
 

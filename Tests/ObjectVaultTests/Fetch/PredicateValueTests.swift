@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.sampled)) struct PredicateValues {
+@Suite(.tags(.sampled, .slow)) struct PredicateValues {
   let temporary: TemporaryStore
   let context: ObjectContext
 

@@ -5,7 +5,7 @@ import CipherSQLite
 import ObjectVault
 import Testing
 
-@Suite struct SelectStatements {
+@Suite(.tags(.pure)) struct SelectStatements {
   static let owner = SQLName("Ow\"ner")
 
   private func values(_ sql: SQL) -> [SQLValue] { sql.values.map { $0.sqlValue(dates: .secondsSince1970) } }

@@ -11,7 +11,7 @@ private final class Flag: Sendable { let value = Atomic(false) }
 
 private let isShared = usableProcessors() > 1
 
-@Suite struct SplitScans {
+@Suite(.tags(.slow)) struct SplitScans {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
   private static let count = 30_000

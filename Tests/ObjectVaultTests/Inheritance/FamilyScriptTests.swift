@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random)) struct FamilyScripts {
+@Suite(.tags(.random, .slow)) struct FamilyScripts {
   // Safe to share: written on the writer's queue while the test waits for it.
   private final class Trace: @unchecked Sendable { var lines: [String] = [] }
 

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FamilySizes {
+@Suite(.tags(.slow)) struct FamilySizes {
   /// A root that all others stand below, each of which leads to it.
   static func siblings(_ count: Int) -> Schema {
     let root = EntityDescription(

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct LargeFamilies {
+@Suite(.tags(.slow)) struct LargeFamilies {
   private static let count = 60_000
 
   @Test func `many objects of several classes are written, found, changed and deleted`() async throws {

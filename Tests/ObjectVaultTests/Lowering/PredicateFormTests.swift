@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PredicateForms {
+@Suite(.tags(.slow)) struct PredicateForms {
   let temporary: TemporaryStore
   let context: ObjectContext
 

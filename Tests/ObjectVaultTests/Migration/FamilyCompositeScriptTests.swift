@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random, .sampled)) struct FamilyCompositeScripts {
+@Suite(.tags(.random, .sampled, .slow)) struct FamilyCompositeScripts {
   static let base = """
     create entity Person {
         attribute key int optional

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FamilyComposites {
+@Suite(.tags(.slow)) struct FamilyComposites {
   // MARK: Attributes
 
   static let homes =

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.sampled)) struct FamilyStepOrder {
+@Suite(.tags(.sampled, .slow)) struct FamilyStepOrder {
   static let operations = [
     "add attribute Employee.z int default 3", "add attribute Employee.z int filling 6",
     "add attribute Person.z int filling 6 default 8", "add relationship Guest.z -> Person required filling 1",

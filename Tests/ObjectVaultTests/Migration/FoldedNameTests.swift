@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite struct FoldedNames {
+@Suite(.tags(.pure)) struct FoldedNames {
   @Test(arguments: [" first", "first ", " first step ", "\"first\"", "a \"first\"", "\""])
   func `a step of such a name is folded, and known again by it`(_ name: String) throws {
     let texts = [

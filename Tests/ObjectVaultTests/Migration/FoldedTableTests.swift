@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FoldedTables {
+@Suite(.tags(.slow)) struct FoldedTables {
   static let base = """
     create entity Team {
         attribute title string

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite struct InsertedIDs {
+@Suite(.tags(.slow)) struct InsertedIDs {
   static let base = """
     create entity Note {
         attribute text string unique

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct LinkMoves {
+@Suite(.tags(.slow)) struct LinkMoves {
   static let base = """
     create entity A {
         attribute n string

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct Losses {
+@Suite(.tags(.slow)) struct Losses {
   static let base = """
     create entity User {
         attribute name string

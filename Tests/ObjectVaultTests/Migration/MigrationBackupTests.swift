@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct MigrationBackups {
+@Suite(.tags(.slow)) struct MigrationBackups {
   let folder: TemporaryFolder
   let url: URL
   static let first =

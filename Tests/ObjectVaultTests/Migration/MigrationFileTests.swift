@@ -4,7 +4,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct MigrationFiles {
+@Suite(.tags(.pure)) struct MigrationFiles {
   func step(_ body: String) throws -> MigrationStep {
     try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(body)")
   }

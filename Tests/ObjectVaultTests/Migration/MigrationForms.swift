@@ -3,7 +3,7 @@
 import ObjectVault
 import Testing
 
-@Suite struct MigrationForms {
+@Suite(.tags(.pure)) struct MigrationForms {
   /// By the words that the line begins with, as the parser's own table has them.
   static let seeds: [String: [String]] = [
     "create entity": [

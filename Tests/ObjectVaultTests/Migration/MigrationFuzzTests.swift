@@ -8,7 +8,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random)) struct MigrationFuzz {
+@Suite(.tags(.random, .slow)) struct MigrationFuzz {
   /// Texts that have each operation with all that its line may say, every section and all that a header may say, for step 1 of
   /// this name.
   private static let name = "all"

@@ -66,7 +66,7 @@ struct StoppedStep {
   }
 }
 
-@Suite struct MigrationOperations {
+@Suite(.tags(.slow)) struct MigrationOperations {
   static let base = """
     create entity User {
         attribute name string unique

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PlanRefusals {
+@Suite(.tags(.slow)) struct PlanRefusals {
   let lab: MigrationLab
   init() async throws {
     lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)

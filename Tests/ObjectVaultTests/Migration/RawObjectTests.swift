@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite struct RawObjects {
+@Suite(.tags(.slow)) struct RawObjects {
   static let base = """
     create entity U {
         attribute s string

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct RebuildPeaks {
+@Suite(.tags(.slow)) struct RebuildPeaks {
   private static let base = """
     create entity Parent {
       attribute name string indexed

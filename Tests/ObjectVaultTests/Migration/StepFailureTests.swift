@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct StepFailures {
+@Suite(.tags(.slow)) struct StepFailures {
   let lab: MigrationLab
   init() async throws {
     lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)

@@ -4,7 +4,7 @@ import Foundation
 import ObjectVault
 import Testing
 
-@Suite struct StepHeads {
+@Suite(.tags(.pure)) struct StepHeads {
   private func step(_ head: String, up: String = "") throws -> MigrationStep {
     try MigrationStep(number: 3, name: "towns", text: "\(head)\n[up]\n\(up)\n")
   }

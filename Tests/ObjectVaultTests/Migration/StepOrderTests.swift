@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.sampled)) struct StepOrder {
+@Suite(.tags(.sampled, .slow)) struct StepOrder {
   static let base = """
     create entity U {
         attribute s string

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct StepTexts {
+@Suite(.tags(.pure)) struct StepTexts {
   @Test(arguments: [
     (#"add attribute U.a string default "\d+""#, 5, 35, #"\d means nothing in a text"#),
     (#"add attribute U.a string default "C:\path""#, 5, 37, #"\p means nothing"#),

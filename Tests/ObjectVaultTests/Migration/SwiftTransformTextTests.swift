@@ -3,7 +3,7 @@
 import ObjectVault
 import Testing
 
-@Suite struct SwiftTransformTexts {
+@Suite(.tags(.pure)) struct SwiftTransformTexts {
   @Test func `the text of a step has it in one spelling`() throws {
     for (line, canonical) in [
       ("transform swift f on E", "transform swift f on E batch 500"),

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct TransformAccesses {
+@Suite(.tags(.slow)) struct TransformAccesses {
   private func lab(_ step: String, _ functions: [MigrationTransform] = []) async throws -> FunctionLab {
     try await FunctionLab([SwiftTransforms.base, step], functions, fill: SwiftTransforms.fill)
   }

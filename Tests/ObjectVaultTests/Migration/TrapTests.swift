@@ -8,7 +8,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct Traps {
+@Suite(.tags(.slow)) struct Traps {
   private static let base = """
     create entity Parent {
       attribute name string

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct TypeChecks {
+@Suite(.tags(.slow)) struct TypeChecks {
   static let base = """
     create entity Thing {
         attribute flag bool

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.sampled)) struct UpDownUp {
+@Suite(.tags(.sampled, .slow)) struct UpDownUp {
   /// A step that is run alone on rows of all kinds; its author's `[down]`, where it has one, behind it.
   static let steps =
     WaysBack.reversible + [

@@ -13,7 +13,7 @@ final class Node: ManagedObject {
   @ToOne var previous: Node?
 }
 
-@Suite struct Depths {
+@Suite(.tags(.slow)) struct Depths {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct GainedMemberLists {
+@Suite(.tags(.slow)) struct GainedMemberLists {
   let temporary: TemporaryStore
   let context: ObjectContext
   var store: Store { temporary.store }

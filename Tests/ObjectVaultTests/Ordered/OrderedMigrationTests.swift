@@ -9,7 +9,7 @@ import Testing
 import ObjectVault
 import VaultAuthoring
 
-@Suite struct OrderedMigrations {
+@Suite(.tags(.slow)) struct OrderedMigrations {
   static let base = """
     create entity A {
         attribute n string

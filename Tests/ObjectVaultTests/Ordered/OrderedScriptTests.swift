@@ -7,7 +7,7 @@ import Testing
 
 import ObjectVault
 
-@Suite(.tags(.random)) struct OrderedScripts {
+@Suite(.tags(.random, .slow)) struct OrderedScripts {
   enum Mode: CaseIterable { case context, contextWithFetches, write, writeWithFetches }
   static let seeds: UInt64 = isTorture ? 400 : 6
 

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FedDeletions {
+@Suite(.tags(.slow)) struct FedDeletions {
   let temporary: TemporaryStore
   let context: ObjectContext
   var store: Store { temporary.store }

@@ -3,7 +3,7 @@
 import ObjectVault
 import Testing
 
-@Suite struct MemberOrderings {
+@Suite(.tags(.pure)) struct MemberOrderings {
   /// A file's members: by their places, and then by their ids.
   private static func sorted(_ places: [Int64: Int64?]) -> [Int64] {
     places.sorted { left, right in

@@ -4,7 +4,7 @@ import CipherSQLite
 import ObjectVault
 import Testing
 
-@Suite struct OrderedPlans {
+@Suite(.tags(.pure)) struct OrderedPlans {
   /// An album with row 1, and songs, in a context without a file.
   private final class Bench {
     let mapping: SchemaMapping

@@ -4,7 +4,7 @@ import CipherSQLite
 import ObjectVault
 import Testing
 
-@Suite struct SavePlans {
+@Suite(.tags(.pure)) struct SavePlans {
   @Test(arguments: PlanKind.allCases, PlanSituation.allCases)
   func `a cascade takes along who is related once all is saved`(_ kind: PlanKind, _ situation: PlanSituation)
     throws

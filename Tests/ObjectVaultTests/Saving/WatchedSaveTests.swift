@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct WatchedSaves {
+@Suite(.tags(.slow)) struct WatchedSaves {
   enum Work: String, CaseIterable { case insertion, change, deletion }
 
   static let count = 20_000

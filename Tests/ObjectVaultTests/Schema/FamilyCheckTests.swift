@@ -4,7 +4,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FamilyChecks {
+@Suite(.tags(.pure)) struct FamilyChecks {
   private func faults(_ entities: EntityDescription...) -> [SchemaFault] {
     do { try Schema(entities: entities).validate() } catch StoreError.invalidSchema(let faults) {
       return faults

@@ -4,7 +4,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct Families {
+@Suite(.tags(.pure)) struct Families {
   private func number(_ name: String, isOptional: Bool = true) -> AttributeDescription {
     AttributeDescription(name: name, type: .int, isOptional: isOptional)
   }

@@ -33,7 +33,7 @@ private final class Lost: ManagedObject { @Attribute var x: Int }
 private class Parent: ManagedObject { @Attribute var x: Int }
 private final class Child: Parent { @Attribute var y: Int }
 
-@Suite struct SchemaDSL {
+@Suite(.tags(.pure)) struct SchemaDSL {
   @Test func `a schema knows names, types, options and relationships of its classes`() throws {
     try library.validate()
     let author = try #require(library.entity(named: "Author"))

@@ -79,7 +79,7 @@ func openings(of url: URL) -> Int {
   }
 }
 
-@Suite struct Cancellations {
+@Suite(.tags(.slow)) struct Cancellations {
   enum Way: CaseIterable, Sendable { case task, progress }
   enum Work: CaseIterable, Sendable { case open, migrate, downgrade, redo }
 

@@ -28,7 +28,7 @@ private final class GatedProgress: Progress, @unchecked Sendable {
   }
 }
 
-@Suite struct CancelledCopies {
+@Suite(.tags(.slow)) struct CancelledCopies {
   enum Work: CaseIterable, Sendable { case backup, export, encrypt, upgrade, restore, rekey, rebuild }
 
   private static let otherKey = Key.raw([UInt8](repeating: 9, count: 32))

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct ClosedStores {
+@Suite(.tags(.slow)) struct ClosedStores {
   @Test func `every call on a closed store says that it is closed`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store

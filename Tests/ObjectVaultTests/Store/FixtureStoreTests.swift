@@ -8,7 +8,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FixtureStores {
+@Suite(.tags(.slow)) struct FixtureStores {
   static let isMaking = ProcessInfo.processInfo.environment["VAULT_FIXTURES"] != nil
   /// Those of this engine's majors; an older engine has no way to read what a newer one wrote.
   static let readable = [3, 4].filter { $0 <= Engine.current.cipherMajor }

@@ -8,7 +8,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.kills), .serialized) struct Kills {
+@Suite(.tags(.kills, .slow), .serialized) struct Kills {
   @Test func `kills during saves lose nothing that was acknowledged`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")

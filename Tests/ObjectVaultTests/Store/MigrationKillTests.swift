@@ -16,7 +16,7 @@ private struct KilledWay: CustomTestStringConvertible {
   static let all = (2...6).map { KilledWay(from: 1, to: $0) } + (1...5).map { KilledWay(from: 6, to: $0) }
 }
 
-@Suite(.tags(.kills), .serialized) struct MigrationKills {
+@Suite(.tags(.kills, .slow), .serialized) struct MigrationKills {
   /// The first makes a store, five more lead on, and each of them back.
   private static let texts = [
     """

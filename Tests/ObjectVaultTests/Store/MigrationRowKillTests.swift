@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.kills), .serialized) struct MigrationRowKills {
+@Suite(.tags(.kills, .slow), .serialized) struct MigrationRowKills {
   private static let texts = [
     """
     create entity Base {

@@ -8,7 +8,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct Secrecy {
+@Suite(.tags(.slow)) struct Secrecy {
   static let canary = "CANARY-7f3a91"
 
   @Test func `a canary saved, sorted, migrated and rekeyed is in no file, in no spelling`() async throws {

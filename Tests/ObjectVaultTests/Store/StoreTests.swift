@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct Stores {
+@Suite(.tags(.slow)) struct Stores {
   @Test func `a hundred tasks insert and query through one store`() async throws {
     let folder = try TemporaryFolder()
     let store = try await openMicroblog(folder.url.appendingPathComponent("a.store"))

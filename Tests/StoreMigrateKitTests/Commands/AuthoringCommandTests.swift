@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct AuthoringCommands {
+@Suite(.tags(.slow)) struct AuthoringCommands {
   let folder: TemporaryFolder
   var steps: String { folder.path("Steps") }
 

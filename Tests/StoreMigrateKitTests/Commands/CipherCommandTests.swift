@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct CipherCommands {
+@Suite(.tags(.slow)) struct CipherCommands {
   let folder: TemporaryFolder
   let store: String
   let migrations = packageRoot.appendingPathComponent("Migrations").path

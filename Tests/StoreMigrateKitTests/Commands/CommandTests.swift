@@ -8,7 +8,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct Commands {
+@Suite(.tags(.slow)) struct Commands {
   let folder: TemporaryFolder
   let url: URL
   let migrations = packageRoot.appendingPathComponent("Migrations").path

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct DownCommands {
+@Suite(.tags(.slow)) struct DownCommands {
   let folder: TemporaryFolder
   let url: URL
   static let hex = String(repeating: "5a", count: 32)

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FetchCommands {
+@Suite(.tags(.slow)) struct FetchCommands {
   let bench: FetchBench
 
   init() throws { bench = try FetchBench() }

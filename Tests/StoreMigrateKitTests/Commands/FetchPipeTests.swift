@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.sampled)) struct FetchPipes {
+@Suite(.tags(.sampled, .slow)) struct FetchPipes {
   let bench: FetchBench
 
   init() throws { bench = try FetchBench() }

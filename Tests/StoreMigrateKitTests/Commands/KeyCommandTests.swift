@@ -8,7 +8,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct KeyCommands {
+@Suite(.tags(.slow)) struct KeyCommands {
   let folder: TemporaryFolder
   let store: String
   let migrations = packageRoot.appendingPathComponent("Migrations").path

@@ -6,7 +6,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct LockDamages {
+@Suite(.tags(.slow)) struct LockDamages {
   let folder: TemporaryFolder
   let lock: URL
   let whole: String

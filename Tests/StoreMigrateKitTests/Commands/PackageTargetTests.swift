@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct PackageTargets {
+@Suite(.tags(.slow)) struct PackageTargets {
   private let folder: TemporaryFolder
 
   init() throws {

@@ -8,7 +8,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct PathCommands {
+@Suite(.tags(.slow)) struct PathCommands {
   let folder: TemporaryFolder
   let real: URL
   let store: String

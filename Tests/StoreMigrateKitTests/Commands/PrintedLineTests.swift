@@ -7,7 +7,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct PrintedLines {
+@Suite(.tags(.slow)) struct PrintedLines {
   let folder: TemporaryFolder
 
   init() throws {

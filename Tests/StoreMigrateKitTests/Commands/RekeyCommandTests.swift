@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct RekeyCommands {
+@Suite(.tags(.slow)) struct RekeyCommands {
   let folder: TemporaryFolder
   let store: String
 

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct ReturnedSteps {
+@Suite(.tags(.slow)) struct ReturnedSteps {
   private let folder: TemporaryFolder
   private static let tool = builtExecutable("store-migrate")
   private var store: String { folder.path("a.store") }

@@ -5,7 +5,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults)) struct SchemaImports {
+@Suite(.tags(.faults, .slow)) struct SchemaImports {
   let folder: TemporaryFolder
 
   init() async throws { folder = try await CommandFolder().folder }

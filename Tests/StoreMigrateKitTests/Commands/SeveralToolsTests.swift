@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.processes)) struct SeveralTools {
+@Suite(.tags(.processes, .slow)) struct SeveralTools {
   let folder: TemporaryFolder
 
   init() async throws {

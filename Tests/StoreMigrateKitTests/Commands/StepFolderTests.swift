@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults)) struct StepFolders {
+@Suite(.tags(.faults, .slow)) struct StepFolders {
   let folder: TemporaryFolder
   var steps: String { folder.path("Steps") }
 

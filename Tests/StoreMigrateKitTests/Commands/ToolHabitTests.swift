@@ -8,7 +8,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct ToolHabits {
+@Suite(.tags(.slow)) struct ToolHabits {
   let folder: TemporaryFolder
 
   init() async throws { folder = try await CommandFolder().folder }

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct UnfitSteps {
+@Suite(.tags(.slow)) struct UnfitSteps {
   let folder: TemporaryFolder
 
   init() throws {

@@ -5,7 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults), .serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+@Suite(
+  .tags(.faults, .slow), .serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct CommandFaults {
   /// What goes wrong: one fault of each kind, at calls that are others each day. The long form has each kind at each call.
   static func faults(of count: Int) -> [Fault] {

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct KeyInput {
+@Suite(.tags(.slow)) struct KeyInput {
   let folder: TemporaryFolder
   let store: String
   static let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first {

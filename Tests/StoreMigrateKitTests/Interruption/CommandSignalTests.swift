@@ -5,7 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults), .serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+@Suite(
+  .tags(.faults, .slow), .serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct CommandSignals {
   static let signals = [SIGINT, SIGTERM, SIGHUP]
 

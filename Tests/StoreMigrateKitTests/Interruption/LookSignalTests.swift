@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults), .serialized) struct LookSignals {
+@Suite(.tags(.faults, .slow), .serialized) struct LookSignals {
   static let lines: [[String]] = [
     ["fetch", "notes.store", "Thing"], ["count", "notes.store", "Thing", "--where", "text != 'x'"],
     ["info", "notes.store"], ["verify", "notes.store", "-m", "Steps"],

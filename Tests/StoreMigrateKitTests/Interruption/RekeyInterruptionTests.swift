@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.kills, .sampled), .serialized) struct RekeyInterruptions {
+@Suite(.tags(.kills, .sampled, .slow), .serialized) struct RekeyInterruptions {
   let folder: TemporaryFolder
   let store: String
   /// Some 16 MB, made once and copied: making them takes longer than the rekey that is interrupted.

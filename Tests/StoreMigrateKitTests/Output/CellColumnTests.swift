@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct CellColumns {
+@Suite(.tags(.slow)) struct CellColumns {
   let folder: TemporaryFolder
 
   init() throws {

@@ -3,7 +3,7 @@
 import StoreMigrateKit
 import Testing
 
-@Suite struct LastWords {
+@Suite(.tags(.pure)) struct LastWords {
   @Test func `of a failure and a signal at once the failure is told, and not that all was done`() {
     let both = LastWord(failure: "The steps ran: no room.", isJSON: false, wasStopped: true)
     #expect(both.text == "store-migrate: The steps ran: no room.")

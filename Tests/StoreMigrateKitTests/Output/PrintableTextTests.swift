@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PrintableTexts {
+@Suite(.tags(.slow)) struct PrintableTexts {
   @Test func `what a file has in it for a terminal does not reach one`() async throws {
     let folder = try TemporaryFolder()
     let (path, steps, key) = (

@@ -4,7 +4,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct ProgressLines {
+@Suite(.tags(.pure)) struct ProgressLines {
   /// What is left on a line when each frame was written over the one before.
   private func screen(_ frames: [String]) -> String {
     frames.reduce(into: "") { line, frame in line = frame + line.dropFirst(frame.count) }

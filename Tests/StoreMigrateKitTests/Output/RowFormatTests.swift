@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct RowFormats {
+@Suite(.tags(.slow)) struct RowFormats {
   let bench: FetchBench
 
   init() throws { bench = try FetchBench() }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct ScreenGoldens {
+@Suite(.tags(.slow)) struct ScreenGoldens {
   /// A line of the tool, how it ends, and the name of its screen.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String

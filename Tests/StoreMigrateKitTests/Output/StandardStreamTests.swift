@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct StandardStreams {
+@Suite(.tags(.slow)) struct StandardStreams {
   let folder: TemporaryFolder
   let store: String
 

@@ -31,7 +31,7 @@ import Testing
   }
 }
 
-@Suite(.tags(.sampled)) struct ReportGoldens {
+@Suite(.tags(.sampled, .slow)) struct ReportGoldens {
   static let cases = CommandCase.all.filter { $0.golden != nil }
 
   @Test(arguments: cases.indices)
@@ -114,7 +114,7 @@ import Testing
   }
 }
 
-@Suite struct CommandList {
+@Suite(.tags(.pure)) struct CommandList {
   static let names = StoreMigrate.commandNames
   static func page() throws -> String {
     try String(

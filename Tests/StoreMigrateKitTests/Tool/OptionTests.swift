@@ -5,7 +5,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct Options {
+@Suite(.tags(.slow)) struct Options {
   static let all = Set(StoreMigrate.commandNames.flatMap { StoreMigrate.optionNames(of: $0) })
 
   private func run(_ words: String...) throws -> ToolResult {

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.documents)) struct Tutorial {
+@Suite(.tags(.documents, .slow)) struct Tutorial {
   static let path = "Sources/StoreMigrateKit/Documentation.docc/changing-your-model.md"
 
   let folder: TemporaryFolder
