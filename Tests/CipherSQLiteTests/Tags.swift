@@ -6,5 +6,6 @@ extension Tag {
   @Tag static var kills: Self
   @Tag static var processes: Self
   @Tag static var pure: Self
+  @Tag static var sampled: Self
   @Tag static var slow: Self
 }

@@ -47,7 +47,9 @@ struct ReaderProgram: Sendable {
       return folder.path(name)
     }
     return try await onThread {
-      try BuiltModules.compile(["-typecheck", "-parse-as-library", "-suppress-warnings"] + paths)
+      // Beyond the types, so that what the later passes find is found: a missing return, a value used before it is set, a race.
+      try BuiltModules.compile(
+        ["-emit-sil", "-wmo", "-parse-as-library", "-suppress-warnings", "-o", "/dev/null"] + paths)
     }
   }
 }

@@ -5,5 +5,6 @@ import Testing
 extension Tag {
   @Tag static var documents: Self
   @Tag static var pure: Self
+  @Tag static var sampled: Self
   @Tag static var slow: Self
 }

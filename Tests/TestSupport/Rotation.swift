@@ -1,4 +1,4 @@
-// What a run takes of more cases than it has time for.
+// Chooses the part of a long list of cases that this run takes.
 
 import Foundation
 
@@ -9,16 +9,17 @@ public enum Rotation {
     ProcessInfo.processInfo.environment["VAULT_SAMPLE"].flatMap { Int($0) }
     ?? Int(Date.now.timeIntervalSince1970 / 86_400)
 
-  /// Whether this run takes a case.
-  /// - Parameters:
-  ///   - index: The number of the case in its row.
-  ///   - share: How many parts the row has.
-  public static func takes(_ index: Int, ofEach share: Int) -> Bool {
-    isTorture || (index &+ seed) % max(share, 1) == 0
+  /// The cases in their order, begun elsewhere each day: for a test that takes the first few that apply.
+  /// - Parameter step: How many places further the next day begins.
+  public static func turned<Case>(_ cases: [Case], by step: Int) -> [Case] {
+    guard !cases.isEmpty else { return [] }
+    let start = (seed % cases.count * step) % cases.count
+    return Array(cases[start...] + cases[..<start])
   }
 
-  /// The cases that this run takes.
+  /// The cases that this run takes: all in the long form.
+  /// - Parameter share: How many parts the list has.
   public static func part<Case>(of cases: [Case], ofEach share: Int) -> [Case] {
-    cases.enumerated().filter { takes($0.offset, ofEach: share) }.map(\.element)
+    cases.enumerated().filter { isTorture || ($0.offset &+ seed) % max(share, 1) == 0 }.map(\.element)
   }
 }

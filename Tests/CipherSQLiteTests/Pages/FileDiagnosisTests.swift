@@ -22,7 +22,7 @@ import Testing
   }
 
   func open(_ key: Key = .passphrase("right")) throws -> Connection {
-    // A rekey waits for a reader that stays, and goes on without it.
+    // A rekey waits as long for a reader that never leaves, and continues.
     var configuration = Connection.Configuration()
     configuration.busyTimeout = 0.05
     return try Connection.open(path, key: key, configuration: configuration)

@@ -35,7 +35,7 @@ import Testing
       try connection.execute("CREATE TABLE t(x)")
       for _ in 0..<rows { try connection.execute("INSERT INTO t VALUES (zeroblob(3000))") }
     }
-    // A rekey waits for a reader that stays, and goes on without it.
+    // A rekey waits as long for a reader that never leaves, and continues.
     var opening = Connection.Configuration()
     opening.busyTimeout = 0.05
     return try Connection.open(path, key: .passphrase("right"), configuration: opening)

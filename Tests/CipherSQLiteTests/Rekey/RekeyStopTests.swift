@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.kills, .slow)) struct RekeyStops {
+@Suite(.tags(.sampled, .slow)) struct RekeyStops {
   struct Stop: Error, Equatable {}
 
   let folder: TemporaryFolder

@@ -61,8 +61,8 @@ import Testing
   @Test(arguments: operations)
   func `two operations do the same in one step and in two`(_ first: String) async throws {
     var compared = 0
-    let row = (Self.operations.firstIndex(of: first) ?? 0) * Self.operations.count
-    for (column, second) in Self.operations.enumerated() where Rotation.takes(row + column, ofEach: 25) {
+    // Three pairs that the model allows, each day others; all of them in the long form.
+    for second in Rotation.turned(Self.operations, by: 3) where isTorture || compared < 3 {
       let apart = try lab.set([FamilyStore.base, first, second])
       guard (try? apart.model(at: 3)) != nil else { continue }
       let together = try lab.set([FamilyStore.base, "\(first)\n\(second)"])
@@ -70,7 +70,7 @@ import Testing
       #expect(one == two, "\(first); \(second)")
       compared += 1
     }
-    #expect(compared > 0 || !isTorture || (try? lab.set([FamilyStore.base, first]).model(at: 2)) == nil)
+    #expect(compared > 0 || (try? lab.set([FamilyStore.base, first]).model(at: 2)) == nil)
   }
 
   @Test(arguments: 1...(isTorture ? 64 : 2))

@@ -59,8 +59,8 @@ import Testing
   @Test(arguments: operations)
   func `two operations do the same in one step and in two`(_ first: String) async throws {
     var compared = 0
-    let row = (Self.operations.firstIndex(of: first) ?? 0) * Self.operations.count
-    for (column, second) in Self.operations.enumerated() where Rotation.takes(row + column, ofEach: 16) {
+    // Three pairs that the model allows, each day others; all of them in the long form.
+    for second in Rotation.turned(Self.operations, by: 3) where isTorture || compared < 3 {
       let together = try lab.set([Self.base, "\(first)\n\(second)"])
       let apart = try lab.set([Self.base, first, second])
       // What no model allows is no question of rows.
@@ -69,7 +69,7 @@ import Testing
       #expect(one == two && one?.count ?? 5 >= 5, "\(first); \(second)")
       compared += 1
     }
-    #expect(compared > 0 || !isTorture || (try? lab.set([Self.base, first]).model(at: 2)) == nil)
+    #expect(compared > 0 || (try? lab.set([Self.base, first]).model(at: 2)) == nil)
   }
 
   static let more =

@@ -1,8 +1,8 @@
 // A package index as a file that Swift and Python both read: the one of this machine, where there is one, and a
 // generated one of the same shape.
 //
-// By default 6,000 paragraphs of one of them are taken, each day of the other one; they need more than the 20,000 rows from
-// which a scan is split. VAULT_INDEX=all takes all of them (some 66,000 and 60,000), and VAULT_INDEX=5000 another number.
+// By default 6,000 paragraphs of one index are taken; the index alternates daily. Their needs are more than the 20,000 rows
+// from which a scan is split. VAULT_INDEX=all takes all of them (some 66,000 and 60,000), and VAULT_INDEX=5000 another number.
 // `make torture` takes all of both.
 
 import Foundation

@@ -8,7 +8,7 @@ import Testing
 @Suite(
   .tags(.faults, .slow), .serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct CommandFaults {
-  /// What goes wrong: one fault of each kind, at calls that are others each day. The long form has each kind at each call.
+  /// What goes wrong: one fault of each kind, at calls that change each day. The long form has each kind at each call.
   static func faults(of count: Int) -> [Fault] {
     let kinds = [
       Fault.Kind.kill, .torn, .error(EIO), .error(ENOSPC), .errors(ENOSPC), .delay(milliseconds: 20),

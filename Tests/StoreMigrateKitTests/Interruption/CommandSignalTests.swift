@@ -19,7 +19,8 @@ struct CommandSignals {
     let clean = try await bench.run()
     try #require(clean.result.status == 0, "\(clean.result)")
     for (place, index) in FaultInjector.indices(of: clean.calls.count, most: 4).enumerated() {
-      let (signal, times) = (Self.signals[place % 3], 1 + place % 2)
+      // Each day other ones meet.
+      let (signal, times) = (Self.signals[(place + Rotation.seed) % 3], 1 + (place + Rotation.seed / 3) % 2)
       try bench.reset()
       let run = try await bench.run(Fault(.signal(signal, times: times), at: index))
       try check(
