@@ -2,16 +2,19 @@
 // lie beside the new file, which would be read with them, and must not go before it has the name.
 //
 // So they get another name, which follows from the file that they belong to. When the process dies before the new file
-// has its name, the next one that opens the old file finds them there and puts them back.
+// has its name, the next one that opens the old file finds them there and puts them back. When it dies after that, their
+// file is gone, and the next one that replaces the file at that path removes them: the name proves that it is ours.
 
 private import Foundation
 
 struct AsideLogs {
   private static let suffixes = ["-wal", "-journal"]
+  /// Of the file that they belong to, and of the name itself: hexadecimal digits.
+  private static let digits = (identity: 12, proof: 4)
 
   private let file: DatabasePath
   private let status: FileStatus
-  private let proof: Substring
+  private let identity: Substring
 
   /// - Parameters:
   ///   - file: The path.
@@ -20,12 +23,18 @@ struct AsideLogs {
     self.file = file
     self.status = status
     // Written to since, or another file with the same number, it is not the one that they belong to.
-    let identity =
+    let facts =
       "ObjectVault log\0\(file.name)\0\(status.device) \(status.inode) \(status.byteCount) \(status.modified)"
-    proof = sha256(Array(identity.utf8)).prefix(16)
+    identity = sha256(Array(facts.utf8)).prefix(Self.digits.identity)
   }
 
-  private func name(_ suffix: String) -> String { "\(file.path)\(suffix).\(proof)" }
+  private func name(_ suffix: String) -> String {
+    "\(file.path)\(suffix).\(identity)\(Self.proof(file.name + suffix, identity))"
+  }
+
+  private static func proof(_ name: String, _ identity: Substring) -> Substring {
+    sha256(Array("ObjectVault log's name\0\(name)\0\(identity)".utf8)).prefix(digits.proof)
+  }
 
   /// Takes them away, under an exclusive lock on the file.
   func putAside() throws {
@@ -48,9 +57,20 @@ struct AsideLogs {
     Temporaries.forgetWhatIsAside(of: file)
   }
 
-  /// Removes them: their file has no name any more.
+  /// Removes them, and those of files that had this path before: their files have no name any more.
   func remove() {
-    for suffix in Self.suffixes { unsafe unlink(name(suffix)) }
+    for suffix in Self.suffixes {
+      unsafe unlink(name(suffix))
+      let start = file.name + suffix + "."
+      for other in Leftovers.names(in: file.folder) where other.hasPrefix(start) {
+        let rest = other.dropFirst(start.count)
+        let identity = rest.prefix(Self.digits.identity)
+        guard rest.utf8.count == Self.digits.identity + Self.digits.proof,
+          rest.dropFirst(Self.digits.identity) == Self.proof(file.name + suffix, identity)
+        else { continue }
+        unsafe unlink(file.sibling(other))
+      }
+    }
     Temporaries.forgetWhatIsAside(of: file)
   }
 

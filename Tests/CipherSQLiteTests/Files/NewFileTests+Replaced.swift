@@ -298,6 +298,25 @@ extension NewFiles {
     }
   }
 
+  @Test func `the log of a file that is gone goes with the next replacement, and other files stay`()
+    throws
+  {
+    try create()
+    let backup = folder.path("backup")
+    try FileManager.default.copyItem(atPath: path, toPath: backup)
+    // As a process leaves it that was killed just after the renaming: the log of a file that has no name any more.
+    try folder.write(Data(repeating: 0xF7, count: 5000), to: "a.store")
+    let aside = try #require(try DatabasePath(path).asideLog)
+    try Data(repeating: 0xF8, count: 5000).write(to: URL(fileURLWithPath: aside))
+    unlink(path)
+    try folder.write(Data(repeating: 0xF9, count: 6000), to: "a.store")
+    let mine = ["a.store-wal.0123456789abcdef", "a.store-wal.0123456789abcdef0", "a.store-wal.kept"]
+    for name in mine { try folder.write(Data("mine".utf8), to: name) }
+    try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
+    #expect(folder.names == (["a.store", "backup"] + mine).sorted())
+    #expect(try Connection.open(path, key: testKey).value("SELECT x FROM t") == 1)
+  }
+
   @Test func `a log that was put aside by a process that died comes back when its file is opened`() throws {
     try create()
     let writer = try Connection.open(path, key: testKey)

@@ -13,7 +13,7 @@ import Testing
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     let graph = PendingGraph(context, PredicateDifferential.fill(context, &random))
-    for round in 0..<(isTorture ? 300 : 12) {
+    for round in 0..<(isTorture ? 300 : 8) {
       do {
         for _ in 0..<25 { try graph.compare(PredicateDifferential.node(depth: 2, &random), &random) }
       } catch let mismatch as Mismatch {
