@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.slow)) struct SettingsSearch {
+@Suite(.tags(.slow, .sampled)) struct SettingsSearch {
   let folder: TemporaryFolder
   let path: String
 
@@ -41,7 +41,7 @@ import Testing
     return try Connection.open(path, key: .passphrase("right"), configuration: opening)
   }
 
-  @Test(arguments: all)
+  @Test(arguments: Rotation.part(of: all, ofEach: 3))
   func `after a rekey beside a reader the new key opens what a killed process left, and the old one is wrong`(
     _ profile: CipherProfile
   ) throws {
