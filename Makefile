@@ -35,7 +35,7 @@ demo: deps ## build and run the demo
 test: deps ## the whole test suite on the installed SQLCipher (ARGS="--filter Fetch": a part of it)
 	@./Scripts/test $(ARGS)
 
-quick: deps ## at most a minute after the build: without what is slow, random, kills or starts processes side by side
+quick: deps ## about a minute after the build: without what is slow, random, kills or starts processes side by side
 	@./Scripts/test --without slow,documents,$(LONG) $(ARGS)
 
 test4: deps sqlcipher4 ## the tests that open a database, on SQLCipher 4

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.documents)) struct Examples {
+@Suite(.tags(.documents, .slow)) struct Examples {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.documents, .sampled, .pure)) struct PackagesOfReaders {
+@Suite(.tags(.documents, .sampled, .pure, .slow)) struct PackagesOfReaders {
   /// What `swift package describe` says, as far as it is looked at.
   struct Description: Decodable {
     struct Named: Decodable { let name: String }

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.documents)) struct Readme {
+@Suite(.tags(.documents, .slow)) struct Readme {
   @Test func `the first program has at most forty lines and every program compiles and runs`() async throws {
     let programs = try PackageFiles.readmePrograms()
     #expect(try #require(programs.first).split(separator: "\n", omittingEmptySubsequences: false).count <= 40)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite(.tags(.documents, .pure)) struct RenderedClasses {
+@Suite(.tags(.documents, .pure, .slow)) struct RenderedClasses {
   /// A model with all that is odd: words of Swift, names of its types, every type with a default, every relationship.
   static let schema = Schema(
     entities: [

@@ -4,7 +4,7 @@ import CipherSQLite
 import TestSupport
 import Testing
 
-@Suite struct PassphraseForms {
+@Suite(.tags(.slow)) struct PassphraseForms {
   @Test func `one text in two forms of Unicode is two keys`() throws {
     let folder = try TemporaryFolder()
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")

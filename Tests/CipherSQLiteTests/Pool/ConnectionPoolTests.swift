@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct Pool {
+@Suite(.tags(.slow)) struct Pool {
   let folder: TemporaryFolder
   let pool: ConnectionPool
 

@@ -8,7 +8,7 @@ import ObjectVault
 import ObjectVaultTesting
 import Testing
 
-@Suite(.tags(.faults)) struct DiskFaults {
+@Suite(.tags(.faults, .slow)) struct DiskFaults {
   private let test: TestStore
   private let context: ObjectContext
 

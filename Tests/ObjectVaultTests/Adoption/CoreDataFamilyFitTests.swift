@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite struct CoreDataFamilyFits {
+@Suite(.tags(.slow)) struct CoreDataFamilyFits {
   private func text(_ adoption: Adoption, _ entity: String) -> String {
     adoption.step.operations.map(\.description).first { $0.hasPrefix("create entity \(entity) ") } ?? ""
   }

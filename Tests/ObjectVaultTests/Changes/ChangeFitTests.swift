@@ -13,7 +13,7 @@ final class Layer: ManagedObject {
   @ToMany(inverse: \Layer.above, onDelete: .cascade) var below: Set<Layer>
 }
 
-@Suite struct ChangeFits {
+@Suite(.tags(.slow)) struct ChangeFits {
   /// Ann, 1, who has passport 1, her book, a genre of it, a loan; passport 2 is nobody's.
   private static func filled() async throws -> TemporaryStore {
     let temporary = try await TemporaryStore(library)

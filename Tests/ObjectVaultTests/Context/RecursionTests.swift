@@ -24,7 +24,7 @@ private final class Strand: ManagedObject {
   @ToOne var knot: Bead?
 }
 
-@Suite struct Recursions {
+@Suite(.tags(.slow)) struct Recursions {
   private static let schema = Schema {
     // Before its owner's: the engine cascades to its table last.
     Entity(Strand.self)

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct CollectedRows {
+@Suite(.tags(.slow)) struct CollectedRows {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PredicateMessages {
+@Suite(.tags(.slow)) struct PredicateMessages {
   let temporary: TemporaryStore
 
   init() async throws { temporary = try await TemporaryStore(library) }

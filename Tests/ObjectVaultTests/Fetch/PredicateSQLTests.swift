@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PredicateSQL {
+@Suite(.tags(.slow)) struct PredicateSQL {
   static let formats: [(name: String, format: String, arguments: [any Sendable])] = [
     ("equal", "title == %@", ["x"]), ("equal-nil", "rating == nil", []), ("not-equal", "title != 'x'", []),
     ("not-equal-negated", "NOT title != 'x'", []), ("less", "year < 2000", []),

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PredicateShapes {
+@Suite(.tags(.slow)) struct PredicateShapes {
   let temporary: TemporaryStore
   let context: ObjectContext
 

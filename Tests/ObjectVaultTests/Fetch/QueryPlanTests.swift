@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct QueryPlanGoldens {
+@Suite(.tags(.slow)) struct QueryPlanGoldens {
   typealias Compile = @Sendable (ObjectContext) throws -> CompiledFetch
 
   static let fetches: [(name: String, compile: Compile)] = [

@@ -10,7 +10,7 @@ import Testing
 /// How wide: columns beside the id and the version.
 private let widths = [124, 125, 126, 130, 512]
 
-@Suite struct WideEntities {
+@Suite(.tags(.slow)) struct WideEntities {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -8,7 +8,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct Complaints {
+@Suite(.tags(.slow)) struct Complaints {
   private static let base = """
     create entity User {
       attribute name string unique

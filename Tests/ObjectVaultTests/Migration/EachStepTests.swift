@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.kills), .serialized) struct EachSteps {
+@Suite(.tags(.kills, .slow), .serialized) struct EachSteps {
   private let folder: TemporaryFolder
   private var url: URL { folder.url.appendingPathComponent("lab.store") }
   private static let base = "create entity User {\n attribute name string\n attribute age int optional\n}"

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FamilyMerges {
+@Suite(.tags(.slow)) struct FamilyMerges {
   // MARK: Within a table
 
   @Test func `a child becomes its parent, and keeps its ids`() async throws {

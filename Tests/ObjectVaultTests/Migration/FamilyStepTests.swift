@@ -46,7 +46,7 @@ enum FamilyStore {
   static func lab() async throws -> MigrationLab { try await MigrationLab(base, fill: fill) }
 }
 
-@Suite struct FamilySteps {
+@Suite(.tags(.slow)) struct FamilySteps {
   let lab: MigrationLab
   init() async throws { lab = try await FamilyStore.lab() }
 

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct ForeignReaders {
+@Suite(.tags(.slow)) struct ForeignReaders {
   private static let base = """
     create entity Thing {
      attribute name string

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite struct MigrationFolds {
+@Suite(.tags(.slow)) struct MigrationFolds {
   static let steps = [
     "create entity A {\n attribute n string\n}\nseed { INSERT INTO $A($A.n) VALUES ('first') }",
     "rename attribute A.n -> name\nadd attribute A.m int default 0",

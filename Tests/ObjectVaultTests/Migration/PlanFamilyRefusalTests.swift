@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PlanFamilyRefusals {
+@Suite(.tags(.slow)) struct PlanFamilyRefusals {
   static let pair = """
     create entity Person {
         attribute name string unique

@@ -11,7 +11,7 @@ private final class Reader: ManagedObject {
   @Attribute var age: Int = 0
 }
 
-@Suite struct RawObjectRules {
+@Suite(.tags(.slow)) struct RawObjectRules {
   static let base = "create entity Reader {\n attribute age int default 0\n attribute name string\n}"
   static let adults = RawObject.view(
     "Adults", "SELECT $Reader.id, $Reader.name\r\n  FROM $Reader -- those\n  WHERE   $Reader.age >= 18;")

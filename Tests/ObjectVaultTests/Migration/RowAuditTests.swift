@@ -16,7 +16,7 @@ private final class Guest: ManagedObject {
 }
 private let guests = Schema { Entity(Guest.self) }
 
-@Suite struct RowAudits {
+@Suite(.tags(.slow)) struct RowAudits {
   static let guest = "create entity Guest {\n attribute name string\n attribute mood string optional\n}"
 
   let lab: MigrationLab

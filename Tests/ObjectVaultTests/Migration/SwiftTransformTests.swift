@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct SwiftTransforms {
+@Suite(.tags(.slow)) struct SwiftTransforms {
   static let base = """
     create entity User {
         attribute name string

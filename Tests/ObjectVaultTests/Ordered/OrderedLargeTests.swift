@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct LargeOrders {
+@Suite(.tags(.slow)) struct LargeOrders {
   private static let count = 10_000
 
   @Test func `ten thousand members keep their order, and one that moves is one write`() async throws {

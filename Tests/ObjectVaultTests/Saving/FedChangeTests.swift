@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FedChanges {
+@Suite(.tags(.slow)) struct FedChanges {
   let temporary: TemporaryStore
   let context: ObjectContext
   var store: Store { temporary.store }

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FedRows {
+@Suite(.tags(.slow)) struct FedRows {
   let temporary: TemporaryStore
   let context: ObjectContext
   var store: Store { temporary.store }

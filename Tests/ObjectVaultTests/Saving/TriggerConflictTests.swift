@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct TriggerConflicts {
+@Suite(.tags(.slow)) struct TriggerConflicts {
   let temporary: TemporaryStore
   let context: ObjectContext
   var store: Store { temporary.store }

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.pure)) struct SchemaTextsTests {
+@Suite(.tags(.pure, .slow)) struct SchemaTextsTests {
   @Test func `the digest of a model is the same by the texts of its entities, whatever came before`() throws {
     var random = SeededGenerator(seed: 2600)
     let texts = SchemaTexts()

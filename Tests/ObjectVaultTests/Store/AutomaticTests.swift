@@ -87,7 +87,7 @@ extension Automatic {
   }
 }
 
-@Suite struct Automatic {
+@Suite(.tags(.slow)) struct Automatic {
   let folder: TemporaryFolder
   var url: URL { folder.url.appendingPathComponent("cache.store") }
   let first = Schema { Entity(First.Song.self) }

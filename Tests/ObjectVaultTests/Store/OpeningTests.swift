@@ -13,7 +13,7 @@ private final class Thing: ManagedObject {
   @Attribute var more: String?
 }
 
-@Suite struct Openings {
+@Suite(.tags(.slow)) struct Openings {
   private let folder: TemporaryFolder
   private var url: URL { folder.url.appendingPathComponent("lab.store") }
   private let schema = Schema { Entity(Thing.self) }

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct EachStepCommands {
+@Suite(.tags(.slow), .serialized) struct EachStepCommands {
   private let folder: TemporaryFolder
 
   init() async throws {

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.serialized, .enabled(if: FaultInjector.isAvailable)) struct EachStepGapCommands {
+@Suite(.tags(.slow), .serialized, .enabled(if: FaultInjector.isAvailable)) struct EachStepGapCommands {
   private let folder: TemporaryFolder
 
   init() async throws {

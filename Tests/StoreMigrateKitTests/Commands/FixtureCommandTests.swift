@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FixtureCommands {
+@Suite(.tags(.slow)) struct FixtureCommands {
   let folder: TemporaryFolder
   let store: String
 

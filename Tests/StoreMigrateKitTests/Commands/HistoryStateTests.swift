@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct HistoryStates {
+@Suite(.tags(.slow)) struct HistoryStates {
   private func json(_ line: String, _ code: Int32) async throws -> JSONValue {
     let folder = try await CommandFolder()
     let result = try folder.run(CommandCase(line, code), "--json")

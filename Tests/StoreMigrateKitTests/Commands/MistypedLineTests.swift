@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct MistypedLines {
+@Suite(.tags(.slow)) struct MistypedLines {
   let folder: TemporaryFolder
 
   init() throws {

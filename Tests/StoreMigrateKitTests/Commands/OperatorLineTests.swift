@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct OperatorLines {
+@Suite(.tags(.slow)) struct OperatorLines {
   let folder: TemporaryFolder
 
   init() throws {

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct PackageManifests {
+@Suite(.tags(.slow)) struct PackageManifests {
   private let folder: TemporaryFolder
   private let begin = "    // store-migrate embed, Migrations: begin\n"
   private let end = "    // store-migrate embed, Migrations: end\n"

@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PlanCommands {
+@Suite(.tags(.slow)) struct PlanCommands {
   let folder: TemporaryFolder
   let url: URL
   static let hex = String(repeating: "5a", count: 32)

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct PlannedEnds {
+@Suite(.tags(.slow)) struct PlannedEnds {
   let folder: TemporaryFolder
   static let steps = [
     "create entity Thing {\n attribute name string\n attribute town string optional\n}",

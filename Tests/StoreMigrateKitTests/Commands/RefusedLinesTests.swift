@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct RefusedLines {
+@Suite(.tags(.slow)) struct RefusedLines {
   let folder: TemporaryFolder
 
   init() throws {

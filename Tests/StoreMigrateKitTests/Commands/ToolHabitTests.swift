@@ -213,7 +213,7 @@ import Testing
   }
 }
 
-@Suite struct HiddenKeys {
+@Suite(.tags(.slow)) struct HiddenKeys {
   private static let hasProcesses = FileManager.default.fileExists(atPath: "/proc/self/cmdline")
 
   @Test(

@@ -7,7 +7,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct ToolSurprises {
+@Suite(.tags(.slow)) struct ToolSurprises {
   let folder: TemporaryFolder
 
   init() async throws { folder = try await CommandFolder().folder }

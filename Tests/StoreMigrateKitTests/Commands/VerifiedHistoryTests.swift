@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct VerifiedHistory {
+@Suite(.tags(.slow)) struct VerifiedHistory {
   private func run(_ line: String, in folder: CommandFolder) throws -> ToolResult {
     try folder.run(CommandCase(line))
   }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults), .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+@Suite(.tags(.faults, .slow), .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct SlotFaults {
   let folder: TemporaryFolder
   let keys: String

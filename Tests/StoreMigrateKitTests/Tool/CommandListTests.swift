@@ -6,7 +6,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite struct HelpGoldens {
+@Suite(.tags(.slow)) struct HelpGoldens {
   static let topics = ["overview"] + StoreMigrate.commandNames
 
   @Test(arguments: topics)

@@ -7,7 +7,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite(.tags(.pure)) struct CommandPageTests {
+@Suite(.tags(.pure, .slow)) struct CommandPageTests {
   private static let url = packageRoot.appendingPathComponent(
     "Sources/StoreMigrateKit/Documentation.docc/commands.md")
 
