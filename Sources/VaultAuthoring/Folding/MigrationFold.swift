@@ -20,7 +20,7 @@ extension MigrationSet {
   ///
   /// Stores that have been through the steps are as before: the one remembers their checksums. A store that has been through
   /// some of them only is refused from then on, with the release that leads on from there
-  /// (``/ObjectVault/HistoryConflict/folded(version:into:name:release:)``); so fold what every store that counts has behind it.
+  /// (``/ObjectVault/HistoryConflict/folded(version:into:name:release:)``); so fold only steps that every store in use has run.
   ///
   /// What the one does is proven to be the same: its model has the meaning of the model that the steps make, and where steps
   /// have seeds or transforms, a store is made either way, in encrypted temporary files, and all rows are compared. Blocks that
