@@ -74,14 +74,15 @@ extension Connection {
   /// - Parameters:
   ///   - path: The file.
   ///   - key: Its key.
-  ///   - newKey: Its key from now on. By default it stays; a passphrase is stretched anew.
+  ///   - newKey: Its key from now on, which is another one, or has another salt. By default it stays; a passphrase is stretched
+  ///     anew.
   ///   - profile: The settings from now on. By default the engine's for new files, and never fewer rounds than before.
   ///   - configuration: Time-outs, cache; the settings that the file has, where they are not found by themselves.
   ///   - prepare: Registers the collations and functions that the schema needs.
   ///   - progress: As for ``exportPlaintext(to:progress:)``.
   /// - Returns: The settings before and now; they are equal when nothing was to be done.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while others use the file; as
-  ///   ``open(_:key:configuration:)``; ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``.
+  ///   ``open(_:key:configuration:)``; ``SQLError/sameKey(file:)``; ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``.
   public static func upgradeCipher(
     _ path: String, key: Key, newKey: Key? = nil, to profile: CipherProfile? = nil,
     configuration: Configuration = Configuration(), prepare: (Connection) throws -> Void = { _ in },
@@ -92,6 +93,7 @@ extension Connection {
     let unlocked = connection.unlocked
     // Its lock would be in the way.
     connection.close()
+    if let newKey, newKey.salt == nil { _ = try UnlockedKey(replacing: unlocked, by: newKey, of: file) }
     let old = unlocked.profile
     var new = profile ?? Engine.current.newFileProfile
     if profile == nil { new.rounds = max(new.rounds, old.rounds) }

@@ -48,6 +48,17 @@ extension SQLError: CustomStringConvertible {
     case .slotsWouldBeLost(let file, let names):
       "\(file): the slots \(names.joined(separator: ", ")) cannot be carried over without their secrets. "
         + "Give these too, or allow that the slots go."
+    case .sameKey(let file):
+      "\(file): this is the key that the file has already. Nothing was changed; give another one."
+    case .keyEndsInZero:
+      "The passphrase ends in a zero byte, and the same one without it would open the file. Leave the zeros at the end out."
+    case .noSuchGeneration(let file, let number, let available):
+      available.isEmpty
+        ? "\(file): there is no former data key \(number). The file has the present one alone."
+        : "\(file): there is no former data key \(number). The former ones are "
+          + "\(available.map { "\($0)" }.joined(separator: ", "))."
+    case .tooManyGenerations(let file, let limit):
+      "\(file): the key file keeps \(limit) former data keys, and no more. Forget one that opens nothing you need."
     case .recoveryCode(let reason):
       "This is no recovery code: \(reason). A code has 8 groups of 4 letters and digits."
     case .notFound(let file):

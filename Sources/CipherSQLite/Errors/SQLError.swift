@@ -44,6 +44,15 @@ public enum SQLError: Error, Equatable, Sendable {
   case lastSlot(file: String)
   /// A rotation was given no secret for these slots.
   case slotsWouldBeLost(file: String, names: [String])
+  /// The key is the one that the file has already.
+  case sameKey(file: String)
+  /// A passphrase that a file is to get ends in a zero byte: PBKDF2 fills a passphrase up with zeros, so that the same one
+  /// without them would open the file.
+  case keyEndsInZero
+  /// The key file has no former data key of this number (``KeyFile/Generation``); `available` are those that it has.
+  case noSuchGeneration(file: String, number: Int, available: [Int])
+  /// The key file keeps as many former data keys as it can.
+  case tooManyGenerations(file: String, limit: Int)
   /// What was typed is no recovery code.
   case recoveryCode(reason: String)
   /// There is no such file.

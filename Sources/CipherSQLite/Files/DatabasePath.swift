@@ -146,6 +146,20 @@ package struct DatabasePath: Sendable, Hashable {
     folder.utf8.last == UInt8(ascii: "/") ? folder + name : folder + "/" + name
   }
 
+  /// The files of a folder that may be encrypted databases, by their size: absolute paths, in the order of their names. Not what
+  /// SQLite keeps beside one, nor what is being built.
+  package static func databases(in folder: String) -> [String] {
+    var paths: [String] = []
+    for name in Leftovers.names(in: folder).sorted() {
+      guard !companionSuffixes.contains(where: name.hasSuffix), TemporaryName.base(of: name) == nil,
+        let status = FileStatus(joined(folder, name)), status.isRegular, status.byteCount >= 512,
+        status.byteCount % 512 == 0
+      else { continue }
+      paths.append(joined(folder, name))
+    }
+    return paths
+  }
+
   // MARK: The system
 
   /// The path without links; nil when there is nothing at it.

@@ -18,9 +18,11 @@ final class NewFile {
 
   /// Makes the file, and removes what builders that were killed left in the folder.
   /// - Parameter isPrivate: Whether it has mode 0600; else the process's umask says who may read it.
-  /// - Throws: ``SQLError/folderNotWritable(folder:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a name that SQLite gives to a file of its own;
+  ///   ``SQLError/folderNotWritable(folder:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/system(file:operation:code:)``.
   init(at target: DatabasePath, isPrivate: Bool = true) throws {
+    try PathState.requireOwnName(target)
     self.target = target
     Leftovers.sweep(target.folder)
     while true {

@@ -70,6 +70,18 @@ enum PathState: Equatable {
     guard !file.isDanglingLink, found == nil else { throw SQLError.alreadyExists(file: file.given) }
   }
 
+  /// Goes on with a name that SQLite does not use for the log, the index of the log or the journal of a file that is there. It
+  /// would write over what has such a name, or remove it.
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)``.
+  static func requireOwnName(_ file: DatabasePath) throws {
+    for suffix in DatabasePath.companionSuffixes where file.name.hasSuffix(suffix) {
+      let base = String(file.name.dropLast(suffix.count))
+      guard !base.isEmpty, let status = FileStatus(file.sibling(base)), !status.isDirectory else { continue }
+      throw SQLError.pathUnusable(
+        file: file.given, reason: "SQLite keeps a file of its own beside \(base) under this name")
+    }
+  }
+
   /// Goes on when nothing lies beside the path that would be taken for the log or the journal of a new database there.
   /// - Throws: ``SQLError/leftBeside(file:name:)``.
   static func ensureNothingBeside(_ file: DatabasePath) throws {

@@ -81,13 +81,9 @@ extension KeyFile {
   func change(isRevoking: Bool = false, _ body: (inout KeyFileFormat) throws -> Void) throws {
     try locked { lock in
       var format = try authentic()
-      guard !format.rotation.isPending else {
-        throw SQLError.keyFileDamaged(
-          file: path,
-          reason: "a rotation was interrupted; open the database with the file once, which finishes it")
-      }
+      guard !format.rotation.isPending else { throw pendingRotation(format) }
       try body(&format)
-      try write(format, dataKey: dataKey, isRevoking: isRevoking, under: lock)
+      try write(format, dataKey: dataKey, previous: isRevoking ? .new : .former, under: lock)
     }
   }
 
@@ -101,18 +97,31 @@ extension KeyFile {
     return format
   }
 
+  /// What becomes of the copy beside the file.
+  enum PreviousCopy {
+    /// It holds what the file held.
+    case former
+    /// It holds what the file holds now: the former state would open with a secret that lost its right.
+    case new
+    /// It stays as it is, for what is no change of slots.
+    case asItIs
+  }
+
   func write(
-    _ format: KeyFileFormat, dataKey: SecureBytes, isRevoking: Bool, under lock: KeyFileLock
+    _ format: KeyFileFormat, dataKey: SecureBytes, previous kind: PreviousCopy, under lock: KeyFileLock
   ) throws {
     var format = format
-    format.generation += 1
+    format.revision += 1
     let bytes = try format.file(dataKey: dataKey)
+    guard kind != .asItIs else {
+      return try lock.replace(file, with: NewFile(at: file).sealed(holding: bytes))
+    }
     let copy = file.appending(".previous")
     // A file of the user that is called alike.
     if let there = SideFile(copy.path), there.byteCount > 0, there.read(8, at: 0) != KeyFileFormat.magic {
       throw SQLError.alreadyExists(file: copy.given)
     }
-    let previous = try NewFile(at: copy).sealed(holding: isRevoking ? bytes : Self.read(file))
+    let previous = try NewFile(at: copy).sealed(holding: kind == .new ? bytes : Self.read(file))
     let new = try NewFile(at: file).sealed(holding: bytes)
     // The copy first, always. When a right is taken away it is the new state already: between the two names the
     // change has not happened, and once it has, no copy of ours opens with the removed secret.

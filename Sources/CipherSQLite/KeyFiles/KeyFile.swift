@@ -1,6 +1,6 @@
 // Key slots: a random data key encrypts the database; a small file beside it holds that key once for each secret
-// that may open it. The secrets are in KeyFile+Unlock, the bytes in KeyFileFormat, the changes in KeyFile+Slots and
-// KeyFile+Rotation.
+// that may open it. The secrets are in KeyFile+Unlock, the bytes in KeyFileFormat and FormerKey, the changes in KeyFile+Slots,
+// KeyFile+Rotation and KeyFile+Generations.
 
 private import Foundation
 
@@ -108,8 +108,11 @@ public struct KeyFile: Sendable {
 
   /// The key that a rotation was changing to when it was interrupted; nil when there is none for this secret.
   static func pendingKey(at path: String, unlock: Unlock) throws -> SecureBytes? {
-    let format = try KeyFileFormat(read(DatabasePath(path)), path: path)
-    return try opened(format.rotation.slots, of: format, unlock, nil, path)
+    try pendingKey(KeyFileFormat(read(DatabasePath(path)), path: path), unlock: unlock, path: path)
+  }
+
+  static func pendingKey(_ format: KeyFileFormat, unlock: Unlock, path: String) throws -> SecureBytes? {
+    try opened(format.rotation.slots, of: format, unlock, nil, path)
   }
 
   // MARK: Slots
@@ -156,6 +159,8 @@ public struct KeyFile: Sendable {
         file: path, reason: "a name has 1 to 64 bytes, and this one has \(name.utf8.count)")
     }
     let kind = try unlock.kind()
+    // scrypt begins with PBKDF2.
+    if case .passphrase(let bytes) = unlock.secret { try bytes.requireNoZeroAtEnd() }
     var slot = KeyFileFormat.Slot(
       kind: kind, name: name, work: kind == .passphrase ? try work ?? Self.usual(others, unlock) : nil,
       salt: try Primitives.random(32), nonce: try Primitives.random(12), sealed: [])
@@ -186,7 +191,7 @@ public struct KeyFile: Sendable {
 
   static func read(_ file: DatabasePath) throws -> [UInt8] {
     let count = try PathState.existing(file)
-    let limit = KeyFileFormat.headerBytes + 2 * KeyFileFormat.maximumSlots * KeyFileFormat.slotBytes + 64
+    let limit = KeyFileFormat.maximumBytes
     guard count <= limit else {
       throw SQLError.keyFileDamaged(
         file: file.given, reason: "it has \(count) bytes, and a key file has \(limit) at most")

@@ -2,13 +2,14 @@
 //
 //   header, 48 bytes
 //     0   8  "OVKEYS\r\n": a transfer as text breaks it visibly
-//     8   2  version: 1
+//     8   2  version: 1, or 2 once the file has had another data key
 //    10   1  number of slots, 1 to 32
 //    11   1  number of pending slots, of a rotation that is not finished; 0 to 32
-//    12   4  zero
+//    12   1  number of former data keys, 0 to 64 (version 2, else 0)
+//    13   3  zero
 //    16  16  identity: random, made with the file
-//    32   8  generation: how often the file was written
-//    40   8  zero
+//    32   8  revision: how often the file was written
+//    40   8  number of the present data key, counted from 1 (version 2, else 0)
 //   slots, then pending slots, 176 bytes each
 //     0   1  kind: 1 passphrase, 2 raw key, 3 recovery code
 //     1   1  length of the name in bytes, 1 to 64
@@ -20,15 +21,24 @@
 //    16  32  salt
 //    48  12  nonce
 //    60  32  the data key, encrypted with AES-256-GCM
-//    92  16  GCM's tag; associated data: header bytes 0..<10 and 16..<32, slot bytes 0..<48 but the name's length
+//    92  16  GCM's tag; associated data: "OVKEYS\r\n", 0, 1, the identity, slot bytes 0..<48 but the name's length
 //   108  64  name in UTF-8, then zeros
 //   172   4  zero
+//   former data keys, the oldest first, 78 bytes each and the paths (FormerKey)
+//     0   8  number, counted from 1
+//     8   8  when another took its place, in seconds since 1970
+//    16  12  nonce
+//    28  32  the former data key, encrypted with AES-256-GCM
+//    60  16  GCM's tag; associated data: "OVKEYS\r\n", 0, 1, the identity, bytes 0..<16
+//    76   2  number of bytes that follow
+//    78   …  paths of files that were last seen under it, in UTF-8, each with a zero behind it
 //   end, 64 bytes
 //     0  32  HMAC-SHA256 of all before, under HKDF(data key, salt: identity, info: "ObjectVault key file MAC 1")
 //    32  32  SHA-256 of all before: tells damage from a wrong secret
 //
 // The key that encrypts a slot's copy: scrypt(passphrase, salt) for kind 1, HKDF-SHA256(secret, salt, info:
-// "ObjectVault key file slot 1") for the others, whose secrets are random already.
+// "ObjectVault key file slot 1") for the others, whose secrets are random already. The key that encrypts a former data
+// key: HKDF-SHA256(data key, salt: identity, info: "ObjectVault key file former key 1").
 
 private import Foundation
 
@@ -56,13 +66,24 @@ struct KeyFileFormat: Equatable {
   }
 
   static let magic = Array("OVKEYS\r\n".utf8)
-  static let version: UInt16 = 1
+  static let versions: ClosedRange<UInt16> = 1...2
+  /// What every seal begins with: the format of what is sealed, which is the same in all versions of the file.
+  static let sealedHead = magic + [0, 1]
   static let headerBytes = 48
   static let slotBytes = 176
   static let maximumSlots = 32
 
+  /// The most bytes that a file can have.
+  static let maximumBytes =
+    headerBytes + 2 * maximumSlots * slotBytes + FormerKey.maximumCount * FormerKey.maximumBytes + 64
+
   var identity: [UInt8]
-  var generation: UInt64 = 0
+  /// How often the file was written.
+  var revision: UInt64 = 0
+  /// Which data key of the file the present one is, counted from 1.
+  var number: UInt64 = 1
+  /// The oldest first.
+  var formerKeys: [FormerKey] = []
   /// The slots of the data key; during a rotation, of the one before it.
   var slots: [Slot] = []
   var rotation = Rotation.none
@@ -72,12 +93,12 @@ struct KeyFileFormat: Equatable {
   /// The bytes that the MAC covers.
   var body: [UInt8] {
     var bytes = Self.magic
-    bytes.append(Self.version)
-    bytes += [UInt8(slots.count), UInt8(rotation.slots.count), 0, 0, 0, 0]
-    bytes += identity
-    bytes.append(generation)
-    bytes += [UInt8](repeating: 0, count: 8)
+    let hasHistory = number > 1 || !formerKeys.isEmpty
+    bytes += UInt16(hasHistory ? 2 : 1).bytes
+    bytes += [UInt8(slots.count), UInt8(rotation.slots.count), UInt8(formerKeys.count), 0, 0, 0]
+    bytes += identity + revision.bytes + UInt64(hasHistory ? number : 0).bytes
     for slot in slots + rotation.slots { bytes += encoded(slot) }
+    for former in formerKeys { bytes += former.encoded }
     return bytes
   }
 
@@ -85,13 +106,12 @@ struct KeyFileFormat: Equatable {
     var head = Array(encoded(slot).prefix(48))
     // A slot may be renamed by somebody who does not know its secret; the name is under the file's MAC.
     head[1] = 0
-    return Array(body.prefix(10)) + identity + head
+    return Self.sealedHead + identity + head
   }
 
   private func encoded(_ slot: Slot) -> [UInt8] {
     var bytes = [slot.kind.rawValue, UInt8(slot.name.utf8.count), 0, 0, UInt8(slot.work?.logN ?? 0), 0, 0, 0]
-    bytes.append(UInt32(slot.work?.r ?? 0))
-    bytes.append(UInt32(slot.work?.p ?? 0))
+    bytes += UInt32(slot.work?.r ?? 0).bytes + UInt32(slot.work?.p ?? 0).bytes
     bytes += slot.salt + slot.nonce + slot.sealed + Array(slot.name.utf8)
     return bytes + [UInt8](repeating: 0, count: Self.slotBytes - bytes.count)
   }
@@ -125,18 +145,20 @@ struct KeyFileFormat: Equatable {
       throw damaged("it has only \(counted(file.count, "byte"))")
     }
     let found = UInt16(file[8]) << 8 | UInt16(file[9])
-    guard found == Self.version else {
-      throw damaged("it has format \(found), and this program knows format \(Self.version)")
+    guard Self.versions.contains(found) else {
+      throw damaged("it has format \(found), and this program knows the formats 1 and 2")
     }
-    let (count, pendingCount) = (Int(file[10]), Int(file[11]))
+    let (count, pendingCount, formerCount) = (Int(file[10]), Int(file[11]), Int(file[12]))
+    let slotsEnd = Self.headerBytes + (count + pendingCount) * Self.slotBytes
     guard (1...Self.maximumSlots).contains(count), pendingCount <= Self.maximumSlots,
-      file.count == Self.headerBytes + (count + pendingCount) * Self.slotBytes + 64
-    else { throw damaged("it has \(file.count) bytes, which does not suit its slots") }
+      formerCount <= FormerKey.maximumCount, file.count >= slotsEnd + 64
+    else { throw damaged("it has \(counted(file.count, "byte")), which does not suit its slots") }
     guard Primitives.areEqual(Primitives.sha256(Array(file.dropLast(32))), Array(file.suffix(32))) else {
       throw damaged("its checksum does not fit")
     }
     identity = Array(file[16..<32])
-    generation = file[32..<40].reduce(0) { $0 << 8 | UInt64($1) }
+    revision = UInt64(bigEndian: Array(file[32..<40]))
+    number = max(1, UInt64(bigEndian: Array(file[40..<48])))
     var all: [Slot] = []
     for index in 0..<count + pendingCount {
       let start = Self.headerBytes + index * Self.slotBytes
@@ -147,6 +169,13 @@ struct KeyFileFormat: Equatable {
     }
     slots = Array(all.prefix(count))
     rotation = pendingCount == 0 ? .none : .pending(Array(all.dropFirst(count)))
+    var rest = file[slotsEnd..<file.count - 64]
+    for index in 0..<formerCount {
+      guard let former = FormerKey(rest) else { throw damaged("former data key \(index + 1) makes no sense") }
+      formerKeys.append(former)
+      rest = rest.dropFirst(former.encoded.count)
+    }
+    guard rest.isEmpty else { throw damaged("it has \(counted(rest.count, "byte")) too many") }
   }
 
   init(identity: [UInt8]) { self.identity = identity }
@@ -166,8 +195,12 @@ struct KeyFileFormat: Equatable {
   }
 }
 
-extension [UInt8] {
-  fileprivate mutating func append(_ number: some FixedWidthInteger) {
-    unsafe Swift.withUnsafeBytes(of: number.bigEndian) { unsafe append(contentsOf: $0) }
+extension FixedWidthInteger where Self: UnsignedInteger {
+  /// The bytes, the highest first.
+  var bytes: [UInt8] {
+    (0..<Self.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) }
   }
+
+  /// The number of these bytes, the highest first.
+  init(bigEndian bytes: [UInt8]) { self = bytes.reduce(0) { $0 << 8 | Self($1) } }
 }

@@ -94,6 +94,13 @@ public struct Key: Sendable {
     return key.salted(as: self)
   }
 
+  /// Goes on with a key that no other text stands for: PBKDF2 fills a passphrase up with zeros to the length of a block.
+  /// - Throws: ``SQLError/keyEndsInZero``.
+  func requireUnambiguous() throws {
+    guard case .passphrase(let bytes) = material else { return }
+    try bytes.requireNoZeroAtEnd()
+  }
+
   private static func secured(_ bytes: [UInt8], _ wrap: (SecureBytes) -> Material) -> Material {
     do { return wrap(try SecureBytes(copying: bytes)) } catch { return .invalid(error) }
   }

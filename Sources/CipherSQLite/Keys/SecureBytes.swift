@@ -69,6 +69,17 @@ private import Foundation
     return bytes
   }
 
+  /// Whether both hold the same bytes, in a time that does not depend on where they differ.
+  func isEqual(to other: SecureBytes) -> Bool {
+    unsafe count == other.count && CRYPTO_memcmp(memory, other.memory, count) == 0
+  }
+
+  /// Goes on with a passphrase that does not end in a zero byte.
+  /// - Throws: ``SQLError/keyEndsInZero``.
+  func requireNoZeroAtEnd() throws {
+    guard unsafe withBytes({ unsafe $0.last }) != 0 else { throw SQLError.keyEndsInZero }
+  }
+
   /// Lends the bytes for the length of the call.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try unsafe body(UnsafeRawBufferPointer(start: memory, count: count))

@@ -61,9 +61,18 @@ public struct UnlockedKey: Sendable {
   init(forNewFile path: String, key: Key, profile: CipherProfile) throws {
     guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path, profile: profile) }
     if case .invalid(let error) = key.material { throw error }
+    try key.requireUnambiguous()
     // What stands in clear is no salt: random bytes in its place would be lost.
     guard profile.clearHeaderBytes == 0 || key.salt != nil else { throw SQLError.saltMissing(file: path) }
     try self.init(deriving: key, salt: key.salt ?? randomSalt(), profile: profile)
+  }
+
+  /// The key that a file is to get in the place of `old`, with its salt and its settings.
+  /// - Throws: ``SQLError/sameKey(file:)`` for the key that it has; ``SQLError/keyEndsInZero``; as above.
+  init(replacing old: UnlockedKey, by key: Key, of file: DatabasePath) throws {
+    try key.requireUnambiguous()
+    try self.init(deriving: key, salt: old.salt, profile: old.profile)
+    guard !bytes.isEqual(to: old.bytes) else { throw SQLError.sameKey(file: file.given) }
   }
 
   private init(_ other: UnlockedKey, pageBytes: Int, hash: CipherProfile.Hash) {

@@ -18,6 +18,11 @@ struct OpenedDatabase {
     self.init(connection.file, configuration, salt: connection.unlocked.salt)
   }
 
+  /// Whether it opens with a key that was derived before.
+  func opens(with unlocked: UnlockedKey) -> Bool {
+    (try? Connection.open(file, unlocked: unlocked, configuration: configuration)) != nil
+  }
+
   /// Whether it opens with a key.
   func opens(with key: Key) -> Bool {
     let salted = salt.map { key.withSalt($0) } ?? key

@@ -15,7 +15,7 @@ extension ConnectionPool {
   ///     before the first, and from another thread while they are written. What it throws stops the change: before the
   ///     commit the transaction is rolled back and the old key stays; after it the verification alone ends.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps the write lock, or a read of
-  ///   this pool lasts, longer than the busy timeout; ``SQLError/emptyKey``,
+  ///   this pool lasts, longer than the busy timeout; ``SQLError/sameKey(file:)``, ``SQLError/keyEndsInZero``, ``SQLError/emptyKey``,
   ///   ``SQLError/keyLength(expected:found:)``, ``SQLError/nestedWrite(file:)``; what `progress` throws. The old key is
   ///   then still the one that opens the file; so it is after ``SQLError/corrupted(file:pages:)`` for damage that was
   ///   there before, ``SQLError/folderNotWritable(folder:)``, ``SQLError/diskFull(file:)``, and
@@ -27,7 +27,7 @@ extension ConnectionPool {
     try writerQueue.sync {
       let writer = try openWriter()
       let old = writer.unlocked
-      let new = try UnlockedKey(deriving: newKey, salt: old.salt, profile: old.profile)
+      let new = try UnlockedKey(replacing: old, by: newKey, of: file)
       let timeout = configuration.connection.busyTimeout
       guard readers.bar(seconds: timeout) else {
         throw readersInTheWay(timeout)
@@ -67,7 +67,7 @@ extension ConnectionPool {
   /// old one: killed at any moment, the file is the old one or the new one. Takes the room of the file once more, and
   /// nobody can open the file meanwhile.
   /// - Parameters:
-  ///   - newKey: The key from now on.
+  ///   - newKey: The key from now on. It may be the present one where the settings are others.
   ///   - profile: The settings from now on.
   ///   - progress: As for ``rekey(to:progress:)``.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while connections of other processes, or a read of this pool,
@@ -82,6 +82,9 @@ extension ConnectionPool {
       guard readers.bar(seconds: timeout) else { throw readersInTheWay(timeout) }
       defer { readers.unbar() }
       let old = writer.unlocked
+      if profile == old.profile, newKey.salt == nil {
+        _ = try UnlockedKey(replacing: old, by: newKey, of: file)
+      }
       // Its lock would be in the way.
       writer.close()
       self.writer.connection = nil

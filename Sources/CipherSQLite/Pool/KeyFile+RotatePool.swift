@@ -7,6 +7,10 @@ extension KeyFile {
   /// its own; the database is encrypted again, in one transaction; the old slots go. When the process dies in
   /// between, the next opening of the database with the file finds out which key fits, and finishes.
   ///
+  /// The former data key stays in the file, sealed under the new one: backups, copies and other databases that are under it
+  /// still open with the slots that stay, and are not safer than before from whoever has the former key. Rotate or
+  /// ``ConnectionPool/rekey(to:progress:)`` them too, then ``KeyFile/forgetGeneration(_:)``.
+  ///
   /// - Parameters:
   ///   - pool: The open database. Costs about as much as writing it once.
   ///   - secrets: The secret of each slot that is to stay, by its name. The others cannot be carried over, because
@@ -22,7 +26,10 @@ extension KeyFile {
     progress: ((Int, Int) throws -> Void)? = nil
   ) throws -> KeyFile {
     let database = OpenedDatabase(pool)
-    return try rotate(keeping: secrets, dropsOthers: dropsOthers, fits: database.opens(with:)) {
+    let former = pool.key.unlocked
+    return try rotate(
+      keeping: secrets, dropsOthers: dropsOthers, isUnchanged: { database.opens(with: former) }
+    ) {
       try pool.rekey(to: $0, progress: progress)
     }
   }

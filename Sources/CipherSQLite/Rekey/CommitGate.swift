@@ -42,6 +42,11 @@ package final class CommitGate: Sendable {
     }
   }
 
+  /// Begins another change after one that is in force. One that was stopped stays stopped.
+  package func beginNext() {
+    phase.withLock { if $0 == .committed { $0 = .working } }
+  }
+
   func didCommit() { phase.withLock { $0 = .committed } }
 
   /// Whether a write of the engine has failed for want of room: it may report success all the same.

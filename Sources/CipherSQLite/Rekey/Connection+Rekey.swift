@@ -20,7 +20,8 @@ extension Connection {
   ///     before the first, and from another thread while they are written. What it throws stops the change: before the
   ///     commit the transaction is rolled back and the old key stays; after it the verification alone ends.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when somebody else keeps a lock longer than the busy timeout;
-  ///   ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``; ``SQLError/uncommittedChanges(file:)`` inside
+  ///   ``SQLError/sameKey(file:)``, ``SQLError/keyEndsInZero``, ``SQLError/emptyKey``,
+  ///   ``SQLError/keyLength(expected:found:)``; ``SQLError/uncommittedChanges(file:)`` inside
   ///   a transaction; ``SQLError/corrupted(file:pages:)`` for damage that was there before,
   ///   ``SQLError/folderNotWritable(folder:)`` where no journal can be made; what `progress` throws. The old key is then
   ///   still the one that opens the file, and where nothing was written yet this connection goes on.
@@ -39,7 +40,7 @@ extension Connection {
     try checkOpen()
     guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: path) }
-    let new = try UnlockedKey(deriving: newKey, salt: unlocked.salt, profile: unlocked.profile)
+    let new = try UnlockedKey(replacing: unlocked, by: newKey, of: file)
     let fresh: Connection
     let extent = try beginRekey(gate, progress: progress)
     do {

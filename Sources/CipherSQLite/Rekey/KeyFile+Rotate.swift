@@ -25,7 +25,10 @@ extension KeyFile {
     progress: ((Int, Int) throws -> Void)?
   ) throws -> KeyFile {
     let database = OpenedDatabase(connection)
-    return try rotate(keeping: secrets, dropsOthers: dropsOthers, fits: database.opens(with:)) {
+    let former = connection.unlocked
+    return try rotate(
+      keeping: secrets, dropsOthers: dropsOthers, isUnchanged: { database.opens(with: former) }
+    ) {
       try connection.rekey(to: $0, gate: gate, progress: progress)
     }
   }

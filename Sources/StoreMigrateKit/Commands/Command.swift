@@ -14,6 +14,8 @@ struct CommandAction: Sendable {
   let name: String
   /// How many arguments stand behind its name.
   let count: Int
+  /// Whether the last of them may be given several times.
+  var takesMore = false
   /// The options that it takes beside those of every command.
   let options: [Option]
 }

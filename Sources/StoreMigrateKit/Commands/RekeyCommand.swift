@@ -41,11 +41,19 @@ enum RekeyCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let (key, profile) = (try session.key(), try session.newProfile())
-    let newKey = profile == nil || session.hasNewKey ? try session.newKey() : try session.kept(key)
+    let newKey: Key? =
+      if profile == nil || session.hasNewKey { try session.newKey() } else {
+        // Another salt for the same key.
+        try CipherSettings.given("--new-cipher", in: session.arguments)?.salt.map { key.withSalt($0) }
+      }
     let start = Date()
     let bar = ProgressBar("rekey", session)
     let settings =
-      try profile.map { try resettle(session, key, newKey, $0, bar) } ?? rekey(session, key, newKey, bar)
+      if let profile {
+        try resettle(session, from: key, to: newKey, profile, bar)
+      } else {
+        try rekey(session, from: key, to: newKey ?? key, bar)
+      }
     bar.finish()
     return RekeyReport(
       store: session.storeAfterwards, profile: "\(settings)",
@@ -55,7 +63,7 @@ enum RekeyCommand: Command {
 
   /// In place. One connection and no pool, which would turn the journal into a log.
   private static func rekey(
-    _ session: Session, _ key: Key, _ newKey: Key, _ bar: ProgressBar
+    _ session: Session, from key: Key, to newKey: Key, _ bar: ProgressBar
   ) throws -> CipherProfile {
     let configuration = try session.configuration()
     let connection = try Connection.open(session.storePath, key: key, configuration: configuration)
@@ -69,7 +77,7 @@ enum RekeyCommand: Command {
 
   /// Through a new file, which has other settings.
   private static func resettle(
-    _ session: Session, _ key: Key, _ newKey: Key, _ profile: CipherProfile, _ bar: ProgressBar
+    _ session: Session, from key: Key, to newKey: Key?, _ profile: CipherProfile, _ bar: ProgressBar
   ) throws -> CipherProfile {
     let option = CipherSettings.option(for: profile).map { ", given \($0)" } ?? ""
     let name = session.hasNewKey ? "the NEW key" : "its key"

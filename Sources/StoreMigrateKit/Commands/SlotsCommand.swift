@@ -6,7 +6,7 @@ import ObjectVault
 
 enum SlotsCommand: Command {
   static let name = "slots"
-  static let summary = "Key file: create, list, add, change, remove, rename, rotate"
+  static let summary = "Key file: create, list, add, change, remove, rename, rotate, forget"
   static let group = CommandGroup.copy
   // Depends on the word behind it; checked below.
   static let positionalCount = -1
@@ -27,7 +27,9 @@ enum SlotsCommand: Command {
     CommandAction(name: "remove", count: 2, options: [.yes, .lockTimeout] + Option.slotKey),
     CommandAction(name: "rename", count: 3, options: [.lockTimeout] + Option.slotKey),
     CommandAction(
-      name: "rotate", count: 2, options: [keep, dropOthers, .cipher, .lockTimeout] + Option.slotKey),
+      name: "rotate", count: 2, takesMore: true,
+      options: [keep, dropOthers, .cipher, .lockTimeout] + Option.slotKey),
+    CommandAction(name: "forget", count: 2, options: [.yes, .cipher, .lockTimeout] + Option.slotKey),
   ]
   static let help = """
     EXAMPLES
@@ -41,11 +43,19 @@ enum SlotsCommand: Command {
       store-migrate slots rename notes.keys Bo Bob
       store-migrate slots remove notes.keys Bob
       store-migrate slots rotate notes.keys notes.store --keep Ann=ann.txt --drop-others
+      store-migrate slots rotate notes.keys a.store b.store --keep Ann=ann.txt     several stores of one key file
+      store-migrate slots forget notes.keys 1                       data key 1, when nothing needs it any more
 
     The key options open a slot; the --new-key options give a slot its secret (formats passphrase, hex, base64,
     recovery). After `remove` and `change` an old copy of the key file still opens the store with the old secret;
     `rotate` encrypts the store under a new data key, so that it does not. It carries over the slots whose secrets
     are in the files of --keep NAME=FILE; the others go with --drop-others.
+
+    One key file may serve several stores, and their backups. A rotation encrypts the stores that it names. Whatever
+    else is under the former data key still opens with the slots that stay, because the key file keeps that key; and
+    it is as open as before to whoever has a copy of the former key file. Bring such a store to the present data
+    key with `rekey b.store --slots notes.keys --new-slots notes.keys`. `list` shows the data keys, with files that
+    were last seen under a former one; `forget` removes one, says what cannot be opened then, and asks.
     """
 
   struct SlotsReport: Report {
@@ -63,8 +73,16 @@ enum SlotsCommand: Command {
         }
       }
     }
+    struct DataKey: Encodable {
+      let number: Int
+      /// When another took its place; nil for the present one.
+      let retired: String?
+      let files: [String]
+    }
     let file: String
     let slots: [Slot]
+    /// The present one first.
+    let dataKeys: [DataKey]
     /// Shown once, and kept nowhere.
     let recoveryCode: String?
     let loss: String?
@@ -80,9 +98,14 @@ enum SlotsCommand: Command {
       slots = try KeyFile.slots(at: file).map {
         Slot(name: $0.name, kind: "\($0.kind)", work: $0.work.map { "\($0)" })
       }
+      dataKeys = try KeyFile.generations(at: file).map {
+        DataKey(
+          number: $0.number, retired: $0.retired.map { CellText.date($0.timeIntervalSince1970) },
+          files: $0.files)
+      }
     }
 
-    private enum CodingKeys: String, CodingKey { case file, slots, recoveryCode }
+    private enum CodingKeys: String, CodingKey { case file, slots, dataKeys, recoveryCode }
 
     var description: String {
       let width = CellWidth.widest(slots.map(\.name))
@@ -90,10 +113,26 @@ enum SlotsCommand: Command {
         "  \(padded($0.name, width))  \($0.kindInWords)\($0.work.map { ", \($0)" } ?? "")"
       }
       lines.insert("\(file): \(counted(slots.count, "slot"))", at: 0)
+      lines += dataKeyLines
       if let recoveryCode {
         lines += ["", "Recovery code, shown this once: write it down.", "", "  \(recoveryCode)"]
       }
       return lines.joined(separator: "\n")
+    }
+
+    /// Nothing where there was never another data key.
+    private var dataKeyLines: [String] {
+      let former = dataKeys.compactMap { key in key.retired.map { (key, retired: $0) } }
+      guard !former.isEmpty else { return [] }
+      var lines = ["", "Data key \(dataKeys[0].number) is the present one."]
+      for (key, retired) in former {
+        let seen = key.files.isEmpty ? "" : ". Last seen under it: \(counted(key.files.count, "file"))"
+        lines.append("Data key \(key.number) was replaced \(retired)\(seen)\(key.files.isEmpty ? "" : ":")")
+        lines += key.files.map { "  \($0)" }
+      }
+      lines.append(
+        "What is under a former data key opens with these slots, and with every copy of a former key file.")
+      return lines
     }
   }
 
@@ -105,9 +144,10 @@ enum SlotsCommand: Command {
         "slots takes one of \(names.joined(separator: ", "))."
           + "\(didYouMean(words.first ?? "", among: names)) \(ToolLine.help(name))")
     }
-    guard words.count == action.count + 1 else {
+    guard words.count == action.count + 1 || action.takesMore && words.count > action.count else {
       throw UsageError(
-        "slots \(action.name) takes \(action.count) arguments, \(words.count - 1) given. \(ToolLine.help(name))"
+        "slots \(action.name) takes \(action.count) arguments\(action.takesMore ? " or more" : ""), "
+          + "\(words.count - 1) given. \(ToolLine.help(name))"
       )
     }
     let file = words[1]
@@ -119,7 +159,8 @@ enum SlotsCommand: Command {
       session.interruption.begin(SlotChange(file: file))
       _ = try KeyFile.create(at: file, slot: words[2], unlock: unlock)
       return try SlotsReport(file)
-    case "rotate": return try rotate(file, store: words[2], session)
+    case "rotate": return try rotate(file, stores: Array(words.dropFirst(2)), session)
+    case "forget": return try forget(words[2], of: file, session)
     default: return try change(file, action.name, words, session)
     }
   }
@@ -155,55 +196,7 @@ enum SlotsCommand: Command {
     return try SlotsReport(file)
   }
 
-  private static func rotate(_ file: String, store: String, _ session: Session) throws -> SlotsReport {
-    let secrets = try keptSecrets(file, session)
-    guard let secret = secrets.first?.value else {
-      throw UsageError("Say with --keep NAME=FILE which slots are to stay.")
-    }
-    let unlock = try source("key", session).unlock(for: file)
-    let configuration = try session.configuration()
-    // Opened by the file, which finishes a rotation that was interrupted.
-    let connection = try Connection.open(
-      store, key: .keyFile(file, unlock: unlock), configuration: configuration)
-    defer { connection.close() }
-    try StoreInfo.prepare(connection)
-    var keys = try KeyFile.open(at: file, unlock: unlock)
-    keys.lockTimeout = try session.lockTimeout()
-    session.interruption.begin(
-      Rotation(
-        store: store, file: file, former: keys.key, secret: secret, kept: secrets.keys.sorted(),
-        configuration: configuration))
-    let bar = ProgressBar("rotate", session)
-    _ = try keys.rotate(
-      connection, keeping: secrets, dropsOthers: session.arguments.has("--drop-others"),
-      gate: session.interruption.gate, progress: session.steps(bar))
-    bar.finish()
-    return try SlotsReport(file)
-  }
-
-  /// The secrets of the slots that `--keep` names.
-  private static func keptSecrets(_ file: String, _ session: Session) throws -> [String: KeyFile.Unlock] {
-    let kinds = Dictionary(uniqueKeysWithValues: try KeyFile.slots(at: file).map { ($0.name, $0.kind) })
-    let budget = try KeySource.budget(session.arguments)
-    var secrets: [String: KeyFile.Unlock] = [:]
-    for text in session.arguments.all("--keep") {
-      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2, let data = FileManager.default.contents(atPath: parts[1]) else {
-        throw UsageError("--keep takes NAME=FILE, and FILE holds the slot's secret; \"\(text)\" is not so.")
-      }
-      let bytes = KeySource.trimmed(Array(data))
-      let secret: KeyFile.Unlock =
-        switch kinds[parts[0]] {
-        case .recoveryCode: .recoveryCode(try RecoveryCode(typed: String(decoding: bytes, as: UTF8.self)))
-        case .rawKey: try KeySource.unlock(bytes, format: "hex", "keep")
-        default: try KeySource.unlock(bytes, format: "passphrase", "keep")
-        }
-      secrets[parts[0]] = budget.map { secret.allowing($0) } ?? secret
-    }
-    return secrets
-  }
-
-  private static func source(_ prefix: String, _ session: Session) -> KeySource {
+  static func source(_ prefix: String, _ session: Session) -> KeySource {
     KeySource(
       arguments: session.arguments, prefix: prefix, standardError: session.standardError, warn: session.warn)
   }

@@ -98,10 +98,10 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .busy: .locked
     case .wrongKey, .keyChanged, .notEncrypted, .notADatabase, .emptyFile, .cipherSettingsMismatch,
       .engineHasNoCipher,
-      .emptyKey,
+      .emptyKey, .keyEndsInZero,
       .keyLength, .saltLength, .saltMissing, .noSlotOpens, .keyFileDamaged, .recoveryCode, .keyFileTooCostly:
       .cannotDecrypt
-    case .lastSlot, .slotsWouldBeLost, .slotTooCostly: .refused
+    case .lastSlot, .slotsWouldBeLost, .slotTooCostly, .tooManyGenerations, .sameKey: .refused
     case .diskFull: .noSpace
     case .system(_, _, let code) where SQLError.isNoSpace(code): .noSpace
     case .interrupted: .interrupted

@@ -29,7 +29,8 @@ struct KeyChange: Aftermath {
 
   func found() -> String {
     switch (opens(new), opens(old)) {
-    case (true, true): "\(store) opens with its key, as before: the NEW key is the OLD one."
+    // Both keys are of one key file.
+    case (true, true): "\(store) opens with the slots of its key file."
     // Who reads this was not told that it was done: the pages were not all read.
     case (true, false): renewed
     case (false, true): asBefore
@@ -121,41 +122,6 @@ struct SlotChange: Aftermath {
     }
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
-}
-
-/// Of `slots rotate`: the store is under the former data key, or under the new one. The key file opens it either way.
-struct Rotation: Aftermath {
-  let store: String
-  let file: String
-  let former: Key
-  /// Of a slot that stays.
-  let secret: KeyFile.Unlock
-  /// The slots that stay.
-  let kept: [String]
-  let configuration: Connection.Configuration
-
-  func found() -> String {
-    func opens(_ key: Key) -> Bool {
-      (try? Connection.open(store, key: key, configuration: configuration)).map { $0.close() } != nil
-    }
-    if opens(former) { return asBefore }
-    return opens(.keyFile(file, unlock: secret))
-      ? renewed : "Look at it: \(ToolLine("verify", argumentPath(store), "--slots", file))"
-  }
-
-  func leftBehind(_ phase: CommitGate.Phase) -> String {
-    switch phase {
-    case .working, .stopped: asBefore
-    case .committing: "The change was being committed at this moment. " + always
-    case .committed: renewed
-    }
-  }
-
-  private var asBefore: String { "\(store) opens with the slots of \(file), as before." }
-  private var renewed: String { "\(store) is under its NEW data key. " + always }
-  private var always: String {
-    "It opens with \(kept.count == 1 ? "the slot" : "the slots") \(kept.joined(separator: ", ")) of \(file)."
-  }
 }
 
 /// Of `create`: the store has its name, or there is none.

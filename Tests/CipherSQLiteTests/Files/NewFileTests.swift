@@ -20,6 +20,34 @@ import Testing
     }
   }
 
+  // MARK: Names of SQLite's own
+
+  @Test(arguments: DatabasePath.companionSuffixes)
+  func `no file gets the name that SQLite keeps for the log, its index or the journal of another`(
+    _ suffix: String
+  ) throws {
+    try create()
+    let connection = try Connection.open(path, key: testKey)
+    let companion = path + suffix
+    let link = folder.path("link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.url.path)
+    for target in [companion, link + "/a.store" + suffix] {
+      let refusal = SQLError.pathUnusable(
+        file: target, reason: "SQLite keeps a file of its own beside a.store under this name")
+      #expect(throws: refusal) { try connection.backup(to: target, key: nil) }
+      #expect(throws: refusal) { try connection.copy(to: target, key: testKey) }
+      #expect(throws: refusal) { try connection.exportPlaintext(to: target) }
+      #expect(throws: refusal) { _ = try Connection.create(target, key: testKey) { _ in } }
+      #expect(throws: refusal) {
+        _ = try KeyFile.create(at: target, slot: "Ann", unlock: .rawKey([UInt8](repeating: 1, count: 32)))
+      }
+      #expect(throws: refusal) { try TextFile.create(Array("text".utf8), at: target) }
+    }
+    // Without such a database the name is as good as any.
+    try connection.backup(to: folder.path("b.store" + suffix), key: nil)
+    #expect(try Connection.open(folder.path("b.store" + suffix), key: testKey).value("SELECT x FROM t") == 1)
+  }
+
   // MARK: Left over
 
   @Test func `files that are called like ours and are none stay, whatever is created beside them`() throws {

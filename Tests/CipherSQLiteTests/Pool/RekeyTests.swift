@@ -36,6 +36,58 @@ import Testing
     #expect(try Connection.open(path, key: .passphrase("new")).value("SELECT count(*) FROM t") == 201)
   }
 
+  /// PBKDF2 fills a passphrase up with zeros to a block of its hash: 64 bytes of SHA-1, 128 of SHA-512.
+  @Test func `a rekey to the key that the file has is refused, and so is one that ends in a zero`() throws {
+    let bytes = Array("old".utf8)
+    let other = Array("other".utf8)
+    try Connection.open(path, key: .passphrase("old")).rekey(to: .passphrase(bytes: other))
+    try Connection.open(path, key: .passphrase(bytes: other)).rekey(to: .passphrase("old"))
+    let before = try folder.bytes("a.store")
+    let connection = try Connection.open(path, key: .passphrase("old"))
+    #expect(throws: SQLError.sameKey(file: path)) { try connection.rekey(to: .passphrase("old")) }
+    #expect(throws: SQLError.keyEndsInZero) { try connection.rekey(to: .passphrase(bytes: bytes + [0])) }
+    // The connection goes on.
+    #expect(try connection.value("SELECT count(*) FROM t") == 200)
+    connection.close()
+    let pool = try pool(.passphrase("old"))
+    #expect(throws: SQLError.sameKey(file: path)) { try pool.rekey(to: .passphrase("old")) }
+    #expect(throws: SQLError.keyEndsInZero) { try pool.rekey(to: .passphrase(bytes: bytes + [0, 0])) }
+    #expect(throws: SQLError.sameKey(file: path)) {
+      try pool.rekey(to: .passphrase("old"), profile: pool.profile)
+    }
+    #expect(try pool.withWriter { try $0.value("SELECT count(*) FROM t") } == 200)
+    pool.close()
+    #expect(throws: SQLError.sameKey(file: path)) {
+      _ = try Connection.upgradeCipher(path, key: .passphrase("old"), newKey: .passphrase("old"))
+    }
+    #expect(try folder.bytes("a.store") == before)
+    // The same key is right where the settings are others.
+    var slow = CipherProfile.engineDefault
+    slow.rounds += 1
+    try self.pool(.passphrase("old")).rekey(to: .passphrase("old"), profile: slow)
+    var configuration = Connection.Configuration()
+    configuration.profile = slow
+    #expect(
+      try Connection.open(path, key: .passphrase("old"), configuration: configuration)
+        .value("SELECT count(*) FROM t") == 200)
+  }
+
+  @Test func `no new file gets a passphrase that ends in a zero, and one that has it still opens`() throws {
+    let zero = Key.passphrase(bytes: Array("old".utf8) + [0])
+    // What other programs made.
+    #expect(try Connection.open(path, key: zero).value("SELECT count(*) FROM t") == 200)
+    let connection = try Connection.open(path, key: .passphrase("old"))
+    #expect(throws: SQLError.keyEndsInZero) {
+      _ = try Connection.create(folder.path("b"), key: zero) { _ in }
+    }
+    #expect(throws: SQLError.keyEndsInZero) { try connection.backup(to: folder.path("b"), key: zero) }
+    #expect(throws: SQLError.keyEndsInZero) { try connection.copy(to: folder.path("b"), key: zero) }
+    #expect(throws: SQLError.keyEndsInZero) {
+      _ = try KeyFile.create(at: folder.path("b"), slot: "Ann", unlock: .passphrase(bytes: [65, 0]))
+    }
+    #expect(!folder.names.contains("b"))
+  }
+
   @Test func `a held write lock makes it fail, and the old key alone still opens the file`() throws {
     let other = try Connection.open(path, key: .passphrase("old"))
     let pool = try pool(.passphrase("old"))

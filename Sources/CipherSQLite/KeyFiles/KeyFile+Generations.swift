@@ -1,0 +1,107 @@
+// The data keys that a key file has had: which there are, what was seen under them, and how one is forgotten.
+
+public import Foundation
+
+extension KeyFile {
+  /// One of the data keys of a file: the present one, or one that a rotation replaced and that stays for the sake of backups,
+  /// other databases, and copies.
+  public struct Generation: Sendable, Hashable {
+    /// Which one it is, counted from 1.
+    public let number: Int
+    /// When another took its place; nil for the present one.
+    public let retired: Date?
+    /// Absolute paths of files that were last seen under it, the latest first, at most 8. Files may have been moved since, and
+    /// there may be others. Empty for the present one, of which nothing is noted.
+    public let files: [String]
+
+    /// Whether it is the present one.
+    public var isCurrent: Bool { retired == nil }
+  }
+
+  /// The data keys of a key file, the present one first, then the others from the latest on. Needs no secret, and proves nothing
+  /// about the file but its checksum.
+  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/keyFileDamaged(file:reason:)``.
+  public static func generations(at path: String) throws -> [Generation] {
+    let format = try KeyFileFormat(read(DatabasePath(path)), path: path)
+    return [Generation(number: Int(clamping: format.number), retired: nil, files: [])]
+      + format.formerKeys.reversed().map {
+        Generation(
+          number: Int(clamping: $0.number), retired: Date(timeIntervalSince1970: Double($0.retired)),
+          files: $0.files)
+      }
+  }
+
+  /// Which data key of this file opens a database.
+  ///
+  /// Reads some pages of the database and opens nothing with the engine: some milliseconds for each data key.
+  /// - Parameters:
+  ///   - database: The database, which is not changed.
+  ///   - profile: The settings that it is said to have; nil where they are found out.
+  /// - Returns: The number of the ``Generation``; nil when none opens it, or when it is no encrypted file.
+  /// - Throws: ``SQLError/notFound(file:)``; ``SQLError/keyFileDamaged(file:reason:)`` when the key file has changed since it was
+  ///   opened.
+  public func generation(of database: String, profile: CipherProfile? = nil) throws -> Int? {
+    let file = try DatabasePath(database)
+    try PathState.existing(file)
+    let format = try authentic()
+    for (number, key) in [(format.number, dataKey)] + (try formerKeys(format)) {
+      let look = try FileLook(file, seconds: nil)
+      let candidates = KeyCandidates(.raw(key), known: profile)
+      let state = try look.state(.raw(key), candidates, known: profile, isThorough: false)
+      switch state {
+      case .open, .unusable, .unauthenticated, .damaged: return Int(clamping: number)
+      case .locked: continue
+      case .plain, .foreign, .saltMissing: return nil
+      }
+    }
+    return nil
+  }
+
+  /// Removes a former data key. What is still encrypted with it cannot be opened any more with this file: ask
+  /// ``generation(of:profile:)`` of what may be.
+  /// - Parameter number: The number of a ``Generation`` that is not the present one.
+  /// - Throws: ``SQLError/noSuchGeneration(file:number:available:)``; as ``removeSlot(_:)``.
+  public func forgetGeneration(_ number: Int) throws {
+    try change(isRevoking: true) { format in
+      guard let index = format.formerKeys.firstIndex(where: { $0.number == UInt64(clamping: number) }) else {
+        throw SQLError.noSuchGeneration(
+          file: path, number: number, available: format.formerKeys.map { Int(clamping: $0.number) })
+      }
+      format.formerKeys.remove(at: index)
+    }
+  }
+
+  /// Notes that files were seen under a former data key, for those who ask which there are. A courtesy: where the file cannot be
+  /// written at the moment, nothing is noted.
+  /// - Parameters:
+  ///   - paths: Absolute paths.
+  ///   - number: The number of a ``Generation``. Nothing is noted of the present one.
+  public func note(_ paths: [String], under number: Int) {
+    guard let format = try? authentic(), let known = format.former(number),
+      !paths.allSatisfy(known.files.contains)
+    else { return }
+    try? locked(waiting: 0) { lock in
+      var format = try authentic()
+      for index in format.formerKeys.indices where format.formerKeys[index].number == known.number {
+        for path in paths { format.formerKeys[index].note(path) }
+      }
+      try write(format, dataKey: dataKey, previous: .asItIs, under: lock)
+    }
+  }
+
+  /// The former data keys, the latest first.
+  func formerKeys() throws -> [(number: UInt64, key: SecureBytes)] { try formerKeys(authentic()) }
+
+  private func formerKeys(_ format: KeyFileFormat) throws -> [(number: UInt64, key: SecureBytes)] {
+    try format.formerKeys.reversed().map {
+      guard let key = try format.opened($0, with: dataKey) else { throw $0.unsealable(in: path) }
+      return ($0.number, key)
+    }
+  }
+}
+
+extension KeyFileFormat {
+  fileprivate func former(_ number: Int) -> FormerKey? {
+    formerKeys.first { $0.number == UInt64(clamping: number) }
+  }
+}

@@ -1,0 +1,124 @@
+// slots rotate and forget: the data keys of a key file, and the files that are under them.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+extension SlotsCommand {
+  /// Gives the key file a new data key and encrypts the stores under it, one after the other. The first one goes along with the
+  /// key file; the others are brought to the key that it has then.
+  static func rotate(_ file: String, stores: [String], _ session: Session) throws -> SlotsReport {
+    let secrets = try keptSecrets(file, session)
+    guard let secret = secrets.first?.value else {
+      throw UsageError("Say with --keep NAME=FILE which slots are to stay.")
+    }
+    let unlock = try source("key", session).unlock(for: file)
+    let configuration = try session.configuration()
+    // Opened by the file, which finishes a rotation that was interrupted. All of them, before one is changed.
+    let connections = try stores.map {
+      let connection = try Connection.open(
+        $0, key: .keyFile(file, unlock: unlock), configuration: configuration)
+      try StoreInfo.prepare(connection)
+      return connection
+    }
+    defer { for connection in connections { connection.close() } }
+    var keys = try KeyFile.open(at: file, unlock: unlock)
+    keys.lockTimeout = try session.lockTimeout()
+    let before = try stores.map { try keys.generation(of: $0, profile: configuration.profile) }
+    for (index, connection) in connections.enumerated() {
+      try session.interruption.check()
+      session.interruption.begin(
+        Rotation(
+          stores: stores, place: index, before: before, file: file, secret: secret,
+          kept: secrets.keys.sorted(), configuration: configuration))
+      let bar = ProgressBar("rotate", session)
+      if index == 0 {
+        keys = try keys.rotate(
+          connection, keeping: secrets, dropsOthers: session.arguments.has("--drop-others"),
+          gate: session.interruption.gate, progress: session.steps(bar))
+      } else {
+        session.interruption.gate.beginNext()
+        try connection.rekey(
+          to: keys.key, gate: session.interruption.gate, progress: session.steps(bar))
+      }
+      bar.finish()
+    }
+    for (number, files) in try files(near: [file] + stores, under: keys, configuration.profile) {
+      keys.note(files, under: number)
+    }
+    return try SlotsReport(file)
+  }
+
+  /// Removes a former data key, after saying what cannot be opened any more.
+  static func forget(_ word: String, of file: String, _ session: Session) throws -> SlotsReport {
+    guard let number = Int(word), number > 0 else {
+      throw UsageError(
+        "slots forget takes the number of a data key, and \"\(word)\" is none. \(ToolLine.help(name))")
+    }
+    try session.requireThere(file)
+    let former = try KeyFile.generations(at: file).filter { !$0.isCurrent }
+    // Before a secret is asked for.
+    guard let generation = former.first(where: { $0.number == number }) else {
+      throw SQLError.noSuchGeneration(file: file, number: number, available: former.map(\.number).sorted())
+    }
+    var keys = try KeyFile.open(at: file, unlock: source("key", session).unlock(for: file))
+    keys.lockTimeout = try session.lockTimeout()
+    let profile = try session.profile()
+    let found = try files(near: [file] + generation.files, under: keys, profile)[number] ?? []
+    let noted = try Set(generation.files).subtracting(found).filter { path in
+      guard try DatabasePath.isTaken(path) else { return true }
+      return try keys.generation(of: path, profile: profile) == number
+    }
+    let loss =
+      (found.isEmpty ? "" : " That is \(list(found)).")
+      + (noted.isEmpty ? "" : " It was last seen with \(list(noted.sorted())), and no such file is there.")
+      + (found.isEmpty && noted.isEmpty ? " No such file is known; there may be copies elsewhere." : "")
+    try session.confirm(
+      "Whatever is under data key \(number) of \(file) cannot be opened any more.\(loss)", allow: "--yes")
+    session.interruption.begin(SlotChange(file: file))
+    try keys.forgetGeneration(number)
+    return try SlotsReport(file)
+  }
+
+  private static func list(_ files: [String]) -> String { files.joined(separator: ", ") }
+
+  /// The files in the folders of some others that open with a former data key, by its number.
+  private static func files(
+    near others: [String], under keys: KeyFile, _ profile: CipherProfile?
+  ) throws -> [Int: [String]] {
+    let present = try KeyFile.generations(at: keys.path)[0].number
+    var found: [Int: [String]] = [:]
+    for folder in Set(others.compactMap { try? DatabasePath($0).folder }).sorted() {
+      for path in DatabasePath.databases(in: folder) {
+        // One that cannot be read is none that could be told of.
+        guard let number = try? keys.generation(of: path, profile: profile), number != present else {
+          continue
+        }
+        found[number, default: []].append(path)
+      }
+    }
+    return found
+  }
+
+  /// The secrets of the slots that `--keep` names.
+  static func keptSecrets(_ file: String, _ session: Session) throws -> [String: KeyFile.Unlock] {
+    let kinds = Dictionary(uniqueKeysWithValues: try KeyFile.slots(at: file).map { ($0.name, $0.kind) })
+    let budget = try KeySource.budget(session.arguments)
+    var secrets: [String: KeyFile.Unlock] = [:]
+    for text in session.arguments.all("--keep") {
+      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let data = FileManager.default.contents(atPath: parts[1]) else {
+        throw UsageError("--keep takes NAME=FILE, and FILE holds the slot's secret; \"\(text)\" is not so.")
+      }
+      let bytes = KeySource.trimmed(Array(data))
+      let secret: KeyFile.Unlock =
+        switch kinds[parts[0]] {
+        case .recoveryCode: .recoveryCode(try RecoveryCode(typed: String(decoding: bytes, as: UTF8.self)))
+        case .rawKey: try KeySource.unlock(bytes, format: "hex", "keep")
+        default: try KeySource.unlock(bytes, format: "passphrase", "keep")
+        }
+      secrets[parts[0]] = budget.map { secret.allowing($0) } ?? secret
+    }
+    return secrets
+  }
+}

@@ -1,0 +1,67 @@
+// What is true of the stores and of the key file when a rotation of the data key was stopped.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+
+/// Of `slots rotate`: each store is under the data key that it had, or under the new one. The key file opens it either way.
+struct Rotation: Aftermath {
+  let stores: [String]
+  /// Which of the stores is being changed. Those before it are done.
+  let place: Int
+  /// The numbers of the data keys that the stores had.
+  let before: [Int?]
+  let file: String
+  /// Of a slot that stays.
+  let secret: KeyFile.Unlock
+  /// The slots that stay.
+  let kept: [String]
+  let configuration: Connection.Configuration
+
+  func found() -> String {
+    // Opening a store ends a rotation that was interrupted; only then the number of its data key is certain.
+    let numbers = stores.map { store -> Int? in
+      (try? Connection.open(store, key: .keyFile(file, unlock: secret), configuration: configuration))?
+        .close()
+      let keys = try? KeyFile.open(at: file, unlock: secret)
+      return (try? keys?.generation(of: store, profile: configuration.profile)) ?? nil
+    }
+    guard !numbers.contains(nil) else {
+      let lines = stores.map { "\(ToolLine("verify", argumentPath($0), "--slots", argumentPath(file)))" }
+      return "Look at \(stores.count == 1 ? "it" : "them"): \(lines.joined(separator: "; "))"
+    }
+    return said(renewed: stores.indices.filter { numbers[$0] != before[$0] })
+  }
+
+  func leftBehind(_ phase: CommitGate.Phase) -> String {
+    switch phase {
+    case .working, .stopped: said(renewed: Array(0..<place))
+    case .committing:
+      (place == 0 ? "" : said(renewed: Array(0..<place), isShort: true) + " ")
+        + "The change of \(stores[place]) was being committed at this moment. " + always
+    case .committed: said(renewed: Array(0...place))
+    }
+  }
+
+  private func said(renewed places: [Int], isShort: Bool = false) -> String {
+    let renewed = places.map { stores[$0] }
+    let others = stores.indices.filter { !places.contains($0) }.map { stores[$0] }
+    var sentences: [String] = []
+    if !renewed.isEmpty {
+      sentences.append("\(list(renewed)) \(renewed.count == 1 ? "is" : "are") under the NEW data key.")
+      if !isShort { sentences.append(always) }
+    }
+    if !others.isEmpty, !isShort {
+      sentences.append(
+        "\(list(others)) \(others.count == 1 ? "opens" : "open") with the slots of \(file), as before.")
+    }
+    return sentences.joined(separator: " ")
+  }
+
+  private var always: String {
+    "\(stores.count == 1 ? "It opens" : "All open") with \(kept.count == 1 ? "the slot" : "the slots") "
+      + "\(kept.joined(separator: ", ")) of \(file)."
+  }
+
+  private func list(_ stores: [String]) -> String { stores.joined(separator: ", ") }
+}
