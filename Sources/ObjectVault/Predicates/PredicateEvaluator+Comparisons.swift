@@ -1,6 +1,7 @@
 // Two values compared in memory, as the engine, its collation and its functions compare them.
 
 internal import CipherSQLite
+private import Foundation
 
 extension PredicateEvaluator.Order {
   /// -1, 0 or 1; nil when the two have no order.
@@ -14,28 +15,57 @@ extension PredicateEvaluator.Order {
   }
 }
 
-/// The constants of an `IN`, for a quick look into long lists.
+/// The constants of an `IN`, each kind of value so that one is found without looking at all.
 struct EvaluatedList {
+  private let order: PredicateEvaluator.Order
   private var integers: Set<Int64> = []
   private var texts: Set<[UInt8]> = []
-  private var others: [SQLValue] = []
+  private var blobs: Set<Data> = []
+  private var hasNil = false
+  /// Numbers of one storage class each, in their order: within a class it is total, and a number of any class stands in it
+  /// at one place.
+  private var numbers: [[SQLValue]] = []
 
   init(_ values: [SQLValue], _ type: AttributeType?, _ order: PredicateEvaluator.Order) {
+    self.order = order
+    var (whole, real, decimal): ([SQLValue], [SQLValue], [SQLValue]) = ([], [], [])
     for value in values {
       switch value {
+      case .null: hasNil = true
       case .integer(let number) where type?.isInteger == true: integers.insert(number)
+      case .integer: whole.append(value)
+      // NaN equals nothing.
+      case .real(let number): if !number.isNaN { real.append(value) }
       case .text(let text) where order == .stored: texts.insert(Array(text.utf8))
-      default: others.append(value)
+      case .text: if DecimalText(value) != nil { decimal.append(value) }
+      case .blob(let bytes): if order == .stored { blobs.insert(bytes) }
       }
+    }
+    numbers = [whole, real, decimal].filter { !$0.isEmpty }.map {
+      $0.sorted { order.compare($0, $1) ?? 0 < 0 }
     }
   }
 
-  func contains(_ value: SQLValue, _ order: PredicateEvaluator.Order) -> Bool {
+  func contains(_ value: SQLValue) -> Bool {
     switch value {
+    case .null: return hasNil
     case .integer(let number) where integers.contains(number): return true
-    case .text(let text) where !texts.isEmpty && texts.contains(Array(text.utf8)): return true
-    default: break
+    case .text(let text) where order == .stored: return texts.contains(Array(text.utf8))
+    case .blob(let bytes): return blobs.contains(bytes)
+    case .real(let number) where number.isNaN: return false
+    default: return numbers.contains { holds($0, value) }
     }
-    return others.contains { ComparisonOperator.Meaning.equality(true).holds(value, $0, order) }
+  }
+
+  /// Whether some numbers of one class have one that equals a value.
+  private func holds(_ numbers: [SQLValue], _ value: SQLValue) -> Bool {
+    var (low, high) = (0, numbers.count)
+    while low < high {
+      let middle = (low + high) / 2
+      guard let result = order.compare(numbers[middle], value) else { return false }
+      if result == 0 { return true }
+      if result < 0 { low = middle + 1 } else { high = middle }
+    }
+    return false
   }
 }

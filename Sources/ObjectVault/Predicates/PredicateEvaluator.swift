@@ -90,7 +90,7 @@ struct Evaluation<Subject: PredicateSubject> {
       return pattern.matches(text)
     case .list(let operand, let list, let rest, let order):
       let value = value(operand)
-      return list.contains(value, order)
+      return list.contains(value)
         || rest.contains { ComparisonOperator.Meaning.equality(true).holds(value, self.value($0), order) }
     case .anyMember(let depth, let steps, let inner):
       guard subjects.indices.contains(depth) else { return false }

@@ -225,7 +225,10 @@ public final class Store: Sendable {
 
 extension Connection {
   /// What is wrong with the file, a sentence each.
-  package func findings(isQuick: Bool = false, progress: ((Int, Int) -> Void)? = nil) throws -> [String] {
+  /// - Parameter comparingIndexes: Whether each entry of an index is compared with its row.
+  package func findings(
+    comparingIndexes: Bool = true, progress: ((Int, Int) -> Void)? = nil
+  ) throws -> [String] {
     var findings: [String] = []
     let damaged = auditPages(progress: progress)
     if !damaged.isEmpty {
@@ -236,7 +239,7 @@ extension Connection {
           : "\(damaged.count) pages do not authenticate: \(list)\(damaged.count > 8 ? " and more" : "")")
       return findings
     }
-    findings += try integrityErrors(isQuick: isQuick).map { "SQLite: \($0)" }
+    findings += try integrityErrors(isQuick: !comparingIndexes).map { "SQLite: \($0)" }
     let violations: [[SQLValue]]
     // SQLITE_CORRUPT: what cannot be read to its end has been told of.
     do { violations = try foreignKeyViolations() } catch SQLError.engine(11, _, _, _)

@@ -1,0 +1,60 @@
+// A copy was put in the place of a store whose log a killed program left: every page authenticates, and the indexes are not
+// those of the tables.
+
+import CipherSQLite
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.tags(.slow)) struct StaleLogs {
+  let folder: TemporaryFolder
+  let store: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    store = folder.path("a.store")
+    let steps = folder.path("steps")
+    try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: true)
+    let step =
+      "format: 1\nname: note\n\n[up]\ncreate entity Note {\n    attribute n int indexed\n    attribute text string\n}\n"
+    try Data(step.utf8).write(to: URL(fileURLWithPath: steps + "/0001_note.migration"))
+    #expect(try run("create", store, "-m", steps).status == 0)
+    let connection = try Connection.open(store, key: .passphrase("k"))
+    try fill(connection, 1...5)
+    connection.close()
+    let copy = try folder.bytes("a.store")
+    let later = try Connection.open(store, key: .passphrase("k"))
+    try later.setJournalMode(.wal)
+    try fill(later, 6...405)
+    _ = try later.checkpoint(.truncate)
+    try fill(later, 406...408)
+    // As they lie there when the program is killed, and the copy is put over the store.
+    let log = try folder.bytes("a.store-wal")
+    later.close()
+    try folder.write(copy, to: "a.store")
+    try folder.write(log, to: "a.store-wal")
+  }
+
+  func fill(_ connection: Connection, _ range: ClosedRange<Int>) throws {
+    try connection.transaction(.immediate) {
+      for number in range {
+        try connection.execute("INSERT INTO Note(n, text) VALUES (\(number), \("t\(number)"))")
+      }
+    }
+  }
+
+  func run(_ words: String...) throws -> ToolResult {
+    try runTool(
+      builtExecutable("store-migrate"), words + ["--no-input"], environment: ["STORE_MIGRATE_KEY": "k"])
+  }
+
+  @Test func `verify finds it without --deep, and no backup of it is called good`() throws {
+    let verified = try run("verify", store, "-m", folder.path("steps"))
+    #expect(verified.status == 2, "\(verified)")
+    #expect(verified.output.contains("index"), "\(verified)")
+    // Not even of such a file.
+    let backup = try run("backup", store, folder.path("b.store"))
+    #expect(backup.status != 0 && backup.errors.contains("index"), "\(backup)")
+    #expect(!folder.names.contains("b.store"))
+  }
+}
