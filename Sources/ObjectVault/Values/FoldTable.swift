@@ -1,0 +1,116 @@
+// What each character becomes when a text is folded, worked out for 256 of them when the first of these is met.
+
+internal import CipherSQLite
+
+// A text lends its bytes, which are UTF-8, to a call, and nothing of them is kept.
+/// The folding of single characters for one choice of options.
+final class FoldTable: Sendable {
+  /// By the options' bits; nil where nothing is to be folded.
+  static let all: [FoldTable?] = [nil] + (1...3).map { FoldTable(StringOptions(rawValue: $0)) }
+
+  /// What a character becomes: in the lowest byte how many bytes of UTF-8, in those above it the bytes, the first one lowest.
+  private typealias Entry = UInt64
+  /// Stands for a character that Unicode may compose with another one, or that becomes more than seven bytes.
+  private static let isPart: Entry = 0xFF
+
+  private let options: StringOptions
+  private let lowers: Bool
+  /// By the number of a character without its last byte.
+  private let pages = Locked<[[Entry]]>(Array(repeating: [], count: 0x1100))
+
+  private init(_ options: StringOptions) {
+    self.options = options
+    lowers = options.contains(.caseInsensitive)
+  }
+
+  /// The text folded; nil where it has to be folded as a whole.
+  func folded(_ text: UnsafeBufferPointer<UInt8>) -> String? {
+    if unsafe text.reduce(0, |) < 0x80 { return unsafe ascii(text) }
+    var result: [UInt8] = []
+    result.reserveCapacity(text.count + 8)
+    var pages = pages.withLock { $0 }
+    var index = 0
+    while index < text.count {
+      let first = unsafe text[index]
+      if first < 0x80 {
+        result.append(lowered(first))
+        index += 1
+        continue
+      }
+      // U+4000 to U+9FFF: Chinese characters, which have neither case nor marks.
+      if (0xE4...0xE9).contains(first), index + 2 < text.count {
+        unsafe result.append(first)
+        unsafe result.append(text[index + 1])
+        unsafe result.append(text[index + 2])
+        index += 3
+        continue
+      }
+      let (number, length) = unsafe Self.character(text, at: index)
+      index += length
+      let page = Int(number >> 8)
+      if pages[page].isEmpty {
+        make(page)
+        pages = self.pages.withLock { $0 }
+      }
+      var entry = pages[page][Int(number & 0xFF)]
+      let count = entry & 0xFF
+      guard count != Self.isPart else { return nil }
+      for _ in 0..<count {
+        entry >>= 8
+        result.append(UInt8(truncatingIfNeeded: entry))
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  private func ascii(_ text: UnsafeBufferPointer<UInt8>) -> String {
+    unsafe String(unsafeUninitializedCapacity: text.count) { room in
+      for index in text.indices { unsafe room[index] = lowered(text[index]) }
+      return text.count
+    }
+  }
+
+  private func lowered(_ byte: UInt8) -> UInt8 {
+    lowers && byte &- 0x41 < 26 ? byte | 0x20 : byte
+  }
+
+  /// The character whose UTF-8 begins at a place, and how many bytes it has there.
+  private static func character(
+    _ text: UnsafeBufferPointer<UInt8>, at index: Int
+  ) -> (number: UInt32, length: Int) {
+    let first = unsafe text[index]
+    let length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+    var number = UInt32(first & (0xFF >> UInt8(length + 1)))
+    for next in index + 1..<min(index + length, text.count) {
+      number = unsafe number << 6 | UInt32(text[next] & 0x3F)
+    }
+    return (min(number, 0x10FFFF), length)
+  }
+
+  // MARK: Making a page
+
+  private func make(_ page: Int) {
+    let entries = (0..<256).map { entry(UInt32(page << 8 | $0)) }
+    pages.withLock { $0[page] = entries }
+  }
+
+  private func entry(_ number: UInt32) -> Entry {
+    // One half of a pair stands in no text.
+    guard let scalar = Unicode.Scalar(number) else { return Self.isPart }
+    let folded = Folding.whole(String(scalar), options)
+    guard folded.utf8.count <= 7, !isPart(scalar), !folded.unicodeScalars.contains(where: isPart) else {
+      return Self.isPart
+    }
+    return folded.utf8.reversed().reduce(0) { ($0 | Entry($1)) << 8 } | Entry(folded.utf8.count)
+  }
+
+  /// Whether a character may become one with others after their marks were taken out: parts of Hangul syllables, and vowel signs
+  /// that take room of their own.
+  private func isPart(_ scalar: Unicode.Scalar) -> Bool {
+    guard options.contains(.diacriticInsensitive) else { return false }
+    switch scalar.value {
+    case 0x1100...0x11FF, 0xA960...0xA97F, 0xD7B0...0xD7FF: return true
+    default: return scalar.properties.generalCategory == .spacingMark
+    }
+  }
+}
