@@ -39,7 +39,7 @@ final class FoldTable: Sendable {
       }
       // U+4000 to U+9FFF: Chinese characters, which have neither case nor marks.
       if (0xE4...0xE9).contains(first), index + 2 < text.count {
-        unsafe result.append(first)
+        result.append(first)
         unsafe result.append(text[index + 1])
         unsafe result.append(text[index + 2])
         index += 3

@@ -10,7 +10,7 @@ package enum Folding {
   package static func fold(_ text: String, _ options: StringOptions) -> String {
     var text = text
     guard let table = FoldTable.all[options.rawValue & 3] else { return text }
-    return text.withUTF8 { table.folded($0) } ?? whole(text, options)
+    return text.withUTF8 { unsafe table.folded($0) } ?? whole(text, options)
   }
 
   /// The text folded as a whole, by the definition of the two options.

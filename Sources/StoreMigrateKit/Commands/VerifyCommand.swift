@@ -22,7 +22,8 @@ enum VerifyCommand: Command {
 
     Checks the authentication code of every page (on every engine), SQLite's structure, every index entry against its
     row (beyond 256 MB with --deep alone; the report says so), the references (of a one-to-one both ends), the tables
-    and every value in them against the store's own model and, where there are migrations, the history against them. What else is in the file is named, such as a trigger that no step has made.
+    and every value in them against the store's own model and, where there are migrations, the history against them.
+    What else is in the file is named, such as a trigger that no step has made.
     Ends with 2 when something is wrong with the file, and else, when the history is not that of the steps, with the code
     of that (3, or 4 for a newer store). Changes no byte of it, and leaves no file behind.
     """
@@ -32,7 +33,7 @@ enum VerifyCommand: Command {
     let store: StoreSummary
     let pages: Int
     let findings: [String]
-    /// Whether each entry of an index was compared with its row.
+    /// Whether each entry of an index was to be compared with its row; a file with damaged pages is read no further.
     let comparedIndexes: Bool
     let comparedWithMigrations: Bool
     /// The history beside the steps; nil where either cannot be read.
@@ -65,9 +66,12 @@ enum VerifyCommand: Command {
     let hasSteps = try session.hasSteps()
     let inspection = try inspection(session)
     let connection = inspection.connection
-    let comparesIndexes = session.arguments.has("--deep") || connection.comparesIndexes()
+    let isDeep = session.arguments.has("--deep")
+    let comparesIndexes = isDeep || connection.comparesIndexes()
     let bar = ProgressBar("verify", session)
-    var findings = try connection.findings(comparingIndexes: comparesIndexes) { bar.show($0, of: $1) }
+    var findings = try connection.findings(comparingIndexes: comparesIndexes) {
+      if isDeep { bar.show($0, of: $1) }
+    }
     bar.finish()
     let info = try info(connection, &findings, hasSteps)
     if findings.isEmpty, let info { findings += try contentFindings(info, connection) }

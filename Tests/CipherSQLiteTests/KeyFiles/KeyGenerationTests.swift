@@ -65,7 +65,7 @@ import Testing
     #expect(try KeyFile.generations(at: path).map(\.number) == [4, 3, 2, 1])
     #expect(try KeyFile.generations(at: path).map(\.isCurrent) == [true, false, false, false])
     // A new database gets the present one.
-    _ = try Connection.create(folder.path("new.store"), key: .keyFile(path, unlock: unlock)) { _ in }
+    try create("new.store", .keyFile(path, unlock: unlock))
     #expect(try now.generation(of: folder.path("new.store")) == 4)
   }
 
@@ -146,7 +146,7 @@ import Testing
   /// - Parameter afterCommit: Whether the database has its new key.
   func interrupt(afterCommit: Bool) throws {
     var pending: Data?
-    try? rotate("a.store") { _, _ in
+    _ = try? rotate("a.store") { _, _ in
       pending = try folder.bytes("a.keys")
       if !afterCommit { throw Death() }
     }

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-private final class Measure: ManagedObject {
+private final class Weighing: ManagedObject {
   @Attribute var number: Int = 0
   @Attribute var price: Decimal?
   @Attribute var weight: Double?
@@ -22,14 +22,15 @@ private final class Measure: ManagedObject {
   init() async throws {
     folder = try TemporaryFolder()
     store = try await Store.open(
-      at: folder.url.appendingPathComponent("a.store"), key: testKey, schema: Schema { Entity(Measure.self) },
+      at: folder.url.appendingPathComponent("a.store"), key: testKey,
+      schema: Schema { Entity(Weighing.self) },
       migrations: .creatingSchema)
   }
 
   /// Every third object has no values, the others those of their number.
   private func fill(_ context: ObjectContext) {
     for number in 0..<Self.count {
-      context.insert(Measure.self) {
+      context.insert(Weighing.self) {
         $0.number = number
         guard number % 3 > 0 else { return }
         $0.price = Decimal(number) / 4
@@ -53,7 +54,7 @@ private final class Measure: ManagedObject {
     let expected = (0..<Self.count).filter { $0 % 3 > 0 && $0 % 2 == 0 }
     for state in ["pending", "saved"] {
       for (name, values) in lists {
-        let request = { (format: String) in try context.fetch(Measure.self).where(format, values) }
+        let request = { (format: String) in try context.fetch(Weighing.self).where(format, values) }
         #expect(try request("\(name) IN %@").all().map(\.number).sorted() == expected, "\(name), \(state)")
         #expect(
           try request("NOT \(name) IN %@").count() == Self.count - expected.count, "\(name), \(state)")
