@@ -12,6 +12,10 @@ extension SlotsCommand {
     guard let secret = secrets.first?.value else {
       throw UsageError("Say with --keep NAME=FILE which slots are to stay.")
     }
+    let paths = try stores.map { try DatabasePath($0).path }
+    if let place = paths.indices.first(where: { paths[..<$0].contains(paths[$0]) }) {
+      throw UsageError("\(stores[place]) is given twice. Give each store once.")
+    }
     let unlock = try source("key", session).unlock(for: file)
     let configuration = try session.configuration()
     // Opened by the file, which finishes a rotation that was interrupted. All of them, before one is changed.

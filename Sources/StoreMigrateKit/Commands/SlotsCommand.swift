@@ -100,7 +100,7 @@ enum SlotsCommand: Command {
       }
       dataKeys = try KeyFile.generations(at: file).map {
         DataKey(
-          number: $0.number, retired: $0.retired.map { CellText.date($0.timeIntervalSince1970) },
+          number: $0.number, retired: $0.retired.map { CellText.date($0.timeIntervalSinceReferenceDate) },
           files: $0.files)
       }
     }
@@ -126,8 +126,10 @@ enum SlotsCommand: Command {
       guard !former.isEmpty else { return [] }
       var lines = ["", "Data key \(dataKeys[0].number) is the present one."]
       for (key, retired) in former {
-        let seen = key.files.isEmpty ? "" : ". Last seen under it: \(counted(key.files.count, "file"))"
-        lines.append("Data key \(key.number) was replaced \(retired)\(seen)\(key.files.isEmpty ? "" : ":")")
+        let seen =
+          "\(counted(key.files.count, "file")) \(key.files.count == 1 ? "was" : "were") last seen under it"
+        lines.append(
+          "Data key \(key.number) was replaced \(retired)\(key.files.isEmpty ? "." : "; \(seen):")")
         lines += key.files.map { "  \($0)" }
       }
       lines.append(

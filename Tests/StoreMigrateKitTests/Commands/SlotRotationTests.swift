@@ -71,7 +71,9 @@ import Testing
     let rotated = try rotate("a.store")
     #expect(rotated.status == 0, "\(rotated)")
     #expect(rotated.output.contains("Data key 2 is the present one."), "\(rotated)")
-    #expect(rotated.output.contains("Last seen under it: 3 files:"), "\(rotated)")
+    let year = Calendar(identifier: .gregorian).component(.year, from: Date())
+    #expect(rotated.output.contains("Data key 1 was replaced \(year)-"), "\(rotated)")
+    #expect(rotated.output.contains("3 files were last seen under it:"), "\(rotated)")
     for name in ["b.store", "monday.store", copy] { #expect(rotated.output.contains(name), "\(rotated)") }
     for name in ["a.store", "b.store", "monday.store", copy] {
       let count = try open("count", folder.path(name), "Note")
@@ -132,6 +134,8 @@ import Testing
   @Test func `a store that does not open keeps all of them from being rotated`() throws {
     #expect(try open("create", folder.path("a.store"), "-m", steps(1)).status == 0)
     let before = try folder.bytes("app.keys")
+    let twice = try rotate("a.store", "a.store")
+    #expect(twice.status == 64 && twice.errors.contains("given twice"), "\(twice)")
     let missing = try rotate("a.store", "none.store")
     #expect(missing.status == 10 && missing.errors.contains("none.store"), "\(missing)")
     #expect(try folder.bytes("app.keys") == before)
