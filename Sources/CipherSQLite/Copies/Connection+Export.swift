@@ -93,7 +93,7 @@ extension Connection {
     let unlocked = connection.unlocked
     // Its lock would be in the way.
     connection.close()
-    if let newKey, newKey.salt == nil { _ = try UnlockedKey(replacing: unlocked, by: newKey, of: file) }
+    if let newKey, newKey.salt == nil { _ = try UnlockedKey(replacing: unlocked, by: newKey, of: file.given) }
     let old = unlocked.profile
     var new = profile ?? Engine.current.newFileProfile
     if profile == nil { new.rounds = max(new.rounds, old.rounds) }

@@ -19,7 +19,7 @@ private struct KeyInFile: KeyKeeper {
   func dataKey() throws -> SecureBytes { try KeyFile.open(at: path, unlock: secret).dataKey }
 
   func unlock<Result>(
-    _ database: DatabasePath, settling fits: ((Key, Result) -> Bool)?, _ body: (Key) throws -> Result
+    _ database: String, settling fits: ((Key, Result) -> Bool)?, _ body: (Key) throws -> Result
   ) throws -> Result {
     let file = try KeyFile.open(at: path, unlock: secret)
     do {
@@ -37,7 +37,7 @@ private struct KeyInFile: KeyKeeper {
       }
       for (number, key) in try file.formerKeys() {
         guard let result = try whereItFits(.raw(key), body) else { continue }
-        if fits != nil { file.note([database.path], under: Int(clamping: number)) }
+        if fits != nil { file.note([database], under: Int(clamping: number)) }
         return result
       }
       throw SQLError.wrongKey(file: given)

@@ -31,34 +31,8 @@ extension KeyFile {
       }
   }
 
-  /// Which data key of this file opens a database.
-  ///
-  /// Reads some pages of the database and opens nothing with the engine: some milliseconds for each data key.
-  /// - Parameters:
-  ///   - database: The database, which is not changed.
-  ///   - profile: The settings that it is said to have; nil where they are found out.
-  /// - Returns: The number of the ``Generation``; nil when none opens it, or when it is no encrypted file.
-  /// - Throws: ``SQLError/notFound(file:)``; ``SQLError/keyFileDamaged(file:reason:)`` when the key file has changed since it was
-  ///   opened.
-  public func generation(of database: String, profile: CipherProfile? = nil) throws -> Int? {
-    let file = try DatabasePath(database)
-    try PathState.existing(file)
-    let format = try authentic()
-    for (number, key) in [(format.number, dataKey)] + (try formerKeys(format)) {
-      let look = try FileLook(file, seconds: nil)
-      let candidates = KeyCandidates(.raw(key), known: profile)
-      let state = try look.state(.raw(key), candidates, known: profile, isThorough: false)
-      switch state {
-      case .open, .unusable, .unauthenticated, .damaged: return Int(clamping: number)
-      case .locked: continue
-      case .plain, .foreign, .saltMissing: return nil
-      }
-    }
-    return nil
-  }
-
   /// Removes a former data key. What is still encrypted with it cannot be opened any more with this file: ask
-  /// ``generation(of:profile:)`` of what may be.
+  /// ``generation(of:)`` of what may be.
   /// - Parameter number: The number of a ``Generation`` that is not the present one.
   /// - Throws: ``SQLError/noSuchGeneration(file:number:available:)``; as ``removeSlot(_:)``.
   public func forgetGeneration(_ number: Int) throws {
@@ -92,7 +66,7 @@ extension KeyFile {
   /// The former data keys, the latest first.
   func formerKeys() throws -> [(number: UInt64, key: SecureBytes)] { try formerKeys(authentic()) }
 
-  private func formerKeys(_ format: KeyFileFormat) throws -> [(number: UInt64, key: SecureBytes)] {
+  func formerKeys(_ format: KeyFileFormat) throws -> [(number: UInt64, key: SecureBytes)] {
     try format.formerKeys.reversed().map {
       guard let key = try format.opened($0, with: dataKey) else { throw $0.unsealable(in: path) }
       return ($0.number, key)

@@ -9,12 +9,12 @@ protocol KeyKeeper: Sendable, CustomStringConvertible {
   /// Runs `body` with the key; where that is the wrong one, with the key that it was being changed to when the change was
   /// interrupted, and with those that it was changed from.
   /// - Parameters:
-  ///   - database: The database.
+  ///   - database: The absolute path of the database.
   ///   - fits: Whether the database that `body` has opened opens with a key once more. Given, an interrupted change is
   ///     finished or given up, as is found; nil leaves it as it is.
   ///   - body: Opens the database.
   /// - Throws: ``SQLError/wrongKey(file:)`` when none fits; what `body` throws.
   func unlock<Result>(
-    _ database: DatabasePath, settling fits: ((Key, Result) -> Bool)?, _ body: (Key) throws -> Result
+    _ database: String, settling fits: ((Key, Result) -> Bool)?, _ body: (Key) throws -> Result
   ) throws -> Result
 }

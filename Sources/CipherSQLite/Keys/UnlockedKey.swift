@@ -69,10 +69,10 @@ public struct UnlockedKey: Sendable {
 
   /// The key that a file is to get in the place of `old`, with its salt and its settings.
   /// - Throws: ``SQLError/sameKey(file:)`` for the key that it has; ``SQLError/keyEndsInZero``; as above.
-  init(replacing old: UnlockedKey, by key: Key, of file: DatabasePath) throws {
+  init(replacing old: UnlockedKey, by key: Key, of file: String) throws {
     try key.requireUnambiguous()
     try self.init(deriving: key, salt: old.salt, profile: old.profile)
-    guard !bytes.isEqual(to: old.bytes) else { throw SQLError.sameKey(file: file.given) }
+    guard !bytes.isEqual(to: old.bytes) else { throw SQLError.sameKey(file: file) }
   }
 
   private init(_ other: UnlockedKey, pageBytes: Int, hash: CipherProfile.Hash) {

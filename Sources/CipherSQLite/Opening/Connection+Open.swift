@@ -29,7 +29,7 @@ extension Connection {
     if case .kept(let keeper) = key.material {
       let fits: ((Key, Connection) -> Bool)? =
         configuration.access == .readWrite ? { OpenedDatabase($1).opens(with: $0) } : nil
-      return try keeper.unlock(file, settling: fits) {
+      return try keeper.unlock(file.path, settling: fits) {
         try open(file, key: $0.salted(as: key), configuration: configuration)
       }
     }

@@ -159,7 +159,7 @@ extension UnlockedKey {
     guard case .kept(let keeper) = key.material else {
       return try FileState.of(path, key: key, profile: profile, seconds: seconds).key(of: path)
     }
-    return try keeper.unlock(path, settling: nil) {
+    return try keeper.unlock(path.path, settling: nil) {
       try unlock(path: path, key: $0.salted(as: key), profile: profile, seconds: seconds)
     }
   }

@@ -27,7 +27,7 @@ extension ConnectionPool {
     try writerQueue.sync {
       let writer = try openWriter()
       let old = writer.unlocked
-      let new = try UnlockedKey(replacing: old, by: newKey, of: file)
+      let new = try UnlockedKey(replacing: old, by: newKey, of: file.given)
       let timeout = configuration.connection.busyTimeout
       guard readers.bar(seconds: timeout) else {
         throw readersInTheWay(timeout)
@@ -83,7 +83,7 @@ extension ConnectionPool {
       defer { readers.unbar() }
       let old = writer.unlocked
       if profile == old.profile, newKey.salt == nil {
-        _ = try UnlockedKey(replacing: old, by: newKey, of: file)
+        _ = try UnlockedKey(replacing: old, by: newKey, of: file.given)
       }
       // Its lock would be in the way.
       writer.close()

@@ -40,7 +40,7 @@ extension Connection {
     try checkOpen()
     guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }
     guard !isInTransaction else { throw SQLError.uncommittedChanges(file: path) }
-    let new = try UnlockedKey(replacing: unlocked, by: newKey, of: file)
+    let new = try UnlockedKey(replacing: unlocked, by: newKey, of: file.given)
     let fresh: Connection
     let extent = try beginRekey(gate, progress: progress)
     do {

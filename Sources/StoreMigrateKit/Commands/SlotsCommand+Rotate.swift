@@ -28,7 +28,7 @@ extension SlotsCommand {
     defer { for connection in connections { connection.close() } }
     var keys = try KeyFile.open(at: file, unlock: unlock)
     keys.lockTimeout = try session.lockTimeout()
-    let before = try stores.map { try keys.generation(of: $0, profile: configuration.profile) }
+    let before = try stores.map { try keys.generation(of: $0) }
     for (index, connection) in connections.enumerated() {
       try session.interruption.check()
       session.interruption.begin(
@@ -47,7 +47,7 @@ extension SlotsCommand {
       }
       bar.finish()
     }
-    for (number, files) in try files(near: [file] + stores, under: keys, configuration.profile) {
+    for (number, files) in try files(near: [file] + stores, under: keys) {
       keys.note(files, under: number)
     }
     return try SlotsReport(file)
@@ -67,11 +67,10 @@ extension SlotsCommand {
     }
     var keys = try KeyFile.open(at: file, unlock: source("key", session).unlock(for: file))
     keys.lockTimeout = try session.lockTimeout()
-    let profile = try session.profile()
-    let found = try files(near: [file] + generation.files, under: keys, profile)[number] ?? []
+    let found = try files(near: [file] + generation.files, under: keys)[number] ?? []
     let noted = try Set(generation.files).subtracting(found).filter { path in
       guard try DatabasePath.isTaken(path) else { return true }
-      return try keys.generation(of: path, profile: profile) == number
+      return try keys.generation(of: path) == number
     }
     let loss =
       (found.isEmpty ? "" : " That is \(list(found)).")
@@ -88,14 +87,14 @@ extension SlotsCommand {
 
   /// The files in the folders of some others that open with a former data key, by its number.
   private static func files(
-    near others: [String], under keys: KeyFile, _ profile: CipherProfile?
+    near others: [String], under keys: KeyFile
   ) throws -> [Int: [String]] {
     let present = try KeyFile.generations(at: keys.path)[0].number
     var found: [Int: [String]] = [:]
     for folder in Set(others.compactMap { try? DatabasePath($0).folder }).sorted() {
       for path in DatabasePath.databases(in: folder) {
         // One that cannot be read is none that could be told of.
-        guard let number = try? keys.generation(of: path, profile: profile), number != present else {
+        guard let number = try? keys.generation(of: path), number != present else {
           continue
         }
         found[number, default: []].append(path)

@@ -24,7 +24,7 @@ struct Rotation: Aftermath {
       (try? Connection.open(store, key: .keyFile(file, unlock: secret), configuration: configuration))?
         .close()
       let keys = try? KeyFile.open(at: file, unlock: secret)
-      return (try? keys?.generation(of: store, profile: configuration.profile)) ?? nil
+      return (try? keys?.generation(of: store)) ?? nil
     }
     guard !numbers.contains(nil) else {
       let lines = stores.map { "\(ToolLine("verify", argumentPath($0), "--slots", argumentPath(file)))" }
