@@ -39,6 +39,7 @@ import Testing
     ("''", 64, "\"\" is no command. See"), ("x", 64, "\"x\" is no command. See"),
     ("help sttus", 64, "Did you mean \"status\"?"),
   ]
+    ("", 64, "No command is given. See"),
 
   @Test(arguments: cases.indices)
   func `each mistake is told as what it is`(_ index: Int) throws {
