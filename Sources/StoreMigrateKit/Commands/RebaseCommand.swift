@@ -1,5 +1,6 @@
 // rebase: steps of a branch go behind those that were merged meanwhile.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -164,19 +165,17 @@ enum RebaseCommand: Command {
   /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none. What
   /// waits has its new number already, so that it needs to lose the end of its name only, whenever this was stopped.
   private static func move(_ moves: [Move], in folder: URL) throws {
-    let files = FileManager.default
+    func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
     var done: [(from: String, to: String)] = []
     func call(_ from: String, _ to: String) throws {
-      try files.moveItem(at: folder.appendingPathComponent(from), to: folder.appendingPathComponent(to))
+      try TextFile.move(path(from), to: path(to))
       done.append((from, to))
     }
     do {
       for move in moves { try call(move.from, move.to + RenamedSteps.suffix) }
       for move in moves { try call(move.to + RenamedSteps.suffix, move.to) }
     } catch {
-      for (from, to) in done.reversed() {
-        try? files.moveItem(at: folder.appendingPathComponent(to), to: folder.appendingPathComponent(from))
-      }
+      for (from, to) in done.reversed() { try? TextFile.move(path(to), to: path(from)) }
       throw error
     }
   }

@@ -109,7 +109,7 @@ enum SquashCommand: Command {
   }
 
   private static func remove(_ names: [String], in folder: URL) throws {
-    for name in names { try FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
+    for name in names { try TextFile.remove(folder.appendingPathComponent(name).path) }
   }
 
   /// - Throws: ``RefusedError`` where stores of users would be left behind.
