@@ -60,7 +60,7 @@ struct FormerImport {
       throw refusal("\(classes.path) is there already. Name another file with --classes.")
     }
     guard let record, let ours else { return }
-    guard Releases(folder).version == 0 else {
+    guard try Releases(folder).version == 0 else {
       throw refusal(
         "\(step.path) is of an earlier import, and released: people have it. Name another folder with --migrations."
       )

@@ -51,15 +51,14 @@ enum RebaseCommand: Command {
         named.isEmpty
           ? "Name the files of your branch. \(ToolLine.help(name))" : "A file is named twice.")
     }
-    let moves = try self.moves(of: named, files, Releases(folder))
+    let moves = try self.moves(of: named, files, try Releases(folder))
     guard moves.contains(where: { $0.from != $0.to }) else {
       throw UsageError(
         "\(named.joined(separator: ", ")): nothing stands behind "
           + (named.count == 1 ? "it that it could go behind." : "them that they could go behind."))
     }
     let set = try tried(moves, of: named, files, folder, session)
-    let generated = try GeneratedFiles(folder: folder, set: set)
-    try generated.releases.requireKept(in: set)
+    let generated = try GeneratedFiles(folder: folder, set: set).writable()
     let steps = moves.filter { $0.from != $0.to }
     let renamed = steps + (try functions(of: steps, folder))
     session.interruption.begin(RenamedSteps(folder: folder, moves: renamed.map { ($0.from, $0.to) }))
@@ -145,7 +144,7 @@ enum RebaseCommand: Command {
   private static func companions(
     of named: [String], _ files: [String], _ folder: URL, _ error: StoreError
   ) throws -> [String] {
-    let releases = Releases(folder)
+    let releases = try Releases(folder)
     let first = try named.map { try MigrationSet.numberAndName(of: $0).0 }.min() ?? 0
     var (others, error): ([String], StoreError?) = ([], error)
     while case .migrationFailed(_, let name, _, _)? = error {
