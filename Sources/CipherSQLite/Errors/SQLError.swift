@@ -161,6 +161,20 @@ extension SQLError {
     if case .busy = self { true } else { false }
   }
 
+  /// Whether the error is about the statement, its values, or the rows that it met. Any other error is about the file, the disk,
+  /// memory or another process: code that tries statements, or compares their results, rethrows it.
+  package var isOfStatement: Bool {
+    switch self {
+    case .constraint, .parameterCount, .parameterNames, .mixedParameters, .notOneStatement, .format,
+      .noSuchColumn,
+      .columnType, .blobRange, .unsupported:
+      true
+    // SQLITE_ERROR, ABORT, LOCKED (by a statement of the same connection), SCHEMA, TOOBIG, MISMATCH, MISUSE, AUTH, RANGE.
+    case .engine(let code, _, _, _): [1, 4, 6, 17, 18, 20, 21, 23, 25].contains(code)
+    default: false
+    }
+  }
+
   /// Whether a change of the key failed behind its commit, so that the new key is in force.
   var isOfNewKey: Bool {
     switch self {

@@ -23,7 +23,6 @@ final class InspectionCopy {
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   init(of original: DatabasePath, seconds: Double) throws {
     let parent = NSTemporaryDirectory()
-    guard FileStatus(parent) != nil else { throw SQLError.folderMissing(folder: parent) }
     let deadline = Deadline(seconds)
     // Keeps everybody from putting the journal back, and from writing without a log, until all of it is copied.
     let raw = try RawFile.open(original, holding: .shared, seconds: seconds)
