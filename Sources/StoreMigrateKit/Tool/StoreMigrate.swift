@@ -159,7 +159,8 @@ public enum StoreMigrate {
   }
 
   /// Writes what a run has to say.
-  /// - Returns: The exit code: 1 in the place of 0 when something could not be written.
+  /// - Returns: The exit code: 1 in the place of 0 where the report could not be written. Progress and notes that could not be
+  ///   written to standard error change nothing.
   private static func write(_ output: inout Output) -> ExitCode {
     if !output.text.isEmpty, !StandardStream.output.write(output.text + "\n") {
       let reason = systemText(StandardStream.output.failure ?? EIO)
@@ -170,7 +171,7 @@ public enum StoreMigrate {
     }
     if !output.errors.isEmpty { StandardStream.error.write(printable(output.errors) + "\n") }
     let isWhole = output.isCut || StandardStream.output.isWhole
-    return output.code == .ok && !(isWhole && StandardStream.error.isWhole) ? .failed : output.code
+    return output.code == .ok && !isWhole ? .failed : output.code
   }
 
   /// What a run printed, and how it ended.
