@@ -151,6 +151,10 @@ extension SQLError: CustomStringConvertible {
     case .unsupported(let feature, let engine):
       "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
     case .system(let file, let operation, let code):
+    // A library's call, which has no error of the system.
+    case .system(let file, let operation, 0):
+      "\(file): \(operation) failed, and no reason is given. Try again; where it stays so, memory is short, or libcrypto is "
+        + "not whole."
       unsafe "\(file): \(operation) failed: \(String(cString: strerror(Int32(clamping: code)))) (system error \(code))."
     case .engine(let code, let extended, let message, let sql):
       sql.isEmpty
