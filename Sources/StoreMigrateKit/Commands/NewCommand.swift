@@ -58,7 +58,7 @@ enum NewCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let words = session.positional(0).lowercased().split { !$0.isLetter && !$0.isNumber }
     guard !words.isEmpty else { throw UsageError("The name has no letter or digit in it.") }
-    let name = words.joined(separator: "_")
+    let name = words.joined(separator: "_").precomposedStringWithCanonicalMapping
     guard name.utf8.count <= longestName else {
       throw UsageError(
         "The name is too long for a file's: \(longestName) bytes at most, and it has \(name.utf8.count).")

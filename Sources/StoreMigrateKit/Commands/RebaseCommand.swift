@@ -164,8 +164,8 @@ enum RebaseCommand: Command {
   /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none. What
   /// waits has its new number already, so that it needs to lose the end of its name only, whenever this was stopped.
   private static func move(_ moves: [Move], in folder: URL) throws {
-    func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
     var done: [(from: String, to: String)] = []
+    func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
     func call(_ from: String, _ to: String) throws {
       try TextFile.move(path(from), to: path(to))
       done.append((from, to))
@@ -203,7 +203,8 @@ enum RebaseCommand: Command {
       word.contains("/")
       && path.deletingLastPathComponent().resolvingSymlinksInPath().path
         != folder.resolvingSymlinksInPath().path
-    if !isElsewhere, files.contains(name) { return name }
+    // As the folder has it: another form of the same signs would be no file there.
+    if !isElsewhere, let file = files.first(where: { $0 == name }) { return file }
     guard !isElsewhere else { throw UsageError("\(word) does not lie in \(folder.path).") }
     throw UsageError("\(folder.path) has no \(name).\(didYouMean(name, among: files))")
   }
