@@ -15,8 +15,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case notADatabase(file: String, reason: String)
   /// The key fits, but these pages (counted from 1, at most 100 are listed) are damaged or missing.
   case corrupted(file: String, pages: [Int])
-  /// The key fits and the pages are whole, but this version of SQLite cannot read the SQL of a view, a trigger or a table
-  /// in the schema; `reason` is what it says. Another version wrote it.
+  /// This version of SQLite cannot read the SQL of a view, a trigger or a table in the schema; `reason` is what it says. Another
+  /// version wrote it: nothing is damaged, and of an encrypted file the key fits.
   case schemaUnreadable(file: String, reason: String)
   /// Since the file was opened here, it was encrypted under another key by somebody else.
   case keyChanged(file: String)
