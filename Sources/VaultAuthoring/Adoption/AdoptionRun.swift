@@ -136,8 +136,9 @@ struct AdoptionRun {
       try run.check()
       let copied: Int
       do {
-        copied = try connection.transfer(from: file.connection, fill.select.text, fill.insert.text) {
-          rows in
+        copied = try connection.transfer(
+          from: file.connection, [fill.select.text], into: fill.target, columns: fill.columns.map(\.name)
+        ) { rows in
           progress?.completedUnitCount = before + Int64(rows)
           try run.check()
         }
