@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -38,6 +39,28 @@ int vault_usable_processors(void) {
   return count > 1 ? (int)count : 1;
 }
 
+static void *wait_for_gate(void *gate) {
+  pthread_mutex_lock(gate);
+  pthread_mutex_unlock(gate);
+  return NULL;
+}
+
+int vault_try_threads(int count) {
+  pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+  pthread_t threads[8];
+  int started = 0, code = 0;
+  // None ends before all are there.
+  pthread_mutex_lock(&gate);
+  while (code == 0 && started < count && started < 8) {
+    code = pthread_create(&threads[started], NULL, wait_for_gate, &gate);
+    if (code == 0) started++;
+  }
+  pthread_mutex_unlock(&gate);
+  while (started > 0) pthread_join(threads[--started], NULL);
+  pthread_mutex_destroy(&gate);
+  return code;
+}
+
 // libcrypto takes its tables down when the process exits, and a thread that decrypts a page then would end the process
 // with a signal instead of its status. Its first call decides: so this comes before main, and before any call of ours.
 // The kernel takes the memory back; keys are wiped by who holds them, not there. In this file, as a linker takes from a
@@ -46,4 +69,22 @@ __attribute__((constructor)) static void keep_libcrypto_until_the_end(void) {
 #ifdef OPENSSL_INIT_NO_ATEXIT
   OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
 #endif
+}
+
+// The words of the command line, as `main` gets them. Swift's runtime reads them from /proc, which a chroot or a rescue system may
+// lack: it ends the process then, or takes what it finds for the words. These C libraries hand them to constructors as well.
+static int argument_count;
+static char **arguments;
+
+#if defined(__GLIBC__) || defined(__APPLE__)
+__attribute__((constructor)) static void keep_arguments(int count, char **words) {
+  argument_count = count;
+  arguments = words;
+}
+#endif
+
+int vault_argument_count(void) { return argument_count; }
+
+const char *vault_argument(int index) {
+  return index >= 0 && index < argument_count ? arguments[index] : NULL;
 }

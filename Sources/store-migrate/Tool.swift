@@ -1,3 +1,3 @@
 import StoreMigrateKit
 
-@main struct Tool { static func main() async { await StoreMigrate.main() } }
+@main struct Tool { static func main() { StoreMigrate.start() } }

@@ -110,6 +110,39 @@ import Testing
     }
   }
 
+  // The demo is what a stranger's program looks like.
+  @Test(arguments: layers.keys.filter { $0 != "vault-demo" }.sorted())
+  func `the words of the command line are read in one place`(_ target: String) throws {
+    for file in try Self.sources(target) where file.path != "CipherSQLite/Basics/ProgramArguments.swift" {
+      #expect(!file.text.contains("CommandLine."), "\(file.path) uses CommandLine; see ProgramArguments")
+    }
+  }
+
+  /// Every call by which the tool changes a file that is no database: by the file of the sources, each once. All of them are
+  /// TextFile's, which writes beside, syncs and names.
+  static let writes = [
+    "StoreMigrateKit/Commands/EmbedCommand.swift": ["write"],
+    "StoreMigrateKit/Commands/FormerImport.swift": ["create", "remove", "write"],
+    "StoreMigrateKit/Commands/NewCommand.swift": ["create"],
+    "StoreMigrateKit/Commands/RebaseCommand.swift": ["move"],
+    "StoreMigrateKit/Commands/SquashCommand.swift": ["remove", "write"],
+    "StoreMigrateKit/Commands/StepFolderLock.swift": ["makeFolder", "rmdir", "sweep"],
+    // The two streams, which are no files of ours.
+    "StoreMigrateKit/Terminal/StandardStream.swift": ["O_RDWR", "write"],
+  ]
+
+  @Test(arguments: ["StoreMigrateKit", "VaultAuthoring", "store-migrate"])
+  func `the tool writes its files by one primitive, at the places that are listed`(_ target: String) throws {
+    let calls =
+      #/TextFile\.(write|create|move|remove|makeFolder|sweep)\(|Foundation\.(write)\(|\b(O_CREAT|O_WRONLY|O_RDWR|pwrite|unlink|rmdir|mkdir|truncate\(|fopen|write\(to:|createFile|createDirectory|createSymbolicLink|removeItem|moveItem|copyItem|replaceItem|setAttributes|forWriting|forUpdating|OutputStream)/#
+    for file in try Self.sources(target) {
+      let code = file.text.split(separator: "\n").filter { !$0.drop(while: { $0 == " " }).hasPrefix("//") }
+      let found = code.joined(separator: "\n").matches(of: calls)
+        .compactMap { ($0.output.1 ?? $0.output.2 ?? $0.output.3).map(String.init) }
+      #expect(Set(found).sorted() == Self.writes[file.path] ?? [], "\(file.path)")
+    }
+  }
+
   @Test(arguments: layers.keys.sorted())
   func `no file is longer than 500 lines, and none can trap on input`(_ target: String) throws {
     for file in try Self.sources(target) {

@@ -21,7 +21,7 @@ import Testing
   @Test func `the call of a tool of one's own is that of the page about it, whose code is compiled`() throws {
     let page = "Sources/StoreMigrateKit/Documentation.docc/getting-started.md"
     let calls = try ["README.md", page].map { path in
-      try PackageFiles.text(path).firstMatch(of: #/await StoreMigrate\.main\(([^)]*)\)/#).map {
+      try PackageFiles.text(path).firstMatch(of: #/StoreMigrate\.start\(([^)]*)\)/#).map {
         $0.1.split(whereSeparator: \.isWhitespace).joined(separator: " ")
       }
     }

@@ -12,7 +12,7 @@
 //
 // VAULT_FAULT_LACKS names calls that the file system does not know, of renameat2 and link: they always fail.
 //
-// VAULT_FREE_BYTES is the room that the disk of such files is said to have.
+// VAULT_FREE_BYTES is the room that the disk of such files is said to have; "unknown" stands for a file system without sizes.
 //
 // VAULT_FAULT_CALLS bounds what is counted: names with commas between, such as rename,unlink; all if it is not set.
 // The calls are made by number and not through the C library: nothing here comes back to itself.
@@ -250,7 +250,10 @@ int statvfs(const char *path, struct statvfs *found) {
   found->f_ffree = found->f_favail = disk.f_ffree;
   found->f_namemax = disk.f_namelen;
   const char *part = getenv("VAULT_FAULT_IN"), *free = getenv("VAULT_FREE_BYTES");
-  if (part && free && strstr(path, part)) found->f_bfree = found->f_bavail = atoll(free) / found->f_frsize;
+  if (!part || !free || !strstr(path, part)) return 0;
+  found->f_bfree = found->f_bavail = atoll(free) / found->f_frsize;
+  // As ramfs has it, and many file systems in user space.
+  if (!strcmp(free, "unknown")) found->f_blocks = 0;
   return 0;
 }
 int statvfs64(const char *path, struct statvfs64 *found) { return statvfs(path, (struct statvfs *)found); }

@@ -7,13 +7,13 @@ import ObjectVault
 import StoreMigrateKit
 
 @main struct Tool {
-  static func main() async {
+  static func main() {
     var steps = MicroblogMigrations.steps
     // A test asks what becomes of a step that cannot be read.
     if let text = ProcessInfo.processInfo.environment["MICROBLOG_STEP_7"] {
       steps.append(MigrationSet.Embedded(number: 7, name: "more", checksum: "s1:0", text: text))
     }
-    await StoreMigrate.main(
+    StoreMigrate.start(
       embedded: steps, model: microblog,
       transforms: [
         .objects("shout") { user, _ in user["loud"] = (user["name"] as String).uppercased() }

@@ -71,4 +71,14 @@ int vault_rename_exclusive(const char *from, const char *to);
 /// use of the others that the machine has.
 int vault_usable_processors(void);
 
+/// Whether this process can have so many more threads at once, up to 8: 0, or the error of the one that could not be started. They
+/// are started, and end before this returns.
+int vault_try_threads(int count);
+
+/// How many words the program was started with, its own name first. 0 where the C library does not say.
+int vault_argument_count(void);
+
+/// One of these words, counted from 0; NULL beyond the last one. Stays as long as the process.
+const char *vault_argument(int index);
+
 #endif

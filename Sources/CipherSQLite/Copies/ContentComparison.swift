@@ -26,15 +26,16 @@ enum ContentComparison {
     if try original.rows(list) != copy.rows(list) { return "tables, indexes, views or triggers differ" }
     var compared = 0
     for table in try TableContent.all(of: original) {
-      let (left, right) = (try original.prepare(sql: table.select), try copy.prepare(sql: table.select))
+      let (left, right) = (
+        try PartedRows(table.selects, in: original), try PartedRows(table.selects, in: copy)
+      )
       while true {
         let (hasLeft, hasRight) = (try left.step(), try right.step())
         guard hasLeft == hasRight else { return "the number of rows of \(table.name) differs" }
         if !hasLeft { break }
-        if let column = unsafe firstDifference(left.raw, right.raw) {
-          let row = table.rowID == nil ? "a row" : "the row with the id \(left.int64(0))"
-          let names = (table.rowID.map { [$0] } ?? []) + table.columns
-          return "\(row) of \(table.name) differs in \(names[column])"
+        if let column = firstDifference(left, right) {
+          let row = table.rowID == nil ? "a row" : "the row with the id \(left.parts[0].int64(0))"
+          return "\(row) of \(table.name) differs in \(table.names[column])"
         }
         compared += 1
         if compared % rowsBetweenReports == 0 { try report(compared) }
@@ -46,6 +47,15 @@ enum ContentComparison {
   // What the engine lends of a row stays until its statement steps, and is compared before that.
 
   /// The first column in which two rows differ, in their type or in one bit.
+  private static func firstDifference(_ left: PartedRows, _ right: PartedRows) -> Int? {
+    var before = 0
+    for (one, other) in zip(left.parts, right.parts) {
+      if let column = unsafe firstDifference(one.raw, other.raw) { return before + column }
+      before += one.columnCount
+    }
+    return nil
+  }
+
   private static func firstDifference(_ left: OpaquePointer?, _ right: OpaquePointer?) -> Int? {
     for column in unsafe 0..<sqlite3_column_count(left) {
       let type = unsafe sqlite3_column_type(left, column)

@@ -2,8 +2,6 @@
 //
 // Not by sqlcipher_export: it gives new ids to the rows of a table without INTEGER PRIMARY KEY, as VACUUM does.
 
-private import CSQLCipher
-
 /// Fills a new file with what another holds.
 struct ContentCopy {
   /// In a transaction, where others may write.
@@ -56,37 +54,8 @@ struct ContentCopy {
       }
       try target.execute("DELETE FROM sqlite_sequence")
     }
-    return try target.transfer(from: source, table.select, table.insert) { _ in
+    return try target.transfer(from: source, table.selects, into: table.name, columns: table.names) { _ in
       try report(Int(try target.value("PRAGMA page_count")?.int64 ?? 0))
     }
-  }
-}
-
-extension Connection {
-  private static let rowsBetweenReports = 256
-
-  /// Puts the rows of a query of another file into a table of this one, each value as it is, whatever its bytes.
-  /// - Parameters:
-  ///   - source: A connection to the other file.
-  ///   - query: What gives the rows.
-  ///   - insertion: Takes as many values as a row has.
-  ///   - report: Called now and then with the rows so far; what it throws ends the work.
-  /// - Returns: How many rows there were.
-  package func transfer(
-    from source: Connection, _ query: String, _ insertion: String, _ report: (Int) throws -> Void
-  ) throws -> Int {
-    let (rows, insert) = (try source.prepare(sql: query), try prepare(sql: insertion))
-    var copied = 0
-    while try rows.step() {
-      for column in 0..<Int32(rows.columnCount) {
-        // Allowed for a value that belongs to another statement (sqlite3_bind_value), and copies it as it is.
-        let code = unsafe sqlite3_bind_value(insert.raw, column + 1, sqlite3_column_value(rows.raw, column))
-        guard code == SQLITE_OK else { throw error(code, sql: insertion) }
-      }
-      try insert.run()
-      copied += 1
-      if copied % Self.rowsBetweenReports == 0 { try report(copied) }
-    }
-    return copied
   }
 }

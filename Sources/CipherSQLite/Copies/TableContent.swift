@@ -8,6 +8,7 @@ struct TableContent {
   let columns: [String]
   /// A name for the row id that is no column's; nil for a table WITHOUT ROWID, whose key is among its columns.
   let rowID: String?
+  private let columnsOfQuery: Int
 
   /// - Parameters:
   ///   - name: The table.
@@ -16,6 +17,7 @@ struct TableContent {
     self.name = name
     let columns = try connection.rows(sql: "PRAGMA table_info(\(quoted(name)))").compactMap { $0[1].string }
     self.columns = columns
+    columnsOfQuery = max(1, connection.limit(.columns))
     let taken = Set(columns.map(\.asciiLowercased))
     // Asked of the engine, which says no for a table WITHOUT ROWID.
     let candidate = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
@@ -24,15 +26,16 @@ struct TableContent {
     }
   }
 
-  private var names: [String] { (rowID.map { [$0] } ?? []) + columns.map(quoted) }
+  /// What a row is made of: its id, where it has one, and its columns.
+  var names: [String] { (rowID.map { [$0] } ?? []) + columns }
 
-  /// Every row, in the order of the table itself: an index that has all columns could come in another.
-  var select: String { "SELECT \(names.joined(separator: ", ")) FROM \(quoted(name)) NOT INDEXED" }
-
-  /// Takes what ``select`` gives.
-  var insert: String {
-    let marks = names.map { _ in "?" }.joined(separator: ", ")
-    return "INSERT INTO \(quoted(name)) (\(names.joined(separator: ", "))) VALUES (\(marks))"
+  /// Every row, in the order of the table itself: an index that has all columns could come in another. By several queries where a
+  /// row has more than one of them gives.
+  var selects: [String] {
+    stride(from: 0, to: names.count, by: columnsOfQuery).map { start in
+      let part = names[start..<min(start + columnsOfQuery, names.count)].map(quoted)
+      return "SELECT \(part.joined(separator: ", ")) FROM \(quoted(name)) NOT INDEXED"
+    }
   }
 
   /// The tables of a file that hold rows; a virtual table keeps its rows in others.

@@ -17,7 +17,8 @@ extension SQLError: CustomStringConvertible {
     case .corrupted(let file, let pages):
       "\(file): the key fits, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
     case .schemaUnreadable(let file, let reason):
-      "\(file): the key fits, and no page is damaged, but \(Engine.current) cannot read the SQL that another version of "
+      // Of a plain file, too, which has no key.
+      "\(file): this is no damage, and no matter of a key: \(Engine.current) cannot read the SQL that another version of "
         + "SQLite wrote into its schema: \(reason). Open it with a program that has that version, and drop what is named "
         + "there or write it in words that both know."
     case .keyChanged(let file):
@@ -161,6 +162,10 @@ extension SQLError: CustomStringConvertible {
         + "Check the file (\(ToolName.current) verify) and the disk, and try again."
     case .unsupported(let feature, let engine):
       "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
+    // A library's call, which has no error of the system.
+    case .system(let file, let operation, 0):
+      "\(file): \(operation) failed, and no reason is given. Try again; where it stays so, memory is short, or libcrypto is "
+        + "not whole."
     case .system(let file, let operation, let code):
       unsafe "\(file): \(operation) failed: \(String(cString: strerror(Int32(clamping: code)))) (system error \(code))."
     case .engine(let code, let extended, let message, let sql):

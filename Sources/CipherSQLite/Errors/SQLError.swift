@@ -15,8 +15,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case notADatabase(file: String, reason: String)
   /// The key fits, but these pages (counted from 1, at most 100 are listed) are damaged or missing.
   case corrupted(file: String, pages: [Int])
-  /// The key fits and the pages are whole, but this version of SQLite cannot read the SQL of a view, a trigger or a table
-  /// in the schema; `reason` is what it says. Another version wrote it.
+  /// This version of SQLite cannot read the SQL of a view, a trigger or a table in the schema; `reason` is what it says. Another
+  /// version wrote it: nothing is damaged, and of an encrypted file the key fits.
   case schemaUnreadable(file: String, reason: String)
   /// Since the file was opened here, it was encrypted under another key by somebody else.
   case keyChanged(file: String)
@@ -168,6 +168,20 @@ extension SQLError {
   /// Whether it is ``busy(file:waitedSeconds:holders:)``.
   public var isBusy: Bool {
     if case .busy = self { true } else { false }
+  }
+
+  /// Whether the error is about the statement, its values, or the rows that it met. Any other error is about the file, the disk,
+  /// memory or another process: code that tries statements, or compares their results, rethrows it.
+  package var isOfStatement: Bool {
+    switch self {
+    case .constraint, .parameterCount, .parameterNames, .mixedParameters, .notOneStatement, .format,
+      .noSuchColumn,
+      .columnType, .blobRange, .unsupported:
+      true
+    // SQLITE_ERROR, ABORT, LOCKED (by a statement of the same connection), SCHEMA, TOOBIG, MISMATCH, MISUSE, AUTH, RANGE.
+    case .engine(let code, _, _, _): [1, 4, 6, 17, 18, 20, 21, 23, 25].contains(code)
+    default: false
+    }
   }
 
   /// Whether a change of the key failed behind its commit, so that the new key is in force.

@@ -122,10 +122,7 @@ package struct DatabasePath: Sendable, Hashable {
   package var byteCount: Int? { FileStatus(path)?.byteCount }
 
   /// The room on the disk beside the file, in bytes; nil where the system does not say.
-  package var freeBytes: Int? {
-    let system = try? FileManager.default.attributesOfFileSystem(forPath: folder)
-    return (system?[.systemFreeSize] as? NSNumber)?.intValue
-  }
+  package var freeBytes: Int? { DiskRoom.bytes(in: folder) }
 
   /// The path with something appended to its name.
   package func appending(_ suffix: String) -> DatabasePath { DatabasePath(beside: self, suffix: suffix) }

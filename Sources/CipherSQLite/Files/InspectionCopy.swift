@@ -23,7 +23,6 @@ final class InspectionCopy {
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   init(of original: DatabasePath, seconds: Double) throws {
     let parent = NSTemporaryDirectory()
-    guard FileStatus(parent) != nil else { throw SQLError.folderMissing(folder: parent) }
     let deadline = Deadline(seconds)
     // Keeps everybody from putting the journal back, and from writing without a log, until all of it is copied.
     let raw = try RawFile.open(original, holding: .shared, seconds: seconds)
@@ -52,7 +51,10 @@ final class InspectionCopy {
     let before = Moment(original)
     let journal = try journal(of: original, byteCount: raw.byteCount)
     let whole = raw.byteCount + before.logBytes + (journal?.byteCount ?? 0)
-    guard whole <= room(in: parent) else { throw SQLError.diskFull(file: NSTemporaryDirectory()) }
+    // A tenth stays free for others.
+    guard whole <= DiskRoom.bytes(in: parent).map({ $0 / 10 * 9 }) ?? .max else {
+      throw SQLError.diskFull(file: NSTemporaryDirectory())
+    }
     do { try raw.copy(to: file) } catch {
       // Somebody's copying of a log has made it shorter.
       guard raw.byteCount < before.byteCount else { throw error }
@@ -134,13 +136,6 @@ final class InspectionCopy {
       throw SQLError.journalTooLarge(file: file.given + "-journal", byteCount: journal)
     }
     return Part(suffix: "-journal", path: file.journal, byteCount: journal)
-  }
-
-  /// Bytes that may be taken in a folder: a tenth stays free for others.
-  private static func room(in folder: String) -> Int {
-    var information = statvfs()
-    guard unsafe statvfs(folder, &information) == 0 else { return 0 }
-    return Int(clamping: UInt64(information.f_bavail) &* UInt64(information.f_frsize)) / 10 * 9
   }
 }
 

@@ -113,20 +113,6 @@ enum PathState: Equatable {
     return unsafe status.mode & 0o222 != 0 && access(file.path, W_OK) == 0
   }
 
-  /// Bytes that this process may still write to one file of a folder.
-  static func room(in folder: String) -> Int {
-    var (information, limit) = (statvfs(), rlimit())
-    guard unsafe statvfs(folder, &information) == 0 else { return 0 }
-    #if canImport(Darwin)
-      let hasLimit = getrlimit(RLIMIT_FSIZE, &limit) == 0
-    #else
-      let hasLimit = unsafe getrlimit(__rlimit_resource_t(UInt32(RLIMIT_FSIZE.rawValue)), &limit) == 0
-    #endif
-    let free = UInt64(information.f_bavail).multipliedReportingOverflow(by: UInt64(information.f_frsize))
-    let room = free.overflow ? Int.max : Int(clamping: free.partialValue)
-    return hasLimit ? min(room, Int(clamping: UInt64(limit.rlim_cur))) : room
-  }
-
   /// Whether nobody on this machine can write there: the file system itself is read-only, such as that of an image or of a
   /// disc, and not only the place where this process sees it.
   static func isOnReadOnlyMedium(_ file: DatabasePath) -> Bool {

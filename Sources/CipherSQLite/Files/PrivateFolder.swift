@@ -35,11 +35,15 @@ package final class PrivateFolder {
   private let guardian: Int32
 
   /// Makes a folder, and removes those of the same kind that were left.
-  /// - Throws: ``SQLError/folderMissing(folder:)``, ``SQLError/system(file:operation:code:)``; `CancellationError` when the
-  ///   process is ending.
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/diskFull(file:)``,
+  ///   ``SQLError/system(file:operation:code:)``; `CancellationError` when the process is ending.
   package init(_ kind: Kind) throws {
     let parent = NSTemporaryDirectory()
-    guard FileStatus(parent) != nil else { throw SQLError.folderMissing(folder: parent) }
+    guard FileStatus(parent) != nil else {
+      throw SQLError.pathUnusable(
+        file: parent, reason: "it is the folder for temporary files, and does not exist; TMPDIR names another"
+      )
+    }
     Self.sweep(parent, kind)
     self.kind = kind
     (path, guardian) = try Self.make(kind, in: parent)

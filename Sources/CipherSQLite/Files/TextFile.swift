@@ -1,5 +1,6 @@
-// Texts that others read by name, such as the sources that a tool generates: written as databases and key files are (NewFile),
-// so that whoever stops the writing leaves the former text or the new one, and beside it nothing that nobody knows.
+// Texts that other programs read by name, such as generated sources: written as databases and key files are (NewFile), so that a
+// process that is stopped leaves the former text or the new one. Reading, renaming and removing them are here, too: each fails
+// with an error that names the file.
 
 private import Foundation
 
@@ -17,6 +18,72 @@ package enum TextFile {
   /// - Throws: As ``NewFile``; ``SQLError/alreadyExists(file:)``, ``SQLError/pathUnusable(file:reason:)``.
   package static func create(_ bytes: [UInt8], at path: String) throws {
     try NewFile(at: DatabasePath(path), isPrivate: false).sealed(holding: bytes).publish()
+  }
+
+  /// The bytes of a file; nil where there is none, also for a dangling link. A file that cannot be read is an error: taken for a
+  /// missing one, it would be overwritten.
+  /// - Throws: ``SQLError/isDirectory(file:)``, ``SQLError/notAFile(file:kind:)``, ``SQLError/permissionDenied(file:)``,
+  ///   ``SQLError/system(file:operation:code:)``.
+  package static func read(_ path: String) throws -> [UInt8]? {
+    // A pipe is not waited for.
+    let descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if [ENOENT, ENOTDIR].contains(errno) { return nil }
+      throw SQLError.failed("open", on: path)
+    }
+    defer { close(descriptor) }
+    guard let status = FileStatus(descriptor: descriptor) else { throw SQLError.failed("stat", on: path) }
+    guard !status.isDirectory else { throw SQLError.isDirectory(file: path) }
+    guard status.isRegular else { throw SQLError.notAFile(file: path, kind: status.kind) }
+    var (bytes, part) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+    while true {
+      let count = unsafe part.withUnsafeMutableBytes {
+        unsafe Foundation.read(descriptor, $0.baseAddress, $0.count)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw SQLError.failed("read", on: path) }
+      guard count > 0 else { return bytes }
+      bytes += part.prefix(count)
+    }
+  }
+
+  /// Gives a file a name that nothing has.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderNotWritable(folder:)``, ``SQLError/diskFull(file:)``,
+  ///   ``SQLError/system(file:operation:code:)``.
+  package static func move(_ path: String, to name: String) throws {
+    do { try NewName.give(name, to: path) } catch SQLError.permissionDenied {
+      throw SQLError.folderNotWritable(folder: DatabasePath.split(name).folder)
+    }
+  }
+
+  /// Removes a file.
+  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/folderNotWritable(folder:)``,
+  ///   ``SQLError/system(file:operation:code:)``.
+  package static func remove(_ path: String) throws {
+    guard unsafe unlink(path) != 0 else { return }
+    switch errno {
+    case ENOENT: throw SQLError.notFound(file: path)
+    case EACCES, EPERM, EROFS: throw SQLError.folderNotWritable(folder: DatabasePath.split(path).folder)
+    default: throw SQLError.failed("unlink", on: path)
+    }
+  }
+
+  /// Makes a folder, and those above it that are missing. An existing folder stays as it is.
+  /// - Throws: ``SQLError/folderNotWritable(folder:)``, ``SQLError/diskFull(file:)``,
+  ///   ``SQLError/pathUnusable(file:reason:)``, ``SQLError/system(file:operation:code:)``.
+  package static func makeFolder(_ path: String) throws {
+    if unsafe mkdir(path, 0o777) == 0 { return }
+    let above = DatabasePath.split(path).folder
+    switch errno {
+    case EEXIST: return
+    case ENOENT where above != path && above != ".":
+      try makeFolder(above)
+      guard unsafe mkdir(path, 0o777) != 0, errno != EEXIST else { return }
+      throw SQLError.failed("mkdir", on: path)
+    case EACCES, EPERM, EROFS: throw SQLError.folderNotWritable(folder: above)
+    case ENOTDIR: throw SQLError.pathUnusable(file: path, reason: "a part of it is a file and no folder")
+    default: throw SQLError.failed("mkdir", on: path)
+    }
   }
 
   /// Removes what a process has left in a folder that was killed while it wrote there. A name that is not ours stays.

@@ -6,19 +6,17 @@ extension KeyFile {
   /// Adds a slot. The former file is kept as `PATH.previous`.
   ///
   /// - Parameters:
-  ///   - name: The slot's name, 1 to 64 bytes of UTF-8.
+  ///   - name: The slot's name, 1 to 64 bytes of UTF-8: one line without an equals sign.
   ///   - unlock: Its secret.
   ///   - work: What a guess at a passphrase costs; by default what the file's other passphrases cost, or what takes
   ///     half a second here.
-  /// - Throws: ``SQLError/slotName(file:reason:)`` when the name is taken, or the file full;
+  /// - Throws: ``SQLError/slotName(file:reason:)`` when the name is taken, or cannot be one, or the file is full;
   ///   ``SQLError/keyFileDamaged(file:reason:)`` when the file has become another since it was opened;
   ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work beyond what the secret allows
   ///   (``Unlock/allowing(_:)``); ``SQLError/busy(file:waitedSeconds:holders:)`` while another process changes it.
   public func addSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change { format in
-      guard !format.slots.contains(where: { $0.name == name }) else {
-        throw SQLError.slotName(file: path, reason: "there is a slot \(name) already")
-      }
+      try SlotName.require(name, in: path, beside: format.slots.map(\.name))
       guard format.slots.count < KeyFileFormat.maximumSlots else {
         throw SQLError.slotName(file: path, reason: "it has all of its \(KeyFileFormat.maximumSlots) slots")
       }
@@ -58,13 +56,11 @@ extension KeyFile {
   }
 
   /// Renames a slot; needs no secret of that slot.
+  /// - Throws: ``SQLError/slotName(file:reason:)`` when the new name is taken, or cannot be one.
   public func renameSlot(_ name: String, to newName: String) throws {
     try change { format in
       let index = try index(of: name, in: format)
-      guard (1...64).contains(newName.utf8.count), !format.slots.contains(where: { $0.name == newName })
-      else {
-        throw SQLError.slotName(file: path, reason: "\(newName) is taken, or has not 1 to 64 bytes")
-      }
+      try SlotName.require(newName, in: path, beside: format.slots.map(\.name))
       format.slots[index].name = newName
     }
   }

@@ -58,7 +58,7 @@ public struct KeyFile: Sendable {
   ///
   /// - Parameters:
   ///   - path: The new file.
-  ///   - slot: The slot's name, 1 to 64 bytes of UTF-8.
+  ///   - slot: The slot's name, 1 to 64 bytes of UTF-8: one line without an equals sign.
   ///   - unlock: Its secret.
   ///   - work: What a guess at a passphrase costs; by default what takes half a second here.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``, ``SQLError/slotName(file:reason:)``;
@@ -67,6 +67,7 @@ public struct KeyFile: Sendable {
     at path: String, slot: String, unlock: Unlock, work: ScryptWork? = nil
   ) throws -> KeyFile {
     let target = try DatabasePath(path)
+    try SlotName.require(slot, in: path, beside: [])
     try PathState.ensureAbsent(target)
     let file = KeyFile(file: target, dataKey: try .random(count: 32))
     var format = KeyFileFormat(identity: try Primitives.random(16))
@@ -154,10 +155,6 @@ public struct KeyFile: Sendable {
     _ key: SecureBytes, _ name: String, _ unlock: Unlock, _ work: ScryptWork?, _ format: KeyFileFormat,
     beside others: [KeyFileFormat.Slot]
   ) throws -> KeyFileFormat.Slot {
-    guard (1...64).contains(name.utf8.count) else {
-      throw SQLError.slotName(
-        file: path, reason: "a name has 1 to 64 bytes, and this one has \(name.utf8.count)")
-    }
     let kind = try unlock.kind()
     // scrypt begins with PBKDF2.
     if case .passphrase(let bytes) = unlock.secret { try bytes.requireNoZeroAtEnd() }

@@ -2,6 +2,7 @@
 // hold them against the vectors of their specifications.
 
 private import CLibCrypto
+private import Foundation
 
 // Buffers are lent to a call with their own counts, and nothing is kept of them; contexts are freed where they are made.
 package enum Primitives {
@@ -21,8 +22,12 @@ package enum Primitives {
         // What scrypt needs, and some for its working blocks.
         UInt64(work.memoryBytes) + (8 << 20),
         output.baseAddress?.assumingMemoryBound(to: UInt8.self), count)
+      // The costs are in their ranges: the memory is all that can be missing, and libcrypto does not say so.
       guard done == 1 else {
-        throw SQLError.system(file: "key file", operation: "EVP_PBE_scrypt", code: Int(done))
+        throw SQLError.system(
+          file: "key file",
+          operation: "allocating the \(work.memoryBytes >> 20) MiB of memory that \(work) takes",
+          code: Int(ENOMEM))
       }
     }
   }

@@ -69,7 +69,7 @@ extension Connection {
     } catch SQLError.wrongKey {
       gate.didFail()
       // A journal's writes go past the gate; it takes as much room as the file.
-      let isFull = gate.isDiskFull || PathState.room(in: file.folder) < FileStatus(file.path)?.byteCount ?? 0
+      let isFull = gate.isDiskFull || DiskRoom.bytesOfFile(in: file.folder) < file.byteCount ?? 0
       throw isFull
         ? SQLError.diskFull(file: file.given)
         : .verificationFailed(file: file.given, reason: "the engine reported success and changed nothing")

@@ -41,7 +41,10 @@ extension ForeignObject {
         : try connection.statement(firing: RawObject(.trigger, name, sql: sql).event, on: table).text
       try connection.validate(sql: text)
       return nil
-    } catch SQLError.engine(_, _, let message, _) { return message }
+    } catch let error as SQLError where error.isOfStatement {
+      if case .engine(_, _, let message, _) = error { return message }
+      return "\(error)"
+    }
   }
 
   /// Whether a message of the engine's is about something that it names: the engine reads whatever a view or a statement leads

@@ -72,14 +72,14 @@ extension MigrationRunner {
     meter.endStatement()
   }
 
-  /// What a step fails with where the engine refuses one of its statements.
+  /// The error of a step whose statement the engine refuses. An error of the disk, of memory or of another process is no failure
+  /// of the step, and is returned as it is.
   private func failure(
     _ error: SQLError, _ planned: PlannedStatement, _ part: CompiledStep.Part, of step: MigrationStep
   ) -> any Error {
     switch error {
-    case .interrupted: return error
-    // The disk, not the step.
     case .diskFull: return StoreError.diskFull(file: connection.path)
+    case _ where !error.isOfStatement: return error
     case .engine(let code, _, let message, _):
       return step.failed(planned.blamed(for: message), "\(error)\(Self.says(code))")
     case .constraint(let message, _, _):

@@ -103,7 +103,7 @@ extension MigrationRunner {
   }
 
   private static func misfit(_ object: RawObject, _ error: any Error) -> any Error {
-    guard let error = error as? SQLError else { return error }
+    guard let error = error as? SQLError, error.isOfStatement else { return error }
     switch error {
     case .engine(let code, _, let message, _):
       // The engine's words for what the authorizer denies.

@@ -52,11 +52,13 @@ public struct MigrationStep: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - number: The step's number, from 1.
-  ///   - name: Its name.
+  ///   - name: Its name; one form of it for all that Unicode takes for the same (NFC).
   ///   - text: The file's content.
   ///   - file: How errors call the file; by default number and name.
   /// - Throws: ``StoreError/migrationSyntax(_:)`` with file, line, column and a hint.
   public init(number: Int, name: String, text: String, file: String? = nil) throws {
+    // Some systems keep an ö as two signs in the names of files: what is generated of a step is the same on all.
+    let name = name.precomposedStringWithCanonicalMapping
     guard number > 0 else {
       throw StoreError.migrationSyntax(
         MigrationSyntaxError(

@@ -148,7 +148,10 @@ struct StandingTables {
         return .accepted
       }
       return .refused(count: Int(count), rows: try connection.query(sql: head + check.rows) { $0.int64(0) })
-    } catch let error as SQLError where error.isOfItsSQL { return .unasked("\(error)") }
+    } catch let error as SQLError where error.isOfStatement {
+      // It may be of tables that are not there yet.
+      return .unasked("\(error)")
+    }
   }
 
   /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
@@ -170,7 +173,7 @@ struct StandingTables {
       }
     } catch let error as ModelError {
       return .failed(reason: error.reason)
-    } catch let error as SQLError where error.isOfItsSQL { return .unasked("\(error)") }
+    } catch let error as SQLError where error.isOfStatement { return .unasked("\(error)") }
     return (value?.double ?? 0) != 0 ? .accepted : .failed(reason: Require.isNotSo(sentence))
   }
 
@@ -228,13 +231,6 @@ struct StandingTables {
     case .refused(let count, _): return count
     case .failed, .unasked: return nil
     }
-  }
-}
-
-extension SQLError {
-  /// Whether it is about the statement, which may be of tables that are not there yet, and not about the file.
-  fileprivate var isOfItsSQL: Bool {
-    if case .engine(let code, _, _, _) = self { code == 1 } else { false }
   }
 }
 

@@ -63,7 +63,7 @@ struct StoreHistory {
   static func now() -> String { Date().formatted(.iso8601) }
 
   static var program: String {
-    let name = CommandLine.arguments.first.map { DatabasePath.split($0).name } ?? "unknown"
+    let name = ProgramArguments.program.map { DatabasePath.split($0).name } ?? "unknown"
     let program = RunningProgram.version.map { "\(name) \($0)" } ?? name
     // One line of a history, whatever the program calls itself.
     return program.split(whereSeparator: \.isNewline).joined(separator: " ")

@@ -59,15 +59,17 @@ enum CheckCommand: Command {
 
   private static func check(_ folder: URL, _ session: Session) throws -> CheckReport {
     let files = try GeneratedFiles(folder: folder, set: session.steps(in: folder))
-    var findings = files.contents().flatMap { Self.findings($0.name, expecting: $0.text, files, session) }
+    var findings = try files.contents().flatMap {
+      try Self.findings($0.file, expecting: $0.text, files, session)
+    }
     let listing = try files.target.listing()
     if case .kept(let manifest, let text) = listing,
-      FileManager.default.contents(atPath: manifest.path) != Data(text.utf8)
+      try TextFile.read(manifest.path) != Array(text.utf8)
     {
       findings.append("\(manifest.path) does not exclude the files of the folder as they are.")
     }
-    // To write the files anew would hide that a released step is another.
-    let isStale = !findings.isEmpty && (try? files.releases.requireKept(in: files.set)) != nil
+    // Writing the files anew would hide that a released step differs; and `embed` refuses files that it did not write.
+    let isStale = !findings.isEmpty && (try? files.writable()) != nil
     // Which embed cannot mend. Who keeps a list of his own is told by embed alone.
     if case .lost(let manifest, let reason, hasMarks: true) = listing {
       findings.append(files.target.advice(manifest, reason))
@@ -89,25 +91,23 @@ enum CheckCommand: Command {
 
   /// What is wrong with one of the generated files.
   private static func findings(
-    _ name: String, expecting expected: String, _ files: GeneratedFiles, _ session: Session
-  )
-    -> [String]
-  {
-    let isLock = name == "migrations.lock"
-    let path = files.folder.appendingPathComponent(name).path
+    _ file: GeneratedFile, expecting expected: String, _ files: GeneratedFiles, _ session: Session
+  ) throws -> [String] {
+    let (isLock, name) = (file == .lock, file.rawValue)
     // Asked where something is wrong alone: it reads all of the embedded steps.
     let damage = { isLock ? files.releases.damage(beside: files.set) : nil }
-    guard let data = FileManager.default.contents(atPath: path) else {
+    guard let found = try file.text(in: files.folder) else {
       return [damage().map { "\($0.text). \($0.advice)." } ?? "\(name) is missing."]
     }
-    // Line ends and a mark of the byte order are those of whoever checked the files out.
-    let text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n").trimmingPrefix("\u{FEFF}")
+    // Line ends are those of the checkout.
+    let text = found.replacing("\r\n", with: "\n")
     if text.utf8.elementsEqual(expected.utf8) { return [] }
-    if MergeConflict.isIn(data) {
+    if let foreign = file.finding(text) { return [foreign] }
+    if MergeConflict.isIn(text) {
       return ["\(name) has the marks of a merge conflict. \(session.conflictAdvice)"]
     }
     if let damage = damage() { return ["\(damage.text). \(damage.advice)."] }
-    return ["\(name) is not what the steps make."] + (isLock ? edited(String(text), files) : [])
+    return ["\(name) is not what the steps make."] + (isLock ? edited(text, files) : [])
   }
 
   /// What leads from the steps to the classes of the app, where the tool knows them.

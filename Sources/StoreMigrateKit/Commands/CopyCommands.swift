@@ -76,13 +76,14 @@ enum ExportCommand: Command {
   static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE PLAINFILE"
-  static let options = [Option.yes] + Option.store
+  static let options = [Option.yes] + Option.look
   static let help = """
     EXAMPLES
       store-migrate export notes.store notes.db --yes
 
     Everybody who gets hold of the new file can read it; so it needs --yes, or a yes at the question. Mode 0600.
     It holds the store as it was at one moment. Programs go on writing where the store keeps a log; else they wait.
+    With --immutable no lock is taken: for a store on a read-only disk.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -91,13 +92,11 @@ enum ExportCommand: Command {
     try session.requireFree(target)
     let key = try session.key()
     try session.confirm("\(target) will hold everything in clear.", allow: "--yes")
-    let connection = try Connection.open(
-      session.storePath, key: key, configuration: session.configuration())
-    try StoreInfo.prepare(connection)
+    let inspection = try session.inspection(key: key)
     session.interruption.begin(
       NewCopy(target: target, source: "\(session.storePath) is as it was and opens with its key."))
     let bar = ProgressBar("export", session)
-    try connection.exportPlaintext(to: target, progress: session.steps(bar))
+    try inspection.connection.exportPlaintext(to: target, progress: session.steps(bar))
     bar.finish()
     return CopyReport(
       target, since: start, isEncrypted: false, note: "Delete it as soon as it has served its purpose.")

@@ -31,6 +31,9 @@ enum EmbedCommand: Command {
     Writes what the app links (Embedded.swift), the model after the last step (schema.json, for review) and
     the chain of checksums (migrations.lock). Needs no store and no key.
 
+    Each of the three begins with a line, or a key, that marks it as generated. embed, rebase and squash refuse to
+    overwrite a file of such a name without the mark (5).
+
     A folder that is itself a target of a package has files that are not Swift, and the package manager warns of each that
     its target does not exclude. --package shows the target; its list stands between two comments, and where the nearest
     Package.swift above the folder has them, each embed, rebase and squash writes the list anew, and check compares it.
@@ -65,12 +68,11 @@ enum EmbedCommand: Command {
       let files = try GeneratedFiles(
         folder: folder, set: session.steps(in: folder), typeName: type,
         releasing: session.arguments.value("--released"))
-      let contents = files.contents()
+      let writable = try files.writable()
       session.interruption.begin(
         GeneratedTexts(
-          folder: folder,
-          contents.map { (folder.appendingPathComponent($0.name), Data($0.text.utf8)) }))
-      var report = try write(files, contents)
+          folder: folder, writable.contents.map { ($0.file.url(in: folder), Data($0.text.utf8)) }))
+      var report = try write(writable)
       if session.arguments.has("--package") {
         if case .kept = try files.target.listing() { return report }
         report.package = try files.target.text()
@@ -80,28 +82,25 @@ enum EmbedCommand: Command {
   }
 
   /// The same, for a command that reports of other things: a note goes beside its report.
-  static func written(_ files: GeneratedFiles, _ session: Session) throws -> [String] {
-    let report = try write(files, files.contents())
+  static func written(_ writable: WritableFiles, _ session: Session) throws -> [String] {
+    let report = try write(writable)
     if let note = report.note { session.warn(note) }
     return report.written
   }
 
   /// Writes what is not so already.
-  /// - Throws: ``RefusedError`` where a released step is another.
-  private static func write(_ files: GeneratedFiles, _ contents: [(name: String, text: String)]) throws
-    -> EmbedReport
-  {
-    try files.releases.requireKept(in: files.set)
+  private static func write(_ writable: WritableFiles) throws -> EmbedReport {
+    let files = writable.files
     var (written, unchanged): ([String], [String]) = ([], [])
     func write(_ url: URL, _ text: String) throws {
-      if FileManager.default.contents(atPath: url.path) == Data(text.utf8) {
+      if try TextFile.read(url.path) == Array(text.utf8) {
         unchanged.append(url.path)
       } else {
         try TextFile.write(Array(text.utf8), to: url.path)
         written.append(url.path)
       }
     }
-    for (name, text) in contents { try write(files.folder.appendingPathComponent(name), text) }
+    for (file, text) in writable.contents { try write(file.url(in: files.folder), text) }
     // Behind the generated files, which are in its list.
     var note: String?
     switch try files.target.listing() {

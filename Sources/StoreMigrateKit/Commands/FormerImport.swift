@@ -60,7 +60,7 @@ struct FormerImport {
       throw refusal("\(classes.path) is there already. Name another file with --classes.")
     }
     guard let record, let ours else { return }
-    guard Releases(folder).version == 0 else {
+    guard try Releases(folder).version == 0 else {
       throw refusal(
         "\(step.path) is of an earlier import, and released: people have it. Name another folder with --migrations."
       )
@@ -107,20 +107,20 @@ struct FormerImport {
     let marked = record.marked(text, classes: code)
     do {
       if isTaken(classes) {
-        let former = try Data(contentsOf: classes)
+        let former = try TextFile.read(classes.path) ?? []
         try TextFile.write(Array(code.utf8), to: classes.path)
         do { try write(marked, to: step, replacing: isThere) } catch {
-          try TextFile.write(Array(former), to: classes.path)
+          try TextFile.write(former, to: classes.path)
           throw error
         }
       } else {
-        let former = isThere ? try Data(contentsOf: step) : nil
+        let former = try TextFile.read(step.path)
         try write(marked, to: step, replacing: former != nil)
         do { try write(code, to: classes, replacing: false) } catch {
           if let former {
-            try TextFile.write(Array(former), to: step.path)
+            try TextFile.write(former, to: step.path)
           } else {
-            try FileManager.default.removeItem(at: step)
+            try TextFile.remove(step.path)
           }
           throw error
         }

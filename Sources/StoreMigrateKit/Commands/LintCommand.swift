@@ -55,7 +55,7 @@ enum LintCommand: Command {
       return rule
     }
     let (set, releases) = try session.reading(session.migrationsFolder) {
-      (try session.authored(), Releases(session.migrationsFolder))
+      (try session.authored(), try Releases(session.migrationsFolder))
     }
     let released = session.arguments.has("--all") ? 0 : releases.version
     let edited = releases.edited(in: set).map {

@@ -1,5 +1,6 @@
 // new: the next file, with its number; of the app's tool with what leads to its classes.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -57,7 +58,7 @@ enum NewCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let words = session.positional(0).lowercased().split { !$0.isLetter && !$0.isNumber }
     guard !words.isEmpty else { throw UsageError("The name has no letter or digit in it.") }
-    let name = words.joined(separator: "_")
+    let name = words.joined(separator: "_").precomposedStringWithCanonicalMapping
     guard name.utf8.count <= longestName else {
       throw UsageError(
         "The name is too long for a file's: \(longestName) bytes at most, and it has \(name.utf8.count).")
@@ -83,7 +84,7 @@ enum NewCommand: Command {
     }
     let file = folder.appendingPathComponent("\(numbered(set.version + 1))_\(name).migration")
     let text = proposal.map { self.text(name, $0) } ?? empty(name)
-    try Data(text.utf8).write(to: file, options: .withoutOverwriting)
+    try TextFile.create(Array(text.utf8), at: file.path)
     return NewReport(
       file: file.path, operations: proposal?.operations.map(\.summary) ?? [],
       losses: proposal?.losses ?? [], lossTexts: proposal?.lossTexts ?? [], notes: proposal?.notes ?? [],

@@ -133,7 +133,9 @@ struct PackageTarget {
     let line = lines[first[0]]
     let indent = line.prefix { $0 == " " || $0 == "\t" }
     let ending = line.utf8.last == UInt8(ascii: "\r") ? "\r" : ""
-    lines.replaceSubrange(first[0] + 1..<last[0], with: try names().map { indent + $0 + ending })
+    let (place, list) = (first[0] + 1..<last[0], try names().map { "\(indent)\($0)\(ending)" })
+    // Another form of the same signs, as some systems have it in the names of files, is left as it is.
+    if Array(lines[place]) != list { lines.replaceSubrange(place, with: list) }
     return .kept(manifest, text: lines.joined(separator: "\n"))
   }
 

@@ -1,5 +1,6 @@
 // rebase: steps of a branch go behind those that were merged meanwhile.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 
@@ -50,15 +51,14 @@ enum RebaseCommand: Command {
         named.isEmpty
           ? "Name the files of your branch. \(ToolLine.help(name))" : "A file is named twice.")
     }
-    let moves = try self.moves(of: named, files, Releases(folder))
+    let moves = try self.moves(of: named, files, try Releases(folder))
     guard moves.contains(where: { $0.from != $0.to }) else {
       throw UsageError(
         "\(named.joined(separator: ", ")): nothing stands behind "
           + (named.count == 1 ? "it that it could go behind." : "them that they could go behind."))
     }
     let set = try tried(moves, of: named, files, folder, session)
-    let generated = try GeneratedFiles(folder: folder, set: set)
-    try generated.releases.requireKept(in: set)
+    let generated = try GeneratedFiles(folder: folder, set: set).writable()
     let steps = moves.filter { $0.from != $0.to }
     let renamed = steps + (try functions(of: steps, folder))
     session.interruption.begin(RenamedSteps(folder: folder, moves: renamed.map { ($0.from, $0.to) }))
@@ -144,7 +144,7 @@ enum RebaseCommand: Command {
   private static func companions(
     of named: [String], _ files: [String], _ folder: URL, _ error: StoreError
   ) throws -> [String] {
-    let releases = Releases(folder)
+    let releases = try Releases(folder)
     let first = try named.map { try MigrationSet.numberAndName(of: $0).0 }.min() ?? 0
     var (others, error): ([String], StoreError?) = ([], error)
     while case .migrationFailed(_, let name, _, _)? = error {
@@ -164,19 +164,17 @@ enum RebaseCommand: Command {
   /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none. What
   /// waits has its new number already, so that it needs to lose the end of its name only, whenever this was stopped.
   private static func move(_ moves: [Move], in folder: URL) throws {
-    let files = FileManager.default
     var done: [(from: String, to: String)] = []
+    func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
     func call(_ from: String, _ to: String) throws {
-      try files.moveItem(at: folder.appendingPathComponent(from), to: folder.appendingPathComponent(to))
+      try TextFile.move(path(from), to: path(to))
       done.append((from, to))
     }
     do {
       for move in moves { try call(move.from, move.to + RenamedSteps.suffix) }
       for move in moves { try call(move.to + RenamedSteps.suffix, move.to) }
     } catch {
-      for (from, to) in done.reversed() {
-        try? files.moveItem(at: folder.appendingPathComponent(to), to: folder.appendingPathComponent(from))
-      }
+      for (from, to) in done.reversed() { try? TextFile.move(path(to), to: path(from)) }
       throw error
     }
   }
@@ -205,7 +203,8 @@ enum RebaseCommand: Command {
       word.contains("/")
       && path.deletingLastPathComponent().resolvingSymlinksInPath().path
         != folder.resolvingSymlinksInPath().path
-    if !isElsewhere, files.contains(name) { return name }
+    // As the folder has it: another form of the same signs would be no file there.
+    if !isElsewhere, let file = files.first(where: { $0 == name }) { return file }
     guard !isElsewhere else { throw UsageError("\(word) does not lie in \(folder.path).") }
     throw UsageError("\(folder.path) has no \(name).\(didYouMean(name, among: files))")
   }

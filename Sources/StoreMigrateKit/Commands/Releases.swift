@@ -25,14 +25,10 @@ package struct Releases {
 
   /// Those of the folder's lock file; none where there is no such file. Of a file with conflicts of a merge, what stands in
   /// front of a release on its own side counts.
-  init(_ folder: URL) {
-    func text(_ name: String) -> String? {
-      FileManager.default.contents(atPath: folder.appendingPathComponent(name).path).map {
-        // An editor may have put a byte-order mark in front.
-        String(decoding: $0.starts(with: [0xEF, 0xBB, 0xBF]) ? $0.dropFirst(3) : $0, as: UTF8.self)
-      }
-    }
-    self.init(lock: text("migrations.lock"), embedded: text("Embedded.swift"))
+  /// - Throws: As ``GeneratedFile/text(in:)``: the releases of a lock file that cannot be read are unknown.
+  init(_ folder: URL) throws {
+    self.init(
+      lock: try GeneratedFile.lock.text(in: folder), embedded: try GeneratedFile.steps.text(in: folder))
   }
 
   /// Those of a lock file, with the file of the steps beside it; nil for one that is not there.

@@ -33,8 +33,9 @@ enum SchemaCommand: Command {
       store-migrate schema import legacy.db                 the first step and the classes, of another program's file
 
     The model of the steps needs no store and no key; that of a store is what the store itself says, whatever its steps.
-    The JSON is that of schema.json, and equal for equal models. The classes are those that the library declares entities
-    with; they compile, and their schema is the model. What a language cannot say is told on standard error.
+    The JSON is that of schema.json without its first key, and equal for equal models. The classes are those that the
+    library declares entities with; they compile, and their schema is the model. What a language cannot say is told on
+    standard error.
 
     import looks at the tables of a SQLite or SQLCipher file, also of Core Data or SwiftData, and writes the first step
     into the folder of the steps, which has none yet, and the classes. Rules, views and the like that a model has no word

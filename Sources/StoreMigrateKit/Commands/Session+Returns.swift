@@ -15,7 +15,7 @@ extension Session {
         ($0, try MigrationSet.numberAndName(of: $0))
       })
     else { return [] }
-    let releases = Releases(folder)
+    guard let releases = try? Releases(folder) else { return [] }
     func isFree(_ step: (Int, String)) -> Bool { releases.release(of: step.0, step.1) == nil }
 
     var others = files.filter { file in !applied.contains { ($0.number, $0.name) == file.1 } }

@@ -66,7 +66,7 @@ enum SquashCommand: Command {
   }
 
   private static func squash(_ folder: URL, to number: Int, _ session: Session) throws -> SquashReport {
-    let (set, releases) = (try session.directory(folder), Releases(folder))
+    let (set, releases) = (try session.directory(folder), try Releases(folder))
     let left = try Session.filesBesideFold(of: set, in: folder)
     if number == set.foldedVersion, !left.isEmpty { return try finish(left, set, session) }
     guard number <= set.version else {
@@ -80,11 +80,11 @@ enum SquashCommand: Command {
     try check(number, releases, set, session)
     let former = try Session.stepFiles(in: folder, upTo: number)
     let fold = try set.folded(to: number, release: releases.last(with: number))
-    let generated = try GeneratedFiles(folder: folder, set: fold.migrations)
-    try releases.requireKept(in: fold.migrations)
-    let file = folder.appendingPathComponent(fold.step.fileName)
-    let others = former.filter { $0 != fold.step.fileName }
-    session.interruption.begin(FoldedFiles(folder: folder, step: fold.step, former: others))
+    let generated = try GeneratedFiles(folder: folder, set: fold.migrations).writable()
+    let name = Self.file(of: fold.step, among: former)
+    let file = folder.appendingPathComponent(name)
+    let others = former.filter { $0 != name }
+    session.interruption.begin(FoldedFiles(folder: folder, file: name, step: fold.step, former: others))
     // The one file first: whoever is stopped here has all steps still, and the set reads as before.
     try TextFile.write(Array(fold.step.fileText.utf8), to: file.path)
     // Of the same number there may be another only for as long as it has to be.
@@ -99,17 +99,22 @@ enum SquashCommand: Command {
   {
     let folder = session.migrationsFolder
     let step = set.steps[set.foldedVersion - 1]
-    let generated = try GeneratedFiles(folder: folder, set: set)
-    try generated.releases.requireKept(in: set)
-    session.interruption.begin(FoldedFiles(folder: folder, step: step, former: left))
+    let generated = try GeneratedFiles(folder: folder, set: set).writable()
+    let name = Self.file(of: step, among: try Session.stepFiles(in: folder, upTo: step.number))
+    session.interruption.begin(FoldedFiles(folder: folder, file: name, step: step, former: left))
     try remove(left, in: folder)
     return SquashReport(
-      file: folder.appendingPathComponent(step.fileName).path, folded: left, kept: [], leftOut: [],
+      file: folder.appendingPathComponent(name).path, folded: left, kept: [], leftOut: [],
       written: try EmbedCommand.written(generated, session), isFinished: true)
   }
 
+  /// A step's file as the folder calls it, which may be another form of the same signs.
+  private static func file(of step: MigrationStep, among files: [String]) -> String {
+    files.first { $0 == step.fileName } ?? step.fileName
+  }
+
   private static func remove(_ names: [String], in folder: URL) throws {
-    for name in names { try FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
+    for name in names { try TextFile.remove(folder.appendingPathComponent(name).path) }
   }
 
   /// - Throws: ``RefusedError`` where stores of users would be left behind.

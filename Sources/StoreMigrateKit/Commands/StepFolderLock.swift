@@ -60,7 +60,7 @@ extension Session {
     var hasSaid = false
     while true {
       let isNew = makes && !FileManager.default.fileExists(atPath: folder.path)
-      if isNew { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+      if isNew { try TextFile.makeFolder(folder.path) }
       // What is no folder is told by who reads it.
       let descriptor = unsafe open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard descriptor >= 0 else {

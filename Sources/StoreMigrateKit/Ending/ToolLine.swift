@@ -16,7 +16,7 @@ struct ToolLine: CustomStringConvertible {
   /// How this tool is called, as a shell takes it: an app's own has another name. One that was called by a path would not be
   /// found by its name alone.
   static let program: String = {
-    guard let name = CommandLine.arguments.first, !name.isEmpty else { return "store-migrate" }
+    guard let name = ProgramArguments.program, !name.isEmpty else { return "store-migrate" }
     // With an equals sign in it the first word of a line sets a variable.
     return name.contains("=") && shellPath(name) == name ? "'\(name)'" : shellPath(name)
   }()

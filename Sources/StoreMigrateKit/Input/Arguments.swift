@@ -1,5 +1,7 @@
 // The command line, options anywhere. What is unknown is an error with the nearest name.
 
+import CipherSQLite
+
 /// Parsed arguments of one command.
 struct Arguments {
   /// The options that were given, in their order.
@@ -11,15 +13,12 @@ struct Arguments {
   private var flags: Set<String> = []
 
   /// The words behind the program's name, as they were given.
-  /// - Throws: ``UsageError`` for one that is no UTF-8: `CommandLine.arguments` would repair it silently, and it would
-  ///   be the name of another file.
+  /// - Throws: ``UsageError`` for one that is no UTF-8: repaired silently, it would be the name of another file.
   static func ofProcess() throws -> [String] {
-    try (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-      guard let word = unsafe CommandLine.unsafeArgv[index] else { return nil }
-      guard let text = unsafe String(validatingCString: word) else {
-        let repaired = unsafe String(cString: word)
+    try ProgramArguments.all.enumerated().dropFirst().map { index, word in
+      guard case .text(let text) = word else {
         throw UsageError(
-          "Argument \(index) (\(repaired)) is not written in UTF-8. Rename the file, or work in its "
+          "Argument \(index) (\(word.shown)) is not written in UTF-8. Rename the file, or work in its "
             + "folder under a link with another name.")
       }
       return text

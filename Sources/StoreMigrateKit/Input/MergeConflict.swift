@@ -1,14 +1,12 @@
 // Generated files in which git left the marks of a conflict: the mistake is not in what they say. Of a step its parser tells.
 
-import Foundation
-
 enum MergeConflict {
   /// Whether a line is the mark of a conflict.
   static func isMark(_ line: Substring) -> Bool {
     ["<<<<<<< ", ">>>>>>> ", "||||||| "].contains { line.hasPrefix($0) } || line == "======="
   }
 
-  static func isIn(_ data: Data) -> Bool {
-    String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).contains(where: isMark)
+  static func isIn(_ text: String) -> Bool {
+    text.split(whereSeparator: \.isNewline).contains(where: isMark)
   }
 }

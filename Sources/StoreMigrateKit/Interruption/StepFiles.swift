@@ -35,13 +35,17 @@ struct RenamedSteps: Aftermath {
 /// Of `squash`: the one file stands for the others, and these go, or nothing was folded.
 struct FoldedFiles: Aftermath {
   let folder: URL
+  /// The name of the one file.
+  let file: String
   let step: MigrationStep
   /// The files that go.
   let former: [String]
 
   func found() -> String {
-    let file = folder.appendingPathComponent(step.fileName)
-    guard FileManager.default.contents(atPath: file.path) == Data(step.fileText.utf8) else {
+    guard
+      FileManager.default.contents(atPath: folder.appendingPathComponent(file).path)
+        == Data(step.fileText.utf8)
+    else {
       return "No step was folded."
     }
     let left = former.filter(folder.holds)

@@ -14,6 +14,8 @@ enum ErrorText {
     }
     return switch error {
     case SQLError.logUnreadable(let file): logUnreadable(file, takesImmutable)
+    case SQLError.readOnly(let file):
+      "\(file): the file may only be read, and this command writes to it. Make it writable, or work on a copy of it."
     case SQLError.emptyFile(let file):
       "\(file): the file has no bytes. Check the path, or restore it from a backup."
     case SQLError.busy(let file, let waited, let holders): locked(file, waited, holders)

@@ -87,6 +87,10 @@ extension StoreMigrate {
       let first = arguments.positional.first
       guard first == nil || first == "help" || arguments.has("--help") else { return nil }
       do {
+        // A script whose words are lost on the way must not take the end of this for success.
+        guard first != nil || arguments.has("--help") else {
+          throw UsageError("No command is given. See: \(ToolLine("--help"))")
+        }
         let topics = arguments.positional.dropFirst(first == "help" ? 1 : 0)
         if first == "help", topics.count > 1 {
           throw UsageError(
@@ -110,6 +114,7 @@ extension StoreMigrate {
         error, hasStore: command?.hasStore ?? true,
         takesImmutable: command?.options.contains { $0.name == Option.immutable.name } ?? false)
     )
+    if [.notFound, .failed].contains(code), let lost = Surroundings.lostFolder { message += "\n" + lost }
     if let aftermath = interruption?.aftermath, let signal = interruption?.signal {
       code = ExitCode(signal: signal)
       // Another error than the one that the signal made is told besides.

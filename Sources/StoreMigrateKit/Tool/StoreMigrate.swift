@@ -2,6 +2,7 @@
 // StoreMigrate+Help.
 
 import CipherSQLite
+import Dispatch
 import Foundation
 public import ObjectVault
 
@@ -9,8 +10,8 @@ public import ObjectVault
 ///
 /// ```swift
 /// @main struct Tool {
-///   static func main() async {
-///     await StoreMigrate.main(
+///   static func main() {
+///     StoreMigrate.start(
 ///       embedded: AppMigrations.steps, model: AppModel.schema)
 ///   }
 /// }
@@ -53,7 +54,40 @@ public enum StoreMigrate {
   /// The tool's version.
   public static let version = "0.1.0"
 
-  /// Runs the tool with the process's arguments and ends the process.
+  /// Runs the tool with the process's arguments and ends the process, from a `main` that is not async.
+  ///
+  /// An async `main` starts threads before the first line of the program. This one checks first that the system gives them, and
+  /// reports it otherwise; prefer it.
+  /// - Parameters:
+  ///   - migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
+  ///   - model: The classes of the app, for `diff` and `new --from-model`.
+  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
+  ///   - appVersion: What histories say of the app's version, such as `4.2`; nil for that of its bundle, where it has one.
+  public static func start(
+    migrations: MigrationSet? = nil, model: Schema? = nil, transforms: [MigrationTransform] = [],
+    appVersion: String? = nil
+  ) -> Never {
+    begin(BundledSteps(migrations), model: model, transforms: transforms, appVersion)
+  }
+
+  /// Runs the tool of an app with the steps of its `Embedded.swift`, from a `main` that is not async.
+  ///
+  /// Steps that cannot be read are told by the commands that need them. Those that work on a folder, `embed` and `check`
+  /// among them, do without.
+  /// - Parameters:
+  ///   - steps: Steps to use where `--migrations` is not given.
+  ///   - model: The classes of the app, for `diff` and `new --from-model`.
+  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
+  ///   - appVersion: What histories say of the app's version, such as `4.2`; nil for that of its bundle, where it has one.
+  public static func start(
+    embedded steps: [MigrationSet.Embedded], model: Schema? = nil, transforms: [MigrationTransform] = [],
+    appVersion: String? = nil
+  ) -> Never {
+    begin(BundledSteps(embedded: steps), model: model, transforms: transforms, appVersion)
+  }
+
+  /// Runs the tool with the process's arguments and ends the process, from an async `main`: see
+  /// ``start(migrations:model:transforms:appVersion:)``.
   ///
   /// - Parameters:
   ///   - migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
@@ -64,13 +98,13 @@ public enum StoreMigrate {
     migrations: MigrationSet? = nil, model: Schema? = nil, transforms: [MigrationTransform] = [],
     appVersion: String? = nil
   ) async -> Never {
-    await main(BundledSteps(migrations), model: model, transforms: transforms, appVersion)
+    prepare()
+    await run(BundledSteps(migrations), model: model, transforms: transforms, appVersion)
   }
 
-  /// Runs the tool of an app with the steps of its `Embedded.swift`.
+  /// Runs the tool of an app with the steps of its `Embedded.swift`, from an async `main`: see
+  /// ``start(embedded:model:transforms:appVersion:)``.
   ///
-  /// Steps that cannot be read are told by the commands that need them. Those that work on a folder, `embed` and `check`
-  /// among them, do without.
   /// - Parameters:
   ///   - steps: Steps to use where `--migrations` is not given.
   ///   - model: The classes of the app, for `diff` and `new --from-model`.
@@ -80,14 +114,32 @@ public enum StoreMigrate {
     embedded steps: [MigrationSet.Embedded], model: Schema? = nil, transforms: [MigrationTransform] = [],
     appVersion: String? = nil
   ) async -> Never {
-    await main(BundledSteps(embedded: steps), model: model, transforms: transforms, appVersion)
+    prepare()
+    await run(BundledSteps(embedded: steps), model: model, transforms: transforms, appVersion)
   }
 
-  private static func main(
+  private static func begin(
     _ bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform], _ appVersion: String?
-  ) async -> Never {
+  ) -> Never {
+    prepare()
+    // It ends the process.
+    Task { await run(bundled, model: model, transforms: transforms, appVersion) }
+    dispatchMain()
+  }
+
+  /// Comes before everything else. Ends the process where no command could run.
+  private static func prepare() {
     StandardStream.prepare()
     ToolName.current = ToolLine.program
+    do { try Surroundings.require() } catch {
+      var output = Output(code: ExitCode(error), errors: "store-migrate: \(error)")
+      exit(write(&output).rawValue)
+    }
+  }
+
+  private static func run(
+    _ bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform], _ appVersion: String?
+  ) async -> Never {
     let interruption = Interruption()
     interruption.listen()
     // An app's own tool is of the app's version.
@@ -107,7 +159,8 @@ public enum StoreMigrate {
   }
 
   /// Writes what a run has to say.
-  /// - Returns: The exit code: 1 in the place of 0 when something could not be written.
+  /// - Returns: The exit code: 1 in the place of 0 where the report could not be written. Progress and notes that could not be
+  ///   written to standard error change nothing.
   private static func write(_ output: inout Output) -> ExitCode {
     if !output.text.isEmpty, !StandardStream.output.write(output.text + "\n") {
       let reason = systemText(StandardStream.output.failure ?? EIO)
@@ -118,7 +171,7 @@ public enum StoreMigrate {
     }
     if !output.errors.isEmpty { StandardStream.error.write(printable(output.errors) + "\n") }
     let isWhole = output.isCut || StandardStream.output.isWhole
-    return output.code == .ok && !(isWhole && StandardStream.error.isWhole) ? .failed : output.code
+    return output.code == .ok && !isWhole ? .failed : output.code
   }
 
   /// What a run printed, and how it ended.

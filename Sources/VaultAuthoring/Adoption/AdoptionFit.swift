@@ -31,12 +31,6 @@ struct AdoptionFill {
     let rows: SQL = condition.map { " WHERE \($0)" } ?? ""
     return "SELECT \(list) FROM \(SQLName(source)) AS s\(rows)"
   }
-
-  /// Takes what ``select`` gives.
-  var insert: SQL {
-    let names = SQL.names(columns.map { SQLName($0.name) })
-    return "INSERT INTO \(SQLName(target)) (\(names)) VALUES (\(parameters: columns.count))"
-  }
 }
 
 /// How an adoption fits a model.

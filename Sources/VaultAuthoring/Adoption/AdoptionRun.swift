@@ -39,7 +39,7 @@ struct AdoptionReader {
       guard !told.isEmpty else { return adoption }
       return try self.adoption(
         content, (file, files), relationships.merging(told) { given, _ in given }, steps)
-    } catch SQLError.engine(let code, _, let message, _) { throw unreadable(file.path, code, message) }
+    } catch let error as SQLError { throw unreadable(file.path, error) }
   }
 
   private static func adoption(
@@ -67,11 +67,7 @@ struct AdoptionReader {
   ) throws -> ForeignFile {
     do {
       return try ForeignFile(path: path, key: key, busyTimeout: busyTimeout, profile: profile)
-    } catch SQLError.engine(let code, _, let message, _) {
-      throw unreadable(path, code, message)
-    } catch SQLError.schemaUnreadable(_, let reason) {
-      throw unreadable(path, 11, reason)
-    }
+    } catch let error as SQLError { throw unreadable(path, error) }
   }
 
   /// What a quick check finds. A table WITHOUT ROWID that is sorted by a comparison which is not here looks unsorted.
@@ -81,15 +77,26 @@ struct AdoptionReader {
     return errors.first { !$0.contains("not in PRIMARY KEY order") }
   }
 
-  private static func unreadable(_ path: String, _ code: Int, _ message: String) -> StoreError {
+  /// SQLITE_CORRUPT.
+  private static let malformed = 11
+
+  /// What an error says of the file's tables; the error itself where it is about the disk, memory or another process.
+  private static func unreadable(_ path: String, _ error: SQLError) -> any Error {
+    let (code, message): (Int, String)
+    switch error {
+    case .schemaUnreadable(_, let reason): (code, message) = (malformed, reason)
+    case .engine(let number, _, let text, _) where error.isOfStatement || number == malformed:
+      (code, message) = (number, text)
+    default: return error
+    }
     if let match = message.firstMatch(of: #/no such (?:module|collation sequence|tokenizer): (.+)/#) {
-      return .adoptionRefused(
+      return StoreError.adoptionRefused(
         file: path,
         reason:
           "it needs \(match.1), which the program that made it has and SQLite \(Engine.current.sqliteVersion) has not "
           + "(\(message)). Copy the tables that do not need it into another file with that program")
     }
-    return .adoptionRefused(
+    return StoreError.adoptionRefused(
       file: path,
       reason: "its tables cannot be read (\(message), \(code)). It is damaged, or made by an engine newer "
         + "than this one, SQLite \(Engine.current.sqliteVersion)")
@@ -129,8 +136,9 @@ struct AdoptionRun {
       try run.check()
       let copied: Int
       do {
-        copied = try connection.transfer(from: file.connection, fill.select.text, fill.insert.text) {
-          rows in
+        copied = try connection.transfer(
+          from: file.connection, [fill.select.text], into: fill.target, columns: fill.columns.map(\.name)
+        ) { rows in
           progress?.completedUnitCount = before + Int64(rows)
           try run.check()
         }

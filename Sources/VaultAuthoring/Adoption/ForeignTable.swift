@@ -133,10 +133,13 @@ extension ForeignTable {
     }
     let taken = Set(columns.map(\.name.asciiLowercased))
     let candidate = Self.rowIDNames.first { !taken.contains($0) }
-    rowID = candidate.flatMap { name in
+    rowID = try candidate.flatMap { name -> String? in
       // With its table: alone, a name in quotes that is none would be a text.
       let probe: SQL = "SELECT s.\(SQLName(name)) FROM \(table) AS s"
-      return (try? connection.validate(sql: probe.text)) == nil ? nil : name
+      do { try connection.validate(sql: probe.text) } catch let error as SQLError where error.isOfStatement {
+        return nil
+      }
+      return name
     }
     rowCount = try connection.value("SELECT count(*) FROM \(table)")?.int64 ?? 0
   }

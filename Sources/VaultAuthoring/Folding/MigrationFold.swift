@@ -28,7 +28,9 @@ extension MigrationSet {
   /// - Parameters:
   ///   - number: The last step that is folded.
   ///   - release: The last release that has the steps themselves.
-  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)``; as ``/ObjectVault/MigrationSet/model(at:)``.
+  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)``; as ``/ObjectVault/MigrationSet/model(at:)``;
+  ///   ``/CipherSQLite/SQLError`` and ``/ObjectVault/StoreError/diskFull(file:)`` where the stores could not be made and compared,
+  ///   which says nothing of the steps.
   public func folded(to number: Int, release: String? = nil) throws -> MigrationFold {
     guard number > max(1, foldedVersion), number <= version else {
       throw StoreError.foldRefused(
@@ -78,12 +80,9 @@ extension MigrationSet {
         try fold.requireModel(model)
         try FoldProof(prefix(number), fold.migrations.prefix(number), model).requireSame()
         return fold
-      } catch StoreError.foldRefused(_, let reason) {
+      } catch {
+        guard let reason = Self.reason(of: error) else { throw error }
         reasons.append(reason)
-      } catch let error as StoreError {
-        reasons.append(StoreError.withoutUnchanged("\(error)"))
-      } catch let error as SQLError {
-        reasons.append("\(error)")
       }
     }
     // By the steps themselves, twice. What else stops that has stopped the others, and was said.
@@ -91,12 +90,24 @@ extension MigrationSet {
       reasons.append(
         "\(ended(reasons.last ?? "")) Two new stores by the steps differ already: SQL such as random() or date('now') gives others each time"
       )
-    } catch is StoreError {} catch is SQLError {}
+    } catch {
+      guard Self.reason(of: error) != nil else { throw error }
+    }
     throw StoreError.foldRefused(
       through: number,
       reason: "\(blocks.map(\.name).joined(separator: ", ")) would not leave the same rows in a new store. "
         + ended(reasons.last ?? "")
         + " \(adviceBeforeBlocks)")
+  }
+
+  /// What an error says of the steps; nil where they could not be tried.
+  private static func reason(of error: any Error) -> String? {
+    switch error {
+    case StoreError.foldRefused(_, let reason): reason
+    case let error as StoreError where error.isOfSteps: StoreError.withoutUnchanged("\(error)")
+    case let error as SQLError where error.isOfStatement: "\(error)"
+    default: nil
+    }
   }
 
   private func fold(
@@ -119,6 +130,18 @@ extension MigrationSet {
       kept: kept,
       leftOut: leftOut
     )
+  }
+}
+
+extension StoreError {
+  /// Whether it says that steps cannot run as they are. Any other is about the disk, memory or another process.
+  fileprivate var isOfSteps: Bool {
+    switch self {
+    case .migrationFailed, .rowsRefused, .transformMissing, .lossNotAllowed, .idsExhausted, .unreadableValue,
+      .validation, .migrationSyntax, .historyConflict, .schemaDrift, .stepsObstructed:
+      true
+    default: false
+    }
   }
 }
 

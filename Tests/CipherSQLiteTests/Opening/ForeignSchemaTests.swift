@@ -31,7 +31,7 @@ import Testing
   private func isTold(_ error: any Error) -> Bool {
     guard case SQLError.schemaUnreadable(_, let reason) = error else { return false }
     return reason.contains("Later") && reason.contains("syntax error") && !"\(error)".contains("backup")
-      && "\(error)".contains("no page is damaged")
+      && "\(error)".contains("this is no damage, and no matter of a key")
   }
 
   @Test func `an opening tells the words that it cannot read, and of no damage`() throws {
@@ -43,6 +43,25 @@ import Testing
     #expect { try Connection.open(path, key: .raw(Data(repeating: 7, count: 32))) } throws: {
       if case SQLError.wrongKey = $0 { true } else { false }
     }
+  }
+
+  @Test(.enabled(if: cipherShell != nil, "needs the sqlcipher shell"))
+  func `of a plain file nothing is said of a key, which it has not`() throws {
+    let plain = folder.path("plain.db")
+    let made = try runTool(
+      try #require(cipherShell), [plain],
+      input: """
+        CREATE TABLE Note (id INTEGER PRIMARY KEY, text TEXT);
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_master SET sql = 'CREATE TABLE Note (id INTEGER PRIMARY KEY, text TEXT) QUICKLY';
+
+        """)
+    #expect(made.status == 0, "\(made)")
+    #expect { try Connection.encrypt(plaintext: plain, to: folder.path("new.store"), key: testKey) } throws: {
+      guard case SQLError.schemaUnreadable(plain, let reason) = $0 else { return false }
+      return reason.contains("Note") && !"\($0)".contains("fits")
+    }
+    #expect(folder.names == ["notes.store", "plain.db"])
   }
 
   @Test func `who has the file open when another one writes such words is told, too`() throws {

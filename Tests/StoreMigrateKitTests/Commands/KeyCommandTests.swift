@@ -207,4 +207,24 @@ import Testing
       #expect(help.status == 0 && help.output.contains("EXAMPLES"), "\(command)")
     }
   }
+
+  @Test func `a passphrase for which the memory is missing is told as that`() throws {
+    let keys = folder.path("a.keys")
+    let words = "slots create \(keys) Ann --new-key-env NEW_KEY --no-input"
+    // Less than a program of this size and 128 MiB need.
+    let result = try runTool(
+      "/bin/bash", ["-c", "ulimit -v 300000; exec '\(builtExecutable("store-migrate"))' \(words)"],
+      environment: ["NEW_KEY": "horse"])
+    #expect(result.status == 1, "\(result)")
+    #expect(
+      result.errors.contains("MiB of memory that scrypt") && result.errors.contains("Cannot allocate memory"),
+      "\(result)")
+    #expect(!result.errors.contains("Success") && folder.names.isEmpty, "\(result)")
+  }
+
+  @Test func `a slot's name that would end at an equals sign is refused, and nothing is made`() throws {
+    let result = try run("slots", "create", folder.path("a.keys"), "a=b", newKey: "pony")
+    #expect(result.status == 1 && result.errors.contains("equals sign"), "\(result)")
+    #expect(folder.names.isEmpty)
+  }
 }

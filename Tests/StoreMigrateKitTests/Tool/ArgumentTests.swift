@@ -34,8 +34,12 @@ import Testing
     ("check", 10, "/Migrations: there is no folder of migrations. Name it with --migrations"),
     ("check -m empty", 10, "/empty: there is no folder of migrations."),
     ("embed -m absent", 10, "/absent: there is no folder of migrations."),
-    ("new x -m empty/y", 1, "empty/y: Not a directory\n"),
+    (
+      "new x -m empty/y", 1,
+      "empty/y: this path cannot be used: a part of it is a file and no folder. Give another one.\n"
+    ),
     ("fetch empty", 64, "fetch takes STORE ENTITY, 1 is given."),
+    ("", 64, "No command is given. See"),
     ("''", 64, "\"\" is no command. See"), ("x", 64, "\"x\" is no command. See"),
     ("help sttus", 64, "Did you mean \"status\"?"),
   ]

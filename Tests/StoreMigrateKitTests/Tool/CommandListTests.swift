@@ -24,7 +24,8 @@ import Testing
 
   @Test(arguments: topics)
   func `no line of a help is wider than a terminal may be`(_ topic: String) throws {
-    let result = try runTool(builtExecutable("store-migrate"), topic == "overview" ? [] : ["help", topic])
+    let result = try runTool(
+      builtExecutable("store-migrate"), topic == "overview" ? ["--help"] : ["help", topic])
     for line in result.output.split(separator: "\n") {
       #expect(line.count <= 120 && !line.hasSuffix(" "), "\(topic): \(line)")
     }
@@ -151,7 +152,7 @@ import Testing
 
   @Test(arguments: names)
   func `the overview has each command once, with its summary`(_ name: String) throws {
-    let overview = try runTool(builtExecutable("store-migrate"), []).output
+    let overview = try runTool(builtExecutable("store-migrate"), ["--help"]).output
     let lines = overview.split(separator: "\n").filter { $0.hasPrefix("  \(name) ") }
     #expect(lines.count == 1 && lines.first?.hasSuffix(StoreMigrate.summary(of: name) ?? "?") == true)
   }

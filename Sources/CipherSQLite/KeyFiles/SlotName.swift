@@ -1,0 +1,31 @@
+// What a slot of a key file may be called. Asked where a name is given: slots of files that are there keep theirs.
+
+enum SlotName {
+  /// - Parameters:
+  ///   - name: The name that a slot is to have.
+  ///   - path: The key file.
+  ///   - others: The names of its other slots.
+  /// - Throws: ``SQLError/slotName(file:reason:)`` for a name that is taken, or that no line or screen could show.
+  static func require(_ name: String, in path: String, beside others: [String]) throws(SQLError) {
+    let reason: String? =
+      if !(1...64).contains(name.utf8.count) {
+        "a name has 1 to 64 bytes, and this one has \(name.utf8.count)"
+      } else if name.contains("=") {
+        "an equals sign ends a name, as in --keep NAME=FILE, and is no part of one"
+      } else if name.unicodeScalars.contains(where: isHidden) {
+        "a name is one line of signs that are seen, without line ends, tabs and escape characters"
+      } else if others.contains(name) {
+        "there is a slot \(name) already"
+      } else {
+        nil
+      }
+    if let reason { throw .slotName(file: path, reason: reason) }
+  }
+
+  private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: true
+    default: false
+    }
+  }
+}

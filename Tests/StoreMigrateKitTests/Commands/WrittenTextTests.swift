@@ -1,0 +1,87 @@
+// Texts that cannot be written, and texts that cannot be read: neither leaves half of one, nor is taken for something else.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.tags(.faults, .slow), .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+struct WrittenTexts {
+  private static let commands = [
+    ["new", "foo"], ["embed"], ["squash", "--to", "2"], ["rebase", "0002_s2.migration"],
+  ]
+  private let folder: TemporaryFolder
+  private var steps: String { folder.path("Steps") }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try reset()
+  }
+
+  private func reset() throws {
+    try? FileManager.default.removeItem(atPath: steps)
+    try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
+    for (name, text) in [
+      ("0001_s1", "create entity A {\n attribute n int\n}"), ("0002_s2", "add index A(n)"),
+    ] {
+      try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
+        to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
+    }
+  }
+
+  private func run(_ words: [String], in part: String, _ calls: [String], _ fault: Fault? = nil) throws
+    -> FaultInjector.Run
+  {
+    try FaultInjector.run(
+      builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"], in: part, calls: calls,
+      fault: fault)
+  }
+
+  /// A second step of the same number, without which nothing is to be renumbered.
+  private func prepare(_ words: [String]) throws {
+    guard words[0] == "rebase" else { return }
+    try Data("format: 1\n\n[up]\nadd attribute A.m int optional\n".utf8).write(
+      to: URL(fileURLWithPath: "\(steps)/0002_theirs.migration"))
+  }
+
+  @Test(arguments: commands)
+  func `on a full disk a command that writes texts ends with 6, and leaves each whole or not at all`(
+    _ words: [String]
+  ) throws {
+    try prepare(words)
+    let clean = try run(words, in: steps, ["write"])
+    try #require(clean.result.status == 0 && !clean.calls.isEmpty, "\(clean)")
+    for index in 1...clean.calls.count {
+      try reset()
+      try prepare(words)
+      let former = Set(try FileManager.default.contentsOfDirectory(atPath: steps))
+      let full = try run(words, in: steps, ["write"], Fault(.errors(ENOSPC), at: index))
+      #expect(full.result.status == 6 && full.result.errors.contains("the disk is full"), "\(full)")
+      for name in try FileManager.default.contentsOfDirectory(atPath: steps) {
+        let text = try String(contentsOfFile: "\(steps)/\(name)", encoding: .utf8)
+        #expect(!text.isEmpty && !name.contains(".new-"), "\(name)")
+      }
+      if words[0] == "new" {
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: steps)) == former)
+        // Whoever has made room goes on.
+        #expect(try run(words, in: steps, []).result.status == 0)
+      }
+    }
+  }
+
+  @Test(arguments: ["migrations.lock", "schema.json", "Embedded.swift"])
+  func `a generated file that cannot be read is not said to be missing, and not written`(_ name: String)
+    throws
+  {
+    #expect(try run(["embed", "--released", "1.0"], in: steps, []).result.status == 0)
+    let before = try Data(contentsOf: URL(fileURLWithPath: "\(steps)/\(name)"))
+    for words in [["check"], ["embed"], ["squash", "--to", "2", "--allow-released"]] {
+      // As of a process that has too many files open.
+      let result = try run(words, in: "Steps/\(name)", ["open"], Fault(.errors(EMFILE), at: 1)).result
+      #expect(
+        result.status == 1 && result.errors.contains("Steps/\(name): open failed"), "\(words): \(result)")
+      #expect(!(result.output + result.errors).contains("missing"), "\(words): \(result)")
+      #expect(try Data(contentsOf: URL(fileURLWithPath: "\(steps)/\(name)")) == before)
+    }
+    #expect(try run(["check"], in: steps, []).result.status == 0)
+  }
+}
