@@ -15,8 +15,9 @@ struct PredicateCompiler {
     let alias: Int
     /// Names between the scope's object and what depth-paths mean: the rest behind the last to-many.
     var prefix: [String] = []
-    /// Whether the rows are found by the link to the statement around, and by no other index.
-    var isLinkDriven = false
+    /// The slots whose columns the engine may find rows by; nil for all. Where the link to the statement around finds the
+    /// rows, they are those that its index goes on with: another index would begin with rows of all owners.
+    var servedSlots: Set<Int>?
     /// How many tables it has beside the joins.
     var tableCount = 1
     // An array: there are few, and a dictionary keyed by arrays costs more than it saves.
