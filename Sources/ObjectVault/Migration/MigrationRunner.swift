@@ -214,7 +214,8 @@ package struct MigrationRunner {
     _ work: MigrationWork, generation: Int64, behind former: RowAudit? = nil, isLast: Bool = true
   ) throws -> RowAudit {
     var model = work.model
-    let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
+    let drift = SchemaDifference.lines(
+      found: try layout(of: model), expected: model.layout, repairing: model, before: work.steps)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     try checkObstacles(to: work)
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.

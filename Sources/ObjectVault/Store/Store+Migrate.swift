@@ -200,7 +200,7 @@ package struct StoreInfo {
   package func drift(_ connection: Connection) throws -> [String] {
     let expected = model.layout(format: format)
     return SchemaDifference.lines(
-      found: try SchemaDifference.found(expected, in: connection), expected: expected)
+      found: try SchemaDifference.found(expected, in: connection), expected: expected, repairing: model)
   }
 }
 
