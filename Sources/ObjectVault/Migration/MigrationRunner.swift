@@ -333,6 +333,8 @@ package struct MigrationRunner {
             .text(generation: generation))
       ),
     ])
+    // Tables that were written anew have lost theirs.
+    try TableStatistics(connection).refresh()
     if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
     try connection.setUserVersion(version)
   }
