@@ -99,6 +99,7 @@ struct PredicateCompiler {
     var statement = SelectStatement(columns, from: .table(scopes[0].entity.table, alias: 0))
     if isOrdered {
       for key in request.sort {
+        try requireOneValue(key.names)
         let operand = try compiled(.path(PropertyPath(key.names)))
         statement.order.append(.init(expression: operand.sql, isDescending: key.isDescending))
       }
@@ -121,6 +122,22 @@ struct PredicateCompiler {
       statement.window = request.offset > 0 ? .limitAndOffset : .limit
     }
     return statement
+  }
+
+  /// - Throws: For a sort key that leads through a to-many, or to one.
+  private func requireOneValue(_ names: [String]) throws {
+    var entity = scopes[0].entity
+    for name in names {
+      guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
+        return
+      }
+      guard !relationship.isToMany else {
+        throw failure(
+          "\(entity.name).\(name) has many members, and a sort takes one value of each object; sort by an attribute, through "
+            + "to-ones if need be, or sort the fetched objects by \(name).count")
+      }
+      entity = relationship.destination
+    }
   }
 
   /// All conditions of a request; nil where there are none.
