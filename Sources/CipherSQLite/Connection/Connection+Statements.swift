@@ -185,6 +185,8 @@ extension Connection {
 
   /// How many rows the last INSERT, UPDATE or DELETE changed.
   public var changes: Int { unsafe handle.map { unsafe Int(sqlite3_changes($0)) } ?? 0 }
+  /// How many rows were changed since the connection was opened.
+  package var totalChanges: Int { unsafe handle.map { unsafe Int(sqlite3_total_changes($0)) } ?? 0 }
   /// The rowid of the last INSERT.
   public var lastInsertedID: Int64 { unsafe handle.map { unsafe sqlite3_last_insert_rowid($0) } ?? 0 }
 }

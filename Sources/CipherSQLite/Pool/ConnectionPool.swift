@@ -23,6 +23,9 @@ public final class ConnectionPool: Sendable {
     /// How the file keeps its journal. Default ``Connection/JournalMode/wal``, which lets reads run beside a write; nil
     /// leaves the file as it is.
     public var journalMode: Connection.JournalMode? = .wal
+    /// Whether statistics of the tables are kept in the file, which the engine chooses indexes by: looked at after writes of
+    /// many rows, and when the pool is closed. Default `false`.
+    public var keepsStatistics = false
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }
 
@@ -36,6 +39,8 @@ public final class ConnectionPool: Sendable {
     /// tries.
     var connection: Connection?
     var isClosed = false
+    /// How many rows the connection had changed when its tables' statistics were looked at.
+    var changesSeen = 0
     init(_ connection: Connection) { self.connection = connection }
   }
 
@@ -119,6 +124,7 @@ public final class ConnectionPool: Sendable {
   public func close() {
     readers.close()
     onWriterQueue {
+      if !writer.isClosed { refreshStatistics(isClosing: true) }
       writer.isClosed = true
       writer.connection?.close()
       writer.connection = nil
@@ -147,7 +153,11 @@ public final class ConnectionPool: Sendable {
   ///   for itself.
   public func withWriter<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
-    return try writerQueue.sync { try body(try openWriter()) }
+    return try writerQueue.sync {
+      let result = try body(try openWriter())
+      refreshStatistics(isClosing: false)
+      return result
+    }
   }
 
   /// Whether the caller runs inside a write of this pool.
@@ -197,7 +207,7 @@ public final class ConnectionPool: Sendable {
     try Task.checkCancellation()
     return try await CancellableRun.perform(on: writerQueue) { [self] running in
       let connection = try openWriter()
-      return try running.run(connection) {
+      let result = try running.run(connection) {
         let result = try connection.transaction(.immediate) {
           let result = try body(connection)
           try running.check()
@@ -206,6 +216,8 @@ public final class ConnectionPool: Sendable {
         committed()
         return result
       }
+      refreshStatistics(isClosing: false)
+      return result
     }
   }
 

@@ -44,7 +44,7 @@ package struct SQLScanner {
     while let piece = scanner.next() {
       switch piece.kind {
       case .comment: continue
-      case .other where scanner.scalars[piece.range.lowerBound].properties.isWhitespace: continue
+      case .other where scanner.isSpace(piece): continue
       case .other where scanner.scalars[piece.range.lowerBound] == "(": brackets.append(nil)
       case .other where scanner.scalars[piece.range.lowerBound] == ")": _ = brackets.popLast()
       case .word:
@@ -66,7 +66,7 @@ package struct SQLScanner {
     while let piece = scanner.next() {
       switch piece.kind {
       case .comment: continue
-      case .other where scanner.scalars[piece.range.lowerBound].properties.isWhitespace: continue
+      case .other where scanner.isSpace(piece): continue
       case .word: return isQueryWord(scanner.text(piece.range))
       case .text, .other: return false
       }
@@ -167,13 +167,30 @@ package struct SQLScanner {
 
   func text(_ range: Range<Int>) -> String { String(scalars[range]) }
 
+  /// Whether a scalar is part of a word. Of ASCII, which nearly all SQL is, it is known without the tables of Unicode.
   static func isWord(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.isASCII {
-      return scalar == "_" || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+      return switch scalar.value {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
+      default: false
+      }
     }
     let properties = scalar.properties
     // A mark belongs to the letter before it.
     return properties.isAlphabetic || properties.numericType != nil || properties.isGraphemeExtend
+  }
+
+  /// Whether a scalar is white space; of ASCII it is known as ``isWord(_:)`` knows words.
+  static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII ? scalar == " " || (9...13).contains(scalar.value) : scalar.properties.isWhitespace
+  }
+
+  /// Whether a piece is the sign before a name of the model.
+  func isDollar(_ piece: Piece) -> Bool { piece.kind == .other && scalars[piece.range.lowerBound] == "$" }
+
+  /// Whether a piece is white space.
+  func isSpace(_ piece: Piece) -> Bool {
+    piece.kind == .other && Self.isSpace(scalars[piece.range.lowerBound])
   }
 }
 
@@ -240,8 +257,8 @@ struct SQLBody {
 
   private mutating func endLine(isText: Bool) {
     var piece = line[...]
-    if !beginsInText { piece = piece.drop { $0.properties.isWhitespace } }
-    if !isText { while piece.last?.properties.isWhitespace == true { piece.removeLast() } }
+    if !beginsInText { piece = piece.drop(while: SQLScanner.isSpace) }
+    if !isText { while let last = piece.last, SQLScanner.isSpace(last) { piece.removeLast() } }
     if beginsInText || isText || !piece.isEmpty { lines.append(String(piece)) }
     (line, beginsInText, isGap) = ([], isText, false)
   }
@@ -258,9 +275,13 @@ struct SQLBody {
 }
 
 extension String {
+  /// In one pass: a view of scalars is copied whole for each piece that it gets.
   init(_ scalars: some Sequence<Unicode.Scalar>) {
-    var view = String.UnicodeScalarView()
-    view.append(contentsOf: scalars)
-    self.init(view)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(scalars.underestimatedCount)
+    for scalar in scalars {
+      if scalar.isASCII { bytes.append(UInt8(scalar.value)) } else { bytes.append(contentsOf: scalar.utf8) }
+    }
+    self.init(decoding: bytes, as: UTF8.self)
   }
 }

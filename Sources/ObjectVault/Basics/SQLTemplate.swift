@@ -8,37 +8,36 @@ package enum SQLTemplate {
     _ sql: String, _ name: (String) throws(Failure) -> String
   ) throws(Failure) -> String {
     var scanner = SQLScanner(sql)
-    var result = ""
+    var (result, copied) = ("", 0)
     while let piece = scanner.next() {
-      guard piece.kind == .other, scanner.scalars[piece.range.lowerBound] == "$" else {
-        result += scanner.text(piece.range)
-        continue
-      }
+      guard scanner.isDollar(piece) else { continue }
+      result += scanner.text(copied..<piece.range.lowerBound)
       if scanner.scalar(at: scanner.position) == "$" {
         result += "$"
         scanner.position += 1
       } else {
         result += try name(scanner.name())
       }
+      copied = scanner.position
     }
-    return result
+    return result + scanner.text(copied..<scanner.scalars.count)
   }
 
   /// Puts other names behind dollar signs.
   static func renamed(_ sql: String, _ name: (String) -> String) -> String {
     var scanner = SQLScanner(sql)
-    var result = ""
+    var (result, copied) = ("", 0)
     while let piece = scanner.next() {
-      result += scanner.text(piece.range)
-      guard piece.kind == .other, scanner.scalars[piece.range.lowerBound] == "$" else { continue }
+      guard scanner.isDollar(piece) else { continue }
       if scanner.scalar(at: scanner.position) == "$" {
-        result += "$"
         scanner.position += 1
       } else {
+        result += scanner.text(copied..<piece.range.upperBound)
         result += name(scanner.name())
+        copied = scanner.position
       }
     }
-    return result
+    return result + scanner.text(copied..<scanner.scalars.count)
   }
 
   /// Puts values in the place of `?` and of `?2`, which counts from 1.
@@ -65,11 +64,11 @@ package enum SQLTemplate {
     while let piece = scanner.next() {
       defer { isBehindWord = piece.kind == .word }
       guard piece.kind == .other else { continue }
-      switch scanner.text(piece.range) {
+      switch scanner.scalars[piece.range.lowerBound] {
       case "?": return "?" + scanner.name()
-      case let sign where [":", "@", "#"].contains(sign):
+      case ":", "@", "#":
         if let next = scanner.scalar(at: scanner.position), SQLScanner.isWord(next) {
-          return sign + scanner.name()
+          return scanner.text(piece.range) + scanner.name()
         }
       case "$" where scanner.scalar(at: scanner.position) == "$":
         scanner.position += 1
@@ -95,15 +94,36 @@ package enum SQLTemplate {
   /// The statements between the semicolons that are in no quotes and in no comment.
   static func statements(_ sql: String) -> [String] {
     var scanner = SQLScanner(sql)
-    var statements = [""]
+    var (statements, start) = ([String](), 0)
     while let piece = scanner.next() {
-      if piece.kind == .other, scanner.scalars[piece.range.lowerBound] == ";" {
-        statements.append("")
-      } else {
-        statements[statements.count - 1] += scanner.text(piece.range)
-      }
+      guard piece.kind == .other, scanner.scalars[piece.range.lowerBound] == ";" else { continue }
+      statements.append(scanner.text(start..<piece.range.lowerBound))
+      start = piece.range.upperBound
     }
-    return statements
+    return statements + [scanner.text(start..<scanner.scalars.count)]
+  }
+
+  /// How many rows the lists of values in it have.
+  static func valueRows(_ sql: String) -> Int {
+    guard sql.utf8.contains(UInt8(ascii: "(")) else { return 0 }
+    var scanner = SQLScanner(sql)
+    var (count, depth, isInList, isBehindComma) = (0, 0, false, false)
+    while let piece = scanner.next() {
+      guard piece.kind != .comment, !scanner.isSpace(piece) else { continue }
+      switch piece.kind == .other ? scanner.scalars[piece.range.lowerBound] : " " {
+      case "(":
+        if isInList, depth == 0, isBehindComma { count += 1 }
+        depth += 1
+      case ")": depth -= 1
+      case "," where depth == 0: isBehindComma = true
+      case _ where depth == 0:
+        isInList = piece.kind == .word && scanner.text(piece.range).lowercased() == "values"
+        isBehindComma = isInList
+      default: break
+      }
+      if depth > 0 { isBehindComma = false }
+    }
+    return count
   }
 
   /// Whether rows may take the place of others in it: `OR REPLACE`, `REPLACE INTO`.
@@ -147,7 +167,7 @@ package enum SQLTemplate {
       let text = scanner.text(piece.range)
       switch piece.kind {
       case .comment: continue
-      case .other where text.unicodeScalars.allSatisfy(\.properties.isWhitespace): continue
+      case .other where scanner.isSpace(piece): continue
       case .other: list.take(sign: text, within: &outer)
       case .word where TableList.beginnings.contains(text.lowercased()):
         list = TableList(isOpen: true, expectsName: true, isBehindUpdate: text.lowercased() == "update")
@@ -230,21 +250,21 @@ package enum SQLTemplate {
     return given
   }
 
-  /// All names, in lower case, wherever they stand but behind a dollar sign: every word, and what stands in quotes that SQLite
-  /// reads names in.
-  static func namesOfAll(_ sql: String) -> Set<String> {
-    var names: Set<String> = []
-    visitNames(sql) { name, _, _ in names.insert(name) }
-    return names
+  /// Whether a name, in lower case and of ASCII, stands anywhere in it but behind a dollar sign: as a word, or in quotes
+  /// that SQLite reads names in.
+  static func names(_ name: String, in sql: String) -> Bool {
+    guard sql.containsASCII(name) else { return false }
+    var isThere = false
+    visitNames(sql) { found, _, _ in isThere = isThere || found == name }
+    return isThere
   }
 
   /// The word, or the sign, that a statement begins with, in lower case; nil where there are comments alone.
   static func beginning(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
     while let piece = scanner.next() {
-      let text = scanner.text(piece.range)
-      if piece.kind == .comment || text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { continue }
-      return text.lowercased()
+      if piece.kind == .comment || scanner.isSpace(piece) { continue }
+      return scanner.text(piece.range).lowercased()
     }
     return nil
   }
@@ -279,7 +299,7 @@ package enum SQLTemplate {
       switch piece.kind {
       case .comment: continue
       case .other where text == "$": _ = scanner.name()
-      case .other where text.unicodeScalars.allSatisfy(\.properties.isWhitespace): continue
+      case .other where scanner.isSpace(piece): continue
       case .other: break
       case .word, .text:
         let quote = piece.kind == .text ? text.first : nil
@@ -322,6 +342,18 @@ extension String {
       if byte == UInt8(ascii: "(") { count.open += 1 } else if byte == UInt8(ascii: ")") { count.open -= 1 }
       count.most = max(count.most, count.open)
     }.most
+  }
+
+  /// Whether a text of ASCII in lower case stands in it, whatever the capitals.
+  func containsASCII(_ text: String) -> Bool {
+    guard let first = text.utf8.first else { return true }
+    var rest = utf8[...]
+    while let start = rest.firstIndex(where: { $0 | 0x20 == first }) {
+      rest = rest[start...]
+      if rest.starts(with: text.utf8, by: { $0 == $1 || $0 | 0x20 == $1 }) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
   }
 
   /// Whether it has nothing but white space.

@@ -8,7 +8,7 @@ extension ObjectContext {
   /// ```swift
   /// let found = try context.fetch(entity: "Status")
   ///   .where("user.name == %@ AND text CONTAINS %@", "Binger", "Watch")
-  ///   .sorted(by: "createdAt", .reverse)
+  ///   .sorted(byPath: "createdAt", .reverse)
   ///   .limit(20)
   ///   .all()
   /// ```
@@ -19,9 +19,10 @@ extension ObjectContext {
 }
 
 extension Fetch where Object == DynamicObject {
+  // Not `by:`, or the compiler would take a mistyped key path of a class for a text, and speak of that.
   /// Sorted by a property, through to-ones if need be (`user.name`), after the keys given before. Strings sort by code
   /// points, nil comes first. What is wrong with a name is thrown by the verbs.
-  public func sorted(by path: String, _ order: SortOrder = .forward) -> Fetch {
+  public func sorted(byPath path: String, _ order: SortOrder = .forward) -> Fetch {
     var copy = self
     copy.parameters.sort.append(.init(names: path.names, isDescending: order == .reverse))
     return copy

@@ -81,6 +81,18 @@ package final class EntityMapping: @unchecked Sendable {
       || description.indexes.contains { $0.properties.first == info.name }
   }
 
+  /// The slots by which indexes that begin with one go on, each as far as those before it are equal for all rows.
+  func slots(indexedBehind first: Int, where isEqual: Set<Int>) -> Set<Int> {
+    var found: Set<Int> = []
+    for index in description.indexes where index.properties.first == slots[first].name {
+      for slot in index.properties.dropFirst().compactMap(slot(named:)) {
+        found.insert(slot)
+        guard isEqual.contains(slot) else { break }
+      }
+    }
+    return found
+  }
+
   /// Derives what follows from the slots.
   fileprivate func complete() {
     for (slot, property) in slots.enumerated() { slotsByName[property.name] = slot }

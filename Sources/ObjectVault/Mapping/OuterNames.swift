@@ -70,8 +70,8 @@ struct OuterNames {
     // The piece before, in lower case.
     var former = ""
     while let piece = scanner.next() {
+      if piece.kind == .comment || scanner.isSpace(piece) { continue }
       var text = scanner.text(piece.range)
-      if piece.kind == .comment || text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { continue }
       switch piece.kind {
       case .word: word(text.lowercased(), former)
       case .text: other()

@@ -24,7 +24,14 @@ struct SQLNames {
       )
     }
     if let capture = OuterNames.capture(in: sql, model, of: entity) { throw misread(capture) }
-    return try SQLTemplate.resolved(sql, name)
+    // The same few names stand in each of many statements.
+    var known: [String: String] = [:]
+    return try SQLTemplate.resolved(sql) { words throws(ModelError) in
+      if let sql = known[words] { return sql }
+      let sql = try name(words)
+      known[words] = sql
+      return sql
+    }
   }
 
   /// The same of an expression that a person wrote, in brackets where it is a query: as one, the engine takes it there only.

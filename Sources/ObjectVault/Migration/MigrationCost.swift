@@ -4,8 +4,8 @@ internal import CipherSQLite
 
 /// What running steps comes to.
 public struct MigrationCost: Sendable, Hashable {
-  /// The rows that are written again, moved or indexed. Of a table of more than 10,000 it is how far its ids reach, which is
-  /// more where many were deleted: counting takes longer the more there are.
+  /// The rows that are written again, moved or indexed, and those of lists of values (`INSERT … VALUES`). Of a table of more than
+  /// 10,000 it is how far its ids reach, which is more where many were deleted: counting takes longer the more there are.
   public let rows: Int
   /// How long it may take, in seconds: a guess for a machine of some years, from the rows, the size of the file, whose
   /// references are checked, and the copy that is made before.
@@ -35,8 +35,8 @@ public struct MigrationLimit: Sendable, Hashable {
   }
   private let bound: Bound
 
-  /// So many rows may be written again, moved or indexed. With 0 run only steps that touch no row, such as `create entity`
-  /// or `add attribute … optional`.
+  /// So many rows may be written again, moved, indexed or inserted from lists of values. With 0 run only steps that touch no
+  /// row, such as `create entity` or `add attribute … optional`.
   public static func rows(_ count: Int) -> MigrationLimit { MigrationLimit(bound: .rows(count)) }
   /// So many seconds, as far as they can be guessed.
   public static func seconds(_ seconds: Double) -> MigrationLimit { MigrationLimit(bound: .seconds(seconds)) }

@@ -24,6 +24,8 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     case renamingIsDone = "L302"
     /// The head calls the step by a name that its file has not.
     case namedOtherwise = "L303"
+    /// A to-many has links of its own, where a to-one leads back that may be meant as its other end.
+    case mayBePaired = "L304"
     /// An engine that cannot drop a column copies a whole table.
     case rebuildsTable = "L401"
     /// An index goes with an attribute that an entity inherits from then on.
@@ -48,7 +50,9 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     /// Whether it is about time or order, and not about what may be lost or fail.
     public var isNote: Bool {
       switch self {
-      case .namedOtherwise, .rebuildsTable, .losesIndex, .irreversible, .renamingIsDone, .triggerWrites: true
+      case .namedOtherwise, .mayBePaired, .rebuildsTable, .losesIndex, .irreversible, .renamingIsDone,
+        .triggerWrites:
+        true
       default: false
       }
     }
@@ -56,7 +60,7 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     /// Whether it can be broken by a step that meets no rows.
     var holdsWithoutRows: Bool {
       switch self {
-      case .namedOtherwise, .rawNamesPlain, .triggerWrites, .namesNoEntity, .namesFormerly: true
+      case .namedOtherwise, .mayBePaired, .rawNamesPlain, .triggerWrites, .namesNoEntity, .namesFormerly: true
       default: false
       }
     }

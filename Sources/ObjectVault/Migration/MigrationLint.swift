@@ -81,12 +81,12 @@ struct StepLint {
   }
 
   func findings() throws -> [MigrationFinding] {
-    try losses() + head() + operations() + deniedDeletions() + rebuilds() + wayBack()
+    try losses() + head() + operations() + pairs() + deniedDeletions() + rebuilds() + wayBack()
   }
 
   /// The same of a first step, which no rows can meet.
   func findingsWithoutRows() throws -> [MigrationFinding] {
-    try (head() + operations()).filter(\.rule.holdsWithoutRows)
+    try (head() + operations() + pairs()).filter(\.rule.holdsWithoutRows)
   }
 
   func finding(
@@ -152,6 +152,25 @@ struct StepLint {
       new.follow(rules.subject)
     }
     return findings
+  }
+
+  /// To-manys that are no other end of anything, and may be meant as one.
+  private func pairs() -> [MigrationFinding] {
+    let known = Set(before.unpairedMembers)
+    return compiled.model.unpairedMembers.filter { !known.contains($0) }.map { members in
+      let operation = step.operations.last { operation in
+        switch operation.subject {
+        case .madeEntity(let entity):
+          [members.entity, members.relationship.destination].contains(entity.name)
+        case .made(let entity, let name, _):
+          entity == members.entity && name == members.relationship.name
+            || entity == members.relationship.destination && members.backs.contains(name)
+        default: false
+        }
+      }
+      return finding(
+        .mayBePaired, operation, "\(members.sentence), write: relationship \(members.stepText)")
+    }
   }
 
   /// Tables of links that older programs would look for: a new inverse may give one another name, or put the links elsewhere.

@@ -257,15 +257,8 @@ struct MigrationParser {
 
 extension Substring {
   var trimmed: String {
-    var rest = unicodeScalars[...].drop { $0.isSpace }
-    while rest.last?.isSpace == true { rest.removeLast() }
+    var rest = unicodeScalars[...].drop(while: SQLScanner.isSpace)
+    while let last = rest.last, SQLScanner.isSpace(last) { rest.removeLast() }
     return String(rest)
-  }
-}
-
-extension Unicode.Scalar {
-  /// Whether it is white space. Of ASCII it is known without the tables of Unicode.
-  fileprivate var isSpace: Bool {
-    isASCII ? value == 32 || (9...13).contains(value) : properties.isWhitespace
   }
 }

@@ -138,7 +138,8 @@ extension MigrationPlan {
     let model = try history.model()
     let expected = model.layout(format: history.format)
     let differences = SchemaDifference.lines(
-      found: try SchemaDifference.found(expected, in: connection), expected: expected)
+      found: try SchemaDifference.found(expected, in: connection), expected: expected, repairing: model,
+      before: work.steps)
     hasOwnTables = differences.isEmpty
     let change = FormatChange(of: model, format: history.format)
     changesFormat = change != nil && (goal == .latest || !work.isNothing)

@@ -30,8 +30,7 @@ extension MigrationRunner {
         guard try !OwnTables(connection).meta.exists() else {
           throw refuse("it is a store already, whose version status shows")
         }
-        let drift = SchemaDifference.lines(
-          found: try layout(of: model), expected: model.layout, isStore: false)
+        let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
         guard drift.isEmpty else {
           throw refuse(
             "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; ")))",

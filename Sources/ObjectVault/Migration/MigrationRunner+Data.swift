@@ -10,29 +10,36 @@ extension MigrationRunner {
   /// - Parameter access: What their author says that they read and write.
   /// - Returns: What they wrote.
   func run(data sql: String, _ access: TransformAccess, _ model: Schema) throws -> TouchedColumns {
-    var written = TouchedColumns()
+    var (written, columns) = (TouchedColumns(), [String: [String]]())
     let declared = DeclaredColumns(access, model, sql: sql)
     // Entities with a parent have no table of their own, and no mark.
-    let names = model.roots.map(\.name)
+    let names = EntityNames(model.roots.map(\.name))
+    let statements = SQLTemplate.statements(sql)
     do {
-      for statement in SQLTemplate.statements(sql) {
+      for (index, statement) in statements.enumerated() {
         // Comments alone are no statement.
         guard let beginning = SQLTemplate.beginning(statement) else { continue }
+        // The engine looks for a cancellation in long statements alone, and these may be many short ones.
+        try checkCancelled()
         if beginning == "explain" { throw Self.changesNothing(beginning) }
-        guard !SQLTemplate.namesOfAll(statement).contains(InsertedIDs.function) else {
+        guard !SQLTemplate.names(InsertedIDs.function, in: statement) else {
           throw ModelError(
             reason:
               "\(InsertedIDs.function) is the library's own; leave the column of ids out, or give it NULL, and each "
               + "row gets an id")
         }
-        let seen = try run(
-          statement, beginning,
-          DataWatch(written, names, NumberedInsert(statement, entities: names), declared?.of(statement)))
-        written = seen.written
-        try ids.check()
-        for name in names where seen.changedIDs.contains(name.lowercased()) {
-          try knowChanged(name)
+        let insertion = NumberedInsert(statement, entities: names)
+        if let entity = insertion?.entity, columns[entity] == nil {
+          columns[entity] = try connection.tableInfo(entity).columns.map(\.name)
         }
+        let watch = DataWatch(names, insertion, declared?.of(statement))
+        try run(statement, beginning, watch, columns: insertion.flatMap { columns[$0.entity] } ?? [])
+        written.formUnion(watch.written)
+        try ids.check()
+        for name in watch.changedIDs.sorted() {
+          if let entity = names.entity(of: name) { try knowChanged(entity) }
+        }
+        record.meter.reached(Double(index + 1) / Double(statements.count))
       }
     } catch {
       try ids.check()
@@ -43,15 +50,15 @@ extension MigrationRunner {
   }
 
   /// Runs one of them, or only reads it in a trial.
-  /// - Returns: What was seen of it.
-  private func run(_ statement: String, _ beginning: String, _ watch: DataWatch) throws -> DataWatch {
-    var watch = watch
+  /// - Parameters:
+  ///   - watch: Sees what it does.
+  ///   - columns: Those of the table that it inserts into.
+  private func run(
+    _ statement: String, _ beginning: String, _ watch: DataWatch, columns: [String]
+  ) throws {
     let insertion = watch.insertion
     if let insertion { try know(insertion.entity) }
-    let text = try insertion.map {
-      $0.sql(columns: try connection.tableInfo($0.entity).columns.map(\.name))
-    }
-    let executed = SQLTemplate.namesOnly(text ?? statement)
+    let executed = SQLTemplate.namesOnly(insertion?.sql(columns: columns) ?? statement)
     do {
       try connection.withAuthorizer(naming: { watch.allows($0, in: $1) ? .allow : .deny }) {
         // What is told of all that was not declared is asked for before any of it happens.
@@ -62,10 +69,11 @@ extension MigrationRunner {
         }
       }
       if !watch.changesRows { throw Self.changesNothing(beginning) }
-      return watch
     } catch let error as SQLError {
       let error = error.asWritten(statement)
-      guard let unread = watch.unnumbered else { throw Self.explained(insertion?.asWritten(error) ?? error) }
+      guard let unread = watch.unnumbered else {
+        throw Self.explained(insertion?.asWritten(error, columns: columns) ?? error)
+      }
       throw ModelError(
         reason:
           "rows are inserted into \(unread) in a way that gives them no ids; write INSERT INTO $\(unread) (…) "
@@ -113,13 +121,12 @@ extension MigrationRunner {
 }
 
 /// What one statement of a data block may do, and what it was seen to do.
-private struct DataWatch {
+private final class DataWatch {
   /// The entities that have tables of their own.
-  let entities: [String]
+  let entities: EntityNames
   /// What gives ids to the rows that it inserts, as it was understood; nil where it inserts none.
   let insertion: NumberedInsert?
-  /// What it wrote, and statements before it.
-  private(set) var written: TouchedColumns
+  private(set) var written = TouchedColumns()
   private(set) var changesRows = false
   /// The tables of which it changes ids, in lower case.
   private(set) var changedIDs: Set<String> = []
@@ -128,20 +135,17 @@ private struct DataWatch {
   /// What it may read and write, where its author says so.
   private(set) var declared: DeclaredColumns?
 
-  init(
-    _ written: TouchedColumns, _ entities: [String], _ insertion: NumberedInsert?,
-    _ declared: DeclaredColumns?
-  ) {
-    (self.written, self.entities, self.insertion, self.declared) = (written, entities, insertion, declared)
+  init(_ entities: EntityNames, _ insertion: NumberedInsert?, _ declared: DeclaredColumns?) {
+    (self.entities, self.insertion, self.declared) = (entities, insertion, declared)
   }
 
-  mutating func allows(_ action: AuthorizerAction, in object: String?) -> Bool {
+  func allows(_ action: AuthorizerAction, in object: String?) -> Bool {
     written.note(action)
     declared?.note(action, in: object)
     changesRows = changesRows || MigrationRunner.writes(action)
     switch action {
     case .insert(let table) where table.lowercased() != insertion?.entity.lowercased():
-      unnumbered = entities.first { $0.lowercased() == table.lowercased() }
+      unnumbered = entities.entity(of: table)
       if unnumbered != nil { return false }
     case .update(let table, let column) where MigrationRunner.isID(column):
       changedIDs.insert(table.lowercased())

@@ -9,7 +9,8 @@ extension MigrationRunner {
     let model = try history.model()
     guard let change = FormatChange(of: model, format: history.format) else { return history }
     let drift = SchemaDifference.lines(
-      found: try SchemaDifference.found(change.former, in: connection), expected: change.former)
+      found: try SchemaDifference.found(change.former, in: connection), expected: change.former,
+      repairing: model)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     let obstacles = try ForeignObjects(layout: change.former).obstacles(
       to: [], behind: change, connection)

@@ -44,18 +44,20 @@ package struct MigrationRunner {
         try OwnTables(connection).create()
         var model = Schema()
         var audit = try RowAudit(connection, readers: readers, model: nil)
-        var seeding: [CompiledStep] = []
-        for step in set.steps {
+        let seeding = hasRows ? try set.compiled(after: 0) : []
+        try foresee(seeding)
+        for (index, step) in set.steps.enumerated() {
           try checkCancelled()
           let (start, before) = (Date(), model)
           audit.beginStep()
           if hasRows {
-            let compiled = try step.compiled(from: before, engine: .current)
+            let compiled = seeding[index]
+            self.record.meter.beginStep()
             // What a step requires of rows, it requires of those that were there before it.
             try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
             try raiseHighWaterMarks(behind: compiled)
-            seeding.append(compiled)
             model = compiled.model
+            self.record.meter.endStep()
           } else {
             model = try step.applied(to: before)
           }
@@ -71,6 +73,17 @@ package struct MigrationRunner {
           model, version: set.version, minimumReader: set.minimumReader, generation: 1)
       }
     }
+  }
+
+  /// Tells the progress what the steps of a new store write.
+  private func foresee(_ steps: [CompiledStep]) throws {
+    guard let progress, !steps.isEmpty else { return }
+    let rows = try RowForecast.rowsOfParts(of: steps, in: connection)
+    record.meter.begin(
+      progress,
+      rows: zip(steps, rows).map { step, rows in
+        zip(step.parts, rows).filter { !$0.0.isRequirement }.map(\.1)
+      })
   }
 
   func create(_ table: TableInfo, _ model: Schema) throws {
@@ -201,7 +214,8 @@ package struct MigrationRunner {
     _ work: MigrationWork, generation: Int64, behind former: RowAudit? = nil, isLast: Bool = true
   ) throws -> RowAudit {
     var model = work.model
-    let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
+    let drift = SchemaDifference.lines(
+      found: try layout(of: model), expected: model.layout, repairing: model, before: work.steps)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     try checkObstacles(to: work)
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.
@@ -319,6 +333,8 @@ package struct MigrationRunner {
             .text(generation: generation))
       ),
     ])
+    // Tables that were written anew have lost theirs.
+    try TableStatistics(connection).refresh()
     if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
     try connection.setUserVersion(version)
   }
@@ -356,8 +372,10 @@ package struct MigrationRunner {
     Int(Date().timeIntervalSince(start) * 1000)
   }
 
+  /// - Throws: `CancellationError` when the progress was cancelled, or the call that runs on the connection.
   func checkCancelled() throws {
     if progress?.isCancelled == true { throw CancellationError() }
+    try connection.run?.check()
   }
 }
 

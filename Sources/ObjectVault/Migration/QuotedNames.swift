@@ -9,24 +9,22 @@ extension SQLTemplate {
   static func namesOnly(_ sql: String) -> String {
     guard sql.utf8.contains(UInt8(ascii: "\"")) else { return sql }
     var scanner = SQLScanner(sql)
-    var result = ""
+    var (result, copied) = ("", 0)
     while let piece = scanner.next() {
       guard piece.kind == .text, piece.isClosed, scanner.scalars[piece.range.lowerBound] == "\"" else {
-        result += scanner.text(piece.range)
         continue
       }
+      result += scanner.text(copied..<piece.range.lowerBound)
       // By scalars: a quote and a mark behind it are one character.
       var name = Array(scanner.scalars[piece.range].dropFirst().dropLast())
       // A doubled quote is one of the name.
       while scanner.scalar(at: scanner.position) == "\"", let next = scanner.next() {
         name += ["\""] + scanner.scalars[next.range].dropFirst().dropLast()
       }
-      var quoted = String.UnicodeScalarView(["`"])
-      for scalar in name { quoted.append(contentsOf: scalar == "`" ? ["`", "`"] : [scalar]) }
-      quoted.append("`")
-      result.unicodeScalars.append(contentsOf: quoted)
+      result += "`" + String(name.flatMap { $0 == "`" ? ["`", "`"] : [$0] }) + "`"
+      copied = scanner.position
     }
-    return result
+    return result + scanner.text(copied..<scanner.scalars.count)
   }
 }
 

@@ -77,7 +77,7 @@ struct RowForecast {
 
   private mutating func amount(of part: CompiledStep.Part) throws -> Amount {
     var touched = Set(part.operations.compactMap(\.rules.indexedEntity).map(part.model.root))
-    var moved: [String: Amount] = [:]
+    var (moved, made): ([String: Amount], Amount) = ([:], Amount())
     for statement in part.statements {
       switch statement {
       case .copy(let copy):
@@ -86,6 +86,9 @@ struct RowForecast {
       case .data(let sql, _):
         let words = SQLTemplate.words(sql)
         touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
+        let rows = SQLTemplate.valueRows(sql)
+        // Their values stand in the text.
+        if rows > 0 { made = made + Amount(rows: rows, bytes: sql.utf8.count) }
       case .transform(let transform): touched.insert(part.model.root(of: transform.entity))
       case .raw(let statement) where statement.object.kind == .index:
         let words = statement.words
@@ -93,7 +96,7 @@ struct RowForecast {
       case .sql, .mustBeEmpty, .raw, .rawMustFit, .require: break
       }
     }
-    let amount = try touched.reduce(Amount()) { try $0 + self.amount(ofTable: $1) }
+    let amount = try touched.reduce(made) { try $0 + self.amount(ofTable: $1) }
     // Renamed tables may take each other's names, so all of them at once; a name that is free then is nobody's.
     for statement in part.statements {
       if case .copy(let copy) = statement { tables[copy.source] = Amount() }

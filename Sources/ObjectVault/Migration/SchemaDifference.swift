@@ -74,43 +74,62 @@ package enum SchemaDifference {
   }
 
   /// What the tables of a file have too much or too little, and its raw objects.
-  /// - Parameter isStore: Whether the file is a store, of which somebody has changed the tables by hand: of an index it is
-  ///   said how that is undone.
-  static func lines(found: StoreLayout, expected: StoreLayout, isStore: Bool = true) -> [String] {
-    var lines: [String] = []
+  /// - Parameters:
+  ///   - model: That of a store, of which somebody has changed the tables by hand: each line says how that is undone. Nil
+  ///     for other files.
+  ///   - steps: Those that were about to run.
+  static func lines(
+    found: StoreLayout, expected: StoreLayout, repairing model: Schema? = nil,
+    before steps: [CompiledStep] = []
+  ) -> [String] {
+    var (lines, remade): ([String], Set<String>) = ([], [])
     for table in expected.tables {
       guard let other = found.tables.first(where: { $0.name == table.name }), !other.columns.isEmpty else {
-        lines.append("table \(table.name) is missing")
+        lines.append("table \(table.name) is missing\(model.map { TableRepair.making(table, $0) } ?? "")")
         continue
       }
-      let making = isStore ? remedies(of: table) { table.indexSQL($0) } : [:]
-      let dropping = isStore ? remedies(of: other) { "DROP INDEX \(SQLName($0.name))" } : [:]
-      lines += parts(of: table).subtracting(parts(of: other)).sorted().map {
-        "\(table.name): \($0) is missing\(making[$0] ?? "")"
+      let missing = parts(of: table).subtracting(parts(of: other)).sorted()
+      let unexpected = parts(of: other).subtracting(parts(of: table)).sorted()
+      guard !missing.isEmpty || !unexpected.isEmpty else { continue }
+      let repair = model.map { TableRepair(found: other, expected: table, model: $0, steps: steps) }
+      let remedies = repair?.remedies(missing: missing, unexpected: unexpected)
+      lines += missing.enumerated().map {
+        "\(table.name): \($1) is missing\(remedies?.missing[$0] ?? "")"
       }
-      lines += parts(of: other).subtracting(parts(of: table)).sorted().map {
-        "\(table.name): \($0) is unexpected\(dropping[$0] ?? "")"
+      lines += unexpected.enumerated().map {
+        "\(table.name): \($1) is unexpected\(remedies?.unexpected[$0] ?? "")"
       }
+      remade.formUnion(repair?.remade ?? [])
     }
-    for (title, statement) in expected.rawObjects.sorted(by: { $0.key < $1.key }) {
+    return lines + rawLines(found: found, expected: expected, isStore: model != nil, remade)
+  }
+
+  /// - Parameter remade: Those that the remedy for a table makes, too.
+  private static func rawLines(
+    found: StoreLayout, expected: StoreLayout, isStore: Bool, _ remade: Set<String>
+  ) -> [String] {
+    func remedy(_ title: String, _ statements: [String]) -> String {
+      guard isStore else { return "" }
+      return remade.contains(title) ? TableRepair.same : TableRepair.shell(statements)
+    }
+    return expected.rawObjects.sorted { $0.key < $1.key }.compactMap { title, statement in
       guard let other = found.rawObjects[title] else {
-        lines.append("\(title) is missing")
-        continue
+        return "\(title) is missing\(remedy(title, [statement]))"
       }
-      if other != statement { lines.append("\(title) is \"\(other)\" and not \"\(statement)\"") }
-    }
-    return lines
-  }
-
-  /// What undoes a change of an index, by its line.
-  private static func remedies(of table: TableInfo, _ sql: (TableInfo.Index) -> String) -> [String: String] {
-    Dictionary(table.indexes.map { (line(of: $0), " (in the sqlcipher shell: \(sql($0));)") }) { first, _ in
-      first
+      guard other != statement else { return nil }
+      let words = title.split(separator: " ", maxSplits: 1).map(String.init)
+      let drop = "DROP \(words[0].uppercased()) \(SQLName(words[words.count - 1]))"
+      return "\(title) is \"\(other)\" and not \"\(statement)\"\(remedy(title, [drop, statement]))"
     }
   }
 
-  private static func line(of index: TableInfo.Index) -> String {
+  static func line(of index: TableInfo.Index) -> String {
     "\(index.isUnique ? "unique " : "")index \(index.name) on \(index.columns.joined(separator: ", "))"
+  }
+
+  static func line(of column: TableInfo.Column) -> String {
+    "column \(column.name) \(column.type)\(column.isRequired ? " NOT NULL" : "")"
+      + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "")
   }
 
   /// The tables and raw objects of a file that have the names of these.
@@ -135,10 +154,8 @@ package enum SchemaDifference {
   /// A table as a set of lines: the order of columns does not count.
   static func parts(of table: TableInfo) -> Set<String> {
     Set(
-      table.columns.map { column in
-        "column \(column.name) \(column.type)\(column.isRequired ? " NOT NULL" : "")"
-          + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "")
-      } + table.foreignKeys.map { "reference \($0.column) to \($0.table) on delete \($0.onDelete)" }
+      table.columns.map(line)
+        + table.foreignKeys.map { "reference \($0.column) to \($0.table) on delete \($0.onDelete)" }
         + table.indexes.map(line))
   }
 

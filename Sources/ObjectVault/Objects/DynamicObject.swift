@@ -36,6 +36,9 @@ public final class DynamicObject: ManagedObject {
   /// The entity as the store's model describes it; nil for an object that was made by its own initializer.
   public var entityDescription: EntityDescription? { origin?.description }
 
+  /// What an object without a class is known by.
+  public typealias ID = DynamicID
+
   /// The object's id: temporary until the first save, then final.
   public var id: DynamicID {
     DynamicID(entity: entityName, rowID: rowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
@@ -196,3 +199,5 @@ public final class DynamicObject: ManagedObject {
     if let host { host.note(error) } else { StrayErrors.tell(error) }
   }
 }
+
+extension DynamicObject: Identifiable {}

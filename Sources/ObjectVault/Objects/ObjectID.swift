@@ -63,6 +63,9 @@ extension ObjectID: CustomStringConvertible {
 }
 
 extension Persistable where Self: ManagedObject {
+  /// What an object is known by, for a class that says it: `extension User: Identifiable {}`.
+  public typealias ID = ObjectID<Self>
+
   /// The object's id: temporary until the first save, then final.
   public var id: ObjectID<Self> {
     if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }

@@ -18,6 +18,8 @@ extension PredicateCompiler {
   private struct Members {
     var steps: [Step]
     let scope: Scope
+    /// The to-one of the members by whose column they are found; nil where they are found by their ids.
+    let link: Int?
     /// The joined tables in front of the first to-many.
     let needs: SlotSet
   }
@@ -33,7 +35,11 @@ extension PredicateCompiler {
     let isSet =
       exists && !isNarrowed && !isInnerNegated && isNarrow(inner, depth: depth)
       && !inner.refers(toLessThan: depth)
-    scopes[depth].isLinkDriven = !isSet
+    // Nothing finds a row faster than its id.
+    if !isSet, let link = members.link {
+      scopes[depth].servedSlots = members.scope.entity.slots(
+        indexedBehind: link, where: equalSlots(inner, depth: depth))
+    }
     let body = try condition(inner, isNegated: isInnerNegated, isNarrowed: false)
     let first = members.steps.removeFirst()
     let kind: SelectStatement.Join.Kind = isSet ? .inner : .cross
@@ -61,6 +67,7 @@ extension PredicateCompiler {
     let start = try walk(path)
     var (alias, entity, rest) = (start.alias, start.entity, start.rest)
     var steps: [Step] = []
+    var link: Int?
     while let name = rest.first {
       // The member's own id.
       if name == "id", rest.count == 1, !steps.isEmpty { break }
@@ -70,6 +77,7 @@ extension PredicateCompiler {
       guard relationship.isToMany || (!steps.isEmpty && leadsToMany(rest, from: entity)) else { break }
       let next = newAlias()
       steps += self.steps(relationship, from: alias, to: next)
+      if case .inverseColumn = relationship.storage { link = relationship.inverseSlot } else { link = nil }
       (alias, entity) = (next, relationship.destination)
       rest.removeFirst()
     }
@@ -80,7 +88,7 @@ extension PredicateCompiler {
     return Members(
       steps: steps,
       scope: Scope(entity: entity, alias: alias, prefix: Array(rest), tableCount: steps.count),
-      needs: start.needs)
+      link: link, needs: start.needs)
   }
 
   private func leadsToMany(_ names: ArraySlice<String>, from entity: EntityMapping) -> Bool {
@@ -137,6 +145,20 @@ extension PredicateCompiler {
   }
 
   // MARK: What an index serves
+
+  /// The slots of a scope's own rows that a condition compares for equality, whatever else it asks.
+  private func equalSlots(_ node: PredicateNode, depth: Int) -> Set<Int> {
+    switch node {
+    case .and(let parts): return parts.reduce(into: []) { $0.formUnion(equalSlots($1, depth: depth)) }
+    case .comparison(let left, .equal, let right, []):
+      let paths = [left, right].compactMap {
+        if case .path(let path) = $0, path.depth == depth { path } else { nil }
+      }
+      let names = paths.map { scopes[depth].prefix + $0.names }.filter { $0.count == 1 }
+      return Set(names.compactMap { scopes[depth].entity.slot(named: $0[0]) })
+    case .constant, .or, .not, .truth, .comparison, .between, .isIn, .quantified: return []
+    }
+  }
 
   /// Whether an index finds the few objects of a depth for which the node may hold.
   func isNarrow(_ node: PredicateNode, depth: Int) -> Bool {

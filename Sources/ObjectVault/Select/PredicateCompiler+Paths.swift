@@ -111,12 +111,10 @@ extension PredicateCompiler {
   private mutating func column(_ path: PropertyPath) throws -> CompiledOperand {
     let end = try walk(path)
     let (entity, names) = (end.entity, end.rest)
-    // A plus before a column keeps the engine from finding the row by that column's index.
-    let isKept = scopes[path.depth].isLinkDriven && end.alias == scopes[path.depth].alias
     var operand = CompiledOperand(
-      sql: isKept ? "+\(alias: end.alias).\"id\"" : "\(alias: end.alias).\"id\"", type: .int, object: entity,
-      isColumn: true,
-      needs: end.needs, place: path.place, label: .other("the object"))
+      sql: "\(alias: end.alias).\"id\"", type: .int, object: entity, isColumn: true, needs: end.needs,
+      place: path.place,
+      label: .other("the object"))
     guard let name = names.first else { return operand }
     operand.label = .property(entity, name)
     if name == "id", names.count == 1 {
@@ -125,9 +123,11 @@ extension PredicateCompiler {
     }
     guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
     let info = entity.slots[slot]
-    let isPlain = !isKept || !entity.isIndexed(slot)
     if let column = info.columnName {
-      operand.sql = isPlain ? "\(alias: end.alias).\(column)" : "+\(alias: end.alias).\(column)"
+      // A plus before a column keeps the engine from finding the row by that column's index.
+      operand.sql =
+        isServed(slot, of: end, depth: path.depth)
+        ? "\(alias: end.alias).\(column)" : "+\(alias: end.alias).\(column)"
     }
     if let relationship = info.relationship {
       guard !relationship.isToMany else {
@@ -147,6 +147,12 @@ extension PredicateCompiler {
     operand.object = nil
     operand.type = info.attribute?.type
     return operand
+  }
+
+  /// Whether the engine may find rows by the index of a column, if it has one.
+  private func isServed(_ slot: Int, of end: PathEnd, depth: Int) -> Bool {
+    guard let served = scopes[depth].servedSlots, end.alias == scopes[depth].alias else { return true }
+    return served.contains(slot) || !end.entity.isIndexed(slot)
   }
 
   /// Where a path leads: the object in front of its last name, an attribute or a to-many.

@@ -15,8 +15,9 @@ struct PredicateCompiler {
     let alias: Int
     /// Names between the scope's object and what depth-paths mean: the rest behind the last to-many.
     var prefix: [String] = []
-    /// Whether the rows are found by the link to the statement around, and by no other index.
-    var isLinkDriven = false
+    /// The slots whose columns the engine may find rows by; nil for all. Where the link to the statement around finds the
+    /// rows, they are those that its index goes on with: another index would begin with rows of all owners.
+    var servedSlots: Set<Int>?
     /// How many tables it has beside the joins.
     var tableCount = 1
     // An array: there are few, and a dictionary keyed by arrays costs more than it saves.
@@ -98,6 +99,7 @@ struct PredicateCompiler {
     var statement = SelectStatement(columns, from: .table(scopes[0].entity.table, alias: 0))
     if isOrdered {
       for key in request.sort {
+        try requireOneValue(key.names)
         let operand = try compiled(.path(PropertyPath(key.names)))
         statement.order.append(.init(expression: operand.sql, isDescending: key.isDescending))
       }
@@ -120,6 +122,22 @@ struct PredicateCompiler {
       statement.window = request.offset > 0 ? .limitAndOffset : .limit
     }
     return statement
+  }
+
+  /// - Throws: For a sort key that leads through a to-many, or to one.
+  private func requireOneValue(_ names: [String]) throws {
+    var entity = scopes[0].entity
+    for name in names {
+      guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
+        return
+      }
+      guard !relationship.isToMany else {
+        throw failure(
+          "\(entity.name).\(name) has many members, and a sort takes one value of each object; sort by an attribute, through "
+            + "to-ones if need be, or sort the fetched objects by \(name).count")
+      }
+      entity = relationship.destination
+    }
   }
 
   /// All conditions of a request; nil where there are none.

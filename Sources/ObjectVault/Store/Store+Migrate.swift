@@ -200,7 +200,7 @@ package struct StoreInfo {
   package func drift(_ connection: Connection) throws -> [String] {
     let expected = model.layout(format: format)
     return SchemaDifference.lines(
-      found: try SchemaDifference.found(expected, in: connection), expected: expected)
+      found: try SchemaDifference.found(expected, in: connection), expected: expected, repairing: model)
   }
 }
 
@@ -212,7 +212,8 @@ extension Store {
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings; by default the engine's for new files.
-  ///   - progress: Cancelling it, or the task, ends the work.
+  ///   - progress: Counts the rows that steps write, and one for each step, where any writes rows; cancelling it, or the
+  ///     task, ends the work.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`;
   ///   ``StoreError``; `CancellationError`. There is no file then.
   public static func create(

@@ -115,6 +115,7 @@ extension Store {
     pool.readers = configuration.readers
     pool.readerCacheBytes = configuration.cacheSize / 2
     pool.isFullSync = configuration.isFullSync
+    pool.keepsStatistics = true
     pool.prepare = { try StoreFunctions.register(on: $0) }
     return try ConnectionPool(file: file, unlocked: key, configuration: pool)
   }

@@ -128,7 +128,7 @@ public final class LabStore: Sendable {
   /// - Throws: ``CheckFailure`` for a name that no entity of the version has.
   public func objects(_ entity: String) throws -> [LabObject] {
     let context = store.makeContext()
-    return try names.told { try context.fetch(entity: entity).sorted(by: "id").all() }
+    return try names.told { try context.fetch(entity: entity).sorted(byPath: "id").all() }
       .map { LabObject($0, context, names) }
   }
 

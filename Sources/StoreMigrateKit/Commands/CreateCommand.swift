@@ -50,9 +50,12 @@ enum CreateCommand: Command {
     let key = try session.kept(session.keyOfNewFile())
     session.interruption.begin(NewStore(path: path))
     do {
-      try await Store.create(
-        at: URL(fileURLWithPath: path), key: key, migrations: set, profile: session.newProfile(),
-        progress: session.progress)
+      let profile = try session.newProfile()
+      try await session.showingSteps("create", WaitingLine(session)) {
+        try await Store.create(
+          at: URL(fileURLWithPath: path), key: key, migrations: set, profile: profile,
+          progress: session.progress)
+      }
     } catch let error as SQLError {
       // The file at the path is somebody else's, who came first.
       if case .alreadyExists = error { session.interruption.pause() }

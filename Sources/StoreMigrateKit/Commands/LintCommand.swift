@@ -18,7 +18,7 @@ enum LintCommand: Command {
       store-migrate lint --ignore L401 --json
 
     Looks at the steps behind the last release that the lock file names. Ends with 2 for a finding that is no mere note
-    (L302, L303, L401, L403, L501, L504). Needs no store and no key; writes nothing.
+    (L302, L303, L304, L401, L403, L501, L504). Needs no store and no key; writes nothing.
 
     \(codes)
     """
@@ -82,6 +82,7 @@ extension MigrationFinding.Rule {
     case .mayBeRenaming: "drops and adds alike: may be meant as a renaming"
     case .renamingIsDone: "a class tells of a renaming that a step has done (the app's own tool; a note)"
     case .namedOtherwise: "calls itself by another name than its file (a note)"
+    case .mayBePaired: "has a to-many and a to-one back that are no two ends of one relationship (a note)"
     case .rebuildsTable: "copies a whole table on SQLCipher 3 (a note)"
     case .losesIndex: "loses an index with an attribute that is inherited from then on (a note)"
     case .irreversible: "has no way back, and does not say why (a note)"

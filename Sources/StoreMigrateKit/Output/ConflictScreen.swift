@@ -50,7 +50,7 @@ struct ConflictScreen {
       \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
         Put the file back. All that the store knows of it:
             \(line(.history, []))
-      """
+      """ + "\n" + wayBack(to: number - 1, name, isMissing: true)
     case .reordered(let number, let name, let found): reordered(number, name, found)
     case .gap, .noVersion, .duplicate, .folded, .misembedded, .foldEdited: nil
     }
@@ -100,20 +100,22 @@ struct ConflictScreen {
   }
 
   /// What takes steps back, where the store carries it for all of them and the line for it would be run.
-  private func wayBack(to version: Int, _ name: String) -> String {
+  /// - Parameter isMissing: Whether the step has no file: then it may be one of another branch.
+  private func wayBack(to version: Int, _ name: String, isMissing: Bool = false) -> String {
+    let (clause, example) =
+      isMissing
+      ? ("it is a step of another branch", "") : ("\(name) is the one that moves", ", as after a rebase")
     guard applied.allSatisfy({ $0.number <= version || $0.carriesWayBack }), let plan = wayBack(version)
     else {
       return
-        "  Nothing takes \(name) back here: where it is the one that moves, a copy of before it has to be restored, or the "
-        + "store made anew."
+        "  Nothing takes \(name) back here: where \(isMissing ? clause : "it is the one that moves"), a copy of before it has to "
+        + "be restored, or the store made anew."
     }
     if let obstacle = plan.wayBackObstacle {
-      return
-        "  Where \(name) is the one that moves, as after a rebase, it is taken back first, which is refused here: "
-        + ended(obstacle)
+      return "  Where \(clause)\(example), it is taken back first, which is refused here: " + ended(obstacle)
     }
     return """
-        Where \(name) is the one that moves, as after a rebase, this takes it back by what the store carries\
+        Where \(clause)\(example), this takes it back by what the store carries\
       \(plan.lossClause); then up:
             \(line(.down, ["--to", "\(version)"] + plan.allowances))
       """

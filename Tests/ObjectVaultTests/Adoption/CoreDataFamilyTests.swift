@@ -159,7 +159,7 @@ import VaultAuthoring
     let store = try await Store.open(at: lab.store, key: testKey)
     func names(_ entity: String) async throws -> [String] {
       try await store.read { context in
-        try context.fetch(entity: entity).sorted(by: "id").all().map { "\($0.entityName) \($0.id.rowID)" }
+        try context.fetch(entity: entity).sorted(byPath: "id").all().map { "\($0.entityName) \($0.id.rowID)" }
       }
     }
     #expect(try await names("Employee") == ["Employee 3", "Manager 4", "Employee 5", "Manager 7"])

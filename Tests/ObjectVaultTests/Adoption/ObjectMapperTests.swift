@@ -63,7 +63,7 @@ import VaultAuthoring
     defer { store.close() }
     #expect(try await store.verify().isEmpty)
     let names = try await store.read { context in
-      try context.fetch(entity: "Department").sorted(by: "id").all().map { department in
+      try context.fetch(entity: "Department").sorted(byPath: "id").all().map { department in
         "\((department["name"] as String?) ?? "?") \(department[toMany: "staff"].map(\.id.rowID))"
       }
     }

@@ -54,6 +54,24 @@ import Testing
     }
   }
 
+  @Test func `a sort by members says what can be sorted by`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    func reason(_ body: () throws -> Void) -> String {
+      do { try body() } catch StoreError.predicate(let error) { return error.reason } catch {
+        return "\(error)"
+      }
+      return ""
+    }
+    for found in [
+      reason { _ = try context.fetch(Author.self).sorted(by: \.books).all() },
+      reason { _ = try context.fetch(Book.self).sorted(by: \.author?.books, .reverse).first() },
+    ] {
+      #expect(found.contains("Author.books has many members") && found.contains("books.count"), "\(found)")
+      #expect(!found.contains("ANY"), "\(found)")
+    }
+  }
+
   @Test func `too few, too many and wrong arguments are told`() {
     #expect(throws: (any Error).self) { try PredicateNode(format: "a == %@ AND b == %@", 1) }
     #expect(throws: (any Error).self) { try PredicateNode(format: "a == %@", 1, 2) }

@@ -59,7 +59,7 @@ private let widths = [124, 125, 126, 130, 512]
     #expect(made.indices.allSatisfy { made[$0].id.rowID == Int64($0 + 1) })
     let fresh = store.makeContext()
     for fetch in [
-      fresh.fetch(entity: "Wide"), fresh.fetch(entity: "Wide").sorted(by: "a\(width - 1)", .reverse),
+      fresh.fetch(entity: "Wide"), fresh.fetch(entity: "Wide").sorted(byPath: "a\(width - 1)", .reverse),
       try fresh.fetch(entity: "Wide").where("a1 > 0").limit(70),
     ] {
       let found = try fetch.all()
@@ -146,7 +146,8 @@ private let widths = [124, 125, 126, 130, 512]
     try context.save()
     let fresh = store.makeContext()
     for found in [
-      try fresh.fetch(entity: "Base").all(), try fresh.fetch(entity: "Base").sorted(by: "a2").limit(29).all(),
+      try fresh.fetch(entity: "Base").all(),
+      try fresh.fetch(entity: "Base").sorted(byPath: "a2").limit(29).all(),
     ] {
       #expect(found.count >= 29)
       for object in found {

@@ -91,7 +91,7 @@ import Testing
     try setup.save()
     let store = try await Store.open(at: temporary.store.url, key: testKey)
     let context = store.makeContext()
-    let found = try context.fetch(entity: "Person").sorted(by: "key").all()
+    let found = try context.fetch(entity: "Person").sorted(byPath: "key").all()
     #expect(found.map(\.entityName) == ["Manager", "Employee", "Person"])
     #expect(found[0]["level"] == 3 && found[1][toOne: "boss"] === found[0])
     #expect(found[1][toOne: "mentor"] === found[0] && found[0][toMany: "pupils"] == [found[1]])

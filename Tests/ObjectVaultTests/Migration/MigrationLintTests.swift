@@ -201,6 +201,8 @@ private final class Titled: ManagedObject {
       .losesIndex, .namesNoEntity, .namesFormerly,
       // Those of heads, and of the lock file: see below, and AuthoringCommandTests.
       .allowsNoLoss, .editsReleased, .namedOtherwise,
+      // UnpairedMemberTests.
+      .mayBePaired,
     ])
     #expect(known == Set(MigrationFinding.Rule.allCases))
   }

@@ -179,7 +179,8 @@ import VaultAuthoring
     let lab = try await lab("add attribute U.more int optional")
     try lab.run("DROP VIEW Few; DROP INDEX byLength; CREATE INDEX byLength ON U (length(s))")
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
-    #expect(plan.drift.count == 2 && plan.drift.contains("view Few is missing"), "\(plan.drift)")
+    #expect(plan.drift.count == 2, "\(plan.drift)")
+    #expect(plan.drift.contains { $0.hasPrefix("view Few is missing (in the sqlcipher shell: CREATE VIEW ") })
     #expect(plan.drift.contains { $0.hasPrefix("index byLength is \"CREATE INDEX") })
     await #expect { try await lab.up() } throws: { error in
       guard case StoreError.schemaDrift(_, let differences) = error else { return false }

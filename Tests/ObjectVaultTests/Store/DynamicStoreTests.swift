@@ -45,7 +45,7 @@ import Testing
     let expected = try dynamic.made.store.makeContext().fetch(Book.self).where(format)
       .sorted(by: \.author?.name, .reverse).sorted(by: \.year)
     let fetch = try dynamic.context.fetch(entity: "Book").where(format)
-      .sorted(by: "author.name", .reverse).sorted(by: "year")
+      .sorted(byPath: "author.name", .reverse).sorted(byPath: "year")
     #expect(try fetch.all().map(\.id.rowID) == expected.all().map(\.id.rowID))
     #expect(try fetch.ids().map(\.rowID) == expected.ids().map(\.rowID))
     #expect(try fetch.count() == expected.count() && fetch.exists() == expected.exists())
@@ -94,7 +94,7 @@ import Testing
     }
     #expect(
       "\(StoreError.noEntity(name: "Autor", similar: ["Author"]))".hasSuffix("did you mean \"Author\"?"))
-    #expect(throws: StoreError.self) { try names.fetch(entity: "Author").sorted(by: "nmae").all() }
+    #expect(throws: StoreError.self) { try names.fetch(entity: "Author").sorted(byPath: "nmae").all() }
     try names.insert(entity: "Author") { $0["name"] = "Ann" }
     try names.save()
     #expect(throws: StoreError.self) { try names.fetch(entity: "Author").prefetch("name").all() }

@@ -140,15 +140,15 @@ enum Fixture {
 
   /// The same by names.
   static func graph(byNames context: ObjectContext) throws -> [String] {
-    let painters = try context.fetch(entity: "Painter").sorted(by: "name").all().map { one in
+    let painters = try context.fetch(entity: "Painter").sorted(byPath: "name").all().map { one in
       "painter \(one["name"] as String): born \(text(one["born"] as Int?)), "
         + "teacher \(one[toOne: "teacher"].map { $0["name"] as String } ?? "nil"), "
         + "pupils \(names(one, "pupils", "name")), paintings \(names(one, "paintings", "title"))"
     }
-    let motifs = try context.fetch(entity: "Motif").sorted(by: "name").all().map { one in
+    let motifs = try context.fetch(entity: "Motif").sorted(byPath: "name").all().map { one in
       "motif \(one["name"] as String): \(names(one, "paintings", "title"))"
     }
-    let paintings = try context.fetch(entity: "Painting").sorted(by: "id").all().map { one in
+    let paintings = try context.fetch(entity: "Painting").sorted(byPath: "id").all().map { one in
       let frame = one["frame"] as Frame
       let numbers =
         "\(one["flag"] as Bool) \(one["int"] as Int) \(one["int8"] as Int8) \(one["int16"] as Int16) "

@@ -56,7 +56,7 @@ import Testing
 
   private func loans(_ store: Store, _ entity: String = "Loan") async throws -> [String] {
     try await store.read { context in
-      try context.fetch(entity: entity).sorted(by: "id").all().map { loan in
+      try context.fetch(entity: entity).sorted(byPath: "id").all().map { loan in
         guard let reader = loan[toOne: "reader"] else { return "-" }
         return reader["name"]
       }

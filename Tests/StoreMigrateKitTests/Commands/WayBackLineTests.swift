@@ -61,6 +61,19 @@ import Testing
       "this program has no function \"g\"")
   }
 
+  @Test func `a step of another branch is taken back by the line that is printed, whatever has its number here`() throws
+  {
+    #expect(try run("create a.store").status == 0)
+    try move("0002_more", to: "../0002_more")
+    try write("0002_other", "add attribute U.o int optional")
+    let line = "down a.store --to 1 --allow lossy:U.m"
+    for command in ["up a.store", "status a.store", "verify a.store"] {
+      try expectOffer(line, isThere: true, code: 3, in: command, "it is a step of another branch")
+    }
+    #expect(try run("\(line) --no-backup").status == 0)
+    #expect(try run("up a.store").status == 0 && run("verify a.store").status == 0)
+  }
+
   @Test func `nor is one of tables that somebody changed, and of others it is`() throws {
     #expect(try run("create a.store").status == 0)
     let line = "down a.store --to 1"

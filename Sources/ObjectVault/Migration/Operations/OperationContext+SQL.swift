@@ -30,7 +30,7 @@ extension OperationContext {
       quoted(words.split(separator: ".").last.map(String.init) ?? words)
     }
     let line = Self.firstLine(statement)
-    if let insertion = NumberedInsert(plain, entities: children) {
+    if let insertion = NumberedInsert(plain, entities: EntityNames(children)) {
       guard !insertion.names(EntityColumn.name) else { return [] }
       let (entity, root) = (insertion.entity, model.root(of: insertion.entity))
       return [
@@ -74,12 +74,11 @@ extension SQLTemplate {
   /// What stands in single quotes, in order, each once.
   fileprivate static func texts(_ sql: String) -> [String] {
     var scanner = SQLScanner(sql)
-    var texts: [String] = []
+    var (texts, seen): ([String], Set<String>) = ([], [])
     while let piece = scanner.next() {
-      let text = scanner.text(piece.range)
-      guard piece.kind == .text, text.hasPrefix("'") else { continue }
-      let value = String(text.dropFirst().dropLast())
-      if !texts.contains(value) { texts.append(value) }
+      guard piece.kind == .text, scanner.scalars[piece.range.lowerBound] == "'" else { continue }
+      let value = String(scanner.text(piece.range).dropFirst().dropLast())
+      if seen.insert(value).inserted { texts.append(value) }
     }
     return texts
   }

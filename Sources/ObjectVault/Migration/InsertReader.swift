@@ -1,0 +1,219 @@
+// Takes an INSERT apart, in one pass over its pieces. What is made of the parts is in NumberedInsert.
+
+/// Goes through the pieces of a statement, without its comments, and keeps what it went by.
+struct InsertReader {
+  private var scanner: SQLScanner
+  /// The next piece that is neither white space nor a comment; nil at the end.
+  private var next: SQLScanner.Piece?
+  /// The white space before it. A comment parts what stands on its two sides, as a space does.
+  private var gap: [Unicode.Scalar] = []
+  private var taken: [Unicode.Scalar] = []
+
+  init(_ sql: String) {
+    scanner = SQLScanner(sql)
+    look()
+  }
+
+  /// What it went by since ``forget()``.
+  var text: String { String(taken) }
+
+  /// Begins anew to keep what is gone by.
+  mutating func forget() { taken = [] }
+
+  /// Finds the next piece.
+  private mutating func look() {
+    gap.removeAll(keepingCapacity: true)
+    while let piece = scanner.next() {
+      switch piece.kind {
+      case .comment: gap.append(" ")
+      case .other where scanner.isSpace(piece): gap.append(scanner.scalars[piece.range.lowerBound])
+      case .word, .text, .other:
+        next = piece
+        return
+      }
+    }
+    next = nil
+  }
+
+  /// Goes by everything up to the next word or sign, and it.
+  private mutating func step() {
+    taken += gap
+    if let next { taken += scanner.scalars[next.range] }
+    look()
+  }
+
+  /// Whether a word or a sign, in lower case, comes next.
+  private func isNext(_ word: String) -> Bool {
+    guard let next, next.range.count == word.utf8.count else { return false }
+    return zip(scanner.scalars[next.range], word.unicodeScalars).allSatisfy { scalar, expected in
+      scalar == expected
+        || scalar.isASCII && scalar.value | 0x20 == expected.value && SQLScanner.isWord(scalar)
+    }
+  }
+
+  private func isNext(anyOf words: [String]) -> Bool { words.contains(where: isNext) }
+
+  /// Goes by a word or a sign, in lower case, where it comes next.
+  /// - Returns: Whether it did.
+  mutating func pass(_ word: String) -> Bool {
+    guard isNext(word) else { return false }
+    step()
+    return true
+  }
+
+  /// Goes by all that is left.
+  mutating func passAll() { while next != nil { step() } }
+
+  /// Goes by what stands in brackets, with these, or by one piece.
+  private mutating func passGroup() {
+    var depth = 0
+    repeat {
+      if isNext("(") { depth += 1 }
+      if isNext(")") { depth -= 1 }
+      step()
+    } while depth > 0 && next != nil
+  }
+
+  /// Goes by `WITH …`, up to the statement that it stands before.
+  private mutating func passWith() {
+    guard isNext("with") else { return }
+    let beginnings = ["insert", "replace", "select", "values", "update", "delete"]
+    while next != nil, !isNext(anyOf: beginnings) { passGroup() }
+  }
+
+  /// Goes by `INSERT`, `INSERT OR …` or `REPLACE`, and by the `WITH …` before it.
+  mutating func isInsertion() -> Bool {
+    passWith()
+    if pass("replace") { return true }
+    guard pass("insert") else { return false }
+    if pass("or") { step() }
+    return true
+  }
+
+  /// Goes by a name, and by that of its database.
+  /// - Returns: The name in lower case, without quotes.
+  mutating func passName() -> String? {
+    guard let piece = next, piece.kind != .other else { return nil }
+    step()
+    if pass(".") { return passName() }
+    let name = scanner.text(piece.range).lowercased()
+    return piece.kind == .text ? String(name.dropFirst().dropLast()) : name
+  }
+
+  /// Goes by names in brackets.
+  mutating func passList() -> [String]? {
+    var names: [Range<Int>] = []
+    let before = taken
+    defer { taken = before }
+    guard passParts(&names) else { return nil }
+    return names.map { String(taken[$0])[...].trimmed }
+  }
+
+  /// Goes by something in brackets.
+  /// - Parameter parts: Gets where in what was gone by the parts between its commas stand.
+  /// - Returns: Whether it came next, and has an end.
+  private mutating func passParts(_ parts: inout [Range<Int>]) -> Bool {
+    guard pass("(") else { return false }
+    var (depth, start) = (1, taken.count)
+    while let piece = next {
+      switch piece.kind == .other ? scanner.scalars[piece.range.lowerBound] : " " {
+      case "(": depth += 1
+      case ")": depth -= 1
+      case "," where depth == 1:
+        parts.append(start..<taken.count)
+        step()
+        start = taken.count
+        continue
+      default: break
+      }
+      if depth == 0 { parts.append(start..<taken.count) }
+      step()
+      if depth == 0 { return true }
+    }
+    return false
+  }
+
+  /// Goes by a list of values.
+  /// - Returns: nil, and nothing was gone by, where the rows are those of a query: `WITH … VALUES …` is one, too, since a list
+  ///   of several rows does not see what stands in its WITH (SQLite 3.15).
+  mutating func passValues() -> InsertedValues? {
+    var reader = self
+    guard reader.pass("values") else { return nil }
+    var (parts, ends): ([Range<Int>], [Int]) = ([], [])
+    repeat {
+      guard reader.passParts(&parts) else { return nil }
+      ends.append(parts.count)
+    } while reader.pass(",")
+    // `VALUES (1) UNION ALL SELECT 2` is a query.
+    guard reader.isBehindRows else { return nil }
+    self = reader
+    return InsertedValues(scalars: taken, parts: parts, ends: ends)
+  }
+
+  /// Goes by the rows of a query.
+  mutating func passRows() {
+    while next != nil, !isBehindRows { passGroup() }
+  }
+
+  /// Whether nothing comes next, or what newer engines have behind rows: `ON CONFLICT` or `RETURNING`.
+  private var isBehindRows: Bool { next == nil || isNext("returning") || isUpsert }
+
+  /// Whether `ON CONFLICT (` or `ON CONFLICT DO` comes next. In `JOIN Conflict ON Conflict.a = …` it is a
+  /// name.
+  private var isUpsert: Bool {
+    guard isNext("on") else { return false }
+    var reader = self
+    reader.look()
+    guard reader.isNext("conflict") else { return false }
+    reader.look()
+    return reader.isNext(anyOf: ["(", "do"])
+  }
+}
+
+/// `VALUES (…), (…)`, without its comments.
+struct InsertedValues {
+  let scalars: [Unicode.Scalar]
+  /// Where each value stands, with the white space around it: those of one row after those of another.
+  let parts: [Range<Int>]
+  /// How many there are up to the end of each row.
+  let ends: [Int]
+
+  /// The list with an id in each row. A row of another length stays that, and the engine refuses it.
+  /// - Parameters:
+  ///   - place: Which of its values is the id, counted from 0; nil where none is, and it comes last.
+  ///   - new: The SQL for an id that the statement does not give.
+  ///   - given: The SQL for one that it gives.
+  func text(idAt place: Int?, new: String, given: (String) -> String) -> String {
+    // An array, and not a text: each piece that a view of scalars gets has it copied.
+    var text: [Unicode.Scalar] = []
+    text.reserveCapacity(scalars.count + ends.count * (new.unicodeScalars.count + 2))
+    // The engine computes a single row twice where a trigger runs before it, and would ask for two ids; what a query
+    // finds it computes once.
+    let isSingle = ends.count == 1
+    if isSingle { text += " SELECT ".unicodeScalars }
+    var (copied, first) = (isSingle ? parts[0].lowerBound : 0, 0)
+    let addition = Array(", \(new)".unicodeScalars)
+    for end in ends {
+      if place == nil {
+        text += scalars[copied..<parts[end - 1].upperBound]
+        text += addition
+        copied = parts[end - 1].upperBound
+      } else if let place, first + place < end {
+        let part = parts[first + place]
+        text += scalars[copied..<part.lowerBound]
+        text += given(String(scalars[part])).unicodeScalars
+        copied = part.upperBound
+      }
+      first = end
+    }
+    text += scalars[copied..<(isSingle ? parts[parts.count - 1].upperBound : scalars.count)]
+    return String(text)
+  }
+
+  /// Whether a value is a whole number in digits, or NULL.
+  static func isPlain(_ value: String) -> Bool {
+    let value = value[...].trimmed
+    let digits = value.hasPrefix("-") ? value.utf8.dropFirst() : value.utf8[...]
+    return value.lowercased() == "null" || !digits.isEmpty && digits.allSatisfy { (0x30...0x39).contains($0) }
+  }
+}

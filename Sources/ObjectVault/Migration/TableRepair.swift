@@ -1,0 +1,194 @@
+// What undoes a change of a table that somebody made by hand, as SQL for the sqlcipher shell. Pure: it is printed, and run
+// by a person.
+//
+// Every statement of a remedy stands on one line: the shell leaves out the rest of a line behind an error, and without that a
+// copy that failed would be followed by the dropping of the table.
+
+internal import CipherSQLite
+
+/// A table of a store that is not as the model says.
+struct TableRepair {
+  let found: TableInfo
+  let expected: TableInfo
+  let model: Schema
+  /// Those that were about to run.
+  let steps: [CompiledStep]
+  var engine = Engine.current
+
+  /// What stands behind each line that says what is missing, or unexpected, in the order of these.
+  func remedies(missing: [String], unexpected: [String]) -> (missing: [String], unexpected: [String]) {
+    guard isRebuilt else {
+      return (missing.map { alone(missing: $0) }, unexpected.map { alone(unexpected: $0) })
+    }
+    var texts = [unmended ?? Self.shell(rebuild)]
+    texts += Array(repeating: unmended == nil ? Self.same : "", count: missing.count + unexpected.count)
+    return (
+      Array(texts.prefix(missing.count)),
+      zip(unexpected, texts.dropFirst(missing.count)).map { $1 + (kept(line: $0) ?? "") }
+    )
+  }
+
+  /// The raw objects that go with the table and come back with it, such as `trigger ranked`.
+  var remade: Set<String> { isRebuilt && unmended == nil ? Set(raw.map(\.object.title)) : [] }
+
+  /// What stands behind a line that the remedy of another one undoes, too.
+  static let same = " (undone by the same)"
+
+  /// The remedy for a table that is not there.
+  static func making(_ table: TableInfo, _ model: Schema) -> String {
+    let layout = model.layout(ofTable: table.name)
+    guard layout.collations.isEmpty else { return noDecimals }
+    return shell([table.createSQL(layout)] + table.indexes.map { table.indexSQL($0) })
+  }
+
+  /// SQL, as the end of a line.
+  static func shell(_ statements: [String]) -> String {
+    " (in the sqlcipher shell: \(statements.map { "\($0);" }.joined(separator: " ")))"
+  }
+
+  // MARK: What differs
+
+  private var layout: TableLayout { model.layout(ofTable: expected.name) }
+  private var missing: [TableInfo.Column] { expected.columns.filter { !found.has($0.name) } }
+  private var unexpected: [TableInfo.Column] { found.columns.filter { !expected.has($0.name) } }
+
+  /// Whether only a new table with its rows undoes it.
+  private var isRebuilt: Bool {
+    let lines = SchemaDifference.parts(of: expected)
+    let isChanged = found.columns.contains { column in
+      expected.has(column.name) && !lines.contains(SchemaDifference.line(of: column))
+    }
+    let keys = Set(found.foreignKeys).symmetricDifference(expected.foreignKeys)
+    let (gone, surplus) = (missing, unexpected)
+    return isChanged || gone.contains(where: \.isPrimaryKey)
+      || keys.contains { key in !gone.contains { $0.name == key.column } }
+      || surplus.contains { !engine.canDropColumn || isUsed($0.name) }
+  }
+
+  /// Whether the engine does not let a column go by itself.
+  private func isUsed(_ column: String) -> Bool {
+    found.indexes.contains { $0.columns.contains(column) }
+      || found.columns.contains { $0.name == column && $0.isPrimaryKey }
+  }
+
+  // MARK: One by one
+
+  private func alone(missing line: String) -> String {
+    if let index = expected.indexes.first(where: { SchemaDifference.line(of: $0) == line }) {
+      return usesDecimals(index.columns) ? Self.noDecimals : Self.shell([expected.indexSQL(index)])
+    }
+    guard let column = missing.first(where: { SchemaDifference.line(of: $0) == line }) else {
+      return Self.same
+    }
+    if isLost(column) { return Self.lost }
+    if usesDecimals([column.name]) { return Self.noDecimals }
+    let sql: SQL =
+      "ALTER TABLE \(identifier: expected.name) ADD COLUMN \(expected.definition(column, layout))"
+    return Self.shell([sql.text])
+  }
+
+  private func alone(unexpected line: String) -> String {
+    if let index = found.indexes.first(where: { SchemaDifference.line(of: $0) == line }) {
+      return Self.shell(["DROP INDEX \(SQLName(index.name))"])
+    }
+    guard let column = unexpected.first(where: { SchemaDifference.line(of: $0) == line }) else { return "" }
+    let sql: SQL = "ALTER TABLE \(identifier: found.name) DROP COLUMN \(identifier: column.name)"
+    return Self.shell([sql.text]) + (kept(line: line) ?? "")
+  }
+
+  private func usesDecimals(_ columns: [String]) -> Bool {
+    columns.contains { layout.collations[$0] != nil }
+  }
+
+  // MARK: The whole table
+
+  /// Why no SQL of the shell undoes it; nil where some does.
+  private var unmended: String? {
+    missing.contains(where: isLost) ? Self.lost : layout.collations.isEmpty ? nil : Self.noDecimals
+  }
+
+  /// Whether rows would need values that nothing has.
+  private func isLost(_ column: TableInfo.Column) -> Bool {
+    column.isRequired && column.defaultSQL == nil || column.isPrimaryKey
+  }
+
+  private static let lost = " (what stood there is gone with it: restore a backup)"
+  private static let noDecimals =
+    " (the sqlcipher shell does not know the order of decimals, and cannot write a table or an index of them: restore a "
+    + "backup)"
+
+  private var rebuild: [String] {
+    let copy = "_mig_\(expected.name)"
+    // In the order of the file, what is missing last: models of one meaning differ in it.
+    var table = expected
+    table.columns =
+      found.columns.compactMap { column in expected.columns.first { $0.name == column.name } } + missing
+    let kept = SQL.names(table.columns.filter { found.has($0.name) }.map { SQLName($0.name) })
+    let insert: SQL =
+      "INSERT INTO \(identifier: copy) (\(kept)) SELECT \(kept) FROM \(identifier: found.name)"
+    let drop: SQL = "DROP TABLE \(identifier: found.name)"
+    let rename: SQL = "ALTER TABLE \(identifier: copy) RENAME TO \(identifier: expected.name)"
+    return ["PRAGMA foreign_keys = OFF"]
+      + (engine.rewritesReferencesOnRename ? ["PRAGMA legacy_alter_table = ON"] : [])
+      + ["BEGIN IMMEDIATE", table.createSQL(as: copy, layout), insert.text, drop.text, rename.text]
+      + table.indexes.sorted { $0.name < $1.name }.map { table.indexSQL($0) } + raw.map(\.create)
+      + ["COMMIT"]
+  }
+
+  /// What goes with the table, and is the model's.
+  private var raw: [RawStatement] {
+    model.rawStatements.filter { $0.table == expected.name.lowercased() }
+  }
+
+  // MARK: Values that a step has a place for
+
+  /// How the values of an unexpected column are kept, where a step that was about to run adds one of its name and type.
+  private func kept(line: String) -> String? {
+    guard let column = unexpected.first(where: { SchemaDifference.line(of: $0) == line }),
+      let step = steps.first(where: { $0.adds(column, to: found.name) }), found.has("id")
+    else { return nil }
+    let free = freeName("\(found.name)_\(column.name)_kept", among: Set(model.layout.tables.map(\.name)))
+    let (table, aside, name) = (SQLName(found.name), SQLName(free), SQLName(column.name))
+    let save: SQL = "CREATE TABLE \(aside) AS SELECT \"id\", \(name) FROM \(table) WHERE \(name) IS NOT NULL"
+    let put: SQL =
+      "UPDATE \(table) SET \(name) = (SELECT k.\(name) FROM \(aside) k WHERE k.\"id\" = \(table).\"id\") WHERE \"id\" IN (SELECT \"id\" FROM \(aside))"
+    let drop: SQL = "DROP TABLE \(aside)"
+    return
+      "; step \(numbered(step.step.number)) \(step.step.name) adds a column of this name and type, and its values can be kept: "
+      + "before that \(save.text); and after the step \(put.text); \(drop.text);"
+  }
+}
+
+extension CompiledStep {
+  /// Whether it adds an attribute that a column has the name and the type of.
+  fileprivate func adds(_ column: TableInfo.Column, to table: String) -> Bool {
+    parts.contains { part in
+      part.operations.contains { operation in
+        guard let added = operation.rules as? AddAttribute else { return false }
+        return part.model.root(of: added.entity) == table
+          && added.attribute.name.lowercased() == column.name.lowercased()
+          && added.attribute.type.sqlType == column.type.uppercased()
+      }
+    }
+  }
+}
+
+extension RawStatement {
+  /// The table, or the view, that an index or a trigger is on, in lower case.
+  fileprivate var table: String? {
+    guard object.kind != .view else { return nil }
+    var scanner = SQLScanner(create)
+    var isBehindOn = false
+    while let piece = scanner.next() {
+      guard piece.kind == .word || piece.kind == .text else { continue }
+      let text = scanner.text(piece.range).lowercased()
+      if isBehindOn { return piece.kind == .text ? String(text.dropFirst().dropLast()) : text }
+      isBehindOn = piece.kind == .word && text == "on"
+    }
+    return nil
+  }
+}
+
+extension TableInfo {
+  fileprivate func has(_ column: String) -> Bool { columns.contains { $0.name == column } }
+}

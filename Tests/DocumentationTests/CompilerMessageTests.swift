@@ -1,0 +1,40 @@
+// What the compiler says of a mistyped name: it speaks of the name, and of nothing else.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.tags(.documents, .slow, .pure)) struct CompilerMessages {
+  private static let classes = """
+    import ObjectVault
+    final class Tag: ManagedObject {
+      @Attribute var name: String
+      @ToMany(inverse: \\Pet.tag) var pets: Set<Pet>
+    }
+    final class Pet: ManagedObject { @ToOne var tag: Tag? }
+    extension Tag: Identifiable {}
+    func known<Object: Identifiable>(_ object: Object) -> Object.ID { object.id }
+    func ids(_ tag: Tag, _ other: DynamicObject) -> (ObjectID<Tag>, DynamicID) { (known(tag), known(other)) }
+
+    """
+
+  @Test func `an object of a class is identifiable by its id in one line`() async throws {
+    let result = try await ReaderProgram.check(["main.swift": Self.classes])
+    #expect(result.status == 0, "\(result.errors)")
+  }
+
+  @Test(arguments: [
+    "_ = try context.fetch(Tag.self).sorted(by: \\.nmae).all()",
+    "_ = try context.fetch(Tag.self).where(\"name == 'x'\").sorted(by: \\.nmae, .reverse).first()",
+    "let found: [Tag] = try context.fetch(Tag.self).sorted(by: \\.nmae).limit(2).all(); _ = found",
+  ])
+  func `a mistyped property of a sort is what the compiler reports`(_ line: String) async throws {
+    let source = Self.classes + "func body(_ context: ObjectContext) throws { \(line) }\n"
+    let result = try await ReaderProgram.check(["main.swift": source])
+    let errors = result.errors.split(separator: "\n").filter {
+      $0.contains("main.swift") && $0.contains("error:")
+    }
+    #expect(
+      errors.count == 1 && errors[0].contains("value of type 'Tag' has no member 'nmae'"), "\(result.errors)")
+  }
+}

@@ -1,0 +1,51 @@
+// A store keeps what the planner goes by: after steps, after large saves, and when it is closed.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite(.tags(.slow)) struct KeptStatistics {
+  private static func known(_ url: URL) throws -> [[SQLValue]] {
+    let connection = try Connection.open(url.path, key: testKey)
+    defer { connection.close() }
+    guard try connection.tableExists("sqlite_stat1") else { return [] }
+    return try connection.rows("SELECT tbl, idx FROM sqlite_stat1 ORDER BY 1, 2")
+  }
+
+  @Test func `a step leaves statistics of the tables that it wrote, and of an index that it made`()
+    async throws
+  {
+    let rows = "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k LIMIT 1200) SELECT i FROM k"
+    let lab = try await MigrationLab(
+      "create entity U {\n attribute n int\n attribute m int optional\n}\ncreate entity V {\n attribute a int\n}",
+      fill: ["INSERT INTO U(n) \(rows)", "INSERT INTO V(a) VALUES (1)"])
+    try await lab.migrate("add index U(m)")
+    #expect(try Self.known(lab.url) == [["U", "ix_U_m"]])
+    #expect(try lab.isSound())
+    let store = try await Store.open(at: lab.url, key: testKey)
+    #expect(try await store.verify().isEmpty)
+    store.close()
+  }
+
+  @Test func `a large save and a close leave them, and reading does not`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let (store, url) = (temporary.store, temporary.store.url)
+    try await store.write { context in
+      for place in 0..<1500 { context.insert(Book.self) { $0.title = "t\(place)" } }
+    }
+    _ = try await store.read { try $0.fetch(Book.self).count() }
+    #expect(try Self.known(url).isEmpty)
+    store.close()
+    let kept = try Self.known(url)
+    #expect(kept.contains(["Book", "ix_Book_title"]) && kept.allSatisfy { $0[0] == "Book" }, "\(kept)")
+    let again = try await temporary.again()
+    let context = again.makeContext()
+    for place in 0..<10_000 { context.insert(Author.self) { $0.name = "a\(place)" } }
+    try context.save()
+    #expect(try Self.known(url).contains { $0[0] == "Author" })
+    #expect(try await again.verify().isEmpty)
+    again.close()
+  }
+}
