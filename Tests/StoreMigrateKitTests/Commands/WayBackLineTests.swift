@@ -61,7 +61,9 @@ import Testing
       "this program has no function \"g\"")
   }
 
-  @Test func `a step of another branch is taken back by the line that is printed, whatever has its number here`() throws
+  @Test
+  func `a step of another branch is taken back by the line that is printed, whatever has its number here`()
+    throws
   {
     #expect(try run("create a.store").status == 0)
     try move("0002_more", to: "../0002_more")
