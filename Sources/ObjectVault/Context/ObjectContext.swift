@@ -218,13 +218,16 @@ public final class ObjectContext: ObjectHost {
   @discardableResult
   public func insert<Object: ManagedObject>(_ type: Object.Type) -> Object { insert(type) { _ in } }
 
-  /// Forgets an object's changes and its row; the row is fetched again when it is next needed.
+  /// Forgets an object's changes and its row; the row is fetched again when it is next needed, also where it was gone.
   ///
   /// A to-one that was changed goes back at both ends: who was its partner here is no more, who was one in the store is
   /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those. An order of its
   /// members that was changed, and nothing else of them, is as in the store again.
   public func refresh(_ object: ManagedObject) {
-    guard object.context === self, object.state == .loaded || object.state == .fault else { return }
+    guard object.context === self else { return }
+    // A row that was gone may be there again.
+    if object.state == .invalid { object.state = .fault }
+    guard object.state == .loaded || object.state == .fault else { return }
     takeBackReferences(of: object)
     forget(object)
   }

@@ -111,7 +111,11 @@ extension ManagedObject {
       return nil
     }
     guard host.takesChanges else { return nil }
-    if state == .fault { host.fire(self) }
+    if state == .fault {
+      // Which tells why there is no row.
+      host.fire(self)
+      return state == .loaded ? host : nil
+    }
     switch state {
     case .inserted, .loaded: return host
     case .detached, .invalid, .deleted, .fault:

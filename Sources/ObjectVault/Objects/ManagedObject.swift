@@ -19,13 +19,17 @@ public protocol Persistable: AnyObject {}
     case detached
     /// New, not yet saved.
     case inserted
-    /// Its row has not been fetched.
+    /// Its row has not been fetched, or could not be read: the next getter tries again.
     case fault
     /// Its row is in memory.
     case loaded
     /// It will be deleted by the next save.
     case deleted
     /// Its row, or its context, is gone. What was read before can still be read; relationships are empty.
+    ///
+    /// A row can come back with its id, as when a deletion is undone. Whatever finds it then in the context fills the object
+    /// anew: a fetch, a look-up by the id, a to-one, ``ManagedObject/load()``. Only an object that its own context has deleted
+    /// stays invalid, and the row gets a new object.
     case invalid
   }
 
@@ -142,6 +146,8 @@ public protocol Persistable: AnyObject {}
 
   /// Whether its row is in memory.
   @inline(__always) final var hasRow: Bool { unsafe row != nil }
+  /// Whether its row is to be read by whoever asks for it: it was never read, or was gone when it last was.
+  @inline(__always) final var isUnread: Bool { state == .fault || state == .invalid }
 
   // The page of the row lives as long as the object has it, and a slot is the entity's, which the row was packed for.
   /// What a slot of its row holds; nil while the row is not in memory.
@@ -272,15 +278,12 @@ public protocol Persistable: AnyObject {}
     return values
   }
 
-  /// Fetches the row now, if it has not been: the throwing way to do what a getter does.
+  /// Fetches the row now, if it has not been: the throwing way to do what a getter does. Where the row was gone it is asked for
+  /// again.
   /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when the row is gone; ``SQLError``.
   public final func load() throws {
-    guard state == .fault, let host else {
-      if state == .invalid || state == .detached {
-        throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID)
-      }
-      return
-    }
+    guard isUnread || state == .detached else { return }
+    guard let host else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
     try host.load(self)
   }
 

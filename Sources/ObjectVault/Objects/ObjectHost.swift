@@ -24,7 +24,8 @@ protocol ObjectHost: AnyObject {
   func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject?
   /// Fills a fault, or throws.
   func load(_ object: ManagedObject) throws
-  /// Fills a fault for a getter: an error is noted, and the object becomes invalid.
+  /// Fills a fault for a getter: an error is noted. Where the row is gone the object is invalid then; after any other error it
+  /// stays a fault.
   func fire(_ object: ManagedObject)
   /// Fills the members of a to-many; an error is noted.
   func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState)
