@@ -119,6 +119,7 @@ extension ObjectContext {
   }
 
   func didWrite(_ object: ManagedObject) {
+    pending.didWrite()
     guard object.state == .loaded, !object.isRegistered else { return }
     object.isRegistered = true
     pending.didChange(object)

@@ -32,8 +32,8 @@ extension ObjectContext {
     guard pending.mayDelete else { return try save(.partialWithoutDeletions) }
     do { try save(.partial) } catch {
       guard Self.isRule(error), !pending.deleted.isEmpty else { throw error }
-      pending.didDenyDeletions()
       try save(.partialWithoutDeletions)
+      pending.didDenyDeletions()
     }
   }
 

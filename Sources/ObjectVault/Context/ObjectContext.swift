@@ -237,6 +237,7 @@ public final class ObjectContext: ObjectHost {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
     // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
     object.overlay = nil
+    pending.didWrite()
     object.dropRow()
     object.state = .fault
     object.forgetFetchedMembers(keepsOrders: false)

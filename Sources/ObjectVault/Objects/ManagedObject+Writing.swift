@@ -81,6 +81,7 @@ extension ManagedObject {
     if let present = self.overlay {
       overlay = present
       overlay.refused?[slot] = nil
+      overlay.tellsNextWrite = false
     } else {
       // Writing what is there already is no change.
       if !evenIfSame, error == nil, rowHolds(value, slot) { return }
