@@ -73,7 +73,7 @@ extension ObjectContext {
 
   @inline(never) private func fetched(_ map: IdentityMap, _ row: Int64) throws -> ManagedObject? {
     let entity = map.entity
-    if let known = map.find(row) {
+    if let known = map.find(row) ?? promised(map, row) {
       switch known.state {
       // The row of another entity of the family is none of this one.
       case .loaded, .inserted: return entity.includes(known.entity) ? known : nil

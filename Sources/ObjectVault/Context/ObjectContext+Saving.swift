@@ -53,6 +53,7 @@ extension ObjectContext {
     }
     if let failure { throw failure }
     guard hasChanges else {
+      try keepGivenIDs()
       // Changes that came to nothing are done with, too.
       if extent == .whole, pending.mayBeLive {
         adopt(SavePlan(extent, entityCount: core.mapping.entities.count))
@@ -125,8 +126,9 @@ extension ObjectContext {
     for object in pending.touched.union(pending.waiting.values.joined()) {
       object.toMany.forEach { $0.forget() }
     }
-    changePending { $0.clear() }
     undoFlush()
+    do { try keepGivenIDs() } catch { note(error) }
+    changePending { $0.clear() }
   }
 
   /// Takes back what fetches have written.
@@ -145,6 +147,12 @@ extension ObjectContext {
       object.toMany.forEach { $0.forget() }
       forget(object)
     }
+  }
+
+  /// Ids that new objects were given and that no row will have are not given out again.
+  private func keepGivenIDs() throws {
+    guard !pending.given.isEmpty, case .transaction(let connection, canWrite: true) = access else { return }
+    try keepMarks(connection)
   }
 
   /// Ids that were given out and taken back are not given out again.

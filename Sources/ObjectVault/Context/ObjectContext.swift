@@ -172,9 +172,9 @@ public final class ObjectContext: ObjectHost {
   /// let user = context.insert(User.self) { $0.name = "Binger" }
   /// ```
   ///
-  /// It has its defaults and a temporary id; ``save()`` gives it its row. In a context that may only read, or
-  /// for a class that is not in the store's schema, the object belongs to no context and the error is in
-  /// ``faultErrors``.
+  /// It has its defaults and a temporary id, or inside ``Store/write(_:)`` its final one; ``save()`` gives it its row. In a
+  /// context that may only read, or for a class that is not in the store's schema, the object belongs to no context and the
+  /// error is in ``faultErrors``.
   /// - Parameters:
   ///   - type: The entity's class.
   ///   - configure: Sets the object's properties. When it throws, the object is forgotten, and who was related to it is so

@@ -31,13 +31,14 @@ package struct RowIDs {
   }
 
   /// So many ids that were never given out. They are free until they are taken in the same transaction.
+  /// - Parameter promised: The highest one that an object was told already.
   ///
   /// Rows that another program inserted may have ids above the mark: the ids begin after those, and with them the mark is right
   /// again.
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
-  func free(_ count: Int, of entity: String) throws -> Run {
+  func free(_ count: Int, of entity: String, promised: Int64) throws -> Run {
     let last = try marks.last(of: entity)
-    return try Run(behind: last.mark, taken: last.row ?? 0, count: count, of: entity)
+    return try Run(behind: last.mark, taken: max(last.row ?? 0, promised), count: count, of: entity)
   }
 
   /// Gives free ids out.

@@ -36,9 +36,9 @@ public final class DynamicObject: ManagedObject {
   /// The entity as the store's model describes it; nil for an object that was made by its own initializer.
   public var entityDescription: EntityDescription? { origin?.description }
 
-  /// The object's id: temporary until the first save, then final.
+  /// The object's id: temporary until the first save, then final; inside ``Store/write(_:)`` final at once.
   public var id: DynamicID {
-    DynamicID(entity: entityName, rowID: rowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
+    DynamicID(entity: entityName, rowID: knownRowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
   }
 
   // MARK: Attributes

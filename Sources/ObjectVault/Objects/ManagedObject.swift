@@ -132,6 +132,9 @@ public protocol Persistable: AnyObject {}
     unsafe mapReference?._withUnsafeGuaranteedRef { $0.remove(rowID, self) }
   }
 
+  /// The id by which others know the object: that of its row, also where the row is written later.
+  final var knownRowID: Int64 { rowID < 0 && state == .inserted ? host?.givenID(of: self) ?? rowID : rowID }
+
   final var host: (any ObjectHost)? { withMap { $0.host } ?? nil }
   /// Calls `body` with its map, which is not retained: whoever is in the object's context has both.
   @inline(__always) final func withMap<Result>(_ body: (IdentityMap) -> Result) -> Result? {

@@ -32,6 +32,8 @@ protocol ObjectHost: AnyObject {
 
   /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)? { get }
+  /// The id by which others know a new object: the final one inside a write, and its temporary one elsewhere.
+  func givenID(of object: ManagedObject) -> Int64
   /// Keeps an error that an accessor cannot throw.
   func note(_ error: any Error)
   /// Keeps what a getter met and could not read.

@@ -29,6 +29,8 @@ package struct PendingChanges {
   private(set) var firstTemporaryID: Int64 = -1
   /// The one that was given out last.
   var lastTemporaryID: Int64 { nextTemporaryID + 1 }
+  /// Ids that new objects were given inside a write.
+  var given = GivenIDs()
   /// Rises with whatever a save may see otherwise from then on. Of objects that have been written to before, the first write
   /// behind a refusal alone is told: see ``didDenyDeletions()``.
   private var changeCount = 0
@@ -93,6 +95,7 @@ package struct PendingChanges {
     guard forgotten > 16, forgotten * 2 > inserted.count else { return }
     inserted.removeAll { $0.state != .inserted }
     forgotten = 0
+    given.seen = 0
   }
 
   /// A saved object got its first change. The caller sees to it that it is told once.
@@ -174,6 +177,7 @@ package struct PendingChanges {
     links = [:]
     firstTemporaryID = nextTemporaryID
     runs = TemporaryIDRuns()
+    given = GivenIDs()
   }
 
   /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at

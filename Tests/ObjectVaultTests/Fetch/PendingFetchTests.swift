@@ -145,7 +145,7 @@ import Testing
         #expect(try context.fetch(Genre.self).where("name == %@", name).first() == nil)
         let genre = context.insert(Genre.self) { $0.name = name }
         #expect(try context.fetch(Author.self).where("name == 'Ann'").count() == 1)
-        #expect(genre.id.isTemporary)
+        #expect(genre.state == .inserted)
       }
       let known = try context.fetch(Genre.self).where("name == 'genre 4'").one()
       #expect(!known.id.isTemporary)

@@ -42,6 +42,30 @@ import Testing
     #expect(try context.fetch(Genre.self).count() == 4)
   }
 
+  @Test func `so do a write with fetches in between, and an id that is asked for at once`() async throws {
+    try insert("second", id: 70)
+    let ids = try await store.write { context in
+      let third = context.insert(Genre.self) { $0.name = "third" }
+      let id = third.id
+      let all = try context.fetch(Genre.self).count()
+      #expect(all == 3)
+      return [id, context.insert(Genre.self) { $0.name = "fourth" }.id]
+    }
+    #expect(ids.map(\.rowID) == [71, 72])
+    #expect(try await store.verify().isEmpty)
+  }
+
+  @Test func `the id of a deleted row is not given out again, whatever rows are left`() async throws {
+    try await store.write { context in
+      for name in ["a", "b"] { context.insert(Genre.self) { $0.name = name } }
+      try context.save()
+      try context.fetch(Genre.self).where("name == 'b'").all().forEach(context.delete)
+    }
+    #expect(try await store.verify().isEmpty)
+    let id = try await store.write { context in context.insert(Genre.self) { $0.name = "c" }.id }
+    #expect(id.rowID == 4)
+  }
+
   @Test func `a row with an id above all that may be is told by the save`() async throws {
     try insert("far", id: .max - 1)
     await #expect(throws: StoreError.idsExhausted(entity: "Genre")) {
