@@ -26,6 +26,13 @@ extension ObjectContext {
     }
   }
 
+  func known(_ value: SQLValue) -> SQLValue {
+    guard case .integer(let id) = value, id < 0, case .transaction(let connection, canWrite: true) = access
+    else { return value }
+    if pending.given.final(id) == nil { do { try giveIDs(on: connection) } catch { note(error) } }
+    return .integer(pending.given.final(id) ?? id)
+  }
+
   /// The new object that was given an id and has no row yet.
   func promised(_ map: IdentityMap, _ id: Int64) -> ManagedObject? {
     pending.given.isEmpty ? nil : pending.given.temporary(id, table: map.table).flatMap(map.find)

@@ -268,7 +268,7 @@ public struct Fetch<Object: ManagedObject> {
 
   private func entity() throws -> EntityMapping {
     let entity = try known()
-    if case .transaction(_, canWrite: true) = context.access, context.hasChanges, concerns(entity) {
+    if case .transaction(_, canWrite: true) = context.access, context.pending.isLive, concerns(entity) {
       try context.flush()
     }
     return entity

@@ -262,8 +262,11 @@ public protocol Persistable: AnyObject {}
     if unsafe overlayReference == nil { extras = nil }
   }
 
-  /// Whether the object differs from its row.
-  public final var hasChanges: Bool { state == .inserted || state == .deleted || overlay != nil }
+  /// Whether the object differs from its row; inside ``Store/write(_:)`` also whether the write has changed the row, and not
+  /// yet committed it.
+  public final var hasChanges: Bool { isPending || host?.isUncommitted(self) == true }
+  /// Whether the next save writes something of it, or deletes it.
+  final var isPending: Bool { state == .inserted || state == .deleted || overlay != nil }
   /// Whether it is new and not yet saved.
   public final var isInserted: Bool { state == .inserted }
   /// Whether the next save deletes it.
@@ -271,12 +274,14 @@ public protocol Persistable: AnyObject {}
   /// Whether its row has not been fetched.
   public final var isFault: Bool { state == .fault }
 
-  /// The names of the attributes and to-ones written since the last save, with the values to be stored.
+  /// The names of the attributes and to-ones written since the last save, with the values to be stored; inside
+  /// ``Store/write(_:)`` since the write began, whether a fetch or a save has put them into the file or not.
   public final var changedValues: [String: SQLValue] {
-    guard let overlay, let entity else { return [:] }
-    var values: [String: SQLValue] = [:]
+    guard let host, let entity else { return [:] }
+    var values = host.uncommittedValues(of: self)
+    guard let overlay else { return values }
     for slot in entity.storedSlots where overlay.changed.contains(slot) {
-      values[entity.slots[slot].name] = overlay[slot]
+      values[entity.slots[slot].name] = entity.isToOne[slot] ? host.known(overlay[slot]) : overlay[slot]
     }
     return values
   }

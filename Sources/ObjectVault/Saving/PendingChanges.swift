@@ -43,7 +43,7 @@ package struct PendingChanges {
   package init() {}
 
   /// Whether there is anything to save.
-  var isLive: Bool {
+  package var isLive: Bool {
     inserted.count > forgotten || updated.contains { $0.overlay != nil } || !deleted.isEmpty
       || links.values.contains(where: \.isLive) || touched.contains { $0.isRearranged }
   }

@@ -133,15 +133,16 @@ public final class Store: Sendable {
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
-    let core = core
+    let (core, pool) = (core, pool)
     let work = WritingWork()
     do {
       let result = try await pool.write { connection in
         try core.checkGeneration(connection)
-        let context = ObjectContext(core: core, access: .transaction(connection, canWrite: true))
+        let context = ObjectContext(
+          core: core, access: .transaction(connection, canWrite: true), committed: pool)
         work.context = context
         let result = try body(context)
-        try context.save()
+        try context.saveBeforeCommit()
         if let error = context.faultErrors.first { throw error }
         return result
       } committed: {
