@@ -9,7 +9,7 @@ extension ObjectContext {
   /// object is forgotten at once, and its delete rules are applied at once, as it has no row.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
-      note(StoreError.objectGone(entity: object.nameOfEntity, rowID: object.rowID))
+      note(object.strayDeletion)
       return
     }
     guard takesChanges else { return }
