@@ -41,9 +41,16 @@ struct IdentifierTable {
       [.integer(last), .text(entity)])
   }
 
-  /// The highest id that a row of an entity's table has; nil where there is none.
-  func highestRow(of entity: String) throws -> Int64? {
-    try connection.value("SELECT max(\"id\") FROM \(identifier: entity)")?.int64
+  /// The highest id that was given out, and the highest one that a row of the entity's table has; nil where there is none. Of a
+  /// row the engine looks at the end of the table alone.
+  func last(of entity: String) throws -> (mark: Int64?, row: Int64?) {
+    let found =
+      try connection.rows(
+        """
+        SELECT (SELECT last FROM vault_ids WHERE entity = \(entity)), (SELECT max("id") FROM \(identifier: entity))
+        """
+      ).first ?? []
+    return found.count == 2 ? (found[0].int64, found[1].int64) : (nil, nil)
   }
 
   /// Raises the mark of an entity to the highest id that a row of its table has.

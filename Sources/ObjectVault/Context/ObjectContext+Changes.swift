@@ -9,7 +9,7 @@ extension ObjectContext {
   /// object is forgotten at once, and its delete rules are applied at once, as it has no row.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
-      note(StoreError.objectGone(entity: object.nameOfEntity, rowID: object.rowID))
+      note(object.strayDeletion)
       return
     }
     guard takesChanges else { return }
@@ -78,8 +78,7 @@ extension ObjectContext {
     // As nearly always: each first change of an object asks.
     if canWrite, run?.isCancelled != true { return true }
     guard let refusal else { return true }
-    // Once is enough: the body of a cancelled write may go on for long.
-    if !(refusal is CancellationError && faultErrors.last is CancellationError) { note(refusal) }
+    note(refusal)
     return false
   }
 
@@ -107,6 +106,8 @@ extension ObjectContext {
   }
 
   func note(_ error: any Error) {
+    // Once is enough: the body of a cancelled write may go on for long.
+    if error is CancellationError, faultErrors.last is CancellationError { return }
     faultErrors.append(error)
     onFaultError?(error)
   }
@@ -118,6 +119,7 @@ extension ObjectContext {
   }
 
   func didWrite(_ object: ManagedObject) {
+    pending.didWrite()
     guard object.state == .loaded, !object.isRegistered else { return }
     object.isRegistered = true
     pending.didChange(object)

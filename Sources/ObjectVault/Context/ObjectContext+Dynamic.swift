@@ -7,7 +7,7 @@ extension ObjectContext {
   /// try context.insert(entity: "User") { $0["name"] = "Binger" }
   /// ```
   ///
-  /// It has the constant defaults of the model and a temporary id; ``save()`` gives it its row. Defaults that Swift
+  /// It has the constant defaults of the model and an id as ``insert(_:_:)`` says; ``save()`` gives it its row. Defaults that Swift
   /// computes, such as `Date.now`, are known to classes alone.
   /// - Parameters:
   ///   - name: The entity's name.

@@ -8,12 +8,19 @@ extension ObjectContext {
   func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject? {
     let map = maps[entity.index]
     if let known = map.find(id) {
+      if known.state == .invalid { return foundAgain(known, entity) }
       if !entity.isInFamily || entity.includes(known.entity) { return known }
       // What leads there is not ours: an object of another class is never handed out as one of this.
       if tells { note(StoreError.objectGone(entity: entity.name, rowID: id)) }
       return nil
     }
     return entity.hasChildren ? readNow(entity, id, tells) : map.add(id)
+  }
+
+  /// The object of a row that was gone when it was last asked for, and may be there again. That it is gone was told then.
+  private func foundAgain(_ known: ManagedObject, _ entity: EntityMapping) -> ManagedObject? {
+    do { if let found = try read(known, as: entity) { return found } } catch { note(error) }
+    return entity.includes(known.entity) ? known : nil
   }
 
   private func readNow(_ entity: EntityMapping, _ id: Int64, _ tells: Bool) -> ManagedObject? {
@@ -66,13 +73,12 @@ extension ObjectContext {
 
   @inline(never) private func fetched(_ map: IdentityMap, _ row: Int64) throws -> ManagedObject? {
     let entity = map.entity
-    if let known = map.find(row) {
-      // The row of another entity of the family is none of this one.
-      guard entity.includes(known.entity) else { return nil }
+    if let known = map.find(row) ?? promised(map, row) {
       switch known.state {
-      case .loaded, .inserted: return known
-      case .fault: return try loadIfThere(known) ? known : nil
-      case .deleted, .invalid, .detached: return nil
+      // The row of another entity of the family is none of this one.
+      case .loaded, .inserted: return entity.includes(known.entity) ? known : nil
+      case .fault, .invalid: return try read(known, as: entity)
+      case .deleted, .detached: return nil
       }
     }
     guard row > 0 else { return nil }
@@ -81,18 +87,21 @@ extension ObjectContext {
 
   /// Fills a fault, or throws.
   func load(_ object: ManagedObject) throws {
-    guard try loadIfThere(object) else {
-      throw StoreError.objectGone(entity: object.entity?.name ?? "", rowID: object.rowID)
+    guard let entity = object.entity, try read(object, as: entity) === object else {
+      throw StoreError.objectGone(entity: object.nameOfEntity, rowID: object.rowID)
     }
   }
 
-  private func loadIfThere(_ object: ManagedObject) throws -> Bool {
-    guard let entity = object.entity else { return false }
+  /// Reads the row of an object that has none in memory. An object of which the file says that there is no row is invalid from
+  /// then on, until a row with its id is found again. Nothing else makes an object of this context invalid while it stands for a
+  /// row: a read that fails says nothing about the row.
+  /// - Parameter entity: The entity whose rows are asked for.
+  /// - Returns: The object of the row: another one where another program has made the row one of another entity; nil without a
+  ///   row of the entity.
+  private func read(_ object: ManagedObject, as entity: EntityMapping) throws -> ManagedObject? {
     let found = try fetchRow(entity, object.rowID)
-    // Another object has its id where somebody else has made the row one of another entity.
-    if found === object || (found != nil && !entity.isInFamily) { return true }
-    object.state = .invalid
-    return false
+    if found == nil, entity.includes(object.entity) { object.state = .invalid }
+    return found
   }
 
   private func fetchRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
@@ -129,13 +138,11 @@ extension ObjectContext {
     }
   }
 
-  /// Fills a fault for a getter: an error is noted, and the object becomes invalid.
+  /// Fills a fault for a getter: an error is noted. After any other error than that its row is gone the object stays a fault,
+  /// which the next getter fires again.
   func fire(_ object: ManagedObject) {
     statistics.faultsFired += 1
-    do { try load(object) } catch {
-      object.state = .invalid
-      note(error)
-    }
+    do { try load(object) } catch { note(error) }
   }
 
   /// All objects of a fetch.
@@ -245,7 +252,7 @@ extension ObjectContext {
         // Whoever is asked for an object of unknown class reads it by itself.
         let map = maps[relationship.destination.index]
         for owner in owners {
-          guard let id = owner.storedValue(slot)?.int64, id > 0, map.find(id)?.isFault != false else {
+          guard let id = owner.storedValue(slot)?.int64, id > 0, map.find(id)?.isUnread != false else {
             continue
           }
           faults.append(id)

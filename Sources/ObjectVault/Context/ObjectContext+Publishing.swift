@@ -9,7 +9,7 @@ extension ObjectContext {
   /// Tells the listeners that the transaction is committed. Called before the next one begins.
   func publishTransaction() {
     guard hasWritten else { return }
-    publish(written)
+    publish(written.changes)
   }
 
   /// Tells the listeners of a commit. Called before the next one.

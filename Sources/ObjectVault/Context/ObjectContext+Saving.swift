@@ -10,8 +10,13 @@ extension ObjectContext {
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/conflict(_:)``,
   ///   ``StoreError/deleteDenied(entity:property:count:)``, ``StoreError/readOnlyContext``, the first of
   ///   ``faultErrors``; `SQLError.busy` and others of the file.
-  public func save() throws {
-    try save(.whole)
+  public func save() throws { try save(isLast: false) }
+
+  /// The save at the end of a write: what it writes is committed at once.
+  func saveBeforeCommit() throws { try save(isLast: true) }
+
+  private func save(isLast: Bool) throws {
+    try save(.whole, isLast: isLast)
     if case .transaction(let connection, _) = access, flushed != nil {
       flushed = nil
       try connection.releaseSavepoint(Self.flushName)
@@ -32,8 +37,8 @@ extension ObjectContext {
     guard pending.mayDelete else { return try save(.partialWithoutDeletions) }
     do { try save(.partial) } catch {
       guard Self.isRule(error), !pending.deleted.isEmpty else { throw error }
-      pending.didDenyDeletions()
       try save(.partialWithoutDeletions)
+      pending.didDenyDeletions()
     }
   }
 
@@ -46,13 +51,14 @@ extension ObjectContext {
     }
   }
 
-  private func save(_ extent: SaveExtent) throws {
+  private func save(_ extent: SaveExtent, isLast: Bool = false) throws {
     if let first = faultErrors.first {
       faultErrors = []
       throw first
     }
     if let failure { throw failure }
-    guard hasChanges else {
+    guard pending.isLive else {
+      try keepGivenIDs()
       // Changes that came to nothing are done with, too.
       if extent == .whole, pending.mayBeLive {
         adopt(SavePlan(extent, entityCount: core.mapping.entities.count))
@@ -66,21 +72,22 @@ extension ObjectContext {
       // for errors that one can put right; a flush that deletes nothing has none.
       let writer: SaveWriter
       if extent == .whole || (extent.deletes && !pending.deleted.isEmpty) {
-        writer = try connection.savepoint { try write(extent, connection) }
+        writer = try connection.savepoint { try write(extent, connection, isLast: isLast) }
       } else {
-        do { writer = try write(extent, connection) } catch {
+        do { writer = try write(extent, connection, isLast: false) } catch {
           failure = error
           throw error
         }
       }
       adopt(writer.plan)
       hasWritten = true
-      if let record = writer.record { written?.add(record.changes) }
+      if !isLast, committed != nil { written.rows.note(writer.plan, core.mapping) }
+      if let record = writer.record { written.changes?.add(record.changes) }
     case .pooled(let pool):
       try pool.withWriter { connection in
         let writer = try connection.transaction(.immediate) {
           try core.checkGeneration(connection)
-          return try write(extent, connection)
+          return try write(extent, connection, isLast: true)
         }
         adopt(writer.plan)
         publish(writer.record)
@@ -89,11 +96,13 @@ extension ObjectContext {
   }
 
   /// Plans and writes; in memory nothing has changed when it returns.
-  private func write(_ extent: SaveExtent, _ connection: Connection) throws -> SaveWriter {
+  /// - Parameter isLast: Whether the commit follows, so that nobody asks which rows were changed.
+  private func write(_ extent: SaveExtent, _ connection: Connection, isLast: Bool) throws -> SaveWriter {
     // Asked once: who begins to listen meanwhile hears of the next save.
     let records = records
     var planner = SavePlanner(
-      pending, extent, core.mapping, maps, ConnectionReader(connection: connection), isHeard: records)
+      pending, extent, core.mapping, maps, ConnectionReader(connection: connection),
+      isHeard: records || (!isLast && committed != nil))
     let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
     try writer.write()
     return writer
@@ -125,8 +134,9 @@ extension ObjectContext {
     for object in pending.touched.union(pending.waiting.values.joined()) {
       object.toMany.forEach { $0.forget() }
     }
-    changePending { $0.clear() }
     undoFlush()
+    do { try keepGivenIDs() } catch { note(error) }
+    changePending { $0.clear() }
   }
 
   /// Takes back what fetches have written.
@@ -145,6 +155,12 @@ extension ObjectContext {
       object.toMany.forEach { $0.forget() }
       forget(object)
     }
+  }
+
+  /// Ids that new objects were given and that no row will have are not given out again.
+  private func keepGivenIDs() throws {
+    guard !pending.given.isEmpty, case .transaction(let connection, canWrite: true) = access else { return }
+    try keepMarks(connection)
   }
 
   /// Ids that were given out and taken back are not given out again.

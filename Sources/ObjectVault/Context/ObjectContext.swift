@@ -37,6 +37,8 @@ public final class ObjectContext: ObjectHost {
   let access: Access
   /// Whose readers may read beside this context's own; nil where what it reads is not committed yet.
   let pool: ConnectionPool?
+  /// Whose readers see the last commit, for a write; nil elsewhere.
+  let committed: ConnectionPool?
   package let maps: [IdentityMap]
   let canWrite: Bool
   /// The call that all work of this context is part of; nil for one that works between calls.
@@ -63,10 +65,10 @@ public final class ObjectContext: ObjectHost {
   @usableFromInline let mark: StoreMark
   /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
   var flushed: [ManagedObject]?
-  /// What the saves of the transaction have written, while somebody listens; nil outside of one.
-  var written: ChangeCollector?
+  /// What the saves of the transaction have written.
+  var written = Written()
   /// The same before the first of the flushes that ``rollback()`` takes back.
-  var writtenBefore: ChangeCollector?
+  var writtenBefore = Written()
   /// Whether a save of the transaction has written anything.
   var hasWritten = false
   /// Whether the saves of the transaction are written down, decided once for all of them; nil outside of one.
@@ -110,9 +112,14 @@ public final class ObjectContext: ObjectHost {
 
   /// - Parameters:
   ///   - pool: For a transaction that only reads: see ``pool``.
+  ///   - committed: For a write: see ``committed``.
   ///   - records: Whether the saves of a transaction are written down, though nobody listens.
-  init(core: StoreCore, access: Access, beside pool: ConnectionPool? = nil, records: Bool = false) {
+  init(
+    core: StoreCore, access: Access, beside pool: ConnectionPool? = nil, committed: ConnectionPool? = nil,
+    records: Bool = false
+  ) {
     self.core = core
+    self.committed = committed
     mark = core.mark
     self.access = access
     self.pool = if case .pooled(let own) = access { own } else { pool }
@@ -121,7 +128,7 @@ public final class ObjectContext: ObjectHost {
       // Asked once: who comes in between is told of a gap, and not of nothing.
       let isHeard = canWrite && (records || core.feed.isHeard)
       isRecording = isHeard
-      written = isHeard ? ChangeCollector() : nil
+      written.changes = isHeard ? ChangeCollector() : nil
     } else {
       (canWrite, run, isRecording) = (true, nil, nil)
     }
@@ -161,8 +168,9 @@ public final class ObjectContext: ObjectHost {
     }
   }
 
-  /// Whether there is anything to save.
-  public var hasChanges: Bool { pending.isLive }
+  /// Whether there is anything to save; inside ``Store/write(_:)`` whether anything was changed that is not committed, also
+  /// where a fetch or a ``save()`` has put it into the file.
+  public var hasChanges: Bool { pending.isLive || !written.rows.isEmpty }
 
   // MARK: Making and deleting
 
@@ -172,9 +180,9 @@ public final class ObjectContext: ObjectHost {
   /// let user = context.insert(User.self) { $0.name = "Binger" }
   /// ```
   ///
-  /// It has its defaults and a temporary id; ``save()`` gives it its row. In a context that may only read, or
-  /// for a class that is not in the store's schema, the object belongs to no context and the error is in
-  /// ``faultErrors``.
+  /// It has its defaults and a temporary id, or inside ``Store/write(_:)`` its final one; ``save()`` gives it its row. In a
+  /// context that may only read, or for a class that is not in the store's schema, the object belongs to no context and the
+  /// error is in ``faultErrors``.
   /// - Parameters:
   ///   - type: The entity's class.
   ///   - configure: Sets the object's properties. When it throws, the object is forgotten, and who was related to it is so
@@ -218,13 +226,16 @@ public final class ObjectContext: ObjectHost {
   @discardableResult
   public func insert<Object: ManagedObject>(_ type: Object.Type) -> Object { insert(type) { _ in } }
 
-  /// Forgets an object's changes and its row; the row is fetched again when it is next needed.
+  /// Forgets an object's changes and its row; the row is fetched again when it is next needed, also where it was gone.
   ///
   /// A to-one that was changed goes back at both ends: who was its partner here is no more, who was one in the store is
   /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those. An order of its
   /// members that was changed, and nothing else of them, is as in the store again.
   public func refresh(_ object: ManagedObject) {
-    guard object.context === self, object.state == .loaded || object.state == .fault else { return }
+    guard object.context === self else { return }
+    // A row that was gone may be there again.
+    if object.state == .invalid { object.state = .fault }
+    guard object.state == .loaded || object.state == .fault else { return }
     takeBackReferences(of: object)
     forget(object)
   }
@@ -234,6 +245,7 @@ public final class ObjectContext: ObjectHost {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
     // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
     object.overlay = nil
+    pending.didWrite()
     object.dropRow()
     object.state = .fault
     object.forgetFetchedMembers(keepsOrders: false)

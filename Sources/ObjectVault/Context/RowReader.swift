@@ -53,14 +53,15 @@ struct RowReader {
   func object(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
     guard let known = map.find(id) else { return (map.add(id), true) }
     // What was changed here, or is the same version, stays as it is.
-    let isStale = known.state == .fault || known.rowVersion != version
+    let isStale = known.isUnread || known.rowVersion != version
     return (known, isStale && known.overlay == nil && known.state != .deleted)
   }
 
   /// Gives an object the row that was packed last.
   @inline(__always)
   func fill(_ object: ManagedObject, _ version: Int64, _ row: UnsafeRawPointer, _ page: RowPage) {
-    if object.state == .loaded { object.forgetFetchedMembers() }
+    // What was fetched of its relationships is older than the row.
+    if object.state != .fault { object.forgetFetchedMembers() }
     object.state = .loaded
     object.rowVersion = version
     unsafe object.row = unsafe row

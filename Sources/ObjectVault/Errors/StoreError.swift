@@ -27,12 +27,14 @@ public enum StoreError: Error, Sendable, Equatable {
   /// The row of an object is gone, or the object belongs to no context.
   case objectGone(entity: String, rowID: Int64)
   /// A property was used of an object that belongs to no context: it was made by its own initializer, or its
-  /// context was released.
+  /// context was released. So is `delete` where it was to be deleted.
   case noContext(entity: String, property: String)
   /// There is no higher id left for new objects of an entity, or a row has one that is too high: they end at 2^62 - 1.
   case idsExhausted(entity: String)
   /// A column holds something that its attribute's type cannot read.
   case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
+  /// An object was to be deleted in a context that it is not in: it is one of another context.
+  case foreignDeletion(entity: String, rowID: Int64)
   /// A relationship was given an object of another context, or a deleted one.
   case foreignObject(entity: String, property: String)
   /// An id that an object of another store gave.
@@ -216,6 +218,9 @@ extension StoreError: CustomStringConvertible {
         + "file that is seq in its sqlite_sequence."
     case .unreadableValue(let entity, let property, let rowID, let expected):
       "\(entity).\(property) of row \(rowID) holds no \(expected). Correct it with a migration step."
+    case .foreignDeletion(let entity, let rowID):
+      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") was to be deleted in a context that it is not in. Delete it in its own "
+        + "context, or fetch it in this one by its id."
     case .foreignObject(let entity, let property):
       "\(entity).\(property) was given an object of another context, or a deleted one. Fetch it in this "
         + "context by its id."

@@ -230,8 +230,8 @@ public struct Fetch<Object: ManagedObject> {
   /// The same, without what was deleted in this context and is not saved yet. That is taken out by the statement, so
   /// that limits and counts are those of what is left.
   private func present(_ entity: EntityMapping) throws -> FetchParameters {
-    guard !context.pending.deleted.isEmpty else { return try current() }
-    var copy = try current()
+    var copy = try PendingMerge.inFile(try current(), context)
+    guard !context.pending.deleted.isEmpty else { return copy }
     let gone = context.pending.deleted.filter { entity.includes($0.entity) }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
@@ -268,7 +268,7 @@ public struct Fetch<Object: ManagedObject> {
 
   private func entity() throws -> EntityMapping {
     let entity = try known()
-    if case .transaction(_, canWrite: true) = context.access, context.hasChanges, concerns(entity) {
+    if case .transaction(_, canWrite: true) = context.access, context.pending.isLive, concerns(entity) {
       try context.flush()
     }
     return entity
@@ -277,7 +277,7 @@ public struct Fetch<Object: ManagedObject> {
   private func compiled(_ selection: Selection, _ entity: EntityMapping) throws -> CompiledFetch {
     let plans = context.core.plans[entity.index]
     // As mostly: the request as it stands, which is not copied.
-    guard !newObjects.isEmpty || !context.pending.deleted.isEmpty else {
+    guard !newObjects.isEmpty || !context.pending.deleted.isEmpty || !context.pending.inserted.isEmpty else {
       return try plans.compiled(selection, parameters, in: context.core.mark)
     }
     return try plans.compiled(selection, try present(entity), in: context.core.mark)

@@ -52,7 +52,7 @@ struct PendingMerge {
   }
 
   /// The request as the file takes it: for new objects of this context stands an id that no row has.
-  private static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
+  static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
     guard !context.pending.inserted.isEmpty else { return request }
     let maps = Set(context.maps.map { ObjectIdentifier($0) })
     var copy = request

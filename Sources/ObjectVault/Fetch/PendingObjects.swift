@@ -98,7 +98,7 @@ final class PendingObjects {
 struct PlainSubject: PredicateSubject {
   let object: ManagedObject
 
-  var subjectID: Int64 { object.rowID }
+  var subjectID: Int64 { object.knownRowID }
   func value(of attribute: String) -> SQLValue {
     object.entity?.slot(named: attribute).flatMap { object.storedValue($0) } ?? .null
   }

@@ -6,11 +6,12 @@ extension ManagedObject: PredicateObject {
       throw StoreError.predicate(
         PredicateError("it is an object of \(type(of: self)) that belongs to no store"))
     }
-    return .id(
-      rowID, of: entity.name, owner: entity, map: isNew ? map.map { ObjectIdentifier($0) } : nil)
+    // Inside a write a new object has its id at once.
+    let id = knownRowID
+    return .id(id, of: entity.name, owner: entity, map: id < 0 ? map.map { ObjectIdentifier($0) } : nil)
   }
 
-  var isNew: Bool { rowID < 0 }
+  var isNew: Bool { knownRowID < 0 }
 }
 
 extension ObjectID: PredicateObject {

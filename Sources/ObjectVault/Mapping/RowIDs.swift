@@ -19,19 +19,26 @@ package struct RowIDs {
     package let first: Int64
     package let last: Int64
 
+    /// - Parameter taken: An id above the mark that is not free either.
     /// - Throws: ``StoreError/idsExhausted(entity:)``.
-    package init(behind mark: Int64?, count: Int, of entity: String) throws {
+    package init(behind mark: Int64?, taken: Int64 = 0, count: Int, of entity: String) throws {
       self.mark = mark
-      guard mark ?? 0 <= RowIDs.highest - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
-      first = (mark ?? 0) + 1
-      last = (mark ?? 0) + Int64(count)
+      let last = max(mark ?? 0, taken)
+      guard last <= RowIDs.highest - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
+      first = last + 1
+      self.last = last + Int64(count)
     }
   }
 
   /// So many ids that were never given out. They are free until they are taken in the same transaction.
+  /// - Parameter promised: The highest one that an object was told already.
+  ///
+  /// Rows that another program inserted may have ids above the mark: the ids begin after those, and with them the mark is right
+  /// again.
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
-  func free(_ count: Int, of entity: String) throws -> Run {
-    try Run(behind: marks.mark(of: entity), count: count, of: entity)
+  func free(_ count: Int, of entity: String, promised: Int64) throws -> Run {
+    let last = try marks.last(of: entity)
+    return try Run(behind: last.mark, taken: max(last.row ?? 0, promised), count: count, of: entity)
   }
 
   /// Gives free ids out.
@@ -48,10 +55,22 @@ package struct RowIDs {
     try marks.set(entity, to: highest, isNew: found == nil)
   }
 
+  /// The entities that have a row with an id above their mark, which was never given out; a sentence each.
+  package func findings(_ model: Schema) throws -> [String] {
+    guard try marks.exists() else { return [] }
+    return try model.roots.compactMap { entity in
+      let last = try marks.last(of: entity.name)
+      guard let row = last.row, row > last.mark ?? 0 else { return nil }
+      return
+        "\(entity.name) has a row with the id \(row), and the highest id that was given out is \(last.mark ?? 0) "
+        + "(vault_ids): another program has inserted rows; the next save of a new \(entity.name) corrects that"
+    }
+  }
+
   /// Ids of rows that somebody else has written are not given out any more either.
   /// - Throws: ``StoreError/idsExhausted(entity:)`` where a row has one that none may have.
   func raiseToRows(of entity: String) throws {
-    let highest = try marks.highestRow(of: entity)
+    let highest = try marks.last(of: entity).row
     guard highest ?? 0 <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }
     try marks.raiseToRows(of: entity)
   }

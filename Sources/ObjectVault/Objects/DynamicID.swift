@@ -7,7 +7,7 @@
 public struct DynamicID: Hashable, Sendable {
   /// The entity's name.
   public let entity: String
-  /// The row's id; negative while the object is new.
+  /// The row's id; negative while the object is new, but for one of a write.
   public let rowID: Int64
   /// The store it is of. No part of what it is equal to, nor of its coded form.
   let store: StoreMark

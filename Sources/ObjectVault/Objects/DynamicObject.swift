@@ -39,9 +39,9 @@ public final class DynamicObject: ManagedObject {
   /// What an object without a class is known by.
   public typealias ID = DynamicID
 
-  /// The object's id: temporary until the first save, then final.
+  /// The object's id: temporary until the first save, then final; inside ``Store/write(_:)`` final at once.
   public var id: DynamicID {
-    DynamicID(entity: entityName, rowID: rowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
+    DynamicID(entity: entityName, rowID: knownRowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
   }
 
   // MARK: Attributes

@@ -103,7 +103,7 @@ package final class IdentityMap {
     let former = unsafe objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)
     guard let former = unsafe former.map(self.object(at:)), former !== object else { return }
     // Of a row whose id no store gives, such as one below 0 that SQL wrote: what was changed in it is told to be lost.
-    if former.hasChanges { host?.note(StoreError.objectGone(entity: entity.name, rowID: key)) }
+    if former.isPending { host?.note(StoreError.objectGone(entity: entity.name, rowID: key)) }
     former.map = nil
     former.state = .invalid
   }

@@ -14,7 +14,7 @@ extension ManagedObject {
   {
     // What most loops find: the target was read before, and nothing was written since.
     if isInContext, !isOverlaid, let held = heldTarget(Int(slot)), held.state != .deleted,
-      held.isInContext,
+      held.state != .invalid, held.isInContext,
       rowCell(Int(slot))?.int64 == held.rowID
     {
       return held as? Target
@@ -33,6 +33,15 @@ extension ManagedObject {
     // Who is gone has no members to be taken out of: the save compares versions.
     let old = isUnset(slot) ? nil : toOneTarget(slot, tells: false)
     guard old !== target else { return }
+    var former: ManagedObject?
+    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+      // All ends lie in rows. Where one of these cannot be read nothing is changed at any of them.
+      guard old?.isReadable(in: host) != false, target?.isReadable(in: host) != false,
+        target?.state != .invalid
+      else { return }
+      former = target?.toOneTarget(inverse)
+      guard former?.isReadable(in: host) != false else { return }
+    }
     setStored(target.map { .integer($0.rowID) } ?? .null, slot)
     guard let inverse = relationship.inverseSlot else { return }
     if relationship.inverseIsToMany {
@@ -40,13 +49,17 @@ extension ManagedObject {
       target?.gain(self, inverse, isOrdered: relationship.inverseOrder != nil)
     } else {
       old?.lose(inverse)
-      if let target {
-        // The target's former partner loses it.
-        let former = target.toOneTarget(inverse)
-        if former !== self { former?.lose(slot) }
-        target.setPartner(.integer(rowID), inverse)
-      }
+      // The target's former partner loses it.
+      if former !== self { former?.lose(slot) }
+      target?.setPartner(.integer(rowID), inverse)
     }
+  }
+
+  /// Whether it is known what its row holds, or that it is gone. The row of a fault is read; the reason why it cannot be read is
+  /// told.
+  private func isReadable(in host: any ObjectHost) -> Bool {
+    if state == .fault { host.fire(self) }
+    return state != .fault
   }
 
   /// Whether a slot was not set yet, or to nil, as that of a new object: known without asking whom it leads to.
@@ -77,7 +90,7 @@ extension ManagedObject {
     guard let relationship = entity?.slots[slot].relationship, let host,
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
-    if let held = heldTarget(slot), held.rowID == id, held.isInContext { return held }
+    if let held = heldTarget(slot), held.rowID == id, held.isInContext, held.state != .invalid { return held }
     // A new object that was deleted again leaves nothing to fetch.
     if id < 0, host.maps[relationship.destination.index].find(id) == nil { return nil }
     guard let target = host.object(relationship.destination, id, tells: tells) else { return nil }
@@ -90,14 +103,14 @@ extension ManagedObject {
   /// - Parameter map: The targets' map, in the context of this object.
   final func toOneFault(_ slot: Int, in map: IdentityMap) -> Int64? {
     guard attached == 0, state == .loaded, !map.isShared, let id = rowCell(slot)?.int64, id > 0 else {
-      guard let target = toOneTarget(slot), target.state == .fault else { return nil }
+      guard let target = toOneTarget(slot), target.isUnread else { return nil }
       return target.rowID
     }
     if let known = unsafe map.reference(id) {
       // Retained once, for the reference that is kept.
       return unsafe known._withUnsafeGuaranteedRef { target in
         hold(target, slot)
-        return target.state == .fault ? id : nil
+        return target.isUnread ? id : nil
       }
     }
     hold(map.add(id), slot)
@@ -116,6 +129,11 @@ extension ManagedObject {
     guard state == .inserted || state == .loaded || state == .fault else {
       host.note(StoreError.objectGone(entity: (entity ?? relationship.owner).name, rowID: rowID))
       return nil
+    }
+    // A to-one lies in the row, whose version the save has to know.
+    if !relationship.isToMany, state == .fault {
+      host.fire(self)
+      guard state == .loaded else { return nil }
     }
     return (relationship, host)
   }

@@ -6,6 +6,13 @@ extension ManagedObject {
     entity?.name ?? (self as? DynamicObject)?.origin?.name ?? "\(type(of: self))"
   }
 
+  /// Why an object that is not in a context cannot be deleted there.
+  final var strayDeletion: StoreError {
+    if isInContext { return .foreignDeletion(entity: nameOfEntity, rowID: rowID) }
+    guard extras?.former?.host == nil else { return .objectGone(entity: nameOfEntity, rowID: rowID) }
+    return .noContext(entity: nameOfEntity, property: "delete")
+  }
+
   /// Says that something was written to an object that belongs to no context: to the one that it belonged to.
   final func tellStrayWrite(_ slot: Int) {
     guard let former = extras?.former?.host else { return tellStray(slot) }

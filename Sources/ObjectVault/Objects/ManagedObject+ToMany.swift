@@ -74,6 +74,8 @@ extension ManagedObject {
     // What a new object gets first is compared with nothing: no set is made to be returned to nobody.
     let isFirst = hasNoMembers(relationship.slot)
     let old = isFirst ? [] : memberSet(UInt16(relationship.slot), Target.self)
+    // Where the members cannot be read nothing is changed: what a set has less than they would stay.
+    guard isFirst || members(relationship.slot).isWhole else { return ([], []) }
     for object in new where !old.contains(object) { added.append(object) }
     if new.count - added.count < old.count {
       for object in old where !new.contains(object) { removed.append(object) }
@@ -108,6 +110,8 @@ extension ManagedObject {
   }
 
   private func write<Target: ManagedObject>(_ new: [Target], _ relationship: RelationshipMapping) {
+    // As in a set.
+    guard loadedMembers(relationship.slot).isWhole else { return }
     if let added = additions(new, relationship) {
       for object in added { connect(object, relationship) }
       return

@@ -81,6 +81,7 @@ extension ManagedObject {
     if let present = self.overlay {
       overlay = present
       overlay.refused?[slot] = nil
+      overlay.tellsNextWrite = false
     } else {
       // Writing what is there already is no change.
       if !evenIfSame, error == nil, rowHolds(value, slot) { return }
@@ -111,7 +112,11 @@ extension ManagedObject {
       return nil
     }
     guard host.takesChanges else { return nil }
-    if state == .fault { host.fire(self) }
+    if state == .fault {
+      // Which tells why there is no row.
+      host.fire(self)
+      return state == .loaded ? host : nil
+    }
     switch state {
     case .inserted, .loaded: return host
     case .detached, .invalid, .deleted, .fault:

@@ -19,13 +19,17 @@ public protocol Persistable: AnyObject {}
     case detached
     /// New, not yet saved.
     case inserted
-    /// Its row has not been fetched.
+    /// Its row has not been fetched, or could not be read: the next getter tries again.
     case fault
     /// Its row is in memory.
     case loaded
     /// It will be deleted by the next save.
     case deleted
     /// Its row, or its context, is gone. What was read before can still be read; relationships are empty.
+    ///
+    /// A row can come back with its id, as when a deletion is undone. Whatever finds it then in the context fills the object
+    /// anew: a fetch, a look-up by the id, a to-one, ``ManagedObject/load()``. Only an object that its own context has deleted
+    /// stays invalid, and the row gets a new object.
     case invalid
   }
 
@@ -128,6 +132,9 @@ public protocol Persistable: AnyObject {}
     unsafe mapReference?._withUnsafeGuaranteedRef { $0.remove(rowID, self) }
   }
 
+  /// The id by which others know the object: that of its row, also where the row is written later.
+  final var knownRowID: Int64 { rowID < 0 && state == .inserted ? host?.givenID(of: self) ?? rowID : rowID }
+
   final var host: (any ObjectHost)? { withMap { $0.host } ?? nil }
   /// Calls `body` with its map, which is not retained: whoever is in the object's context has both.
   @inline(__always) final func withMap<Result>(_ body: (IdentityMap) -> Result) -> Result? {
@@ -142,6 +149,8 @@ public protocol Persistable: AnyObject {}
 
   /// Whether its row is in memory.
   @inline(__always) final var hasRow: Bool { unsafe row != nil }
+  /// Whether its row is to be read by whoever asks for it: it was never read, or was gone when it last was.
+  @inline(__always) final var isUnread: Bool { state == .fault || state == .invalid }
 
   // The page of the row lives as long as the object has it, and a slot is the entity's, which the row was packed for.
   /// What a slot of its row holds; nil while the row is not in memory.
@@ -253,8 +262,11 @@ public protocol Persistable: AnyObject {}
     if unsafe overlayReference == nil { extras = nil }
   }
 
-  /// Whether the object differs from its row.
-  public final var hasChanges: Bool { state == .inserted || state == .deleted || overlay != nil }
+  /// Whether the object differs from its row; inside ``Store/write(_:)`` also whether the write has changed the row, and not
+  /// yet committed it.
+  public final var hasChanges: Bool { isPending || host?.isUncommitted(self) == true }
+  /// Whether the next save writes something of it, or deletes it.
+  final var isPending: Bool { state == .inserted || state == .deleted || overlay != nil }
   /// Whether it is new and not yet saved.
   public final var isInserted: Bool { state == .inserted }
   /// Whether the next save deletes it.
@@ -262,25 +274,24 @@ public protocol Persistable: AnyObject {}
   /// Whether its row has not been fetched.
   public final var isFault: Bool { state == .fault }
 
-  /// The names of the attributes and to-ones written since the last save, with the values to be stored.
+  /// The names of the attributes and to-ones written since the last save, with the values to be stored; inside
+  /// ``Store/write(_:)`` since the write began, whether a fetch or a save has put them into the file or not.
   public final var changedValues: [String: SQLValue] {
-    guard let overlay, let entity else { return [:] }
-    var values: [String: SQLValue] = [:]
+    guard let host, let entity else { return [:] }
+    var values = host.uncommittedValues(of: self)
+    guard let overlay else { return values }
     for slot in entity.storedSlots where overlay.changed.contains(slot) {
-      values[entity.slots[slot].name] = overlay[slot]
+      values[entity.slots[slot].name] = entity.isToOne[slot] ? host.known(overlay[slot]) : overlay[slot]
     }
     return values
   }
 
-  /// Fetches the row now, if it has not been: the throwing way to do what a getter does.
+  /// Fetches the row now, if it has not been: the throwing way to do what a getter does. Where the row was gone it is asked for
+  /// again.
   /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when the row is gone; ``SQLError``.
   public final func load() throws {
-    guard state == .fault, let host else {
-      if state == .invalid || state == .detached {
-        throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID)
-      }
-      return
-    }
+    guard isUnread || state == .detached else { return }
+    guard let host else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
     try host.load(self)
   }
 

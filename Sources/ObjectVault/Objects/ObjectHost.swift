@@ -24,13 +24,22 @@ protocol ObjectHost: AnyObject {
   func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject?
   /// Fills a fault, or throws.
   func load(_ object: ManagedObject) throws
-  /// Fills a fault for a getter: an error is noted, and the object becomes invalid.
+  /// Fills a fault for a getter: an error is noted. Where the row is gone the object is invalid then; after any other error it
+  /// stays a fault.
   func fire(_ object: ManagedObject)
   /// Fills the members of a to-many; an error is noted.
   func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState)
 
   /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)? { get }
+  /// Whether a write has changed the row of an object, and not yet committed it.
+  func isUncommitted(_ object: ManagedObject) -> Bool
+  /// What a write has put into the row of an object, and not yet committed.
+  func uncommittedValues(of object: ManagedObject) -> [String: SQLValue]
+  /// The id that a to-one is known to hold: a new object's final id where it was given one.
+  func known(_ value: SQLValue) -> SQLValue
+  /// The id by which others know a new object: the final one inside a write, and its temporary one elsewhere.
+  func givenID(of object: ManagedObject) -> Int64
   /// Keeps an error that an accessor cannot throw.
   func note(_ error: any Error)
   /// Keeps what a getter met and could not read.

@@ -3,7 +3,13 @@
 /// Identifies an object of one entity in its store, in every context and process.
 ///
 /// A new object has a temporary id until it is saved; then its id is final and never given out again, not
-/// even after the object was deleted.
+/// even after the object was deleted. Inside ``Store/write(_:)`` it has its final id at once, so that the body can return it:
+///
+/// ```swift
+/// let id = try await store.write { context in
+///   context.insert(User.self) { $0.name = "Binger" }.id
+/// }
+/// ```
 ///
 /// An id is a value that may be kept, sent and coded as the row's number; a copy of a store has the same ids. One that an
 /// object or a fetch gave knows its store besides, and finds no row of another one that has the same number: that is
@@ -13,7 +19,7 @@
 /// Two ids are equal when their numbers are, whatever is known of their stores: an id that was kept as its number
 /// equals the one that the object gives, and a set or dictionary finds it. Keep ids of several stores apart.
 public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
-  /// The row's id; negative while the object is new.
+  /// The row's id; negative while the object is new, but for one of a write.
   public let rowID: Int64
   /// The store it is of. No part of what it is equal to, nor of its coded form.
   @usableFromInline let store: StoreMark
@@ -66,10 +72,10 @@ extension Persistable where Self: ManagedObject {
   /// What an object is known by, for a class that says it: `extension User: Identifiable {}`.
   public typealias ID = ObjectID<Self>
 
-  /// The object's id: temporary until the first save, then final.
+  /// The object's id: temporary until the first save, then final; inside ``Store/write(_:)`` final at once.
   public var id: ObjectID<Self> {
     if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
-    return ObjectID(rowID: rowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
+    return ObjectID(rowID: knownRowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
   }
 }
 

@@ -78,7 +78,12 @@ package final class Overlay {
   @safe @exclusivity(unchecked) package var values: RowDraft
   @safe @exclusivity(unchecked) package var changed: SlotSet
   /// Why slots hold nil although something else was written: it has no stored form. The save says so.
-  @safe @exclusivity(unchecked) var refused: [Int: any Error]?
+  @safe @exclusivity(unchecked) var refused: [Int: any Error]? { didSet { isOpen = takesUntold } }
+  /// Whether its context is told of the next write, too, as of the first one: who waits for changes asks for it.
+  @safe @exclusivity(unchecked) var tellsNextWrite = false { didSet { isOpen = takesUntold } }
+  private var takesUntold: Bool { refused == nil && !tellsNextWrite }
+  /// Whether a value is put in, and that is all. Kept, as each setter asks.
+  @safe @exclusivity(unchecked) private var isOpen = true
   /// The call that the object is used in, which may be cancelled. Here, and not reached through the context,
   /// because each setter asks.
   let run: CancellableRun?
@@ -107,6 +112,7 @@ package final class Overlay {
     refused = other.refused
     run = other.run
     recording = other.recording
+    isOpen = takesUntold
   }
 
   /// The value of a slot of its entity.
@@ -120,7 +126,7 @@ package final class Overlay {
   /// Writes to an object that has been written to before, and was asked then whether it takes any.
   /// - Returns: Whether that was enough.
   @inline(__always) func put(_ value: SQLValue, _ slot: Int) -> Bool {
-    guard refused == nil, run?.isCancelled != true else { return false }
+    guard isOpen, run?.isCancelled != true else { return false }
     if !values.set(value, slot) { refuseTooLarge(slot) }
     changed.insert(slot)
     return true
@@ -128,7 +134,7 @@ package final class Overlay {
 
   /// The same for a text.
   @inline(__always) func put(_ text: String, _ slot: Int) -> Bool {
-    guard refused == nil, run?.isCancelled != true else { return false }
+    guard isOpen, run?.isCancelled != true else { return false }
     if !values.set(text, slot) { refuseTooLarge(slot) }
     changed.insert(slot)
     return true
@@ -140,7 +146,7 @@ package final class Overlay {
 
   /// The same for a number: see ``RowDraft/put(_:_:_:)``.
   @inline(__always) func put(_ word: UInt64, _ tag: UInt8, _ slot: Int) -> Bool {
-    guard refused == nil, run?.isCancelled != true else { return false }
+    guard isOpen, run?.isCancelled != true else { return false }
     values.put(word, tag, slot)
     changed.insert(slot)
     return true

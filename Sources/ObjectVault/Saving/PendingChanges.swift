@@ -29,8 +29,13 @@ package struct PendingChanges {
   private(set) var firstTemporaryID: Int64 = -1
   /// The one that was given out last.
   var lastTemporaryID: Int64 { nextTemporaryID + 1 }
-  /// How many deletions were pending when one of them was denied to a flush: until there are others, none is tried.
-  private var deniedDeletions = 0
+  /// Ids that new objects were given inside a write.
+  var given = GivenIDs()
+  /// Rises with whatever a save may see otherwise from then on. Of objects that have been written to before, the first write
+  /// behind a refusal alone is told: see ``didDenyDeletions()``.
+  private var changeCount = 0
+  /// What that was when a flush was denied one of the deletions; nil when none was.
+  private var changeCountDenied: Int?
 
   /// Whether some of the new objects may have their ids already, as those that a flush left out.
   private(set) var hasLeftOut = false
@@ -38,7 +43,7 @@ package struct PendingChanges {
   package init() {}
 
   /// Whether there is anything to save.
-  var isLive: Bool {
+  package var isLive: Bool {
     inserted.count > forgotten || updated.contains { $0.overlay != nil } || !deleted.isEmpty
       || links.values.contains(where: \.isLive) || touched.contains { $0.isRearranged }
   }
@@ -60,8 +65,9 @@ package struct PendingChanges {
     return ids.mapValues { RowIDSet($0) }
   }
 
-  /// Whether deletions are pending that no flush has been denied yet.
-  var mayDelete: Bool { deleted.isEmpty || deleted.count != deniedDeletions }
+  /// Whether deletions are pending that no flush has been denied, or that one was before anything changed. A denial rests on
+  /// other objects, so that any change may put it right.
+  var mayDelete: Bool { deleted.isEmpty || changeCount != changeCountDenied }
 
   // MARK: What happens to objects
 
@@ -76,26 +82,41 @@ package struct PendingChanges {
     return runs.begin(table, &nextTemporaryID)
   }
 
-  package mutating func didInsert(_ object: ManagedObject) { inserted.append(object) }
+  package mutating func didInsert(_ object: ManagedObject) {
+    inserted.append(object)
+    changeCount += 1
+  }
 
   /// A new object is none any more.
   mutating func didForget() {
+    changeCount += 1
     forgotten += 1
     mayReferToForgotten = true
     guard forgotten > 16, forgotten * 2 > inserted.count else { return }
     inserted.removeAll { $0.state != .inserted }
     forgotten = 0
+    given.seen = 0
   }
 
   /// A saved object got its first change. The caller sees to it that it is told once.
   @inline(__always) package mutating func didChange(_ object: ManagedObject) { updated.append(object) }
 
-  package mutating func didDelete(_ object: ManagedObject) { deleted.append(object) }
-  package mutating func didTouch(_ object: ManagedObject) { touched.insert(object) }
+  /// Something was written to an object, or what was written to it was taken back.
+  @inline(__always) mutating func didWrite() { changeCount += 1 }
+
+  package mutating func didDelete(_ object: ManagedObject) {
+    deleted.append(object)
+    changeCount += 1
+  }
+  package mutating func didTouch(_ object: ManagedObject) {
+    touched.insert(object)
+    changeCount += 1
+  }
 
   /// An object became a member of one whose members nobody has asked for.
   @inline(__always) mutating func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int) {
     gained.add(member, to: owner, slot)
+    changeCount += 1
   }
 
   /// Takes out what one relationship of an object gained, which is asked for its members now.
@@ -105,14 +126,20 @@ package struct PendingChanges {
     return members
   }
 
-  /// A flush was denied one of the deletions.
-  mutating func didDenyDeletions() { deniedDeletions = deleted.count }
+  /// A flush was denied one of the deletions: until something changes, none is tried again.
+  mutating func didDenyDeletions() {
+    changeCountDenied = changeCount
+    // A setter tells of none of its writes but the first.
+    for object in inserted { object.overlay?.tellsNextWrite = true }
+    for object in updated { object.overlay?.tellsNextWrite = true }
+  }
 
   /// A link is there from now on, or is not.
   /// - Parameter isKnown: Whether the members are in memory, so that it is known to differ from the file.
   package mutating func didLink(
     _ source: ManagedObject, _ target: ManagedObject, _ join: JoinTable, isAdded: Bool, isKnown: Bool
   ) {
+    changeCount += 1
     let key = LinkKey(table: join.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
     // Two changes come to none only where the first is known to differ from the file. Else the last word is written,
     // which does nothing to a link that is as it should be.
@@ -145,11 +172,12 @@ package struct PendingChanges {
     forgotten = 0
     self.updated = updated
     self.deleted = deleted
-    if deleted.isEmpty { deniedDeletions = 0 }
+    if deleted.isEmpty { changeCountDenied = nil }
     touched = []
     links = [:]
     firstTemporaryID = nextTemporaryID
     runs = TemporaryIDRuns()
+    given = GivenIDs()
   }
 
   /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at

@@ -169,6 +169,17 @@ package struct PlannedIDs {
     }
   }
 
+  /// Assigns ids that were given before.
+  /// - Returns: The objects that were given none.
+  mutating func assignGiven(_ given: GivenIDs, to objects: [ManagedObject]) -> [ManagedObject] {
+    guard !given.isEmpty else { return objects }
+    return objects.filter { object in
+      guard let id = given.final(object.rowID) else { return true }
+      assigned[Int(first - object.rowID)] = id
+      return false
+    }
+  }
+
   package func final(_ id: Int64) -> Int64 {
     guard id < 0, id <= first else { return id }
     let index = Int(first - id)

@@ -52,9 +52,18 @@ package struct SavePlanner {
       : grouped(pending.inserted.filter { $0.state == .inserted && $0.rowID < 0 && !plan.goes($0) })
     let lowest = new.isEmpty ? 0 : pending.lastTemporaryID
     plan.ids = PlannedIDs(first: pending.firstTemporaryID, lowest: lowest)
+    var tables = pending.given.tables
     for (entity, objects) in byTable(new) {
-      plan.ids.assign(try reader.freeIDs(objects.count, of: entity), to: objects, entity)
+      tables.remove(entity.index)
+      try giveIDs(to: plan.ids.assignGiven(pending.given, to: objects), entity)
     }
+    // Whoever was given an id and deleted again has told it to somebody.
+    for table in tables.sorted() { try giveIDs(to: [], mapping.entities[table]) }
+  }
+
+  private mutating func giveIDs(to objects: [ManagedObject], _ entity: EntityMapping) throws {
+    let promised = maps[entity.index].highest
+    plan.ids.assign(try reader.freeIDs(objects.count, of: entity, promised: promised), to: objects, entity)
   }
 
   /// Objects of entities that share a table get ids that follow each other, in the order in which they were made.

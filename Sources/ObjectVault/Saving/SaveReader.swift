@@ -18,8 +18,8 @@ package protocol LinkReader {
 package protocol SaveReader: LinkReader {
   /// The versions of so many rows; of those that are there.
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64]
-  /// So many ids that follow each other and were never given out.
-  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run
+  /// So many ids that follow each other and were never given out, nor promised: those end at `promised`.
+  func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run
   /// Whether triggers may be fired by what is written to the table of an entity.
   func firesTriggers(_ entity: EntityMapping) throws -> Bool
   /// The last place among one owner's members.
@@ -68,8 +68,8 @@ struct ConnectionReader: SaveReader {
     )
   }
 
-  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
-    try RowIDs(connection: connection).free(count, of: entity.root.name)
+  func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run {
+    try RowIDs(connection: connection).free(count, of: entity.root.name, promised: promised)
   }
 
   func firesTriggers(_ entity: EntityMapping) throws -> Bool {

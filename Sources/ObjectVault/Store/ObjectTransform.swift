@@ -49,7 +49,7 @@ struct ObjectTransform: RowTransform {
     }
     let rows = "\(entity.name) rows \(ids.first ?? 0) to \(ids.last ?? 0)"
     try naming(rows) { try context.save() }
-    let changes = context.written?.changes ?? ChangeSet()
+    let changes = context.written.changes?.changes ?? ChangeSet()
     try declared.check(changes)
     touched.formUnion(TouchedColumns(changes, core.mapping))
     return ids

@@ -191,6 +191,11 @@ package struct StoreInfo {
       + ReferenceCheck.misled(connection, model)
   }
 
+  /// Entities with a row whose id was never given out, a sentence each.
+  package func idFindings(_ connection: Connection) throws -> [String] {
+    try RowIDs(connection: connection).findings(model)
+  }
+
   /// Tables, views, triggers and indexes that are neither of the model nor the store's own, a sentence each.
   package func foreignFindings(_ connection: Connection) throws -> [String] {
     try ForeignObjects(layout: model.layout(format: format)).findings(connection)

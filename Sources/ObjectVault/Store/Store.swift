@@ -133,15 +133,16 @@ public final class Store: Sendable {
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
-    let core = core
+    let (core, pool) = (core, pool)
     let work = WritingWork()
     do {
       let result = try await pool.write { connection in
         try core.checkGeneration(connection)
-        let context = ObjectContext(core: core, access: .transaction(connection, canWrite: true))
+        let context = ObjectContext(
+          core: core, access: .transaction(connection, canWrite: true), committed: pool)
         work.context = context
         let result = try body(context)
-        try context.save()
+        try context.saveBeforeCommit()
         if let error = context.faultErrors.first { throw error }
         return result
       } committed: {
@@ -193,7 +194,8 @@ public final class Store: Sendable {
   }
 
   /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value
-  /// against its attribute's type, the cases of enums included. Of a one-to-one both ends have to say the same. Tables, views,
+  /// against its attribute's type, the cases of enums included. Of a one-to-one both ends have to say the same. An id that was
+  /// never given out, of a row that another program inserted, is named: the next save of a new object corrects that. Tables, views,
   /// triggers and indexes that no step has made are named, too. Of a store that a later version of the program has migrated its own
   /// model counts, and not that of these classes.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
@@ -212,6 +214,7 @@ public final class Store: Sendable {
           + model.typeCheck.findings(connection).map { "\($0)" }
           + PartnerCheck(model: model).findings(connection).map { "\($0)" }
           + ReferenceCheck.misled(connection, model)
+          + RowIDs(connection: connection).findings(model)
       }
     }
   }

@@ -103,7 +103,9 @@ enum VerifyCommand: Command {
     let drift = try info.drift(connection)
     let findings = drift + (try info.foreignFindings(connection))
     return drift.isEmpty
-      ? findings + (try info.valueFindings(connection) + info.partnerFindings(connection)) : findings
+      ? findings
+        + (try info.valueFindings(connection) + info.partnerFindings(connection) + info.idFindings(connection))
+      : findings
   }
 
   /// What the store says about itself; nil, and a finding, where that cannot be read.

@@ -61,6 +61,11 @@ import Testing
     #expect(whole.deleted.isEmpty && whole.unlinked.isEmpty)
   }
 
+  /// In no order.
+  private static func lines(_ changes: ChangeSet) -> [String] {
+    changes.descriptionWithValues.split(separator: "\n").map(String.init).sorted()
+  }
+
   @Test(arguments: RandomScript.Mode.allCases)
   func `what random scripts commit is told completely`(_ mode: RandomScript.Mode) async throws {
     for seed in UInt64(1)...6 {
@@ -71,17 +76,23 @@ import Testing
       try script.run(steps: 60)
       let start = (script.world, script.rows)
       var pending = script.pending
+      var written: ChangeSet?
       if mode == .contextWithSaves || mode == .contextWithFetches {
         let script = RandomScript(store.makeContext(), mode, seed: seed, start)
         try script.run(steps: 120)
         pending.merge(script.pending) { $1 }
       } else {
-        try await store.write { context in
+        written = try await store.write { context in
           try RandomScript(context, mode, seed: seed, start).run(steps: 120)
+          return context.pendingChanges
         }
       }
       store.close()
       let told = try await Self.all(changes)
+      // The write says of itself what its commit tells, which is put together from each save by itself.
+      if let written, let commit = told.last {
+        #expect(Self.lines(written) == Self.lines(commit), "seed \(seed)")
+      }
       for set in told {
         guard let before = pending.removeValue(forKey: set.name ?? "") else { continue }
         let differences = PendingComparison(before, set).differences

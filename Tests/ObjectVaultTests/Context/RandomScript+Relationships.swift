@@ -133,10 +133,17 @@ extension RandomScript {
   }
 
   func movePaper() throws {
-    guard let key = dice.pick(world.keys(.paper)), let owner = dice.pick(world.keys(.maker)) else { return }
+    // Mostly one whose owner's deletion it denies: then that is put right.
+    let papers = world.keys(.paper)
+    let denying = papers.filter { (world.papers[$0] ?? nil).map { world.makers[$0] == nil } ?? false }
+    guard let key = dice.pick(denying.isEmpty ? papers : denying), let owner = dice.pick(world.keys(.maker))
+    else { return }
     log("owner of paper \(key): \(owner)")
     let paper: Paper = try object(key)
     paper.owner = try maker(owner)
     world.papers[key] = .some(owner)
+    if mode == .writeWithFetches, !denying.isEmpty, !isDirty, world.problems.isEmpty {
+      try compare(context, world, "after a denial was put right", objects)
+    }
   }
 }

@@ -60,9 +60,19 @@ final class RandomScript {
   /// What was done, for who looks for the reason of a mismatch.
   private(set) var trace: [String] = []
 
-  init(_ context: ObjectContext, _ mode: Mode, seed: UInt64, _ start: (world: World, rows: [Int: Int64])) {
+  /// The store whose rows go and come back, and whose reads fail, between two steps; nil where none do. No mode of a write.
+  private let store: Store?
+  /// No part of `dice` either.
+  var outsideDice: Dice
+
+  init(
+    _ context: ObjectContext, _ mode: Mode, seed: UInt64, _ start: (world: World, rows: [Int: Int64]),
+    outside store: Store? = nil
+  ) {
     self.context = context
     self.mode = mode
+    self.store = mode == .contextWithSaves || mode == .contextWithFetches ? store : nil
+    outsideDice = Dice(seed &+ 5_555_555)
     dice = Dice(seed)
     fetchDice = Dice(seed &+ 7_777_777)
     (world, saved, rows) = (start.world, start.world, start.rows)
@@ -76,6 +86,7 @@ final class RandomScript {
       try look()
       try step()
       try checkPending(context)
+      if let store, outsideDice.isOne(in: 6) { try disturb(store) }
     }
     try putRight(all: true)
     try look()
@@ -142,7 +153,7 @@ final class RandomScript {
       if object.state == .invalid { throw Mismatch("after a save \(key) is invalid") }
       rows[key] = object.rowNumber
     }
-    if context.hasChanges { throw Mismatch("after a save there are changes") }
+    if context.pending.isLive { throw Mismatch("after a save there are changes") }
     if dice.isOne(in: 3) { try compare(context, world, "after a save", objects) }
   }
 }

@@ -34,7 +34,7 @@ import Testing
     var start = try work(store.makeContext(), .contextWithSaves, seed + 1_000_000, 50, (World(), [:]), trace)
     try compare(store.makeContext(), start.world, "before the script")
     if mode == .contextWithSaves || mode == .contextWithFetches {
-      start = try work(store.makeContext(), mode, seed, 120, start, trace)
+      start = try work(store.makeContext(), mode, seed, 120, start, trace, outside: store)
     } else {
       let begin = start
       start = try await store.write { context in
@@ -49,9 +49,9 @@ import Testing
 
   private func work(
     _ context: ObjectContext, _ mode: RandomScript.Mode, _ seed: UInt64, _ steps: Int,
-    _ start: (world: World, rows: [Int: Int64]), _ trace: Trace
+    _ start: (world: World, rows: [Int: Int64]), _ trace: Trace, outside store: Store? = nil
   ) throws -> (world: World, rows: [Int: Int64]) {
-    let script = RandomScript(context, mode, seed: seed, start)
+    let script = RandomScript(context, mode, seed: seed, start, outside: store)
     defer { trace.lines += script.trace }
     try script.run(steps: steps)
     return (script.world, script.rows)

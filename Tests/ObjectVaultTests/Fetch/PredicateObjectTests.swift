@@ -42,7 +42,7 @@ import Testing
       ("author IN %@", [club.id]),
       ("author.id == %@", club.id), ("genres CONTAINS %@", author), ("ANY genres == %@", author.id),
       ("year == %@", author.id), ("year IN %@", [author]), ("year + %@ > 1", author.id),
-      ("genres.@count == %@", author), ("author == %@", stranger), ("author == %@", new),
+      ("genres.@count == %@", author), ("author == %@", stranger),
       ("author == %@", new.id), ("SELF == %@", author), ("%@ == author", club.id),
     ]
     for (format, argument) in wrong {
@@ -57,6 +57,66 @@ import Testing
     }
     #expect(throws: StoreError.self) { try PredicateNode(format: "author == %@", Author()) }
     context.rollback()
+  }
+
+  // MARK: New objects
+
+  /// What a plain Swift filter keeps of the books, and what every verb of a fetch says of them.
+  private static func check(
+    _ context: ObjectContext, _ format: String, _ argument: Any, _ isKept: (Book) -> Bool
+  ) throws {
+    let all = try context.fetch(Book.self).sorted(by: \.title).all()
+    let expected = all.filter(isKept).map(\.title)
+    let node = try PredicateNode(format: format, arguments: [argument])
+    for fetch in [
+      try context.fetch(Book.self).where(format, argument), context.fetch(Book.self).where(node),
+    ] {
+      #expect(try fetch.sorted(by: \.title).all().map(\.title) == expected, "\(format)")
+      #expect(try fetch.ids().count == expected.count && fetch.count() == expected.count, "\(format)")
+      #expect(try fetch.exists() == !expected.isEmpty && !fetch.sql.text.isEmpty, "\(format)")
+    }
+  }
+
+  private static func checkNew(_ context: ObjectContext, _ pending: NewObject, isWrite: Bool) throws {
+    let ann = try context.fetch(Author.self).one()
+    let new = context.insert(Author.self)
+    if pending != .half { new.name = "new" }
+    if pending == .besidesAnother { context.insert(Book.self) { $0.title = "pending" } }
+    if pending == .withBook { context.insert(Book.self) { ($0.title, $0.author) = ("of the new one", new) } }
+    try check(context, "author == %@", new) { $0.author === new }
+    try check(context, "NOT author == %@", new) { $0.author !== new }
+    try check(context, "author != %@", new) { $0.author !== new }
+    try check(context, "author IN %@", [new, ann]) { $0.author === new || $0.author === ann }
+    try check(context, "NOT author IN %@", [new]) { $0.author !== new }
+    try check(context, "author == %@ OR author == nil", new) { $0.author == nil || $0.author === new }
+    // A fetch of a write finds what is complete.
+    let found = try context.fetch(Author.self).where("SELF == %@", new).all()
+    #expect(found == (pending == .half && isWrite ? [] : [new]))
+    if pending == .half { new.name = "new" }
+  }
+
+  enum NewObject: CaseIterable { case alone, half, besidesAnother, withBook }
+
+  @Test(arguments: NewObject.allCases)
+  func `a new object takes part in each fetch of its context, and in none of another`(_ pending: NewObject)
+    async throws
+  {
+    context.insert(Book.self) { $0.title = "of nobody" }
+    context.insert(Book.self) { $0.title = "of Ann" }.author = context.insert(Author.self) { $0.name = "Ann" }
+    try context.save()
+    try Self.checkNew(context, pending, isWrite: false)
+    let stranger = try context.fetch(Author.self).where("name == 'new'").one()
+    let other = temporary.store.makeContext()
+    for _ in 0..<2 {
+      #expect(throws: StoreError.self) { try other.fetch(Book.self).where("author == %@", stranger).all() }
+      #expect(throws: StoreError.self) {
+        try other.fetch(Book.self).where("NOT author IN %@", [stranger]).count()
+      }
+      other.insert(Author.self) { $0.name = "of the other" }
+    }
+    let store = temporary.store
+    try await store.write { try Self.checkNew($0, pending, isWrite: true) }
+    #expect(try await store.verify().isEmpty)
   }
 
   // MARK: Members

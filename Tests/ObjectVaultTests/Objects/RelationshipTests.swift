@@ -89,6 +89,33 @@ import Testing
     try context.save()
   }
 
+  @Test func `an object of another context, or of none, that is to be deleted is told as setters tell it`()
+    throws
+  {
+    let other = store.makeContext()
+    let (stranger, new) = (
+      other.insert(Author.self) { $0.name = "S" }, other.insert(Author.self) { $0.name = "N" }
+    )
+    try other.save()
+    let mine = book("Mine")
+    try context.save()
+    func told(_ object: ManagedObject) throws -> StoreError? {
+      context.delete(object)
+      defer { _ = try? context.save() }
+      return try #require(context.faultErrors.last) as? StoreError
+    }
+    #expect(try told(stranger) == .foreignDeletion(entity: "Author", rowID: stranger.id.rowID))
+    #expect(try "\(told(new) ?? .readOnlyContext)".contains("a context that it is not in"))
+    #expect(try told(Author()) == .noContext(entity: "Author", property: "delete"))
+    var left: Author?
+    do { left = store.makeContext().insert(Author.self) { $0.name = "L" } }
+    #expect(try told(try #require(left)) == .noContext(entity: "Author", property: "delete"))
+    context.delete(mine)
+    try context.save()
+    #expect(try told(mine) == .objectGone(entity: "Book", rowID: 1))
+    #expect(try other.fetch(Author.self).count() == 2)
+  }
+
   @Test func `cascade takes books in memory and books that were never fetched`() throws {
     let ann = author("Ann")
     ann.books = [book("One"), book("Two")]

@@ -27,6 +27,7 @@ import VaultAuthoring
     """
   static let fill =
     ["INSERT INTO A(id, n) VALUES (1, 'x'), (2, 'y')"]
+    + ["INSERT OR REPLACE INTO vault_ids VALUES ('A', 2), ('B', 6)"]
     + (1...6).map { index in
       "INSERT INTO B(id, n, a_id, _a_position, owner_id) VALUES (\(index), 'b\(index)', \(1 + index % 2), \(100 - index), \(1 + index % 2))"
     }

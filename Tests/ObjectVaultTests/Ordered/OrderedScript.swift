@@ -252,7 +252,7 @@ final class OrderedScript {
     log("save")
     try context.save()
     saved = shelf
-    if context.hasChanges { throw Mismatch("after a save there are changes") }
+    if context.pending.isLive { throw Mismatch("after a save there are changes") }
     for (key, object) in objects where object.state != .invalid { rows[key] = object.rowID }
     let difference = try MusicShelf(context).difference(from: shelf)
     if !difference.isEmpty { throw Mismatch("after a save: \(difference)") }

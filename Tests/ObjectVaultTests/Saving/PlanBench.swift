@@ -55,8 +55,8 @@ struct BenchReader: SaveReader {
   func versions(_ entity: EntityMapping, of ids: [Int64]) -> [Int64: Int64] {
     versions.filter { ids.contains($0.key) }
   }
-  func freeIDs(_ count: Int, of entity: EntityMapping) throws -> RowIDs.Run {
-    try RowIDs.Run(behind: 40, count: count, of: entity.name)
+  func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run {
+    try RowIDs.Run(behind: 40, taken: promised, count: count, of: entity.name)
   }
   func firesTriggers(_ entity: EntityMapping) -> Bool { false }
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) -> Int64? {

@@ -90,6 +90,8 @@ func openings(of url: URL) -> Int {
   ]
   private static let fill =
     "INSERT INTO Lone(id, name, old) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(rows)) SELECT i, 'name ' || i, i * 3 FROM n"
+  /// What was given out with them.
+  private static let mark = "INSERT OR REPLACE INTO vault_ids VALUES ('Lone', \(rows))"
 
   private func until(_ isSo: () -> Bool) async {
     let end = Date(timeIntervalSinceNow: 1200)
@@ -140,7 +142,7 @@ func openings(of url: URL) -> Int {
     _ work: Work, _ way: Way
   ) async throws {
     let before = work == .open || work == .migrate ? 1 : 2
-    let lab = try await DowngradeLab(Self.texts, at: before, fill: [Self.fill])
+    let lab = try await DowngradeLab(Self.texts, at: before, fill: [Self.fill, Self.mark])
     let (url, set, former) = (lab.url, lab.set, try content(lab))
     var configuration = Store.Configuration()
     configuration.makesBackups = false

@@ -1,0 +1,40 @@
+// The final ids of new objects inside a write, before their rows are written.
+
+internal import CipherSQLite
+
+extension ObjectContext {
+  func givenID(of object: ManagedObject) -> Int64 {
+    // Elsewhere another save may take the next id first.
+    guard case .transaction(let connection, canWrite: true) = access else { return object.rowID }
+    if let id = pending.given.final(object.rowID) { return id }
+    do { try giveIDs(on: connection) } catch { note(error) }
+    return pending.given.final(object.rowID) ?? object.rowID
+  }
+
+  /// Gives all new objects their ids, behind those of the file and those that were given before.
+  private func giveIDs(on connection: Connection) throws {
+    let ids = RowIDs(connection: connection)
+    var isKnown: Set<Int> = []
+    try pending.giveIDs { table in
+      let map = maps[table]
+      if isKnown.insert(table).inserted {
+        map.highest = try ids.free(1, of: map.entity.name, promised: map.highest).first - 1
+      }
+      guard map.highest < RowIDs.highest else { throw StoreError.idsExhausted(entity: map.entity.name) }
+      map.highest += 1
+      return map.highest
+    }
+  }
+
+  func known(_ value: SQLValue) -> SQLValue {
+    guard case .integer(let id) = value, id < 0, case .transaction(let connection, canWrite: true) = access
+    else { return value }
+    if pending.given.final(id) == nil { do { try giveIDs(on: connection) } catch { note(error) } }
+    return .integer(pending.given.final(id) ?? id)
+  }
+
+  /// The new object that was given an id and has no row yet.
+  func promised(_ map: IdentityMap, _ id: Int64) -> ManagedObject? {
+    pending.given.isEmpty ? nil : pending.given.temporary(id, table: map.table).flatMap(map.find)
+  }
+}
