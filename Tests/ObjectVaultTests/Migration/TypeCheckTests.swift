@@ -33,7 +33,11 @@ import Testing
     """
 
   let lab: MigrationLab
-  init() async throws { lab = try await MigrationLab(Self.base, fill: [Self.fill]) }
+  init() async throws {
+    // The ids of the rows are given out with them.
+    lab = try await MigrationLab(
+      Self.base, fill: [Self.fill, "INSERT OR REPLACE INTO vault_ids VALUES ('Thing', 2)"])
+  }
 
   @Test(arguments: [
     ("flag", "2"), ("small", "128"), ("small", "'x'"), ("count", "'text'"), ("count", "1.5"),

@@ -119,6 +119,7 @@ struct CommandFolder {
         INSERT INTO Author(id, name) VALUES (1, 'Ann'), (2, '陳大文');
         INSERT INTO Note(id, text, createdAt, author_id)
           VALUES (1, 'first', 800000000.5, 2), (2, '', 800000060, NULL), (3, 'a, "b"' || char(10), 800000120, 1);
+        INSERT OR REPLACE INTO vault_ids VALUES ('Author', 2), ('Note', 3);
         """)
     }
     try FileManager.default.copyItem(atPath: folder.path("old.store"), toPath: folder.path("my notes.store"))
