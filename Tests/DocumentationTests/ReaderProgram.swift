@@ -71,12 +71,17 @@ private enum BuiltModules {
       ["swiftc", "-swift-version", "6", "-I", "\(folder)/Modules"] + toC.flatMap { ["-Xcc", $0] } + arguments)
   }
 
-  /// The object files of a module.
+  /// The object files of a module, of the sources that it has: those of former ones lie there until the folder is removed.
   static func objects(of module: String) -> [String] {
-    let names = FileManager.default.enumerator(atPath: "\(folder)/\(module).build")
-    return (names?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".o") }.sorted().map {
-      "\(folder)/\(module).build/\($0)"
+    func names(_ path: String) -> [String] {
+      FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
     }
+    let sources = Set(
+      names(packageRoot.appendingPathComponent("Sources/\(module)").path)
+        .map { URL(fileURLWithPath: $0).lastPathComponent + ".o" })
+    return names("\(folder)/\(module).build")
+      .filter { sources.contains(URL(fileURLWithPath: $0).lastPathComponent) }.sorted()
+      .map { "\(folder)/\(module).build/\($0)" }
   }
 
   /// The system libraries, as words for the linker.

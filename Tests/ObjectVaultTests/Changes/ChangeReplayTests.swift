@@ -14,7 +14,8 @@ import Testing
     defer { connection.close() }
     try StoreInfo.prepare(connection)
     let names = try connection.query(
-      sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'vault%'"
+      sql:
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'vault%' AND name NOT LIKE 'sqlite%'"
     ) { $0.value(0).string ?? "" }
     var content: [String: [[SQLValue]]] = [:]
     for name in names {

@@ -304,6 +304,7 @@ import Testing
         sql:
           "INSERT INTO User(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 600000) "
           + "SELECT 'user ' || i FROM n")
+      try connection.execute("INSERT OR REPLACE INTO vault_ids VALUES ('User', 600000)")
     }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))

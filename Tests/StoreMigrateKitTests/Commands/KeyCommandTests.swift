@@ -34,6 +34,7 @@ import Testing
       migrations: MigrationSet.embedded(MicroblogMigrations.steps))
     let connection = try Connection.open(store, key: .passphrase("horse"))
     try connection.execute("INSERT INTO User(id, name, screenName) VALUES (1, 'canary Ann', 'ann')")
+    try connection.execute("INSERT OR REPLACE INTO vault_ids VALUES ('User', 1)")
   }
 
   func name(_ file: String, _ key: String) throws -> String? {

@@ -70,7 +70,8 @@ import Testing
     try await Store.create(at: url, key: testKey, migrations: set)
     let connection = try Connection.open(url.path, key: testKey)
     try connection.executeScript(
-      "INSERT INTO B(id) VALUES (7); INSERT INTO A(id, b_id) VALUES (4, 7), (5, NULL)")
+      "INSERT INTO B(id) VALUES (7); INSERT INTO A(id, b_id) VALUES (4, 7), (5, NULL); "
+        + "INSERT OR REPLACE INTO vault_ids VALUES ('A', 5), ('B', 7)")
     connection.close()
     let result = try run("verify")
     #expect(

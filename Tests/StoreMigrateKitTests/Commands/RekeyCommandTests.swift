@@ -41,32 +41,34 @@ import Testing
     return folder.names == ["a.store"]
   }
 
-  @Test(arguments: [
-    ("pony", "a.store opens with the OLD key, as before."),
-    ("horse", "a.store opens with its key, as before: the NEW key is the OLD one."),
-  ])
-  func `a damaged page is named with a remedy, and the content is not said to be there`(
-    _ newKey: String, _ standing: String
-  ) throws {
+  @Test func `the key that the store has is refused, and nothing is written`() throws {
+    let before = try folder.bytes("a.store")
+    let result = try runTool(builtExecutable("store-migrate"), words, environment: environment("horse"))
+    #expect(result.status == 5, "\(result)")
+    #expect(result.errors.contains("this is the key that the file has already"), "\(result)")
+    #expect(try folder.bytes("a.store") == before && isAsBefore())
+  }
+
+  @Test func `a damaged page is named with a remedy, and the content is not said to be there`() throws {
     try folder.flip("a.store", at: 48 * 4096 + 1000)
     let before = try folder.bytes("a.store")
-    let result = try runTool(builtExecutable("store-migrate"), words, environment: environment(newKey))
+    let result = try runTool(builtExecutable("store-migrate"), words, environment: environment("pony"))
     #expect(result.status == 1, "\(result)")
     #expect(
       result.errors.contains("page 49 is damaged or missing. Restore the file from a backup."), "\(result)")
-    #expect(result.errors.hasSuffix(standing + "\n") && !result.errors.contains("all there"), "\(result)")
+    let standing = "a.store opens with the OLD key, as before.\n"
+    #expect(result.errors.hasSuffix(standing) && !result.errors.contains("all there"), "\(result)")
     #expect(try folder.bytes("a.store") == before)
     #expect(try isAsBefore())
   }
 
   @Test(
-    .enabled(if: FaultInjector.isAvailable), arguments: ["pony", "horse"], [EACCES, EROFS])
-  func `a folder in which no journal can be made is named, and not a check that failed`(
-    _ newKey: String, _ code: Int32
-  ) throws {
+    .enabled(if: FaultInjector.isAvailable), arguments: [EACCES, EROFS])
+  func `a folder in which no journal can be made is named, and not a check that failed`(_ code: Int32) throws
+  {
     // The tool looks for a journal before; the last to open it is the engine, which makes it.
-    let undisturbed = try RekeyCommands().rekey(newKey)
-    let run = try rekey(newKey, Fault(.error(code), at: undisturbed.calls.count))
+    let undisturbed = try RekeyCommands().rekey("pony")
+    let run = try rekey("pony", Fault(.error(code), at: undisturbed.calls.count))
     #expect(run.result.status == 1, "\(run)")
     #expect(
       run.result.errors.contains("this user may make no file in this folder. Change its permissions"),
@@ -74,10 +76,10 @@ import Testing
     #expect(try isAsBefore())
   }
 
-  @Test(.enabled(if: FaultInjector.isAvailable), arguments: ["pony", "horse"])
-  func `a disk without room for the journal ends with 6`(_ newKey: String) throws {
+  @Test(.enabled(if: FaultInjector.isAvailable))
+  func `a disk without room for the journal ends with 6`() throws {
     let run = try FaultInjector.run(
-      builtExecutable("store-migrate"), words, environment: environment(newKey), in: "a.store-journal",
+      builtExecutable("store-migrate"), words, environment: environment("pony"), in: "a.store-journal",
       calls: ["write"], fault: Fault(.errors(ENOSPC), at: 1))
     #expect(run.result.status == 6 && run.result.errors.contains("the disk is full"), "\(run)")
     #expect(try isAsBefore())
