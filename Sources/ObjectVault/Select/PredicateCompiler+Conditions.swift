@@ -105,7 +105,8 @@ extension PredicateCompiler {
     } else {
       let left = try folded(subject, options)
       if !values.isEmpty {
-        let sql: SQL = "\(comparable(left)) IN (\(Self.list(values)))"
+        let (column, list) = (comparable(left), Self.list(values))
+        let sql: SQL = isOwnID(operand) ? "+\(column) IN (\(list))" : "\(column) IN (\(list))"
         // A packed list is as deep as several brackets.
         let height = values.count > PackedList.threshold ? 4 : 0
         parts.append(
@@ -116,6 +117,16 @@ extension PredicateCompiler {
       if hasNil { parts.append(isNil(left, !isNegated)) }
     }
     return parts.isEmpty ? .constant(isNegated) : combined(parts, isAnd: isNegated)
+  }
+
+  /// Whether it is the id of members that are found by their owner. A plus before it keeps the engine from looking up a list,
+  /// however long, once for each owner.
+  private func isOwnID(_ operand: PredicateOperand) -> Bool {
+    guard case .path(let path) = operand, scopes.indices.contains(path.depth),
+      scopes[path.depth].servedSlots != nil
+    else { return false }
+    let names = scopes[path.depth].prefix + path.names
+    return names.isEmpty || names == ["id"]
   }
 
   /// Whether it is a UUID or a date that is sought by its text, which is made what is stored.

@@ -111,11 +111,10 @@ extension PredicateCompiler {
   private mutating func column(_ path: PropertyPath) throws -> CompiledOperand {
     let end = try walk(path)
     let (entity, names) = (end.entity, end.rest)
-    // Members that are found by their owner are not looked up in a list, however long, once for each owner.
-    let isOwned = scopes[path.depth].servedSlots != nil && end.alias == scopes[path.depth].alias
     var operand = CompiledOperand(
-      sql: isOwned ? "+\(alias: end.alias).\"id\"" : "\(alias: end.alias).\"id\"", type: .int, object: entity,
-      isColumn: true, needs: end.needs, place: path.place, label: .other("the object"))
+      sql: "\(alias: end.alias).\"id\"", type: .int, object: entity, isColumn: true, needs: end.needs,
+      place: path.place,
+      label: .other("the object"))
     guard let name = names.first else { return operand }
     operand.label = .property(entity, name)
     if name == "id", names.count == 1 {

@@ -167,7 +167,8 @@ public final class Store: Sendable {
   /// - Parameters:
   ///   - key: The key from now on.
   ///   - progress: Counts pages, each twice: written, and verified. Cancelling it, or the task, ends the work.
-  /// - Throws: `SQLError.busy`, `SQLError.emptyKey`, `SQLError.keyLength`, `CancellationError`; the old key is then still
+  /// - Throws: `SQLError.busy`, `SQLError.sameKey`, `SQLError.keyEndsInZero`, `SQLError.emptyKey`, `SQLError.keyLength`,
+  ///   `CancellationError`; the old key is then still
   ///   the one that opens the file. `SQLError.notVerified` where it was cancelled when the new key was that already.
   public func rekey(to key: Key, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
