@@ -9,7 +9,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
 WITH4 = . ./.build/sqlcipher4/environment &&
 WITH = $(if $(filter 4,$(ENGINE)),$(WITH4))
 REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-GOLDENS := PredicateSQL|Goldens|MigrationPage|Tutorial|CommandPage
+GOLDENS := PredicateSQL|LinkIndexes|Goldens|MigrationPage|Tutorial|CommandPage
 # The tags of the suites whose long form is `make torture`.
 LONG := kills,processes,faults,random,sampled
 TORTURE = TMPDIR=$(or $(TMPDIR),/tmp) VAULT_KILLS=$(or $(KILLS),300) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_PAIRS=$(or $(PAIRS),2000) \
