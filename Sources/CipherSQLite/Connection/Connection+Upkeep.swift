@@ -183,12 +183,8 @@ extension Connection {
     return lines == ["ok"] ? [] : lines
   }
 
-  /// How large a file is whose indexes are compared with their tables in passing, in bytes: some seconds.
-  package static let indexCheckBytes = 256 << 20
-
-  /// Whether the file is small enough to have its indexes compared with their tables in passing.
-  /// - Parameter limit: The bytes up to which it is.
-  package func comparesIndexes(upTo limit: Int = indexCheckBytes) -> Bool { contentBytes ?? 0 <= limit }
+  /// Whether the file is so small, up to 256 MB, that its indexes are compared with their tables without being asked for.
+  package var comparesIndexes: Bool { contentBytes ?? 0 <= 256 << 20 }
 
   /// Rows that break a foreign key: table, rowid, the table meant, the key's number in its table.
   public func foreignKeyViolations() throws -> [[SQLValue]] { try rows("PRAGMA foreign_key_check") }

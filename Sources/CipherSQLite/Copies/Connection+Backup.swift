@@ -74,7 +74,7 @@ extension Connection {
       throw SQLError.verificationFailed(file: new.target.given, reason: "in the copy \(difference)")
     }
     // The copy is what the file is: page by page.
-    if copy.comparesIndexes(), let problem = try copy.integrityErrors().first {
+    if copy.comparesIndexes, let problem = try copy.integrityErrors().first {
       throw SQLError.verificationFailed(file: path, reason: problem)
     }
   }

@@ -50,7 +50,7 @@ extension KeyFile {
   /// - Parameters:
   ///   - paths: Absolute paths.
   ///   - number: The number of a ``Generation``. Nothing is noted of the present one.
-  public func note(_ paths: [String], under number: Int) {
+  package func note(_ paths: [String], under number: Int) {
     guard let format = try? authentic(), let known = format.former(number),
       !paths.allSatisfy(known.files.contains)
     else { return }

@@ -14,7 +14,7 @@ extension KeyFile {
     rekey: (Key) throws -> Void
   ) throws -> KeyFile {
     try locked { lock in
-      var format = try keepingPending(authentic(), secrets)
+      var format = try keepingPending(authentic(), secrets.values)
       try requireSlots(format, keeping: secrets, dropsOthers: dropsOthers)
       guard format.formerKeys.count < FormerKey.maximumCount else {
         throw SQLError.tooManyGenerations(file: path, limit: FormerKey.maximumCount)
@@ -80,18 +80,20 @@ extension KeyFile {
     try? locked(waiting: 0) { lock in
       let format = try authentic()
       guard format.rotation.isPending, fits(key) else { return }
-      try write(keepingPending(format, ["": unlock]), dataKey: dataKey, previous: .new, under: lock)
+      try write(keepingPending(format, [unlock]), dataKey: dataKey, previous: .new, under: lock)
     }
   }
 
   /// The format without a pending rotation, whose key is a former one then.
   /// - Parameter secrets: One of them has to open a pending slot.
-  private func keepingPending(_ format: KeyFileFormat, _ secrets: [String: Unlock]) throws -> KeyFileFormat {
+  private func keepingPending(
+    _ format: KeyFileFormat, _ secrets: some Sequence<Unlock>
+  ) throws -> KeyFileFormat {
     guard format.rotation.isPending else { return format }
     guard format.formerKeys.count < FormerKey.maximumCount else {
       throw SQLError.tooManyGenerations(file: path, limit: FormerKey.maximumCount)
     }
-    for unlock in secrets.values {
+    for unlock in secrets {
       guard let pending = try Self.pendingKey(format, unlock: unlock, path: path) else { continue }
       var format = format
       try format.keepPending(pending, dataKey: dataKey)

@@ -31,7 +31,7 @@
 //    28  32  the former data key, encrypted with AES-256-GCM
 //    60  16  GCM's tag; associated data: "OVKEYS\r\n", 0, 1, the identity, bytes 0..<16
 //    76   2  number of bytes that follow
-//    78   …  paths of files that were last seen under it, in UTF-8, each with a zero behind it
+//    78   …  paths of the files last seen under it: UTF-8, a zero after each
 //   end, 64 bytes
 //     0  32  HMAC-SHA256 of all before, under HKDF(data key, salt: identity, info: "ObjectVault key file MAC 1")
 //    32  32  SHA-256 of all before: tells damage from a wrong secret

@@ -6,8 +6,8 @@ extension ConnectionPool {
 
   /// Brings the statistics up to date, on the writer's queue, where enough rows were changed since they were last looked at.
   ///
-  /// What was written is committed, and nobody waits for this: where another process has the lock, and whatever else is in
-  /// the way, they stay as they are.
+  /// Called after a commit, whose caller waits some milliseconds for it. Where another process holds the lock, or an error
+  /// occurs, the statistics stay as they are.
   func refreshStatistics(isClosing: Bool) {
     guard configuration.keepsStatistics, let connection = writer.connection, !connection.isInTransaction
     else {

@@ -7,9 +7,9 @@ extension KeyFile {
   /// its own; the database is encrypted again, in one transaction; the old slots go. When the process dies in
   /// between, the next opening of the database with the file finds out which key fits, and finishes.
   ///
-  /// The former data key stays in the file, sealed under the new one: backups, copies and other databases that are under it
-  /// still open with the slots that stay, and are not safer than before from whoever has the former key. Rotate or
-  /// ``ConnectionPool/rekey(to:progress:)`` them too, then ``KeyFile/forgetGeneration(_:)``.
+  /// The former data key stays in the file, sealed under the new one. Backups, copies and other databases that are under it
+  /// still open with the slots that stay. A person who knows the former data key opens them, too: bring them to the present
+  /// one with ``ConnectionPool/rekey(to:progress:)``, then remove the former one with ``KeyFile/forgetGeneration(_:)``.
   ///
   /// - Parameters:
   ///   - pool: The open database. Costs about as much as writing it once.

@@ -250,8 +250,8 @@ package enum SQLTemplate {
     return given
   }
 
-  /// Whether a name, in lower case and of ASCII, stands anywhere in it but behind a dollar sign: as a word, or in quotes
-  /// that SQLite reads names in.
+  /// Whether SQL contains a name, as a word or in the quotes of a name. A word after a dollar sign does not count.
+  /// - Parameter name: In lower case, ASCII alone.
   static func names(_ name: String, in sql: String) -> Bool {
     guard sql.containsASCII(name) else { return false }
     var isThere = false

@@ -11,7 +11,7 @@ extension ObjectContext {
     return pending.given.final(object.rowID) ?? object.rowID
   }
 
-  /// Gives all new objects their ids, behind those of the file and those that were given before.
+  /// Gives ids to all new objects that have none. They are higher than those of the file and those given before.
   private func giveIDs(on connection: Connection) throws {
     let ids = RowIDs(connection: connection)
     var isKnown: Set<Int> = []

@@ -96,7 +96,7 @@ extension ObjectContext {
   }
 
   /// Plans and writes; in memory nothing has changed when it returns.
-  /// - Parameter isLast: Whether the commit follows, so that nobody asks which rows were changed.
+  /// - Parameter isLast: Whether the commit follows. Then no call asks which rows were changed.
   private func write(_ extent: SaveExtent, _ connection: Connection, isLast: Bool) throws -> SaveWriter {
     // Asked once: who begins to listen meanwhile hears of the next save.
     let records = records

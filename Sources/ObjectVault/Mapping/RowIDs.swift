@@ -14,14 +14,14 @@ package struct RowIDs {
 
   /// Ids that follow each other.
   package struct Run {
-    /// The mark that they come behind.
+    /// The highest id that was given out before them.
     fileprivate let mark: Int64?
     package let first: Int64
     package let last: Int64
 
     /// - Parameter taken: An id above the mark that is not free either.
     /// - Throws: ``StoreError/idsExhausted(entity:)``.
-    package init(behind mark: Int64?, taken: Int64 = 0, count: Int, of entity: String) throws {
+    package init(after mark: Int64?, taken: Int64 = 0, count: Int, of entity: String) throws {
       self.mark = mark
       let last = max(mark ?? 0, taken)
       guard last <= RowIDs.highest - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
@@ -38,7 +38,7 @@ package struct RowIDs {
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
   func free(_ count: Int, of entity: String, promised: Int64) throws -> Run {
     let last = try marks.last(of: entity)
-    return try Run(behind: last.mark, taken: max(last.row ?? 0, promised), count: count, of: entity)
+    return try Run(after: last.mark, taken: max(last.row ?? 0, promised), count: count, of: entity)
   }
 
   /// Gives free ids out.

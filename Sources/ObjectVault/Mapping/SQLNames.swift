@@ -24,7 +24,7 @@ struct SQLNames {
       )
     }
     if let capture = OuterNames.capture(in: sql, model, of: entity) { throw misread(capture) }
-    // The same few names stand in each of many statements.
+    // Many statements use a few names: each is looked up once.
     var known: [String: String] = [:]
     return try SQLTemplate.resolved(sql) { words throws(ModelError) in
       if let sql = known[words] { return sql }

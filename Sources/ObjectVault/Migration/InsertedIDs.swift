@@ -41,7 +41,7 @@ final class InsertedIDs: Sendable {
         state.marks[entity] = max(mark, id)
         return .integer(id)
       }
-      guard let id = try? RowIDs.Run(behind: mark, count: 1, of: entity).first else {
+      guard let id = try? RowIDs.Run(after: mark, count: 1, of: entity).first else {
         state.exhausted = state.exhausted ?? entity
         return .integer(0)
       }

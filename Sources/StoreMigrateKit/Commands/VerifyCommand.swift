@@ -38,6 +38,8 @@ enum VerifyCommand: Command {
     let comparedWithMigrations: Bool
     /// The history beside the steps; nil where either cannot be read.
     let history: HistoryState?
+    /// The line that compares the indexes, too; nil where that was done.
+    let lineOfIndexes: String?
     let exitCode: ExitCode
 
     private enum CodingKeys: String, CodingKey {
@@ -46,10 +48,9 @@ enum VerifyCommand: Command {
 
     var description: String {
       let unread =
-        comparedIndexes
-        ? ""
-        : "\nThe indexes were not compared with their tables, because the store is large. Compare them: "
-          + "\(ToolLine("verify", argumentPath(store.path), "--deep"))"
+        lineOfIndexes.map {
+          "\nThe indexes were not compared with their tables, because the store is large. Compare them: \($0)"
+        } ?? ""
       guard findings.isEmpty else { return findings.joined(separator: "\n") + unread }
       return
         "\(store.path): \(pages) pages authenticate; structure, references and tables are as they should be"
@@ -67,7 +68,7 @@ enum VerifyCommand: Command {
     let inspection = try inspection(session)
     let connection = inspection.connection
     let isDeep = session.arguments.has("--deep")
-    let comparesIndexes = isDeep || connection.comparesIndexes()
+    let comparesIndexes = isDeep || connection.comparesIndexes
     let bar = ProgressBar("verify", session)
     var findings = try connection.findings(comparingIndexes: comparesIndexes) {
       if isDeep { bar.show($0, of: $1) }
@@ -84,6 +85,7 @@ enum VerifyCommand: Command {
       pages: (try? connection.pragma("page_count", as: Int.self)) ?? 0,
       findings: findings + [history?.finding].compactMap { $0 }, comparedIndexes: comparesIndexes,
       comparedWithMigrations: history?.isCompared ?? false, history: history?.state,
+      lineOfIndexes: comparesIndexes ? nil : session.line(VerifyCommand.self, ["--deep"]),
       exitCode: findings.isEmpty ? history?.code ?? .ok : .attention)
   }
 

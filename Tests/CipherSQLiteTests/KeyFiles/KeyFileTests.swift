@@ -5,6 +5,16 @@ import Foundation
 import TestSupport
 import Testing
 
+/// Whether a key file is called damaged when it is opened.
+func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
+  do { _ = try KeyFile.open(at: path, unlock: unlock) } catch SQLError.keyFileDamaged {
+    return true
+  } catch {
+    return false
+  }
+  return false
+}
+
 @Suite(.tags(.slow)) struct KeyFiles {
   let folder: TemporaryFolder
   let path: String
@@ -65,26 +75,18 @@ import Testing
     let keys = try make()
     try keys.addSlot("token", unlock: Self.token)
     let good = try folder.bytes("a.keys")
-    func isDamage() -> Bool {
-      do { _ = try KeyFile.open(at: path, unlock: Self.token) } catch SQLError.keyFileDamaged {
-        return true
-      } catch {
-        return false
-      }
-      return false
-    }
     for index in good.indices {
       var changed = good
       changed[index] ^= 0x20
       try folder.write(changed, to: "a.keys")
-      #expect(isDamage(), "byte \(index)")
+      #expect(isDamaged(path, Self.token), "byte \(index)")
     }
     for length in stride(from: 1, to: good.count, by: 7) {
       try folder.write(good.prefix(length), to: "a.keys")
-      #expect(isDamage(), "\(length) bytes")
+      #expect(isDamaged(path, Self.token), "\(length) bytes")
     }
     try folder.write(good + Data(count: 1 << 20), to: "a.keys")
-    #expect(isDamage())
+    #expect(isDamaged(path, Self.token))
     try folder.write(good, to: "a.keys")
     #expect(try read(Self.token) == 7)
   }

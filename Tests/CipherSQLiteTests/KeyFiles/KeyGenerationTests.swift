@@ -179,15 +179,6 @@ import Testing
     for name in ["a.store", "b.store"] { #expect(try read(name) == .text(name)) }
   }
 
-  func isDamaged() -> Bool {
-    do { _ = try KeyFile.open(at: path, unlock: unlock) } catch SQLError.keyFileDamaged {
-      return true
-    } catch {
-      return false
-    }
-    return false
-  }
-
   @Test func `every changed byte of a file with former data keys is damage`() throws {
     _ = try make("a.store", "b.store")
     try rotate("a.store")
@@ -198,7 +189,7 @@ import Testing
       var changed = good
       changed[index] ^= 0x20
       try folder.write(changed, to: "a.keys")
-      #expect(isDamaged(), "byte \(index)")
+      #expect(isDamaged(path, unlock), "byte \(index)")
     }
     for length in stride(from: 1, to: good.count, by: 5) {
       try folder.write(good.prefix(length), to: "a.keys")

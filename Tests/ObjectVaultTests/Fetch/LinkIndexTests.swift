@@ -55,15 +55,8 @@ private let talks = Schema {
     let temporary = try await TemporaryStore(talks)
     let fetch = try #require(Self.fetches.first { $0.name == name })
     let sql = try fetch.compile(temporary.store.makeContext())
-    let connection = try Connection.open(temporary.store.url.path, key: testKey)
-    defer { connection.close() }
-    try StoreInfo.prepare(connection)
-    let plan = try connection.query(sql: "EXPLAIN QUERY PLAN " + sql.text, sql.bindings) {
-      QueryPlanGoldens.common($0.text(3) ?? "")
-    }
-    let text = "\(sql.text)\n\n\(plan.joined(separator: "\n"))\n"
-    let difference = try Golden.difference(of: text, from: "members-\(name).txt", in: "ObjectVaultTests")
-    #expect(difference == nil, "\(difference ?? "")")
+    try QueryPlanGoldens.expectPlan(
+      of: sql.text, sql.bindings, temporary.store, file: "members-\(name).txt")
   }
 
   /// How many hundreds of steps of the engine the latest line of a single talk takes, and how many there are.

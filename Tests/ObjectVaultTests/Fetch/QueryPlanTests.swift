@@ -46,14 +46,17 @@ import Testing
     let temporary = try await TemporaryStore(library)
     let fetch = try #require(Self.fetches.first { $0.name == name })
     let sql = try fetch.compile(temporary.store.makeContext())
-    let connection = try Connection.open(temporary.store.url.path, key: testKey)
+    try Self.expectPlan(of: sql.text, sql.bindings, temporary.store, file: "plan-\(name).txt")
+  }
+
+  /// Compares a statement and its plan with a golden file.
+  static func expectPlan(of sql: String, _ bindings: [SQLValue], _ store: Store, file: String) throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
     try StoreInfo.prepare(connection)
-    let plan = try connection.query(sql: "EXPLAIN QUERY PLAN " + sql.text, sql.bindings) {
-      Self.common($0.text(3) ?? "")
-    }
-    let text = "\(sql.text)\n\n\(plan.joined(separator: "\n"))\n"
-    let difference = try Golden.difference(of: text, from: "plan-\(name).txt", in: "ObjectVaultTests")
+    let plan = try connection.query(sql: "EXPLAIN QUERY PLAN " + sql, bindings) { common($0.text(3) ?? "") }
+    let text = "\(sql)\n\n\(plan.joined(separator: "\n"))\n"
+    let difference = try Golden.difference(of: text, from: file, in: "ObjectVaultTests")
     #expect(difference == nil, "\(difference ?? "")")
   }
 

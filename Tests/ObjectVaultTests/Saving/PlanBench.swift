@@ -56,7 +56,7 @@ struct BenchReader: SaveReader {
     versions.filter { ids.contains($0.key) }
   }
   func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run {
-    try RowIDs.Run(behind: 40, taken: promised, count: count, of: entity.name)
+    try RowIDs.Run(after: 40, taken: promised, count: count, of: entity.name)
   }
   func firesTriggers(_ entity: EntityMapping) -> Bool { false }
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) -> Int64? {

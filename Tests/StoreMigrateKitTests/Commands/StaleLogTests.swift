@@ -40,6 +40,7 @@ import Testing
       for number in range {
         try connection.execute("INSERT INTO Note(n, text) VALUES (\(number), \("t\(number)"))")
       }
+      try connection.execute("INSERT OR REPLACE INTO vault_ids VALUES ('Note', \(range.upperBound))")
     }
   }
 
@@ -56,5 +57,22 @@ import Testing
     let backup = try run("backup", store, folder.path("b.store"))
     #expect(backup.status != 0 && backup.errors.contains("index"), "\(backup)")
     #expect(!folder.names.contains("b.store"))
+  }
+
+  @Test
+  func `of a large file verify says that the indexes were not compared, with the line that compares them`()
+    throws
+  {
+    // Without room on the disk, and beyond the pages of the database.
+    #expect(truncate(store, 300 << 20) == 0)
+    let verified = try run("verify", store, "-m", folder.path("steps"), "--key-env", "STORE_MIGRATE_KEY")
+    #expect(verified.status == 0 && verified.output.contains("The indexes were not compared"), "\(verified)")
+    #expect(
+      verified.output.contains("--deep -m \(folder.path("steps")) --key-env STORE_MIGRATE_KEY"), "\(verified)"
+    )
+    let json = try run("verify", store, "--json")
+    #expect(json.output.contains(#""comparedIndexes":false"#), "\(json)")
+    let deep = try run("verify", store, "--deep")
+    #expect(deep.status == 2 && deep.output.contains("index"), "\(deep)")
   }
 }
