@@ -66,7 +66,9 @@ import Testing
     // Without room on the disk, and beyond the pages of the database.
     #expect(truncate(store, 300 << 20) == 0)
     let verified = try run("verify", store, "-m", folder.path("steps"), "--key-env", "STORE_MIGRATE_KEY")
-    #expect(verified.status == 0 && verified.output.contains("The indexes were not compared"), "\(verified)")
+    // The quick check of newer engines counts the entries, and finds this all the same.
+    #expect([0, 2].contains(verified.status), "\(verified)")
+    #expect(verified.output.contains("The indexes were not compared"), "\(verified)")
     #expect(
       verified.output.contains("--deep -m \(folder.path("steps")) --key-env STORE_MIGRATE_KEY"), "\(verified)"
     )
