@@ -118,6 +118,15 @@ import Testing
     }
   }
 
+  @Test(arguments: layers.keys.sorted())
+  func `threads are made in one place`(_ target: String) throws {
+    for file in try Self.sources(target) where file.path != "CipherSQLite/Basics/OwnThread.swift" {
+      for maker in ["Thread {", "Thread(", "detachNewThread", "pthread_create"] {
+        #expect(!file.text.contains(maker), "\(file.path) makes a thread; see OwnThread")
+      }
+    }
+  }
+
   /// Every call by which the tool changes a file that is no database: by the file of the sources, each once. All of them are
   /// TextFile's, which writes beside, syncs and names.
   static let writes = [

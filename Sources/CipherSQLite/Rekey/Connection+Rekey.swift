@@ -152,7 +152,7 @@ extension Connection {
     let end = DispatchSemaphore(value: 0)
     // Safe to hand over: this thread does not touch the connection before the end is signalled.
     nonisolated(unsafe) let connection = self
-    Thread.detachNewThread {
+    OwnThread.start {
       let result = Result { try unsafe connection.checkpoint() }
       outcome.withLock { $0 = result }
       end.signal()

@@ -30,7 +30,7 @@ final class GrowthWatch {
   ) {
     let report = Report(call: report, onError: onError)
     let start = Self.size(path)
-    Thread.detachNewThread { [stopped, ended, thrown] in
+    OwnThread.start { [stopped, ended, thrown] in
       defer { ended.signal() }
       var last = 0
       while stopped.wait(timeout: .now() + 0.1) == .timedOut {

@@ -114,7 +114,7 @@ final class ScanAhead: Sendable {
   ) {
     state = Locked(State(lent: Lent(connection: connection)))
     // A thread of its own: those that tasks share may all be at work for longer than the scan takes.
-    Thread.detachNewThread { [self] in
+    OwnThread.start { [self] in
       guard let result = run(read) else { return }
       change { state in
         state.isUsing = false

@@ -1,7 +1,8 @@
 // A stack for what a step may hold. The engine reads an expression by recursion, up to 1000 levels deep (SQLITE_MAX_EXPR_DEPTH),
 // which takes more than the 512 KiB that threads of a program may have, and those of Dispatch on some systems.
 
-internal import Foundation
+internal import CipherSQLite
+private import Dispatch
 
 /// Blocking work on threads of their own with large stacks, away from the pool that tasks share.
 enum AmpleStack {
@@ -13,7 +14,7 @@ enum AmpleStack {
     nonisolated(unsafe) var result: Swift.Result<Result, any Error>?
     nonisolated(unsafe) let body = body
     let end = DispatchSemaphore(value: 0)
-    start {
+    OwnThread.start(stackBytes: bytes) {
       unsafe result = Swift.Result { try unsafe body() }
       end.signal()
     }
@@ -27,14 +28,7 @@ enum AmpleStack {
     -> Result
   {
     try await withCheckedThrowingContinuation { done in
-      start { done.resume(with: Swift.Result { try body() }) }
+      OwnThread.start(stackBytes: bytes) { done.resume(with: Swift.Result { try body() }) }
     }
-  }
-
-  private static func start(_ body: @escaping @Sendable () -> Void) {
-    let thread = Thread(block: body)
-    thread.stackSize = bytes
-    thread.qualityOfService = Thread.current.qualityOfService
-    thread.start()
   }
 }
