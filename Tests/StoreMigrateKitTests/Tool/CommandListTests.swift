@@ -6,7 +6,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite(.tags(.slow)) struct HelpGoldens {
+@Suite(.tags(.slow, .pure)) struct HelpGoldens {
   static let topics = ["overview"] + StoreMigrate.commandNames
 
   @Test(arguments: topics)
@@ -35,25 +35,39 @@ import Testing
 @Suite(.tags(.sampled, .slow)) struct ReportGoldens {
   static let cases = CommandCase.all.filter { $0.golden != nil }
 
+  /// What each of them prints as JSON, and in which folder: run once, and looked at by several tests.
+  private actor JSONRuns {
+    private var done: [Int: (result: ToolResult, folder: String)] = [:]
+
+    func callAsFunction(_ index: Int) async throws -> (result: ToolResult, folder: String) {
+      if let run = done[index] { return run }
+      let folder = try await CommandFolder()
+      let run = (try folder.run(ReportGoldens.cases[index], "--json"), folder.folder.url.path)
+      done[index] = run
+      return run
+    }
+  }
+  private static let runAsJSON = JSONRuns()
+
   @Test(arguments: cases.indices)
   func `each report is that of its golden file, as text and as JSON`(_ index: Int) async throws {
     let command = Self.cases[index]
     let name = try #require(command.golden)
     // Each in a folder of its own: a command that changes something does it once.
-    for (isJSON, file) in [(false, "\(name).txt"), (true, "\(name).json")] {
-      let folder = try await CommandFolder()
-      let result = try isJSON ? folder.run(command, "--json") : folder.run(command)
-      let path = folder.folder.url.path
-      let text =
-        isJSON
-        ? normalized(result.output, folder: path)
-        : "\(normalized(result.output, folder: path))----\n\(normalized(result.errors, folder: path))"
-      let difference = try Golden.difference(of: text, from: file, in: "StoreMigrateKitTests")
-      #expect(difference == nil, "\(command): \(difference ?? "")")
-      guard isJSON else { continue }
-      #expect(result.errors.isEmpty && !result.output.contains(Template.hex(Template.key)))
-      try Self.check(result, of: command)
-    }
+    let folder = try await CommandFolder()
+    let (text, path) = (try folder.run(command), folder.folder.url.path)
+    try Self.expect(
+      "\(normalized(text.output, folder: path))----\n\(normalized(text.errors, folder: path))",
+      toBe: "\(name).txt", command)
+    let json = try await Self.runAsJSON(index)
+    try Self.expect(normalized(json.result.output, folder: json.folder), toBe: "\(name).json", command)
+    #expect(json.result.errors.isEmpty && !json.result.output.contains(Template.hex(Template.key)))
+    try Self.check(json.result, of: command)
+  }
+
+  private static func expect(_ text: String, toBe file: String, _ command: CommandCase) throws {
+    let difference = try Golden.difference(of: text, from: file, in: "StoreMigrateKitTests")
+    #expect(difference == nil, "\(command): \(difference ?? "")")
   }
 
   static let others = Rotation.part(of: CommandCase.all.filter { $0.golden == nil }, ofEach: 2)
@@ -106,9 +120,7 @@ import Testing
           if line: jsonschema.validate(json.loads(line), schema)
       """
     var outputs: [String] = []
-    for command in CommandCase.all where command.golden != nil {
-      outputs.append(try await CommandFolder().run(command, "--json").output)
-    }
+    for index in Self.cases.indices { outputs.append(try await Self.runAsJSON(index).result.output) }
     let result = try runTool(
       KeyInput.python ?? "", ["-c", script, ReportSchema.file.path], input: outputs.joined(separator: "\0"))
     #expect(result.status == 0, "\(result.errors)")
