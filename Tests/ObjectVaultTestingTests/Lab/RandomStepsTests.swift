@@ -20,7 +20,7 @@ import Testing
   @Test func `a random step keeps the objects or refuses to run`() async throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 1919)
-    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 12
+    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 20
     var random = SeededGenerator(seed: seed)
     var tally = Tally()
     for round in 0..<count {
