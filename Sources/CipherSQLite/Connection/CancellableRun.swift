@@ -1,5 +1,6 @@
 // How a cancellation reaches a statement that runs, and never one that somebody else runs afterwards.
 
+package import Dispatch
 private import Synchronization
 
 /// One call on a connection that may be cancelled from another thread.
@@ -43,16 +44,14 @@ package final class CancellableRun: Sendable {
 }
 
 extension CancellableRun {
-  /// Runs `body` elsewhere while the task waits; cancelling the task cancels the run that `body` is given.
-  /// - Parameter start: Starts the work that it is given, on a queue.
+  /// Runs `body` on a queue while the task waits; cancelling the task cancels the run that `body` is given.
   package static func perform<Result: Sendable>(
-    by start: @Sendable (@escaping @Sendable () -> Void) -> Void,
-    _ body: @escaping @Sendable (CancellableRun) throws -> Result
+    on queue: DispatchQueue, _ body: @escaping @Sendable (CancellableRun) throws -> Result
   ) async throws -> Result {
     let running = CancellableRun()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { done in
-        start { done.resume(with: Swift.Result { try body(running) }) }
+        queue.async { done.resume(with: Swift.Result { try body(running) }) }
       }
     } onCancel: {
       running.cancel()
