@@ -8,7 +8,7 @@
 //   torn    half of a write is done, then the process dies
 //   delay   it is done VAULT_FAULT_MILLISECONDS later
 //   signal  the process gets the signal VAULT_FAULT_SIGNAL, and the call is done VAULT_FAULT_MILLISECONDS later
-//   signals the same, twice
+//   signals the same, twice: the second when the first was answered on standard error; the call is done 3 s later
 //
 // VAULT_FAULT_LACKS names calls that the file system does not know, of renameat2 and link: they always fail.
 //
@@ -73,6 +73,28 @@ static void wait_shortly(void) {
   while (nanosleep(&pause, &pause) != 0 && errno == EINTR) continue;
 }
 
+/// How often the program has written on standard error.
+static atomic_int said;
+
+/// Waits for something to be said, at most so long. Gives whether something was.
+static int wait_for_words(int before, int milliseconds) {
+  struct timespec pause = {0, 2000000L};
+  for (int waited = 0; waited < milliseconds && atomic_load(&said) == before; waited += 2)
+    nanosleep(&pause, NULL);
+  return atomic_load(&said) != before;
+}
+
+/// Sends two signals. Each is answered by another thread, which may not have its turn for long, so its answers are waited for:
+/// that the program is stopping, and then that the process ends.
+static void signal_twice(int number) {
+  int before = atomic_load(&said);
+  syscall(SYS_kill, getpid(), number);
+  int is_stopping = wait_for_words(before, 1000);
+  syscall(SYS_kill, getpid(), number);
+  struct timespec pause = {is_stopping ? 3 : 0, 40000000L};
+  while (nanosleep(&pause, &pause) != 0 && errno == EINTR) continue;
+}
+
 /// Whether the file system is to be one without a call.
 static int lacks(const char *call) {
   const char *names = getenv("VAULT_FAULT_LACKS");
@@ -97,8 +119,8 @@ static int fate(const char *call, const char *path) {
   if (index > at) return GOES_ON;
   if (strcmp(kind, "kill") == 0) die();
   if (strcmp(kind, "torn") == 0) return IS_TORN;
-  int times = strcmp(kind, "signals") == 0 ? 2 : strcmp(kind, "signal") == 0;
-  for (int time = 0; time < times; time++) {
+  if (strcmp(kind, "signals") == 0) signal_twice(number("VAULT_FAULT_SIGNAL", SIGINT));
+  if (strcmp(kind, "signal") == 0) {
     syscall(SYS_kill, getpid(), number("VAULT_FAULT_SIGNAL", SIGINT));
     wait_shortly();
   }
@@ -213,6 +235,7 @@ int ftruncate64(int file, off64_t size) {
 }
 
 ssize_t write(int file, const void *bytes, size_t size) {
+  if (file == 2) atomic_fetch_add(&said, 1);
   char path[PATH_MAX];
   int what = fate("write", path_of(file, path));
   if (what == FAILS) return -1;
