@@ -124,6 +124,7 @@ import Testing
       for maker in ["Thread {", "Thread(", "detachNewThread", "pthread_create"] {
         #expect(!file.text.contains(maker), "\(file.path) makes a thread; see OwnThread")
       }
+      #expect(!file.text.contains(".setSpecific("), "\(file.path) has a queue carry a value; see SerialQueue")
     }
   }
 

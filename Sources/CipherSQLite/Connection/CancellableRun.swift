@@ -1,6 +1,5 @@
 // How a cancellation reaches a statement that runs, and never one that somebody else runs afterwards.
 
-package import Dispatch
 private import Synchronization
 
 /// One call on a connection that may be cancelled from another thread.
@@ -44,14 +43,16 @@ package final class CancellableRun: Sendable {
 }
 
 extension CancellableRun {
-  /// Runs `body` on a queue while the task waits; cancelling the task cancels the run that `body` is given.
+  /// Runs `body` elsewhere while the task waits; cancelling the task cancels the run that `body` is given.
+  /// - Parameter start: Starts the work that it is given, on a queue.
   package static func perform<Result: Sendable>(
-    on queue: DispatchQueue, _ body: @escaping @Sendable (CancellableRun) throws -> Result
+    by start: @Sendable (@escaping @Sendable () -> Void) -> Void,
+    _ body: @escaping @Sendable (CancellableRun) throws -> Result
   ) async throws -> Result {
     let running = CancellableRun()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { done in
-        queue.async { done.resume(with: Swift.Result { try body(running) }) }
+        start { done.resume(with: Swift.Result { try body(running) }) }
       }
     } onCancel: {
       running.cancel()

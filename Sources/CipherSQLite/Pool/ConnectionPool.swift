@@ -50,11 +50,10 @@ public final class ConnectionPool: Sendable {
   let file: DatabasePath
   let configuration: Configuration
   let writer: Writer
-  let writerQueue: DispatchQueue
+  let writerQueue: SerialQueue
   private let readerQueue: DispatchQueue
   let readers: ReaderSet
   let key: KeyBox
-  private static let current = DispatchSpecificKey<ObjectIdentifier>()
 
   // The derived key of the moment: a rekey replaces it.
   final class KeyBox: Sendable {
@@ -102,7 +101,7 @@ public final class ConnectionPool: Sendable {
     writer = Writer(connection)
     let box = KeyBox(connection.unlocked)
     self.key = box
-    writerQueue = DispatchQueue(label: "objectvault.writer")
+    writerQueue = SerialQueue(label: "objectvault.writer")
     readerQueue = DispatchQueue(label: "objectvault.readers", attributes: .concurrent)
     readers = ReaderSet(maximum: configuration.readers, path: file.given) {
       var settings = configuration.connection
@@ -113,7 +112,6 @@ public final class ConnectionPool: Sendable {
       try connection.findLog()
       return connection
     }
-    writerQueue.setSpecific(key: Self.current, value: ObjectIdentifier(writer))
   }
 
   /// The settings the file is encrypted with.
@@ -161,9 +159,7 @@ public final class ConnectionPool: Sendable {
   }
 
   /// Whether the caller runs inside a write of this pool.
-  public var isInsideWrite: Bool {
-    DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(writer)
-  }
+  public var isInsideWrite: Bool { writerQueue.isInside }
 
   // MARK: Asynchronous calls
 
@@ -177,7 +173,8 @@ public final class ConnectionPool: Sendable {
     while true {
       // Taken when it is to run, not before: then no more connections are in use, each with a cache of its own, than
       // really run at once.
-      let result = try await CancellableRun.perform(on: readerQueue) { [readers] running -> Result? in
+      let result = try await CancellableRun.perform(by: { [readerQueue] in readerQueue.async(execute: $0) }) {
+        [readers] running -> Result? in
         guard let lease = try readers.acquireIfFree() else { return nil }
         defer { readers.release(lease) }
         return try running.run(lease.connection) {
@@ -205,7 +202,7 @@ public final class ConnectionPool: Sendable {
     _ body: @escaping @Sendable (Connection) throws -> Result, committed: @escaping @Sendable () -> Void
   ) async throws -> Result {
     try Task.checkCancellation()
-    return try await CancellableRun.perform(on: writerQueue) { [self] running in
+    return try await CancellableRun.perform(by: writerQueue.async) { [self] running in
       let connection = try openWriter()
       let result = try running.run(connection) {
         let result = try connection.transaction(.immediate) {

@@ -1,6 +1,5 @@
 // One connection and its calls in order: what a manager class around a single handle grows into.
 
-internal import Dispatch
 private import Foundation
 
 /// One connection to an encrypted file that any task and any thread may use: its calls run one after another, in
@@ -28,9 +27,8 @@ public final class ConnectionQueue: Sendable {
   /// The file's path.
   public let path: String
   private let slot: Slot
-  private let queue = DispatchQueue(label: "objectvault.queue")
+  private let queue = SerialQueue(label: "objectvault.queue")
   private let running = Locked<Interruptor?>(nil)
-  private static let current = DispatchSpecificKey<ObjectIdentifier>()
 
   /// Opens an existing file. Blocks for the key derivation (some 20 to 100 ms for a passphrase).
   /// - Parameters:
@@ -47,13 +45,10 @@ public final class ConnectionQueue: Sendable {
     try prepare(connection)
     self.path = path
     slot = Slot(connection)
-    queue.setSpecific(key: Self.current, value: ObjectIdentifier(slot))
   }
 
   /// Whether the caller runs inside a call of this queue.
-  public var isInsideCall: Bool {
-    DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(slot)
-  }
+  public var isInsideCall: Bool { queue.isInside }
 
   // MARK: Blocking calls
 
@@ -91,7 +86,7 @@ public final class ConnectionQueue: Sendable {
     _ body: @escaping @Sendable (Connection, CancellableRun) throws -> Result
   ) async throws -> Result {
     try Task.checkCancellation()
-    return try await CancellableRun.perform(on: queue) { [self] running in
+    return try await CancellableRun.perform(by: queue.async) { [self] running in
       try run { connection in try running.run(connection) { try body(connection, running) } }
     }
   }
@@ -127,7 +122,7 @@ public final class ConnectionQueue: Sendable {
       slot.connection?.close()
       slot.connection = nil
     }
-    isInsideCall ? body() : queue.sync(execute: body)
+    isInsideCall ? body() : queue.sync(body)
   }
 
   private func run<Result>(_ body: (Connection) throws -> Result) throws -> Result {

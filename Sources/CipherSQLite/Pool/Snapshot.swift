@@ -1,7 +1,5 @@
 // One state of the file for many reads, while others write.
 
-internal import Dispatch
-
 extension ConnectionPool {
   /// Holds the present state of the file: every read of the result sees it, however much is written meanwhile.
   ///
@@ -42,14 +40,12 @@ public final class Snapshot: Sendable {
   public let path: String
   private let slot: Slot
   private let readers: ReaderSet
-  private let queue = DispatchQueue(label: "objectvault.snapshot")
-  private static let current = DispatchSpecificKey<ObjectIdentifier>()
+  private let queue = SerialQueue(label: "objectvault.snapshot")
 
   init(_ lease: ReaderSet.Lease, _ readers: ReaderSet) throws {
     path = lease.connection.path
     self.readers = readers
     slot = Slot(lease)
-    queue.setSpecific(key: Self.current, value: ObjectIdentifier(slot))
     try lease.connection.begin(.deferred)
     // The state is chosen by the first read, not by BEGIN.
     do { _ = try lease.connection.value("SELECT count(*) FROM sqlite_master") } catch {
@@ -64,7 +60,7 @@ public final class Snapshot: Sendable {
   /// - Throws: ``SQLError/nestedWrite(file:)`` from inside another read of this snapshot;
   ///   ``SQLError/closed(file:)``; what `body` throws.
   public func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    guard !isInsideRead else { throw SQLError.nestedWrite(file: path) }
+    guard !queue.isInside else { throw SQLError.nestedWrite(file: path) }
     return try queue.sync { try read(body) }
   }
 
@@ -74,19 +70,15 @@ public final class Snapshot: Sendable {
     _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
     try Task.checkCancellation()
-    return try await CancellableRun.perform(on: queue) { [self] running in
+    return try await CancellableRun.perform(by: queue.async) { [self] running in
       try read { connection in try running.run(connection) { try body(connection) } }
     }
   }
 
   /// Lets the state go, after the reads that were asked for before. Happens on release, too.
   public func close() {
-    if isInsideRead { return Self.release(slot, readers) }
+    if queue.isInside { return Self.release(slot, readers) }
     queue.sync { Self.release(slot, readers) }
-  }
-
-  private var isInsideRead: Bool {
-    DispatchQueue.getSpecific(key: Self.current) == ObjectIdentifier(slot)
   }
 
   private func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
