@@ -43,7 +43,9 @@ extension ObjectContext {
     for relationship in relationships where relationship.deleteRule == .deny {
       let count = object.related(by: relationship).count
       guard count == 0 else {
-        note(StoreError.deleteDenied(entity: entity.name, property: relationship.name, count: count))
+        note(
+          StoreError.deleteDenied(
+            entity: entity.name, rowID: object.knownRowID, property: relationship.name, count: count))
         return []
       }
     }

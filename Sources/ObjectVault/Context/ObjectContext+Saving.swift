@@ -7,8 +7,9 @@ extension ObjectContext {
   ///
   /// On any error nothing is written and everything stays pending. Inside ``Store/write(_:)`` it is a
   /// savepoint of the surrounding transaction.
-  /// - Throws: ``StoreError/validation(_:)``, ``StoreError/conflict(_:)``,
-  ///   ``StoreError/deleteDenied(entity:property:count:)``, ``StoreError/readOnlyContext``, the first of
+  /// - Throws: ``StoreError/validation(_:)`` with every object that breaks a rule, each by the id that it has; where all keep the
+  ///   rules of their own, with every unique value that another object has. ``StoreError/conflict(_:)``,
+  ///   ``StoreError/deleteDenied(entity:rowID:property:count:)``, ``StoreError/readOnlyContext``, the first of
   ///   ``faultErrors``; `SQLError.busy` and others of the file.
   public func save() throws { try save(isLast: false) }
 
@@ -16,11 +17,29 @@ extension ObjectContext {
   func saveBeforeCommit() throws { try save(isLast: true) }
 
   private func save(isLast: Bool) throws {
-    try save(.whole, isLast: isLast)
+    do { try save(.whole, isLast: isLast) } catch StoreError.validation(let failures) {
+      throw StoreError.validation(failures.map { named($0) })
+    }
     if case .transaction(let connection, _) = access, flushed != nil {
       flushed = nil
       try connection.releaseSavepoint(Self.flushName)
     }
+  }
+
+  /// A failure that names new objects by the ids that they have: those that they were given inside a write. Asked for when the
+  /// savepoint of the save is undone, and with it what it had given out.
+  private func named(_ failure: ValidationFailure) -> ValidationFailure {
+    guard failure.rowID < 0 || failure.holder.map({ $0.rowID < 0 }) == true else { return failure }
+    let id = { (id: Int64, entity: String) -> Int64 in
+      guard id < 0, let entity = self.core.mapping.entity(named: entity) else { return id }
+      return self.maps[entity.index].find(id)?.knownRowID ?? id
+    }
+    let holder = failure.holder.map {
+      ValidationFailure.Holder(entity: $0.entity, rowID: id($0.rowID, $0.entity), isPending: $0.isPending)
+    }
+    return ValidationFailure(
+      entity: failure.entity, property: failure.property, rowID: id(failure.rowID, failure.entity),
+      reason: failure.reason, holder: holder)
   }
 
   /// Writes what is complete, so that a fetch inside a writing transaction finds it.

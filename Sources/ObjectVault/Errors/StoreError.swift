@@ -46,8 +46,9 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A change set was to be applied, and the object is not as it says it was, or cannot be as it says it is; nothing was
   /// written.
   case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
-  /// A delete rule forbids the deletion; nothing was saved.
-  case deleteDenied(entity: String, property: String, count: Int)
+  /// A delete rule forbids the deletion of an object, which has so many others; nothing was saved. Of several that are denied it
+  /// names one.
+  case deleteDenied(entity: String, rowID: Int64, property: String, count: Int)
   /// The context may only read.
   case readOnlyContext
   /// A predicate that cannot be understood or run.
@@ -126,33 +127,6 @@ public enum StoreError: Error, Sendable, Equatable {
   case notEnoughSpace(file: String, neededBytes: Int, freeBytes: Int)
   /// The copy before a migration could not be made; no step ran.
   case backupFailed(file: String, backup: String, reason: String)
-}
-
-/// One rule that one object breaks.
-public struct ValidationFailure: Sendable, Hashable {
-  /// The object's entity.
-  public let entity: String
-  /// The property.
-  public let property: String
-  /// The row's id; negative for a new object.
-  public let rowID: Int64
-  /// The rule, such as `is required`.
-  public let reason: String
-
-  /// A failure.
-  public init(entity: String, property: String, rowID: Int64, reason: String) {
-    self.entity = entity
-    self.property = property
-    self.rowID = rowID
-    self.reason = reason
-  }
-}
-
-extension ValidationFailure: CustomStringConvertible {
-  /// Such as `User.name of row 7 is required`; a new object has no row to be named by.
-  public var description: String {
-    "\(entity).\(property) \(rowID > 0 ? "of row \(rowID) " : "")\(reason)"
-  }
 }
 
 /// Two versions of one row.
@@ -244,9 +218,9 @@ extension StoreError: CustomStringConvertible {
         + (properties.isEmpty ? "" : " (\(properties.joined(separator: ", ")))")
         + ". Apply them to a store that is as theirs was before them, in the order of their commits; a set made by hand "
         + "names an object once, has values of its properties' types, and both ends of what leads to one another."
-    case .deleteDenied(let entity, let property, let count):
-      "Nothing was saved: \(entity).\(property) still has \(counted(count, "object")), and "
-        + "its delete rule is deny. Delete or move them first."
+    case .deleteDenied(let entity, let rowID, let property, let count):
+      "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "
+        + "\(counted(count, "object")), and its delete rule is deny. Delete or move them first."
     case .readOnlyContext: "This context may only read. Use store.write, or store.makeContext()."
     case .predicate(let error): error.description
     case .noResult(let entity):

@@ -86,6 +86,12 @@ extension EntityMapping {
   /// Whether there is a row of the entity, or of one below it.
   var existenceSQL: String { text("SELECT 1 FROM \(table) WHERE \"id\" = ?\(and())") }
 
+  /// The row that has the values of a unique key, besides the one with an id.
+  func holderSQL(_ key: [Int]) -> String {
+    let values = SQL.joined(columns(key).map { "\($0) = ?" }, by: " AND ")
+    return text("SELECT \"id\" FROM \(table) WHERE \(values) AND \"id\" <> ?")
+  }
+
   /// Of which entities of the branch so many rows are: their ids, and the entity's place.
   func entitiesSQL(count: Int) -> String {
     text("SELECT \"id\", \(branchNumber("")) FROM \(table) WHERE \"id\" IN (\(parameters: count))")

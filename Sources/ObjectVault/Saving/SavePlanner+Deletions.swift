@@ -46,10 +46,14 @@ extension SavePlanner {
     for relationship in entity.relationships {
       switch relationship.deleteRule {
       case .deny:
-        let left = staying(try relatedIDs(relationship, ids), relationship.destination)
-        guard !left.isEmpty, denial == nil else { continue }
+        guard denial == nil else { continue }
+        let links = try related.links(relationship, of: ids)
+        let left = staying(RowIDSet(links.lazy.map(\.other)), relationship.destination)
+        let holding = links.filter { left.contains($0.other) }
+        guard let owner = holding.lazy.map(\.own).min() else { continue }
         denial = StoreError.deleteDenied(
-          entity: entity.name, property: relationship.name, count: left.count)
+          entity: entity.name, rowID: owner, property: relationship.name,
+          count: Set(holding.lazy.filter { $0.own == owner }.map(\.other)).count)
       case .nullify:
         if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
           try releaseReferrers(relationship.destination, inverse, ids)

@@ -29,7 +29,7 @@ package struct SavePlanner {
     plan = SavePlan(extent, entityCount: mapping.entities.count)
   }
 
-  /// - Throws: ``StoreError/validation(_:)``, ``StoreError/deleteDenied(entity:property:count:)``,
+  /// - Throws: ``StoreError/validation(_:)``, ``StoreError/deleteDenied(entity:rowID:property:count:)``,
   ///   ``StoreError/conflict(_:)``, ``StoreError/idsExhausted(entity:)``; ``SQLError``.
   package mutating func make() throws -> SavePlan {
     if plan.extent.deletes { try planDeletions() }

@@ -31,11 +31,12 @@ extension SaveWriter {
   /// - Parameters:
   ///   - sorted: By their ids.
   ///   - wait: Called with an object whose unique values collide, if such may wait, and the columns of the index.
+  /// - Returns: The objects after that one, which are not written: each that collides would have its whole run gone through again.
   func feedChanges(
     _ sorted: [ManagedObject], _ entity: EntityMapping, _ slots: [Int],
-    wait: (ManagedObject, _ columns: [String]) -> Void
-  ) throws {
-    guard !sorted.isEmpty else { return }
+    wait: (ManagedObject, _ columns: Set<String>) -> Void
+  ) throws -> ArraySlice<ManagedObject> {
+    guard !sorted.isEmpty else { return [] }
     let references = entity.hasToOne ? slots.filter { entity.isToOne[$0] } : []
     let changes = RowChanges(slots: slots, replacing: references, capacity: sorted.count)
     // Read once: a plan that is asked for anew is a copy with all its references.
@@ -49,31 +50,28 @@ extension SaveWriter {
       }
     }
     let sql = entity.feedUpdateSQL(slots)
-    var start = 0
-    var waiting: Set<Int> = []
-    while start < changes.count {
-      do {
-        // The overlays keep what was written to them: they change behind the save only.
-        let missed = try withExtendedLifetime((sorted, plan)) {
-          try connection.run(changes, from: start, sql: sql)
-        }
-        if let missed { throw try unwritten(sorted[missed], entity, slots) }
-        start = changes.count
-      } catch SQLError.constraint(let message, let code, let sql) where changes.position < changes.count {
-        let object = sorted[changes.position]
-        try unlessColliding {
-          throw translated(message, code, sql, object)
-        } wait: { columns in
-          waiting.insert(changes.position)
-          wait(object, columns)
-        }
-        start = changes.position + 1
+    var end = changes.count
+    do {
+      // The overlays keep what was written to them: they change only after the save.
+      let missed = try withExtendedLifetime((sorted, plan)) {
+        try connection.run(changes, from: 0, sql: sql)
+      }
+      if let missed { throw try unwritten(sorted[missed], entity, slots) }
+    } catch SQLError.constraint(let message, let code, let sql) where changes.position < changes.count {
+      end = changes.position
+      let object = sorted[end]
+      try unlessColliding(object) {
+        throw translated(message, code, sql, object)
+      } wait: { columns in
+        wait(object, columns)
       }
     }
-    guard record != nil else { return }
-    for (place, object) in sorted.enumerated() where !waiting.contains(place) {
-      if let overlay = plan.overlay(of: object) { recordUpdate(of: object, entity, slots, overlay) }
+    if record != nil {
+      for object in sorted[..<end] {
+        if let overlay = plan.overlay(of: object) { recordUpdate(of: object, entity, slots, overlay) }
+      }
     }
+    return sorted.dropFirst(end + 1)
   }
 
   /// The rows lie in this order, and what was fetched mostly comes in it.

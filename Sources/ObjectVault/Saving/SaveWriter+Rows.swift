@@ -27,12 +27,12 @@ extension SaveWriter {
           try bind(overlay, slot, isToOne[slot], to: statement, at: parameter)
           parameter += 1
         }
-        try unlessColliding {
+        try unlessColliding(object) {
           try run(statement, for: object)
           if connection.changes != 1 { throw ignored(entity, object.rowID, "written") }
           recordInsertion(of: object, entity, overlay)
-        } wait: { _ in
-          plan.leftOut.insert(object)
+        } wait: { columns in
+          try leaveOut(object, entity, without: columns)
         }
       }
     }
@@ -64,13 +64,14 @@ extension SaveWriter {
         }
         start = fed.count
       } catch SQLError.constraint(let message, let code, let sql) where feed.position < fed.count {
-        let object = fed[feed.position]
-        try unlessColliding {
+        let position = feed.position
+        let object = fed[position]
+        try unlessColliding(object) {
           throw translated(message, code, sql, object)
-        } wait: { _ in
-          self.plan.leftOut.insert(object)
+        } wait: { columns in
+          try leaveOut(object, entity, without: columns)
         }
-        start = feed.position + 1
+        start = position + 1
       }
     }
     guard record != nil else { return }
@@ -86,14 +87,6 @@ extension SaveWriter {
       throw translated(message, code, sql, object)
     }
     statement.reset()
-  }
-
-  /// Runs `body`; what collides with a unique value then waits, if some may wait.
-  func unlessColliding(_ body: () throws -> Void, wait: (_ columns: [String]) -> Void) throws {
-    do { try body() } catch let collision as UniqueCollision {
-      guard waits else { throw collision }
-      wait(collision.columns)
-    }
   }
 
   /// Writes what changed of rows that are there, so that each shape of statement is prepared once.
@@ -131,16 +124,16 @@ extension SaveWriter {
   private func update(_ objects: [ManagedObject], _ entity: EntityMapping, _ changed: SlotSet) throws {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
-    var collided: [(object: ManagedObject, columns: [String])] = []
+    var collided: [(object: ManagedObject, columns: Set<String>)] = []
     // A trigger may keep a row from being changed, and the engine tells how many were changed, not which.
     let isQuiet = try !firesTriggers(entity)
     let isFed = isQuiet && objects.count > Self.fewChanges
-    let (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)
-    try feedChanges(inRuns, entity, slots) { collided.append(($0, $1)) }
+    var (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)
+    alone += try feedChanges(inRuns, entity, slots) { collided.append(($0, $1)) }
     if !alone.isEmpty {
       try connection.withStatement(sql: entity.updateSQL(slots, undoesAlone: !isQuiet)) { statement in
         for object in alone {
-          try unlessColliding {
+          try unlessColliding(object) {
             try update(object, entity, slots, statement)
           } wait: { columns in
             collided.append((object, columns))

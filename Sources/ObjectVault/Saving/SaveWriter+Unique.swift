@@ -2,7 +2,8 @@
 //
 // SQLite compares unique values statement by statement, and the result alone should count. The rows are written
 // as they come, which is right nearly always. When that fails, those that are about to give their value up are
-// set aside first, and the rows are written again.
+// set aside first, and the rows are written again. What collides even then has a value that another object keeps:
+// SaveWriter+Clashes finds all of these.
 
 internal import CipherSQLite
 private import Foundation
@@ -14,23 +15,36 @@ struct UniqueCollision: Error {
   let columns: [String]
 }
 
+/// What becomes of an object with a unique value that another row has.
+enum CollisionRule {
+  /// The rows are written in another way.
+  case stop
+  /// The object stays pending.
+  case wait
+  /// The object is noted, and the save fails when all are known.
+  case note
+}
+
 extension SaveWriter {
   func writeRowsInAnyOrder() throws {
+    let isPartial = plan.extent.isPartial
     if mayCollide {
       let recorded = record
       do { return try connection.savepoint(writeRows) } catch is UniqueCollision { record = recorded }
+      guard isPartial else {
+        try setAside()
+        return try writeRowsNotingClashes()
+      }
       do {
         return try connection.savepoint {
           try setAside()
           try writeRows()
         }
-      } catch let collision as UniqueCollision {
-        guard plan.extent.isPartial else { throw collision.error }
-        record = recorded
-      }
+      } catch is UniqueCollision { record = recorded }
     }
-    waits = plan.extent.isPartial
-    do { try writeRows() } catch let collision as UniqueCollision { throw collision.error }
+    guard isPartial else { return try writeRowsNotingClashes() }
+    collisions = .wait
+    try writeRows()
   }
 
   private var mayCollide: Bool {
@@ -40,7 +54,21 @@ extension SaveWriter {
     }
   }
 
-  /// Puts a value that nobody else has in the place of each that is given up: bytes, which every column takes.
+  /// Runs `body`, which writes the row of an object, and deals with a unique value that it collides with.
+  /// - Parameter wait: Called where the object is not written as it is, with the columns that cannot be.
+  func unlessColliding(
+    _ object: ManagedObject, _ body: () throws -> Void, wait: (_ columns: Set<String>) throws -> Void
+  ) throws {
+    do { try body() } catch let collision as UniqueCollision {
+      switch collisions {
+      case .stop: throw collision
+      case .wait: try wait(Set(collision.columns))
+      case .note: try wait(try note(collision, of: object))
+      }
+    }
+  }
+
+  /// Puts a value that no other row has in the place of each that is given up: bytes, which every column takes.
   private func setAside() throws {
     for (entity, objects) in plan.updated {
       for object in objects {
@@ -48,8 +76,7 @@ extension SaveWriter {
       }
     }
     for entity in mapping.entities where !plan.deletion.going(entity).isEmpty {
-      let slots = Set(
-        entity.uniqueKeys.compactMap { key in key.first { !entity.isToOne[$0] } ?? key.first })
+      let slots = Set(entity.uniqueKeys.compactMap { entity.slotSetAside($0) })
       try setAside(entity, Array(slots), plan.deletion.rows(entity))
     }
   }
@@ -58,8 +85,15 @@ extension SaveWriter {
     guard !slots.isEmpty else { return }
     let sql = entity.overwriteSQL(slots)
     for id in ids {
-      let value = SQLValue.blob(Data("vault: set aside \(id)".utf8))
-      try connection.execute(sql: sql, slots.map { _ in value } + [.integer(id)])
+      try connection.execute(sql: sql, slots.map { _ in Self.valueSetAside(of: id) } + [.integer(id)])
     }
   }
+
+  /// A value that no other row has.
+  static func valueSetAside(of id: Int64) -> SQLValue { .blob(Data("vault: set aside \(id)".utf8)) }
+}
+
+extension EntityMapping {
+  /// The slot of a unique key that is overwritten to set it aside: an attribute, where there is one.
+  func slotSetAside(_ key: [Int]) -> Int? { key.first { !isToOne[$0] } ?? key.first }
 }

@@ -1,6 +1,6 @@
 // Runs the plan of a save on one connection, inside a transaction that the caller opened. Changes no object.
 //   SaveWriter+Rows        inserts and updates     +Changes     updates of many rows in one statement
-//   SaveWriter+Unique      unique values that change hands
+//   SaveWriter+Unique      unique values that change hands, and those that another object has
 //   SaveWriter+Links       links of many-to-manys
 //   SaveWriter+Deletions   what goes               +References  those that lead to rows which are gone
 //   SaveWriter+Places      the order of members   +Record      what was written, as a change set
@@ -16,8 +16,10 @@ final class SaveWriter {
   let connection: Connection
   /// What has been written, while somebody listens.
   var record: ChangeCollector?
-  /// Whether objects whose unique values collide are left out from now on.
-  var waits = false
+  /// What becomes of an object with a unique value that another row has.
+  var collisions = CollisionRule.stop
+  /// The unique values that another object has, as far as they were looked for.
+  var clashes = UniqueClashes()
 
   init(
     _ plan: SavePlan, _ mapping: SchemaMapping, _ maps: [IdentityMap], _ connection: Connection, records: Bool
@@ -95,7 +97,7 @@ final class SaveWriter {
     }
     let reason =
       isUnique
-      ? "must be unique, and another \(entity.name) has the same value\(columns.count > 1 ? "s" : "")"
+      ? ValidationFailure.uniqueness
       : object == nil ? "is required, and what it leads to is deleted" : "is required"
     let error = StoreError.validation([
       ValidationFailure(

@@ -169,7 +169,7 @@ private final class Floor: ManagedObject {
     try other.save()
     #expect(try other.fetch(Apartment.self).count() == 1 && other.fetch(Hotel.self).count() == 1)
     other.delete(try other.fetch(Floor.self).one())
-    #expect(throws: StoreError.deleteDenied(entity: "Floor", property: "suites", count: 1)) {
+    #expect(throws: StoreError.deleteDenied(entity: "Floor", rowID: 2, property: "suites", count: 1)) {
       try other.save()
     }
   }
@@ -199,7 +199,7 @@ private final class Floor: ManagedObject {
     try context.save()
     let other = store.makeContext()
     other.delete(try house("0", other))
-    #expect(throws: StoreError.deleteDenied(entity: "Door", property: "guards", count: 1)) {
+    #expect(throws: StoreError.deleteDenied(entity: "Door", rowID: 1, property: "guards", count: 1)) {
       try other.save()
     }
     #expect(try counts() == [3, 60, 60, 3, 3])

@@ -206,7 +206,7 @@ import Testing
     } throws: { error in
       guard case StoreError.validation(let failures) = error else { return false }
       return failures.map { "\($0.entity).\($0.property)" } == ["Manager.number"]
-        && failures[0].reason.contains("another Employee has the same value")
+        && failures[0].holder?.entity == "Employee" && failures[0].holder?.isPending == false
     }
   }
 

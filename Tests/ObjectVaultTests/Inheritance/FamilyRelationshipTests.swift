@@ -117,7 +117,7 @@ import Testing
     denied.insert(Contract.self) { $0.signer = signer }
     try denied.save()
     denied.delete(try denied.fetch(Crew.self).one())
-    #expect(throws: StoreError.deleteDenied(entity: "Manager", property: "contracts", count: 1)) {
+    #expect(throws: StoreError.deleteDenied(entity: "Manager", rowID: 1, property: "contracts", count: 1)) {
       try denied.save()
     }
     denied.rollback()

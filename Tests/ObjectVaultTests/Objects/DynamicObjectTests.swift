@@ -131,7 +131,7 @@ struct DynamicStore {
     }
     try context.save()
     context.delete(ann)
-    #expect(throws: StoreError.deleteDenied(entity: "Book", property: "loans", count: 1)) {
+    #expect(throws: StoreError.deleteDenied(entity: "Book", rowID: 1, property: "loans", count: 1)) {
       try context.save()
     }
     context.rollback()

@@ -152,7 +152,7 @@ import Testing
     }
     try context.save()
     context.delete(one)
-    #expect(throws: StoreError.deleteDenied(entity: "Book", property: "loans", count: 1)) {
+    #expect(throws: StoreError.deleteDenied(entity: "Book", rowID: 1, property: "loans", count: 1)) {
       try context.save()
     }
     #expect(one.isDeleted && context.hasChanges)

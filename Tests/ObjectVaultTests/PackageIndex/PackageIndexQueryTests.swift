@@ -159,7 +159,9 @@ extension PackageIndex {
           context.delete(try context.fetch(Package.self).where(#Predicate { $0.name == popular }).one())
         }
       } throws: { error in
-        guard case StoreError.deleteDenied(let entity, let property, let count) = error else { return false }
+        guard case StoreError.deleteDenied(let entity, _, let property, let count) = error else {
+          return false
+        }
         return entity == "Package" && property == "needed" && count > 0
       }
       #expect(try await index.store.read { try $0.fetch(Dependency.self).count() } == before)

@@ -39,7 +39,9 @@ import Testing
     let bench = try PlanBench(kind, .deny, situation)
     let before = bench.memory
     if situation.isRelated {
-      #expect(throws: StoreError.deleteDenied(entity: "A", property: "b", count: 1)) { try bench.plan() }
+      #expect(throws: StoreError.deleteDenied(entity: "A", rowID: 1, property: "b", count: 1)) {
+        try bench.plan()
+      }
     } else {
       #expect(try bench.plan().deletion.goingIDs == [[1], []])
     }

@@ -1,0 +1,117 @@
+// Unique values that another object has, when a save fails: all of them, each with the object that wants the value and the
+// one that has it. What collides is written all the same, without the value, so that the rows after it meet everything that
+// they would meet.
+
+internal import CipherSQLite
+
+/// The clashes that a save has met.
+struct UniqueClashes {
+  fileprivate(set) var failures: [ValidationFailure] = []
+  private var known: Set<ValidationFailure> = []
+  /// By the index of the entity at the root of the table and the final id: the new objects. Made for the first clash.
+  fileprivate var newObjects: [Int: [Int64: ManagedObject]]?
+
+  fileprivate mutating func note(_ failure: ValidationFailure) {
+    if known.insert(failure).inserted { failures.append(failure) }
+  }
+}
+
+extension SaveWriter {
+  /// Writes the rows as they will be.
+  /// - Throws: ``StoreError/validation(_:)`` with each unique value that another object has. Nothing of what was written is of
+  ///   use then.
+  func writeRowsNotingClashes() throws {
+    collisions = .note
+    do { try writeRows() } catch {
+      let cause = (error as? UniqueCollision)?.error ?? error
+      // One object has broken another rule besides: the next save reports it.
+      guard !clashes.failures.isEmpty, Self.isRule(cause), !connection.hasLostTransaction else { throw cause }
+    }
+    guard clashes.failures.isEmpty else { throw StoreError.validation(clashes.failures) }
+  }
+
+  private static func isRule(_ error: any Error) -> Bool {
+    if case SQLError.constraint = error { return true }
+    return error is StoreError
+  }
+
+  /// Notes each unique value of an object that another one has.
+  /// - Returns: The columns of these values, quoted.
+  /// - Throws: The collision, where a trigger has caused it in another table.
+  func note(_ collision: UniqueCollision, of object: ManagedObject) throws -> Set<String> {
+    guard let entity = object.entity, let overlay = plan.overlay(of: object) else { throw collision }
+    let met = entity.storedSlots.filter { collision.columns.contains(entity.slots[$0].column) }
+    guard met.count == collision.columns.count else { throw collision }
+    let written = overlay.changed.subtracting(plan.held(object))
+    var taken: Set<Int> = []
+    func note(_ key: [Int], _ holder: ValidationFailure.Holder?) {
+      taken.formUnion(key)
+      clashes.note(
+        ValidationFailure(
+          entity: entity.name, property: key.map { entity.slots[$0].name }.joined(separator: ", "),
+          rowID: object.rowID, reason: ValidationFailure.uniqueness, holder: holder))
+    }
+    for key in entity.uniqueKeys where key.contains(where: written.contains) {
+      if let holder = try holder(of: key, besides: object, entity) { note(key, holder) }
+    }
+    // A raw index may compare some of the rows alone.
+    if !taken.isSuperset(of: met), met.contains(where: written.contains) { note(met, nil) }
+    guard !taken.isEmpty else { throw collision }
+    return Set(taken.map { entity.slots[$0].column })
+  }
+
+  /// Leaves out a new object that cannot be written as it is. Where clashes are noted, its row is written without the values
+  /// that others have.
+  func leaveOut(_ object: ManagedObject, _ entity: EntityMapping, without columns: Set<String>) throws {
+    plan.leftOut.insert(object)
+    guard collisions == .note, let overlay = plan.overlay(of: object) else { return }
+    let taken = entity.storedSlots.filter { columns.contains(entity.slots[$0].column) }
+    let attributes = taken.filter { !entity.isToOne[$0] }
+    let rest = Overlay(copy: overlay)
+    for slot in attributes.isEmpty ? taken : attributes {
+      rest[slot] = Self.valueSetAside(of: plan.ids.final(object.rowID))
+    }
+    plan.released[object] = rest
+    collisions = .wait
+    defer { collisions = .note }
+    try insert([object], entity)
+  }
+
+  /// The object that has the values of a key.
+  /// - Returns: nil where no other one has them, or one of them is nil.
+  private func holder(
+    of key: [Int], besides object: ManagedObject, _ entity: EntityMapping
+  ) throws -> ValidationFailure.Holder? {
+    let values = key.map { slot -> SQLValue in
+      guard let overlay = plan.overlay(of: object), overlay.changed.contains(slot) else {
+        return object.rowValue(slot) ?? .null
+      }
+      return entity.isToOne[slot] ? plan.resolved(overlay[slot]) : overlay[slot]
+    }
+    let own = SQLValue.integer(plan.ids.final(object.rowID))
+    guard let id = try connection.value(sql: entity.holderSQL(key), values + [own])?.int64 else { return nil }
+    let found = newObject(id, entity) ?? maps[entity.index].find(id)
+    let isPending = found.map { $0.state == .inserted || plan.hasOverlay($0) } ?? false
+    let name = try found?.entity?.name ?? self.name(of: id, entity)
+    return ValidationFailure.Holder(entity: name, rowID: found?.rowID ?? id, isPending: isPending)
+  }
+
+  /// The new object that the save gives an id of a table.
+  private func newObject(_ id: Int64, _ entity: EntityMapping) -> ManagedObject? {
+    if clashes.newObjects == nil {
+      var all: [Int: [Int64: ManagedObject]] = [:]
+      for (entity, objects) in plan.inserted {
+        for object in objects { all[entity.root.index, default: [:]][plan.ids.final(object.rowID)] = object }
+      }
+      clashes.newObjects = all
+    }
+    return clashes.newObjects?[entity.root.index]?[id]
+  }
+
+  /// The entity of a row of the table of another one.
+  private func name(of id: Int64, _ entity: EntityMapping) throws -> String {
+    guard entity.isInFamily else { return entity.name }
+    let own = try ConnectionReader(connection: connection).entities(of: [id], entity.root).first?.entity
+    return (own ?? entity).name
+  }
+}

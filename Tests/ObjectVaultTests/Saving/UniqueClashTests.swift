@@ -1,0 +1,217 @@
+// What a save reports that cannot write unique values: all of them, which object wants each, and which one has it.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct UniqueClashes {
+  typealias Holder = ValidationFailure.Holder
+  let temporary: TemporaryStore
+  let context: ObjectContext
+  var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(clashModel)
+    context = temporary.store.makeContext()
+  }
+
+  private func account(_ name: String, _ mail: String? = nil) -> Account {
+    context.insert(Account.self) { ($0.name, $0.mail) = (name, mail) }
+  }
+
+  /// What a failing save reports.
+  private func failures(of context: ObjectContext) -> [ValidationFailure] {
+    do { try context.save() } catch StoreError.validation(let failures) { return failures } catch {
+      Issue.record("another error: \(error)")
+    }
+    return []
+  }
+
+  private func failure(_ object: Account, _ property: String, _ holder: Holder) -> ValidationFailure {
+    ValidationFailure(
+      entity: "Account", property: property, rowID: object.id.rowID, reason: "must be unique", holder: holder)
+  }
+
+  @Test(arguments: [3, 50])
+  func `all values that rows of the file have are reported, each with its row`(_ count: Int) throws {
+    let stored = (0..<count).map { account("\($0)") }
+    try context.save()
+    let new = (0..<count).map { account("\($0)") }
+    let expected = zip(new, stored).map { new, stored in
+      failure(new, "name", Holder(entity: "Account", rowID: stored.id.rowID, isPending: false))
+    }
+    #expect(failures(of: context) == expected)
+    #expect(new.allSatisfy { $0.isInserted && $0.id.rowID < 0 })
+    for (number, object) in new.enumerated() { object.name = "new \(number)" }
+    try context.save()
+    #expect(try context.fetch(Account.self).count() == 2 * count)
+  }
+
+  @Test(arguments: [2, 50])
+  func `of new objects with one value all but the first are reported with the first`(_ count: Int) throws {
+    let new = (0..<count).map { _ in account("same") }
+    let holder = Holder(entity: "Account", rowID: new[0].id.rowID, isPending: true)
+    let found = failures(of: context)
+    #expect(found == new.dropFirst().map { failure($0, "name", holder) })
+    #expect(
+      found.first?.description
+        == "Account.name of new object -2 must be unique, and new Account -1 has the same value")
+  }
+
+  @Test(arguments: [1, 60])
+  func `changed objects are reported as new ones are`(_ count: Int) throws {
+    let kept = (0..<count).map { account("kept \($0)") }
+    let changed = (0..<count).map { account("changed \($0)") }
+    let gone = account("gone")
+    try context.save()
+    // A row that goes, so that values change hands.
+    context.delete(gone)
+    for (number, object) in changed.enumerated() { object.name = "kept \(number)" }
+    let expected = zip(changed, kept).map { object, holder in
+      failure(object, "name", Holder(entity: "Account", rowID: holder.id.rowID, isPending: false))
+    }
+    #expect(failures(of: context) == expected)
+    #expect(changed.allSatisfy(\.hasChanges) && gone.isDeleted)
+    #expect("\(expected[0])".hasSuffix("must be unique, and Account 1 has the same value"))
+    // The holders give their values up in the same save.
+    for object in kept { object.name += " no more" }
+    try context.save()
+    #expect(try context.fetch(Account.self).where("name BEGINSWITH 'kept'").count() == 2 * count)
+  }
+
+  @Test func `an object is reported once for each of its values, and as the holder of another one`() throws {
+    let (ann, bob) = (account("Ann", "a@x"), account("Bob", "b@x"))
+    try context.save()
+    let both = account("Ann", "b@x")
+    // Its mail is that of an object which is refused itself.
+    let third = account("Ann", "c@x")
+    let fourth = account("Dan", "c@x")
+    let rows = (
+      Holder(entity: "Account", rowID: ann.id.rowID, isPending: false),
+      Holder(entity: "Account", rowID: bob.id.rowID, isPending: false),
+      Holder(entity: "Account", rowID: third.id.rowID, isPending: true)
+    )
+    #expect(
+      failures(of: context) == [
+        failure(both, "name", rows.0), failure(both, "mail", rows.1), failure(third, "name", rows.0),
+        failure(fourth, "mail", rows.2),
+      ])
+  }
+
+  @Test func `a rule of several properties compares them together, and nil is equal to nothing`() throws {
+    let (one, two) = (account("1"), account("2"))
+    (one.first, one.second) = (1, 1)
+    (two.first, two.second, two.owner) = (1, 2, one)
+    try context.save()
+    let (third, fourth, fifth) = (account("3"), account("4"), account("5"))
+    (third.first, third.second) = (1, 1)
+    (fourth.first, fourth.second) = (1, nil)
+    (fifth.first, fifth.second) = (1, nil)
+    two.second = 1
+    fifth.owner = one
+    let holder = Holder(entity: "Account", rowID: one.id.rowID, isPending: false)
+    let found = failures(of: context)
+    // A unique to-one, too: the owner is the same.
+    #expect(
+      Set(found) == [
+        failure(third, "first, second", holder), failure(two, "first, second", holder),
+        failure(fifth, "owner", Holder(entity: "Account", rowID: two.id.rowID, isPending: true)),
+      ])
+    #expect("\(found[0])".hasSuffix("has the same values"))
+  }
+
+  @Test func `the holder is named by the entity that it is of`() throws {
+    let thing = context.insert(Device.self) { $0.serial = 7 }
+    try context.save()
+    let phone = context.insert(Phone.self) { $0.serial = 7 }
+    let other = store.makeContext()
+    other.insert(Phone.self) { $0.serial = 8 }
+    try other.save()
+    let device = context.insert(Device.self) { $0.serial = 8 }
+    #expect(
+      Set(failures(of: context)) == [
+        ValidationFailure(
+          entity: "Phone", property: "serial", rowID: phone.id.rowID, reason: "must be unique",
+          holder: Holder(entity: "Device", rowID: thing.id.rowID, isPending: false)),
+        ValidationFailure(
+          entity: "Device", property: "serial", rowID: device.id.rowID, reason: "must be unique",
+          holder: Holder(entity: "Phone", rowID: 2, isPending: false)),
+      ])
+  }
+
+  @Test func `inside a write new objects are named by the ids that they were given`() async throws {
+    try await store.write { context in
+      context.insert(Account.self) { $0.name = "first" }
+      try context.save()
+      let new = (0..<3).map { _ in context.insert(Account.self) { $0.name = "same" } }
+      let half = context.insert(Account.self)
+      do { try context.save() } catch StoreError.validation(let failures) {
+        #expect(failures.map(\.rowID) == [half.id.rowID])
+      }
+      half.name = "whole"
+      do { try context.save() } catch StoreError.validation(let failures) {
+        #expect(failures.map(\.rowID) == new.dropFirst().map(\.id.rowID))
+        #expect(failures.allSatisfy { $0.holder?.rowID == new[0].id.rowID && $0.rowID > 0 })
+      }
+      for (number, object) in new.enumerated() { object.name = "\(number)" }
+      let ids = new.map(\.id)
+      try context.save()
+      #expect(new.map(\.id) == ids)
+    }
+    #expect(try context.fetch(Account.self).count() == 5)
+  }
+
+  @Test func `a unique index of somebody's own is reported without a holder where it asks for more`() throws {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    try connection.execute("CREATE UNIQUE INDEX own ON Account (note) WHERE name > 'm'")
+    connection.close()
+    let free = account("a")
+    (free.note) = "same"
+    for name in ["n", "o", "p"] { account(name).note = "same" }
+    let found = failures(of: context)
+    #expect(found.map(\.property) == ["note", "note"] && found.map(\.rowID) == [-3, -4])
+  }
+
+  @Test func `another broken rule does not hide what clashes`() async throws {
+    try await store.write { context in
+      for name in ["a", "b"] { context.insert(Account.self) { $0.name = name } }
+    }
+    let changed = try context.fetch(Account.self).where("name == 'a'").one()
+    let other = store.makeContext()
+    try other.fetch(Account.self).where("name == 'a'").one().note = "changed elsewhere"
+    try other.save()
+    changed.note = "changed here"
+    let new = account("b")
+    let found = failures(of: context)
+    #expect(found.map(\.rowID) == [new.id.rowID])
+    new.name = "c"
+    #expect {
+      try context.save()
+    } throws: { error in
+      if case StoreError.conflict(let conflict) = error { conflict.rowID == changed.id.rowID } else { false }
+    }
+  }
+}
+
+final class Account: ManagedObject {
+  @Attribute(.unique) var name: String
+  @Attribute(.unique) var mail: String?
+  @Attribute var first: Int?
+  @Attribute var second: Int?
+  @Attribute var note: String?
+  @ToOne var owner: Account?
+}
+class Device: ManagedObject {
+  @Attribute(.unique) var serial: Int
+}
+final class Phone: Device {
+  @Attribute var number: String?
+}
+
+private let clashModel = Schema {
+  Entity(Account.self).unique(\.first, \.second).unique(\.owner)
+  Entity(Device.self)
+  Entity(Phone.self)
+}
