@@ -100,7 +100,7 @@ extension ObjectContext {
   ///   row of the entity.
   private func read(_ object: ManagedObject, as entity: EntityMapping) throws -> ManagedObject? {
     let found = try fetchRow(entity, object.rowID)
-    if found == nil, entity.includes(object.entity) { object.state = .invalid }
+    if found == nil, entity.includes(object.entity) { object.loseRow() }
     return found
   }
 

@@ -127,8 +127,8 @@ extension ObjectContext {
     return writer
   }
 
-  /// Forgets all changes since the last save: new objects become invalid, the others are as in the store. Errors of
-  /// those changes in ``faultErrors`` are forgotten too.
+  /// Forgets all changes since the last save: new objects become invalid, the others are as in the store, so that those
+  /// whose rows were deleted meanwhile are invalid, too. Errors of those changes in ``faultErrors`` are forgotten.
   ///
   /// Objects whose deletion a fetch has carried out meanwhile, inside ``Store/write(_:)``, stay invalid; their rows
   /// are there again.
@@ -150,12 +150,33 @@ extension ObjectContext {
         object.isRegistered = false
       }
     }
+    loseRowsThatAreGone(pending.updated + pending.deleted)
     for object in pending.touched.union(pending.waiting.values.joined()) {
       object.toMany.forEach { $0.forget() }
     }
     undoFlush()
     do { try keepGivenIDs() } catch { note(error) }
     changePending { $0.clear() }
+  }
+
+  /// Makes those of some faults invalid whose rows are gone, and lets the others be. A file that cannot be read says nothing:
+  /// the next getter asks again, and reports it.
+  private func loseRowsThatAreGone(_ objects: [ManagedObject]) {
+    // In a transaction no other one deletes rows.
+    guard case .pooled = access else { return }
+    var faults: [Int: [ManagedObject]] = [:]
+    for object in objects where object.state == .fault {
+      if let entity = object.entity { faults[entity.index, default: []].append(object) }
+    }
+    for (index, objects) in faults {
+      let entity = core.mapping.entities[index]
+      statistics.queries += 1
+      let versions = try? withConnection { connection in
+        try ConnectionReader(connection: connection).versions(entity, of: objects.map(\.rowID))
+      }
+      guard let versions else { continue }
+      for object in objects where versions[object.rowID] == nil { object.loseRow() }
+    }
   }
 
   /// Takes back what fetches have written.

@@ -228,6 +228,9 @@ public final class ObjectContext: ObjectHost {
 
   /// Forgets an object's changes and its row; the row is fetched again when it is next needed, also where it was gone.
   ///
+  /// A getter that finds the row gone returns what it was, and the object is ``ManagedObject/State/invalid``. The error is in
+  /// ``faultErrors``.
+  ///
   /// A to-one that was changed goes back at both ends: who was its partner here is no more, who was one in the store is
   /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those. An order of its
   /// members that was changed, and nothing else of them, is as in the store again.
@@ -246,9 +249,9 @@ public final class ObjectContext: ObjectHost {
     // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
     object.overlay = nil
     pending.didWrite()
-    object.dropRow()
     object.state = .fault
     object.forgetFetchedMembers(keepsOrders: false)
+    object.setRowAside()
   }
 
   /// The entity of a class.

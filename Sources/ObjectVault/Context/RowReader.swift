@@ -62,6 +62,7 @@ struct RowReader {
   func fill(_ object: ManagedObject, _ version: Int64, _ row: UnsafeRawPointer, _ page: RowPage) {
     // What was fetched of its relationships is older than the row.
     if object.state != .fault { object.forgetFetchedMembers() }
+    object.dropLastRow()
     object.state = .loaded
     object.rowVersion = version
     unsafe object.row = unsafe row

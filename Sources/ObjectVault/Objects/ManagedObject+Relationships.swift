@@ -87,7 +87,7 @@ extension ManagedObject {
   /// The object that a to-one refers to, as a fault if need be.
   /// - Parameter tells: Whether it is told that the row is gone, where it has to be read to know the class.
   final func toOneTarget(_ slot: Int, tells: Bool = true) -> ManagedObject? {
-    guard let relationship = entity?.slots[slot].relationship, let host,
+    guard state != .invalid, let relationship = entity?.slots[slot].relationship, let host,
       case .integer(let id) = storedValue(slot) ?? .null
     else { return nil }
     if let held = heldTarget(slot), held.rowID == id, held.isInContext, held.state != .invalid { return held }

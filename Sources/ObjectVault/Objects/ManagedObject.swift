@@ -178,13 +178,39 @@ public protocol Persistable: AnyObject {}
     page = nil
   }
 
+  // Safe, here and below: the row lies in the page that goes with it.
+  /// Forgets its row until it is read again, or found to be gone.
+  final func setRowAside() {
+    guard let cells = unsafe row, let page else { return }
+    if extras == nil { extras = Extras(overlay: nil) }
+    extras?.lastRow = unsafe LastRow(cells: cells, page: page)
+    dropRow()
+  }
+
+  /// Makes an object invalid whose row is gone. What it had in memory before can be read.
+  final func loseRow() {
+    state = .invalid
+    guard !hasRow, let last = extras?.lastRow else { return }
+    unsafe row = unsafe last.cells
+    page = last.page
+  }
+
+  /// Lets the row go that was in memory before the present one.
+  @inline(__always) final func dropLastRow() {
+    guard attached != 0, unsafe extrasReference?._withUnsafeGuaranteedRef({ $0.lastRow != nil }) == true
+    else {
+      return
+    }
+    extras?.lastRow = nil
+  }
+
   // What was written and not yet saved; nil when nothing was.
   package final var overlay: Overlay? {
     get { unsafe overlayReference?.takeUnretainedValue() }
     set {
       if let extras {
         extras.overlay = newValue
-        if newValue == nil, !extras.holdsObjects { self.extras = nil }
+        if newValue == nil, !extras.holdsObjects, extras.lastRow == nil { self.extras = nil }
       } else if attached & 1 == 0 {
         let former = unsafe soleOverlay
         attached = newValue.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) | 2 } ?? 0

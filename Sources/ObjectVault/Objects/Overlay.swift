@@ -27,6 +27,8 @@ final class Extras {
   var holdsObjects: Bool { !toMany.isEmpty || target != nil }
   /// The way to the context that an object has left, which is told what is written to it.
   var former: FormerHost?
+  /// The row that a fault had in memory before: what can still be read where the file has none any more.
+  var lastRow: LastRow?
 
   init(overlay: Overlay?) { self.overlay = overlay }
 
@@ -56,6 +58,13 @@ final class Extras {
     (target, furtherTargets) = (nil, [])
     withExtendedLifetime(former) {}
   }
+}
+
+/// A row that was in memory.
+@safe struct LastRow {
+  // Lies in the page.
+  let cells: UnsafeRawPointer
+  let page: RowPage
 }
 
 /// Where an object was.

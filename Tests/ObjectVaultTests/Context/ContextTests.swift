@@ -84,8 +84,11 @@ import Testing
       entity: "Author", rowID: 1, fetchedVersion: 2, storedVersion: nil, properties: ["age"])
     #expect(throws: StoreError.conflict(gone)) { try other.save() }
     other.rollback()
+    #expect(same.state == .invalid)
+    // Nothing is left to be deleted.
     other.delete(same)
-    #expect(throws: (any Error).self) { try other.save() }
+    try other.save()
+    #expect(throws: StoreError.objectGone(entity: "Author", rowID: 1)) { try same.load() }
   }
 
   @Test func `rollback forgets everything`() throws {
@@ -113,7 +116,8 @@ import Testing
       try context.save()
     } throws: { error in
       guard case StoreError.validation(let failures) = error else { return false }
-      return failures.first?.entity == "Author" && failures.first?.property == "nick, age"
+      return failures.allSatisfy { $0.entity == "Author" }
+        && failures.map(\.property) == ["name", "nick, age"]
     }
     #expect(try store.makeContext().fetch(Author.self).count() == 1)
     #expect(context.hasChanges)

@@ -77,6 +77,26 @@ import Testing
     #expect(club.members == [bob] && former.members == [ann])
   }
 
+  @Test func `a row that is gone leaves what was read of it, and is reported once`() throws {
+    let other = temporary.store.makeContext()
+    let gone = try #require(try other.existing(bob.id))
+    gone.passport = nil
+    other.delete(gone)
+    try other.save()
+    bob.nick = "changed here"
+    context.refresh(bob)
+    #expect(bob.name == "Bob" && bob.state == .invalid && !bob.hasChanges)
+    #expect(bob.nick == nil && bob.age == 30 && bob.passport == nil && bob.books.isEmpty)
+    #expect(context.faultErrors.map { "\($0)" } == ["\(StoreError.objectGone(entity: "Author", rowID: 2))"])
+    #expect(throws: StoreError.objectGone(entity: "Author", rowID: 2)) { try bob.load() }
+    #expect(throws: StoreError.objectGone(entity: "Author", rowID: 2)) { try context.save() }
+    // Asked again, it is gone as before.
+    context.refresh(bob)
+    #expect(bob.name == "Bob" && bob.state == .invalid)
+    let id = bob.id
+    #expect(try context.existing(id) == nil && bob.name == "Bob")
+  }
+
   @Test func `other changes of who is at the other end stay`() async throws {
     ann.passport = nil
     one.number = "0"

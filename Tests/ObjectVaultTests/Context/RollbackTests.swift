@@ -49,6 +49,43 @@ import Testing
     #expect(one.title == "Two" && one.author == nil)
   }
 
+  enum Change: CaseIterable { case attribute, deletion, refresh }
+
+  @Test(arguments: Change.allCases)
+  func `a rollback leaves an object invalid whose row was deleted elsewhere`(_ change: Change) throws {
+    let context = store.makeContext()
+    let (one, two) = (
+      context.insert(Book.self) { $0.title = "One" }, context.insert(Book.self) { $0.title = "Two" }
+    )
+    try context.save()
+    let other = store.makeContext()
+    other.delete(try other.fetch(Book.self).where("title == 'One'").one())
+    try other.save()
+    (one.title, two.title) = ("1", "2")
+    switch change {
+    case .attribute: #expect(throws: StoreError.self) { try context.save() }
+    case .deletion: context.delete(one)
+    case .refresh: context.refresh(one)
+    }
+    context.rollback()
+    #expect(one.state == .invalid && one.title == "One" && !one.hasChanges)
+    #expect(two.title == "Two" && !two.hasChanges && context.faultErrors.isEmpty)
+    try context.save()
+    #expect(throws: StoreError.objectGone(entity: "Book", rowID: 1)) { try one.load() }
+  }
+
+  @Test func `a rollback while reads fail leaves faults`() throws {
+    let context = store.makeContext()
+    let one = context.insert(Book.self) { $0.title = "One" }
+    try context.save()
+    one.title = "1"
+    try store.whileReadsFail {
+      context.rollback()
+      #expect(one.state == .fault && context.faultErrors.isEmpty)
+    }
+    #expect(one.title == "One" && one.state == .loaded)
+  }
+
   @Test func `an object whose making fails after a fetch is not made either, and the next one is`()
     async throws
   {
