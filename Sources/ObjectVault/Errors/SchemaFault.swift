@@ -4,8 +4,9 @@
 public enum SchemaFault: Error, Sendable, Hashable {
   /// Two entities, or two properties of one, have the same name.
   case duplicateName(entity: String, property: String?)
-  /// A name that the store needs for itself, or that is no identifier.
-  case reservedName(entity: String, property: String?)
+  /// A name that the store needs for itself, or that is no identifier. `free` is another one that the property can have; nil for
+  /// an entity.
+  case reservedName(entity: String, property: String?, free: String?)
   /// A table or an index would have a name that another one has.
   case clashingName(name: String, owner: String, other: String)
   /// The entity that one inherits from is not in the schema.
@@ -50,9 +51,10 @@ public enum SchemaFault: Error, Sendable, Hashable {
 
   /// How many bytes a name has at most.
   static let longestName = 120
-  /// Names that each object has for itself: a step can give them to attributes, a Swift class cannot.
-  package static let ownNames: Set<String> = [
-    "state", "hasChanges", "isInserted", "isDeleted", "isFault", "changedValues", "hashValue",
+  /// Names that each object has for itself, which a Swift class cannot give to a property, each with one to use instead.
+  package static let ownNames = [
+    "state": "status", "hasChanges": "isModified", "isInserted": "isNew", "isDeleted": "isRemoved",
+    "isFault": "isFaulty", "changedValues": "changes", "hashValue": "digest",
   ]
 }
 
@@ -66,14 +68,14 @@ extension SchemaFault: CustomStringConvertible {
       "\(entity) is declared twice; names are compared without regard to case. Rename one, or remove it."
     case .clashingName(let name, let owner, let other):
       "\(owner) would be called \(name) in the file, which \(other) is already. Rename one of the two."
-    case .reservedName(let entity, let property?) where Self.ownNames.contains(property):
-      "\(entity).\(property): every object has a property of this name for itself (\(Self.ownNames.sorted().joined(separator: ", "))). "
-        + "Rename the property."
-    case .reservedName(let entity, let property?):
+    case .reservedName(let entity, let property?, let free) where Self.ownNames[property] != nil:
+      "\(entity).\(property): every object has a property of this name for itself "
+        + "(\(Self.ownNames.keys.sorted().joined(separator: ", "))). \(renaming(free))"
+    case .reservedName(let entity, let property?, let free):
       "\(entity).\(shortened(property)): this name cannot be used (letters, digits and underscores, not first an "
         + "underscore or a digit, \(Self.longestName) bytes at most, and not 'id', 'rowid' or 'self', nor ending in '_id'). "
-        + "Rename the property."
-    case .reservedName(let entity, nil):
+        + renaming(free)
+    case .reservedName(let entity, nil, _):
       "\(entity): this name cannot be used (letters, digits and underscores, \(Self.longestName) bytes at most, "
         + "not beginning with an underscore, 'vault_' or 'sqlite_'). Rename the entity."
     case .unknownParent(let entity, let parent):
@@ -116,5 +118,9 @@ extension SchemaFault: CustomStringConvertible {
       "\(entity) has \(count) properties; 512 are possible. Split the entity."
     case .badRawObject(let name, let reason): "The raw \(name): \(ended(reason))"
     }
+  }
+
+  private func renaming(_ free: String?) -> String {
+    "Rename the property\(free.map { ", for example to \(shortened($0))" } ?? "")."
   }
 }

@@ -54,7 +54,7 @@ extension SchemaFault {
   /// The names in it that are those of entities, or may have some in them.
   fileprivate var names: [String] {
     switch self {
-    case .duplicateName(let entity, _), .reservedName(let entity, _), .circularParents(let entity),
+    case .duplicateName(let entity, _), .reservedName(let entity, _, _), .circularParents(let entity),
       .inheritedIndex(let entity, _), .wrongInverse(let entity, _, _), .ownInverse(let entity, _),
       .contestedInverse(let entity, _, _), .unknownProperty(let entity, _, _), .badKeyPath(let entity, _, _),
       .badOption(let entity, _, _), .badDefault(let entity, _, _), .busyInitializer(let entity, _),

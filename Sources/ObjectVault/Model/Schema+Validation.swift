@@ -16,7 +16,7 @@ extension Schema {
       }
       guard isAsked(entity) else { continue }
       if !Self.isUsable(entity: entity.name) {
-        faults.append(.reservedName(entity: entity.name, property: nil))
+        faults.append(.reservedName(entity: entity.name, property: nil, free: nil))
       }
       faults += propertyFaults(of: entity) + relationshipFaults(of: entity) + indexFaults(of: entity)
     }
@@ -25,10 +25,39 @@ extension Schema {
 
   var ownNameFaults: [SchemaFault] {
     entities.flatMap { entity in
-      entity.propertyNames.filter(SchemaFault.ownNames.contains).map {
-        .reservedName(entity: entity.name, property: $0)
-      }
+      entity.propertyNames.filter { SchemaFault.ownNames[$0] != nil }.map { reservedName($0, entity) }
     }
+  }
+
+  /// What is said of a property whose name is taken: with one that no property of the entity has, nor of those that share its
+  /// table.
+  package func reservedName(_ name: String, _ entity: EntityDescription) -> SchemaFault {
+    let relatives = families.first { $0.contains { $0.name == entity.name } } ?? [entity]
+    let taken = Set(relatives.flatMap(\.propertyNames).map { $0.lowercased() })
+    let free = Self.free(name) { !taken.contains($0.lowercased()) }
+    return .reservedName(entity: entity.name, property: name, free: free)
+  }
+
+  /// A name that a property can have, as near to another one as can be.
+  /// - Parameter isFree: Whether nothing else has it.
+  package static func free(_ name: String, _ isFree: (String) -> Bool = { _ in true }) -> String {
+    let isWord = { (scalar: Unicode.Scalar) in
+      scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal || scalar == "_"
+    }
+    var words = String(String.UnicodeScalarView(name.unicodeScalars.filter(isWord)))
+    words = String(words.drop { $0 == "_" })
+    if words.lowercased().hasSuffix("_id") { words = words.dropLast(3) + "ID" }
+    while words.utf8.count > SchemaFault.longestName - 8 { words.removeLast() }
+    let capitalized = words.prefix(1).uppercased() + words.dropFirst()
+    let near =
+      words.isEmpty
+      ? ["value"]
+      : [words, SchemaFault.ownNames[words], "\(words)Value", "value\(capitalized)"].compactMap { $0 }
+    let numbered = (2...).lazy.map { "value\($0)" }
+    func isUsable(_ name: String) -> Bool {
+      Self.isUsable(property: name) && SchemaFault.ownNames[name] == nil && isFree(name)
+    }
+    return near.first(where: isUsable) ?? numbered.first(where: isUsable) ?? "value"
   }
 
   package static func isUsable(entity name: String) -> Bool {
@@ -60,7 +89,7 @@ extension Schema {
       if !names.insert(name.lowercased()).inserted {
         faults.append(.duplicateName(entity: entity.name, property: name))
       }
-      if !Self.isUsable(property: name) { faults.append(.reservedName(entity: entity.name, property: name)) }
+      if !Self.isUsable(property: name) { faults.append(reservedName(name, entity)) }
     }
     if entity.propertyNames.count > 512 {
       faults.append(.tooManyProperties(entity: entity.name, count: entity.propertyNames.count))

@@ -27,9 +27,7 @@ struct AdoptionNames {
     let words = words(name)
     let first = words.first.map { $0 == $0.uppercased() ? $0.lowercased() : uncapitalized($0) } ?? ""
     let joined = first + words.dropFirst().map(capitalized).joined()
-    let isFree = { (text: String) in Schema.isUsable(property: text) && !SchemaFault.ownNames.contains(text) }
-    guard !joined.isEmpty else { return "value" }
-    return [joined, "\(joined)Value", "value\(capitalized(joined))"].first(where: isFree) ?? "value"
+    return joined.isEmpty ? "value" : Schema.free(joined)
   }
 
   /// As many of an entity are called.

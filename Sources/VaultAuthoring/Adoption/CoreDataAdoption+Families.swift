@@ -169,7 +169,7 @@ extension CoreDataAdoption {
 
   /// How a property can be called.
   static func usable(_ name: String) -> String {
-    let isUsable = Schema.isUsable(property: name) && !SchemaFault.ownNames.contains(name)
+    let isUsable = Schema.isUsable(property: name) && SchemaFault.ownNames[name] == nil
     return isUsable ? name : AdoptionNames.property(name)
   }
 

@@ -125,8 +125,8 @@ struct SwiftRendering {
   /// What a class cannot say of the model.
   private var notes: [String] {
     schema.entities.flatMap { entity in
-      let own = entity.propertyNames.filter(SchemaFault.ownNames.contains).map {
-        "\(SchemaFault.reservedName(entity: entity.name, property: $0))"
+      let own = entity.propertyNames.filter { SchemaFault.ownNames[$0] != nil }.map {
+        "\(schema.reservedName($0, entity))"
       }
       return own
         + entity.attributes.compactMap { attribute in

@@ -56,7 +56,7 @@ import VaultAuthoring
         create entity Order {
             attribute externalId string optional
             attribute größeInCm double optional default 1.5
-            attribute stateValue string optional
+            attribute status string optional
             attribute x int optional
         }
         create entity Tags {
@@ -78,7 +78,7 @@ import VaultAuthoring
     #expect(
       try lab.rows("SELECT Notes_id, Tags_id FROM Notes_tags ORDER BY 1, 2") == [[7, 5], [7, 6], [8, 6]])
     #expect(
-      try lab.rows("SELECT id, x, stateValue, externalId, größeInCm FROM \"Order\"") == [
+      try lab.rows("SELECT id, x, status, externalId, größeInCm FROM \"Order\"") == [
         [1, 2, "open", "x", .null]
       ])
     // Id 40 was given out once.

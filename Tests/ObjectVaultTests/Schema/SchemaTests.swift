@@ -105,16 +105,37 @@ private final class Child: Parent { @Attribute var y: Int }
   @Test(arguments: ["vault_x", "sqlite_x", "1x", "x y", "x\"y", ""])
   func `names that the store needs, or that are none, are refused for entities`(_ name: String) {
     let schema = Schema(entities: [EntityDescription(name: name)])
-    #expect(throws: StoreError.invalidSchema([.reservedName(entity: name, property: nil)])) {
+    #expect(throws: StoreError.invalidSchema([.reservedName(entity: name, property: nil, free: nil)])) {
       try schema.validate()
     }
   }
 
-  @Test(arguments: ["id", "ID", "_version", "user_id", "rowid", "a.b"])
-  func `names that the store needs are refused for properties`(_ name: String) {
-    let entity = EntityDescription(name: "E", attributes: [AttributeDescription(name: name, type: .int)])
-    #expect(throws: StoreError.invalidSchema([.reservedName(entity: "E", property: name)])) {
-      try Schema(entities: [entity]).validate()
+  @Test(arguments: [
+    ("id", "idValue"), ("ID", "IDValue"), ("_version", "version"), ("user_id", "userID"),
+    ("rowid", "rowidValue"),
+    ("a.b", "ab"), ("1x", "value1x"), ("", "value"), ("état", nil), ("state", "status"),
+    ("isDeleted", "isRemoved"),
+  ])
+  func `a name that a property cannot have is refused with one that it can`(_ name: String, _ free: String?)
+    throws
+  {
+    func schema(_ names: [String]) -> Schema {
+      let attributes = names.map { AttributeDescription(name: $0, type: .int) }
+      return Schema(entities: [EntityDescription(name: "E", attributes: attributes)])
+    }
+    guard let free else { return try schema([name]).validate() }
+    let fault = SchemaFault.reservedName(entity: "E", property: name, free: free)
+    #expect(throws: StoreError.invalidSchema([fault])) { try schema([name]).validate() }
+    #expect("\(fault)".hasSuffix("Rename the property, for example to \(free)."))
+    try schema([free]).validate()
+    // Another one, where the first is taken.
+    #expect {
+      try schema([name, free]).validate()
+    } throws: { error in
+      guard case StoreError.invalidSchema(let faults) = error,
+        case .reservedName(_, name, let other?) = faults.first, faults.count == 1
+      else { return false }
+      return other != free && (try? schema([other, free]).validate()) != nil
     }
   }
 
