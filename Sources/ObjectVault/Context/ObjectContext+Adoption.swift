@@ -5,22 +5,24 @@ internal import CipherSQLite
 extension ObjectContext {
   /// Makes memory agree with what was written.
   func adopt(_ plan: SavePlan) {
+    if !plan.extent.isPartial { pending.wakeAll() }
+    let givenUp = pending.resting.hasWanting ? rowsGivenUp(plan) : []
     for (object, overlay) in plan.released { object.overlay = overlay }
     for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
-    let inserted =
+    let written =
       plan.leftOut.isEmpty
       ? plan.inserted : plan.inserted.map { ($0, $1.filter { !plan.leftOut.contains($0) }) }
     // Where nothing stays pending, each gets its id with its row: a pass over all objects waits for the memory of each.
     let isComplete =
       plan.leftOut.isEmpty && plan.heldBack.isEmpty && (plan.extent.deletes || pending.deleted.isEmpty)
-    adoptRows(inserted, plan, settling: isComplete)
+    adoptRows(written, plan, settling: isComplete)
     // To-ones of what stays pending may hold temporary ids: they are resolved while all objects still have theirs.
     for object in plan.leftOut { resolveReferences(of: object, plan) }
     for object in plan.heldBack.keys { resolveReferences(of: object, plan) }
     if !plan.extent.deletes { for object in pending.deleted { resolveReferences(of: object, plan) } }
     for object in plan.leftOut { if let map = object.map { settle(object, map, plan) } }
     if !isComplete {
-      for (entity, objects) in inserted {
+      for (entity, objects) in written {
         let map = maps[entity.index]
         for object in objects { settleNew(object, map, plan) }
       }
@@ -29,14 +31,27 @@ extension ObjectContext {
     changePending { $0.settleMembers(but: unsaved) }
     forgetReleased(plan.deletion)
     forgetDeleted(plan)
-    if plan.extent.isPartial { flushed?.append(contentsOf: inserted.flatMap(\.objects)) }
+    if plan.extent.isPartial { flushed?.append(contentsOf: written.flatMap(\.objects)) }
+    let (inserted, updated) = (pending.awake.inserted, pending.awake.updated)
     // Those that were refreshed are not among the updated ones any more.
-    for object in pending.updated where object.overlay == nil { object.isRegistered = false }
-    let inserts = plan.leftOut.isEmpty ? [] : pending.inserted.filter { $0.state == .inserted }
+    for object in updated where object.overlay == nil { object.isRegistered = false }
+    let inserts = plan.leftOut.isEmpty ? [] : inserted.filter { $0.state == .inserted }
     let updates =
-      plan.heldBack.isEmpty ? [] : (pending.updated + plan.newlyChanged).filter { plan.heldBack[$0] != nil }
+      plan.heldBack.isEmpty ? [] : (updated + plan.newlyChanged).filter { plan.heldBack[$0] != nil }
     changePending {
-      $0.keep(inserted: inserts, updated: updates, deleted: plan.extent.deletes ? [] : $0.deleted)
+      $0.keep(
+        inserted: inserts, updated: updates, deleted: plan.extent.deletes ? [] : $0.deleted,
+        resting: plan.extent.isPartial ? plan.resting : [:])
+      $0.wakeWanting(givenUp)
+    }
+  }
+
+  /// The rows that have other unique values than before.
+  private func rowsGivenUp(_ plan: SavePlan) -> [RowPlace] {
+    plan.updated.flatMap { entity, objects in
+      objects.filter { !plan.givenUp(entity, $0).isEmpty }.map {
+        RowPlace(table: entity.root.index, id: $0.rowID)
+      }
     }
   }
 

@@ -15,6 +15,7 @@ extension ObjectContext {
     guard takesChanges else { return }
     var waiting = [object]
     while let object = waiting.popLast() {
+      pending.wake(object)
       switch object.state {
       case .inserted where object.rowID < 0: waiting += forget(object)
       case .inserted, .fault, .loaded:
@@ -97,6 +98,7 @@ extension ObjectContext {
       object.overlay = nil
       object.state = .invalid
     }
+    changePending { $0.clear() }
   }
 
   /// Releases the relationships of released objects, which releases more objects, which add to the list.
@@ -120,11 +122,42 @@ extension ObjectContext {
     onFaultError?(error)
   }
 
-  func didWrite(_ object: ManagedObject) {
-    pending.didWrite()
+  func didWrite(_ object: ManagedObject, isFirst: Bool) {
+    pending.wake(object)
+    pending.didWrite(isAgain: isFirst && object.isRegistered)
     guard object.state == .loaded, !object.isRegistered else { return }
     object.isRegistered = true
     pending.didChange(object)
+  }
+
+  /// The indexes of the entities of which something may be other once all is saved than it is in the file: those that were
+  /// changed, and those that the delete rules of deleted objects lead to.
+  var entitiesPending: Set<Int> {
+    let going = entitiesThatMayGo
+    var found = pending.entities.union(going)
+    for entity in going.map({ core.mapping.entities[$0] }) {
+      // The links of a many-to-many go, and the rows at the other end stay as they are.
+      for relationship in entity.relationships where relationship.join == nil {
+        found.formUnion(relationship.destination.branch.map(\.index))
+      }
+      for referrer in entity.danglingReferrers { found.formUnion(referrer.owner.branch.map(\.index)) }
+    }
+    return found
+  }
+
+  /// The indexes of the entities of which rows may go with the deleted objects.
+  var entitiesThatMayGo: Set<Int> {
+    var found = pending.entitiesDeleted
+    var waiting = Array(found)
+    while let index = waiting.popLast() {
+      for relationship in core.mapping.entities[index].relationships
+      where relationship.deleteRule == .cascade {
+        for other in relationship.destination.branch where found.insert(other.index).inserted {
+          waiting.append(other.index)
+        }
+      }
+    }
+    return found
   }
 
   func didTouchMembers(_ object: ManagedObject) { pending.didTouch(object) }

@@ -53,11 +53,35 @@ extension ObjectContext {
       flushed = []
       writtenBefore = written
     }
-    guard pending.mayDelete else { return try save(.partialWithoutDeletions) }
+    let isAwake = pending.isAwake || !faultErrors.isEmpty || failure != nil
+    guard !pending.deleted.isEmpty else {
+      guard isAwake else { return }
+      // What was written may have been in the way of what rested.
+      repeat { try save(.partial) } while pending.wokeOthers
+      return
+    }
+    pending.wakeAll()
+    guard try pending.mayDelete && !isStillDenied() else {
+      return try isAwake ? save(.partialWithoutDeletions) : ()
+    }
     do { try save(.partial) } catch {
-      guard Self.isRule(error), !pending.deleted.isEmpty else { throw error }
-      try save(.partialWithoutDeletions)
-      pending.didDenyDeletions()
+      guard Self.isRule(error) else { throw error }
+      if isAwake { try save(.partialWithoutDeletions) }
+      pending.didDenyDeletions(error)
+    }
+  }
+
+  /// Whether the object that denied the deletions of the last flush still does, as far as it alone says so: the others of the rule
+  /// are of entities of which nothing goes.
+  private func isStillDenied() throws -> Bool {
+    guard case .deleteDenied(let name, let id, let property, _)? = pending.denial,
+      let entity = core.mapping.entity(named: name), maps[entity.index].find(id)?.state == .deleted,
+      let relationship = entity.slot(named: property).flatMap({ entity.slots[$0].relationship }),
+      entitiesThatMayGo.isDisjoint(with: relationship.destination.branch.map(\.index))
+    else { return false }
+    return try withConnection { connection in
+      var related = RelatedRows(pending, maps, ConnectionReader(connection: connection))
+      return try !related.links(relationship, of: RowIDSet([id])).isEmpty
     }
   }
 
@@ -120,7 +144,8 @@ extension ObjectContext {
     // Asked once: who begins to listen meanwhile hears of the next save.
     let records = records
     var planner = SavePlanner(
-      pending, extent, core.mapping, maps, ConnectionReader(connection: connection),
+      extent.isPartial ? pending.awake : pending, extent, core.mapping, maps,
+      ConnectionReader(connection: connection),
       isHeard: records || (!isLast && committed != nil))
     let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
     try writer.write()

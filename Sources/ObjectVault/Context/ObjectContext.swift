@@ -247,8 +247,9 @@ public final class ObjectContext: ObjectHost {
   func forget(_ object: ManagedObject) {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
     // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
+    pending.wake(object)
+    pending.didRefresh(wasChanged: object.isRegistered && object.overlay != nil)
     object.overlay = nil
-    pending.didWrite()
     object.state = .fault
     object.forgetFetchedMembers(keepsOrders: false)
     object.setRowAside()

@@ -277,7 +277,7 @@ public struct Fetch<Object: ManagedObject> {
   private func compiled(_ selection: Selection, _ entity: EntityMapping) throws -> CompiledFetch {
     let plans = context.core.plans[entity.index]
     // As mostly: the request as it stands, which is not copied.
-    guard !newObjects.isEmpty || !context.pending.deleted.isEmpty || !context.pending.inserted.isEmpty else {
+    guard !newObjects.isEmpty || !context.pending.deleted.isEmpty || context.pending.mayHaveInserted else {
       return try plans.compiled(selection, parameters, in: context.core.mark)
     }
     return try plans.compiled(selection, try present(entity), in: context.core.mark)

@@ -53,7 +53,7 @@ struct PendingMerge {
 
   /// The request as the file takes it: for new objects of this context stands an id that no row has.
   static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
-    guard !context.pending.inserted.isEmpty else { return request }
+    guard context.pending.mayHaveInserted else { return request }
     let maps = Set(context.maps.map { ObjectIdentifier($0) })
     var copy = request
     copy.conditions = request.conditions.map { condition in
@@ -76,17 +76,23 @@ struct PendingMerge {
   static func isConcerned(
     _ request: FetchParameters, on entity: EntityMapping, in context: ObjectContext
   ) -> Bool {
-    // What is wrong with the changes or the request is told behind.
-    guard context.pending.deleted.isEmpty, context.faultErrors.isEmpty, context.failure == nil,
-      request.failure == nil, context.pending.count <= fewObjects,
+    // What is wrong with the changes or the request is reported after the flush.
+    guard context.faultErrors.isEmpty, context.failure == nil, request.failure == nil,
       (try? request.conditions.forEach { try $0.node.check() }) != nil
     else { return true }
     let schema = context.core.mapping.schema
     let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
     let sort = request.sort.map { ($0.names, $0.isDescending) }
+    let routes = evaluator.routes.union(EvaluatedOrder(sort, entity: entity.name, schema: schema).routes)
+    // What a fetch finds rests on the rows and the links of these, and on nothing else.
+    var asked = Set(entity.branch.map(\.index))
+    for step in routes.union(request.prefetch).flatMap({ steps($0, entity) ?? [] }) {
+      asked.formUnion(step.destination.branch.map(\.index))
+    }
+    guard !asked.isDisjoint(with: context.entitiesPending) else { return false }
     // Through relationships there are more ways than are quickly looked at.
-    guard evaluator.routes.isEmpty, !evaluator.asksForNumbersOfIDs,
-      EvaluatedOrder(sort, entity: entity.name, schema: schema).routes.isEmpty
+    guard context.pending.deleted.isEmpty, context.pending.count <= fewObjects, routes.isEmpty,
+      !evaluator.asksForNumbersOfIDs
     else { return true }
     if context.pending.updated.contains(where: { entity.includes($0.entity) && $0.overlay != nil }) {
       return true

@@ -78,6 +78,7 @@ extension ManagedObject {
     in host: (any ObjectHost)?
   ) {
     let overlay: Overlay
+    let isFirst = !isOverlaid
     if let present = self.overlay {
       overlay = present
       overlay.refused?[slot] = nil
@@ -93,7 +94,7 @@ extension ManagedObject {
     overlay[slot] = value
     overlay.changed.insert(slot)
     if let error { overlay.refused = (overlay.refused ?? [:]).merging([slot: error]) { $1 } }
-    host?.didWrite(self)
+    host?.didWrite(self, isFirst: isFirst)
   }
 
   /// Whether the row in memory has a value.

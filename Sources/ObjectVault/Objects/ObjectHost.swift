@@ -48,8 +48,9 @@ protocol ObjectHost: AnyObject {
   /// Where the values of an object of a map are put that are written next.
   func page(_ map: IdentityMap) -> RowPage
 
-  /// An object differs from its row from now on.
-  func didWrite(_ object: ManagedObject)
+  /// Something was written to an object.
+  /// - Parameter isFirst: Whether it was as its row before.
+  func didWrite(_ object: ManagedObject, isFirst: Bool)
   /// Members of an object differ from the store's from now on.
   func didTouchMembers(_ object: ManagedObject)
   /// An object became a member of one whose members nobody has asked for.

@@ -13,6 +13,10 @@ extension PendingChanges {
     if inserted.count - new.count != forgotten {
       found.append("\(inserted.count - new.count) objects are forgotten, not \(forgotten)")
     }
+    let refreshed = updated.filter { $0.overlay == nil }.count
+    if refreshed != self.refreshed {
+      found.append("\(refreshed) objects have no change any more, not \(self.refreshed)")
+    }
     let (isNew, isUpdated, isDeleted) = (Set(new), Set(updated), Set(deleted))
     for object in objects {
       found += violations(

@@ -6,14 +6,24 @@
 /// The objects of a context that differ from the store.
 package struct PendingChanges {
   /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
-  /// many at a time: taking each out by itself would be quadratic.
-  package private(set) var inserted: [ManagedObject] = []
+  /// many at a time: taking each out by itself would be quadratic. Those that rest come first.
+  package var inserted: [ManagedObject] { resting.isEmpty ? awakeInserted : resting.inserted + awakeInserted }
+  private var awakeInserted: [ManagedObject] = []
+  /// Whether there may be any of them: quickly said.
+  var mayHaveInserted: Bool { !awakeInserted.isEmpty || !resting.isEmpty }
   /// How many of them were.
   private(set) var forgotten = 0
+  /// What a flush need not look at again.
+  private(set) var resting = RestingObjects()
+  /// Whether a save woke objects that rested before it, so that a flush goes on.
+  private(set) var wokeOthers = false
   /// Whether a new object may have been forgotten, or have gone with another one, to which something that is pending refers.
   private(set) var mayReferToForgotten = false
   /// Saved objects with an overlay, and some that were refreshed since.
-  package private(set) var updated: [ManagedObject] = []
+  package var updated: [ManagedObject] { resting.isEmpty ? awakeUpdated : resting.updated + awakeUpdated }
+  private var awakeUpdated: [ManagedObject] = []
+  /// How many of them were.
+  private(set) var refreshed = 0
   /// Objects that the next save deletes.
   package private(set) var deleted: [ManagedObject] = []
   /// Owners of to-manys that somebody has asked for, and that changed: kept alive until the save.
@@ -36,25 +46,53 @@ package struct PendingChanges {
   private var changeCount = 0
   /// What that was when a flush was denied one of the deletions; nil when none was.
   private var changeCountDenied: Int?
+  /// Which object denied it.
+  private(set) var denial: StoreError?
 
   /// Whether some of the new objects may have their ids already, as those that a flush left out.
   private(set) var hasLeftOut = false
 
   package init() {}
 
+  /// The indexes of the entities of objects that may differ from the file.
+  private(set) var entities: Set<Int> = []
+  /// Those of the objects that are to be deleted.
+  private(set) var entitiesDeleted: Set<Int> = []
+  // Most changes in turn are of one entity.
+  private var lastEntity = -1
+
+  @inline(__always) private mutating func note(_ object: ManagedObject) {
+    guard let index = object.withMap({ $0.entity.index }), index != lastEntity else { return }
+    lastEntity = index
+    entities.insert(index)
+  }
+
   /// Whether there is anything to save.
-  package var isLive: Bool {
-    inserted.count > forgotten || updated.contains { $0.overlay != nil } || !deleted.isEmpty
-      || links.values.contains(where: \.isLive) || touched.contains { $0.isRearranged }
+  package var isLive: Bool { !resting.isEmpty || !deleted.isEmpty || isAwake }
+
+  /// Whether there is anything but deletions that a flush has to look at.
+  var isAwake: Bool {
+    awakeInserted.count > forgotten || awakeUpdated.count > refreshed
+      || links.values.contains(where: \.isLive)
+      || touched.contains { $0.isRearranged }
+  }
+
+  /// What a flush looks at.
+  var awake: PendingChanges {
+    var copy = self
+    copy.resting = RestingObjects()
+    return copy
   }
 
   /// Whether there may be anything to save: quickly said.
   var mayBeLive: Bool {
-    !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty || !gained.isEmpty
+    !resting.isEmpty || !awakeInserted.isEmpty || !awakeUpdated.isEmpty || !deleted.isEmpty
+      || !touched.isEmpty
+      || !gained.isEmpty
   }
 
   /// How many objects a fetch has to look at, about: quickly said.
-  package var count: Int { inserted.count + updated.count }
+  package var count: Int { resting.count + awakeInserted.count + awakeUpdated.count }
 
   /// The ids of the deleted objects, by the index of each one's own entity; none without any.
   func deletedIDs() -> [Int: RowIDSet] {
@@ -83,7 +121,8 @@ package struct PendingChanges {
   }
 
   package mutating func didInsert(_ object: ManagedObject) {
-    inserted.append(object)
+    awakeInserted.append(object)
+    note(object)
     changeCount += 1
   }
 
@@ -92,30 +131,48 @@ package struct PendingChanges {
     changeCount += 1
     forgotten += 1
     mayReferToForgotten = true
-    guard forgotten > 16, forgotten * 2 > inserted.count else { return }
-    inserted.removeAll { $0.state != .inserted }
+    guard forgotten > 16, forgotten * 2 > awakeInserted.count else { return }
+    awakeInserted.removeAll { $0.state != .inserted }
     forgotten = 0
     given.seen = 0
   }
 
   /// A saved object got its first change. The caller sees to it that it is told once.
-  @inline(__always) package mutating func didChange(_ object: ManagedObject) { updated.append(object) }
+  @inline(__always) package mutating func didChange(_ object: ManagedObject) {
+    awakeUpdated.append(object)
+    note(object)
+  }
 
-  /// Something was written to an object, or what was written to it was taken back.
-  @inline(__always) mutating func didWrite() { changeCount += 1 }
+  /// Something was written to an object.
+  /// - Parameter isAgain: Whether it is among the changed ones, and what was written to it before was taken back.
+  @inline(__always) mutating func didWrite(isAgain: Bool) {
+    changeCount += 1
+    if isAgain { refreshed -= 1 }
+  }
+
+  /// What was written to an object was taken back.
+  /// - Parameter wasChanged: Whether it is among the changed ones, and had a change.
+  mutating func didRefresh(wasChanged: Bool) {
+    changeCount += 1
+    if wasChanged { refreshed += 1 }
+  }
 
   package mutating func didDelete(_ object: ManagedObject) {
     deleted.append(object)
+    note(object)
+    if let index = object.entity?.index { entitiesDeleted.insert(index) }
     changeCount += 1
   }
   package mutating func didTouch(_ object: ManagedObject) {
     touched.insert(object)
+    note(object)
     changeCount += 1
   }
 
   /// An object became a member of one whose members nobody has asked for.
   @inline(__always) mutating func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int) {
     gained.add(member, to: owner, slot)
+    note(owner)
     changeCount += 1
   }
 
@@ -127,8 +184,9 @@ package struct PendingChanges {
   }
 
   /// A flush was denied one of the deletions: until something changes, none is tried again.
-  mutating func didDenyDeletions() {
+  mutating func didDenyDeletions(_ error: any Error) {
     changeCountDenied = changeCount
+    denial = error as? StoreError
     // A setter tells of none of its writes but the first.
     for object in inserted { object.overlay?.tellsNextWrite = true }
     for object in updated { object.overlay?.tellsNextWrite = true }
@@ -140,6 +198,8 @@ package struct PendingChanges {
     _ source: ManagedObject, _ target: ManagedObject, _ join: JoinTable, isAdded: Bool, isKnown: Bool
   ) {
     changeCount += 1
+    note(source)
+    note(target)
     let key = LinkKey(table: join.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
     // Two changes come to none only where the first is known to differ from the file. Else the last word is written,
     // which does nothing to a link that is as it should be.
@@ -154,35 +214,90 @@ package struct PendingChanges {
     }
   }
 
+  // MARK: Rest
+
+  /// A flush looks at an object again, about which something changes.
+  @inline(__always) mutating func wake(_ object: ManagedObject) {
+    guard !resting.isEmpty, resting.remove(object) else { return }
+    if object.state == .inserted {
+      // It has its id already.
+      hasLeftOut = true
+      awakeInserted.append(object)
+    } else {
+      awakeUpdated.append(object)
+    }
+  }
+
+  /// A flush looks at the objects again that want a unique value of some rows, which have others now.
+  mutating func wakeWanting(_ rows: [RowPlace]) {
+    for object in rows.flatMap(resting.wanting) {
+      wake(object)
+      wokeOthers = true
+    }
+  }
+
+  /// A flush looks at all objects again: deletions may concern any of them.
+  mutating func wakeAll() {
+    guard !resting.isEmpty else { return }
+    hasLeftOut = true
+    (awakeInserted, awakeUpdated) = (inserted, updated)
+    resting = RestingObjects()
+  }
+
   // MARK: What a save leaves
 
   /// Nothing is pending any more.
   mutating func clear() {
     waiting = [:]
     gained = GainedMembers()
+    resting = RestingObjects()
     keep(inserted: [], updated: [], deleted: [])
   }
 
-  /// What is pending from now on: all that a save left out.
-  mutating func keep(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
-    let isEmpty = inserted.isEmpty && updated.isEmpty
+  /// What is pending from now on: all that a save left out, and what rested while it was made.
+  /// - Parameter left: Those of the objects that the next flush need not look at, with the rows that are in their way.
+  mutating func keep(
+    inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject],
+    resting left: [ManagedObject: Set<RowPlace>] = [:]
+  ) {
+    awakeInserted = left.isEmpty ? inserted : inserted.filter { left[$0] == nil }
+    awakeUpdated = left.isEmpty ? updated : updated.filter { left[$0] == nil }
+    wokeOthers = false
+    for (object, rows) in left {
+      resting.insert(object, behind: rows)
+      // A setter reports none of its writes but the first.
+      object.overlay?.tellsNextWrite = true
+    }
+    for object in left.keys {
+      for other in resting.circle(of: object) {
+        if left[other] == nil { wokeOthers = true }
+        wake(other)
+      }
+    }
+    let isEmpty = awakeInserted.isEmpty && awakeUpdated.isEmpty && resting.isEmpty
     mayReferToForgotten = !isEmpty && (mayReferToForgotten || !self.deleted.isEmpty)
-    self.inserted = inserted
-    hasLeftOut = !inserted.isEmpty
-    forgotten = 0
-    self.updated = updated
+    hasLeftOut = !awakeInserted.isEmpty
+    (forgotten, refreshed) = (0, 0)
     self.deleted = deleted
-    if deleted.isEmpty { changeCountDenied = nil }
+    if deleted.isEmpty { (changeCountDenied, denial) = (nil, nil) }
     touched = []
     links = [:]
     firstTemporaryID = nextTemporaryID
     runs = TemporaryIDRuns()
     given = GivenIDs()
+    (entities, lastEntity) = (resting.entities, -1)
+    for object in awakeInserted { note(object) }
+    for object in awakeUpdated { note(object) }
+    for object in deleted { note(object) }
+    if deleted.isEmpty { entitiesDeleted = [] }
+    for object in waiting.values.joined() { note(object) }
   }
 
   /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at
   /// only waits for these: the next one looks at nobody twice, however many there are.
-  mutating func settleMembers(but unsaved: Set<ManagedObject>) {
+  mutating func settleMembers(but leftOut: Set<ManagedObject>) {
+    guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return }
+    let unsaved = resting.isEmpty ? leftOut : leftOut.union(resting.all)
     gained.keep(of: unsaved)
     for object in waiting.keys.filter({ !unsaved.contains($0) }) {
       touched.formUnion(waiting.removeValue(forKey: object) ?? [])

@@ -29,6 +29,24 @@ package struct SavePlan {
   var leftOut: Set<ManagedObject> = []
   /// Of changed objects, the properties that stay pending.
   var heldBack: [ManagedObject: SlotSet] = [:]
+  /// Those of both that break a rule by values of their own.
+  var broken: Set<ManagedObject> = []
+  /// Those of both that want unique values, with the rows that have them.
+  var wanting: [ManagedObject: Set<RowPlace>] = [:]
+  /// Those of whose unique values it is not known which row has them.
+  var unsettled: Set<ManagedObject> = []
+
+  /// The objects that the next flush need not look at, unless they change, or a row that is in their way.
+  var resting: [ManagedObject: Set<RowPlace>] {
+    guard !broken.isEmpty || !wanting.isEmpty else { return [:] }
+    // What goes may be in the way of any of them.
+    var resting = deletion.isEmpty ? wanting : [:]
+    for object in broken where deletion.isEmpty || wanting[object] == nil {
+      resting[object] = wanting[object] ?? []
+    }
+    for object in unsettled { resting[object] = nil }
+    return resting
+  }
   /// What objects will hold that lose a reference by this save: their overlays with nil in its place.
   package var released: [ManagedObject: Overlay] = [:]
   /// Those of them that had no change before.

@@ -104,6 +104,7 @@ extension SavePlanner {
       ValidationFailure(
         entity: entity.name, property: entity.slots[slot].name, rowID: object.rowID, reason: reason))
     guard plan.extent.isPartial else { return }
+    plan.broken.insert(object)
     if object.state == .inserted {
       plan.leftOut.insert(object)
     } else {

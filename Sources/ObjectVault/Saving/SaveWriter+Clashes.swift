@@ -77,11 +77,35 @@ extension SaveWriter {
     try insert([object], entity)
   }
 
+  /// Notes which row is in the way of an object that stays pending.
+  func noteHolder(_ collision: UniqueCollision, of object: ManagedObject) throws {
+    guard let entity = object.entity,
+      let key = entity.uniqueKeys.first(where: { key in
+        Set(key.map { entity.slots[$0].column }) == Set(collision.columns)
+      }), let id = try holderID(of: key, besides: object, entity)
+    else {
+      plan.unsettled.insert(object)
+      return
+    }
+    plan.wanting[object, default: []].insert(RowPlace(table: entity.root.index, id: id))
+  }
+
   /// The object that has the values of a key.
   /// - Returns: nil where no other one has them, or one of them is nil.
   private func holder(
     of key: [Int], besides object: ManagedObject, _ entity: EntityMapping
   ) throws -> ValidationFailure.Holder? {
+    guard let id = try holderID(of: key, besides: object, entity) else { return nil }
+    let found = newObject(id, entity) ?? maps[entity.index].find(id)
+    let isPending = found.map { $0.state == .inserted || plan.hasOverlay($0) } ?? false
+    let name = try found?.entity?.name ?? self.name(of: id, entity)
+    return ValidationFailure.Holder(entity: name, rowID: found?.rowID ?? id, isPending: isPending)
+  }
+
+  /// The id of the row that has the values of a key.
+  private func holderID(of key: [Int], besides object: ManagedObject, _ entity: EntityMapping) throws
+    -> Int64?
+  {
     let values = key.map { slot -> SQLValue in
       guard let overlay = plan.overlay(of: object), overlay.changed.contains(slot) else {
         return object.rowValue(slot) ?? .null
@@ -89,11 +113,7 @@ extension SaveWriter {
       return entity.isToOne[slot] ? plan.resolved(overlay[slot]) : overlay[slot]
     }
     let own = SQLValue.integer(plan.ids.final(object.rowID))
-    guard let id = try connection.value(sql: entity.holderSQL(key), values + [own])?.int64 else { return nil }
-    let found = newObject(id, entity) ?? maps[entity.index].find(id)
-    let isPending = found.map { $0.state == .inserted || plan.hasOverlay($0) } ?? false
-    let name = try found?.entity?.name ?? self.name(of: id, entity)
-    return ValidationFailure.Holder(entity: name, rowID: found?.rowID ?? id, isPending: isPending)
+    return try connection.value(sql: entity.holderSQL(key), values + [own])?.int64
   }
 
   /// The new object that the save gives an id of a table.

@@ -62,7 +62,9 @@ extension SaveWriter {
     do { try body() } catch let collision as UniqueCollision {
       switch collisions {
       case .stop: throw collision
-      case .wait: try wait(Set(collision.columns))
+      case .wait:
+        try noteHolder(collision, of: object)
+        try wait(Set(collision.columns))
       case .note: try wait(try note(collision, of: object))
       }
     }
