@@ -169,13 +169,20 @@ public struct ChangeSet: Sendable, Hashable {
       author: author, name: name)
   }
 
-  /// Both, one after the other, as one: an object that was made and is deleted again is in neither.
-  public func merging(_ later: ChangeSet) -> ChangeSet {
-    var collector = ChangeCollector(self)
-    collector.add(later)
-    var merged = collector.changes
-    (merged.author, merged.name, merged.commit) = (author ?? later.author, name ?? later.name, later.commit)
-    return merged
+  /// Some sets, one after the other, as one: an object that was made and is deleted again is not in it. The author and the name
+  /// are the first ones that there are, the commit is the last.
+  ///
+  /// Takes time in proportion to the sets. Commits that arrive one by one are kept as they are, and merged when they are needed.
+  public init(merging sets: some Sequence<ChangeSet>) {
+    var collector = ChangeCollector()
+    self.init()
+    for set in sets {
+      collector.add(set)
+      (author, name, commit) = (author ?? set.author, name ?? set.name, set.commit)
+    }
+    let changes = collector.changes
+    (inserted, updated, deleted) = (changes.inserted, changes.updated, changes.deleted)
+    (linked, unlinked, placed) = (changes.linked, changes.unlinked, changes.placed)
   }
 }
 

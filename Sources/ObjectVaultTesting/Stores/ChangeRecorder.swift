@@ -38,6 +38,6 @@ public final class ChangeRecorder: Sendable {
   /// The commits since the last call, as one.
   /// - Throws: As ``take()``.
   public func takeMerged() throws -> ChangeSet {
-    try take().reduce(ChangeSet()) { $0.merging($1) }
+    ChangeSet(merging: try take())
   }
 }

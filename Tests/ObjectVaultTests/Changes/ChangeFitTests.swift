@@ -227,7 +227,7 @@ final class Layer: ManagedObject {
     let before = try ChangeReplays.content(store)
     // The top hangs on the bottom: a ring has no first one.
     let ring = ChangeSet(updated: [.init(entity: "Layer", rowID: 1, old: ["above": 1], new: ["above": 3000])])
-    let whole = set.merging(ring)
+    let whole = ChangeSet(merging: [set, ring])
     try await store.apply(set.inverse)
     #expect(try store.makeContext().fetch(Layer.self).count() == 0)
     try await store.apply(set)

@@ -52,7 +52,7 @@ import Testing
     let replayed = try content(other.store)
     for (table, rows) in origin { #expect(replayed[table] == rows, "\(table)") }
     #expect(try await other.store.verify() == [])
-    let whole = sets.dropFirst().reduce(sets.first ?? ChangeSet()) { $0.merging($1) }
+    let whole = ChangeSet(merging: sets)
     for set in sets.reversed() { try await other.store.apply(set.inverse) }
     #expect(try content(other.store) == empty)
     // All of them as one.

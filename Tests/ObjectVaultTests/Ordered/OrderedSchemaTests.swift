@@ -85,7 +85,7 @@ import VaultAuthoring
     let place = ChangeSet.Placement(entity: "A", relationship: "bs", owner: 1, member: 2, old: nil, new: 7)
     let placed = ChangeSet(placed: [place])
     #expect(try JSONDecoder().decode(ChangeSet.self, from: JSONEncoder().encode(placed)) == placed)
-    #expect(placed.merging(placed.inverse).isEmpty && !placed.isEmpty)
+    #expect(ChangeSet(merging: [placed, placed.inverse]).isEmpty && !placed.isEmpty)
     #expect(placed.descriptionWithValues == "placed A 1.bs 2: none to 7")
   }
 
