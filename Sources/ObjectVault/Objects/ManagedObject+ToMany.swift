@@ -44,8 +44,7 @@ extension ManagedObject {
       if state.seenDeletions == host.deletionCount { return typed.set }
       if let deleted = host.deletions(since: state.seenDeletions) {
         for object in deleted {
-          if object.state == .invalid { state.leave(object) }
-          typed.remove(object)
+          if object.state == .invalid { state.leave(object) } else { state.leaveTyped(object) }
         }
         state.seenDeletions = host.deletionCount
         return typed.set
@@ -99,8 +98,14 @@ extension ManagedObject {
     }
     let state = loadedMembers(Int(slot))
     guard state.members != nil else { return [] }
-    if state.seenDeletions == host.deletionCount, let list = (state.typed as? MemberList<Target>)?.list {
-      return list
+    if let typed = state.typed as? MemberList<Target>, typed.list != nil,
+      let deleted = host.deletions(since: state.seenDeletions)
+    {
+      for object in deleted {
+        if object.state == .invalid { state.leave(object) } else { state.leaveTyped(object) }
+      }
+      state.seenDeletions = host.deletionCount
+      if let list = typed.list { return list }
     }
     if state.seenDeletions != host.deletionCount { state.leaveInvalid() }
     let list = (state.order?.objects ?? []).compactMap { $0.state == .deleted ? nil : $0 as? Target }

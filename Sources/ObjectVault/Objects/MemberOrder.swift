@@ -14,6 +14,13 @@ struct MemberOrder<Object: AnyObject & Hashable> {
 
   var objects: [Object] { places.compactMap { $0 } }
 
+  /// A number that is higher for each object than for those before it; nil for one that is not in it.
+  mutating func place(of object: AnyObject) -> Int? {
+    let known = indexes ?? indexesByObject
+    indexes = known
+    return known[ObjectIdentifier(object)]
+  }
+
   /// Puts an object, which is not in it, at the end.
   mutating func append(_ object: Object) {
     indexes?[ObjectIdentifier(object)] = places.count

@@ -284,9 +284,14 @@ package final class ToManyState {
   /// An object is no member any more, in the file neither.
   func leave(_ object: ManagedObject) {
     takeNewsIn()
-    typed?.remove(object)
+    leaveTyped(object)
     knownMembers?.remove(object)
     order?.remove(object)
+  }
+
+  /// An object is not returned by the getter any more, as one that is to be deleted.
+  func leaveTyped(_ object: ManagedObject) {
+    typed?.remove(object) { order?.place(of: $0) }
   }
 
   /// Forgets members whose rows are gone.
