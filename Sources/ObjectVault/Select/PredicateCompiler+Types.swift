@@ -93,7 +93,11 @@ extension PredicateCompiler {
     for (side, other) in [(subject, operand), (operand, subject)] {
       guard let constant = side.constant, constant.entity != nil else { continue }
       if case .integer(let rowID) = constant.stored, rowID <= 0 {
-        throw failure("\(side.name) is new: nothing can refer to it before it is saved", at: place)
+        throw failure(
+          rowID < 0
+            ? "\(side.name) is new: nothing can refer to it before it is saved"
+            : "an id of \(constant.entity ?? "an object") that was made from 0 is none: ids begin at 1; for a bound give the number 0",
+          at: place)
       }
       if let owner = constant.owner, let entity = other.object,
         (owner as? EntityMapping)?.root !== entity.root

@@ -97,6 +97,22 @@ import Testing
 
   enum NewObject: CaseIterable { case alone, half, besidesAnother, withBook }
 
+  @Test func `an id that was made from 0 is told apart from that of a new object`() throws {
+    for title in ["a", "b"] { context.insert(Book.self) { $0.title = title } }
+    try context.save()
+    let none = ObjectID<Book>(rowID: 0)
+    let wrong: [(String, Any)] = [("id > %@", none), ("id IN %@", [none]), ("SELF == %@", none)]
+    for (format, argument) in wrong {
+      let error = #expect(throws: StoreError.self, "\(format)") { try titles(format, argument) }
+      let message = error.map { "\($0)" } ?? ""
+      #expect(message.contains("an id of Book that was made from 0 is none"), "\(message)")
+    }
+    #expect(try titles("id > %@", 0) == ["a", "b"])
+    let new = context.insert(Book.self) { $0.title = "c" }
+    let error = #expect(throws: StoreError.self) { try titles("id > %@", new.id) }
+    #expect(error.map { "\($0)" }?.contains("is new") == true)
+  }
+
   @Test(arguments: NewObject.allCases)
   func `a new object takes part in each fetch of its context, and in none of another`(_ pending: NewObject)
     async throws
