@@ -103,7 +103,7 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  /// Without the first so many objects.
+  /// Without the first so many objects, which are read all the same: see <doc:predicates> for pages that read no row twice.
   public func offset(_ count: Int) -> Fetch {
     var copy = self
     copy.parameters.offset = max(0, count)

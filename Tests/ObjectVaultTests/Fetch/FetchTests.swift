@@ -23,6 +23,34 @@ import Testing
     #expect("\(StoreError.noResult(entity: "Author"))".contains("No Author"))
   }
 
+  @Test(arguments: [SortOrder.forward, .reverse])
+  func `pages after the last key have each object once, in the order of all`(_ order: SortOrder) throws {
+    let context = temporary.store.makeContext()
+    // Pages of seven end between objects with the same title.
+    for number in 0..<100 { context.insert(Book.self) { $0.title = "title \(number * 7 % 11)" } }
+    try context.save()
+    let (beyond, id) = order == .forward ? (">", "id >") : ("<", "id <")
+    let fetch = context.fetch(Book.self).sorted(by: \.title, order).limit(7)
+    var (found, page): ([Book], [Book]) = ([], try fetch.all())
+    while let last = page.last {
+      found += page
+      page = try fetch.where(
+        "title \(beyond)= %@ AND (title \(beyond) %@ OR \(id) %@)", last.title, last.title, last.id
+      ).all()
+      // One of the pages is changed while it is shown: no other object moves.
+      if found.count == 14 {
+        context.delete(found[3])
+        context.insert(Book.self) { $0.title = found[0].title }
+        try context.save()
+      }
+    }
+    let rising = (0..<100).map { "title \($0 * 7 % 11)" }.sorted()
+    let titles = order == .forward ? rising : Array(rising.reversed())
+    #expect(found.count == 100)
+    #expect(Set(found.map(ObjectIdentifier.init)).count == 100)
+    #expect(found.dropFirst(14).map(\.title) == Array(titles.dropFirst(14)))
+  }
+
   @Test func `a new object in a predicate is found once the fetch has written it`() async throws {
     try await temporary.store.write { context in
       let author = context.insert(Author.self) { $0.name = "A" }

@@ -36,6 +36,13 @@ import Testing
     ("sorted-by-attribute-without-index", { try $0.fetch(Book.self).sorted(by: \.year).limit(10).sql }),
     ("sorted-by-to-one-path", { try $0.fetch(Book.self).sorted(by: \.author?.name).limit(10).sql }),
     (
+      "page-after-a-key",
+      {
+        try $0.fetch(Book.self).where("title >= 'm' AND (title > 'm' OR id > %@)", ObjectID<Book>(rowID: 7))
+          .sorted(by: \.title).limit(10).sql
+      }
+    ),
+    (
       "by-and-sorted-by-the-same",
       { try $0.fetch(Book.self).where("title > 'm'").sorted(by: \.title).limit(10).sql }
     ),
