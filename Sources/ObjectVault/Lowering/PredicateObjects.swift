@@ -1,5 +1,7 @@
 // Objects and their ids as constants of a predicate.
 
+internal import CipherSQLite
+
 extension ManagedObject: PredicateObject {
   func predicateValue() throws -> PredicateValue {
     guard let entity else {
@@ -21,6 +23,19 @@ extension ObjectID: PredicateObject {
 
   // An id is what it is: the row that a new object gets has another one.
   var isNew: Bool { false }
+
+  static func predicateValues(_ ids: some Collection<Self>) throws -> [PredicateValue] {
+    // All but the number is mostly that of the id before: made once, and shared.
+    var last = PredicateValue.null
+    return ids.map { id in
+      if last.entity == nil || last.store != id.store {
+        last = .id(id.rowID, of: id.entityName, store: id.store)
+      } else {
+        last.stored = .integer(id.rowID)
+      }
+      return last
+    }
+  }
 }
 
 extension DynamicID: PredicateObject {

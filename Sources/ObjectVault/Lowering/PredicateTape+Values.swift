@@ -39,6 +39,8 @@ private func several(_ value: Any, _ tape: inout PredicateTape) throws {
     tape.write(range.kind)
     tape.write(bounds.lower)
     tape.write(bounds.upper)
+  } else if let list = ConstantList(value) {
+    tape.write(try list.constants())
   } else if let list = value as? any Collection {
     tape.write(try list.map { try captured($0) })
   } else {

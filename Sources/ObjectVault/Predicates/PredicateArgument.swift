@@ -8,6 +8,14 @@ protocol PredicateObject {
   func predicateValue() throws -> PredicateValue
   /// Whether it has no row yet.
   var isNew: Bool { get }
+  /// The constants of many.
+  static func predicateValues(_ objects: some Collection<Self>) throws -> [PredicateValue]
+}
+
+extension PredicateObject {
+  static func predicateValues(_ objects: some Collection<Self>) throws -> [PredicateValue] {
+    try objects.map { try $0.predicateValue() }
+  }
 }
 
 /// A value for a placeholder or a variable of a predicate format: any ``AttributeValue``, an object or its id, nil, or an array of them.
@@ -27,7 +35,9 @@ struct PredicateArgument {
       content = .value(.null)
       return
     }
-    if let list = value as? [Any] {
+    if let list = ConstantList(value) {
+      content = .list(try Self.naming(name) { try list.constants() })
+    } else if let list = value as? [Any] {
       content = .list(try list.map { try Self.constant($0, name) })
     } else if let text = value as? String {
       content = .text(text)
@@ -40,7 +50,8 @@ struct PredicateArgument {
 
   /// Whether it is an object that has no row yet, or a list with such a one.
   static func isNew(_ argument: Any?) -> Bool {
-    switch argument {
+    if let list = argument.flatMap({ ConstantList($0) }) { return list.hasNew }
+    return switch argument {
     case let object as any PredicateObject: object.isNew
     case let list as [Any]: list.contains(where: isNew)
     case let set as Set<AnyHashable>: set.contains { isNew($0.base) }
@@ -49,13 +60,20 @@ struct PredicateArgument {
   }
 
   private static func constant(_ value: Any, _ name: String) throws -> PredicateValue {
-    do {
+    let constant = try naming(name) { () -> PredicateValue? in
       if let value = value as? any AttributeValue { return try PredicateValue(value) }
       if let object = value as? any PredicateObject { return try object.predicateValue() }
-    } catch StoreError.predicate(let error) {
-      throw StoreError.predicate(PredicateError("\(name): \(error.reason)"))
+      return nil
     }
+    if let constant { return constant }
     throw StoreError.predicate(
       PredicateError("\(name) is a \(type(of: value)), which no attribute can hold"))
+  }
+
+  /// Gives errors the name of the argument.
+  private static func naming<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch StoreError.predicate(let error) {
+      throw StoreError.predicate(PredicateError("\(name): \(error.reason)"))
+    }
   }
 }

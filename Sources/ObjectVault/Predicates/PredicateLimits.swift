@@ -65,7 +65,11 @@ extension PredicateNode {
           throw Self.tooMuch("IN has \(list.count) values; \(PredicateError.maximumListCount) are possible")
         }
         try operand.check(members)
-        for element in list { try element.check(members) }
+        for element in list {
+          // Most are constants, which need no list of what is in them.
+          if case .value(let value) = element, value.isWellFormed { continue }
+          try element.check(members)
+        }
       case .quantified(_, let path, let inner):
         try path.check(members)
         guard members < PredicateError.maximumMemberDepth else {

@@ -15,7 +15,8 @@ extension PackedList {
   private static func element(_ values: [SQLValue]) -> SQL {
     switch values.first {
     case .text?, .blob?:
-      var (data, places) = (Data(), Data())
+      var (data, places) = (Data(), [UInt8]())
+      places.reserveCapacity(values.count * width * 2)
       for value in values {
         let bytes = bytes(of: value)
         append(.integer(Int64(data.count + 1)), to: &places)
@@ -27,15 +28,16 @@ extension PackedList {
       if case .text? = values.first { return "CAST(\(piece) AS TEXT)" }
       return piece
     case .integer?, .real?, .null?, nil:
-      var numbers = Data()
+      var numbers: [UInt8] = []
+      numbers.reserveCapacity(values.count * width)
       for value in values { append(value, to: &numbers) }
       return number(numbers, 0, 1)
     }
   }
 
-  private static func number(_ data: Data, _ index: Int, _ count: Int) -> SQL {
+  private static func number(_ bytes: [UInt8], _ index: Int, _ count: Int) -> SQL {
     let (step, start) = (width * count, width * index + 1)
     return
-      "vault_unpack(substr(\(SQL.bound(.blob(data))), i * \(number: step) + \(number: start), \(number: width)))"
+      "vault_unpack(substr(\(SQL.bound(.blob(Data(bytes)))), i * \(number: step) + \(number: start), \(number: width)))"
   }
 }

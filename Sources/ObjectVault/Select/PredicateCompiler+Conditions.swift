@@ -83,7 +83,13 @@ extension PredicateCompiler {
     var hasNil = false
     var values: [SQLValue] = []
     var parts: [Condition] = []
+    values.reserveCapacity(list.count)
+    let plain = options.isEmpty ? PlainConstants(for: subject) : nil
     for element in list {
+      if case .value(let constant) = element, plain?.contain(constant) == true {
+        values.append(constant.stored)
+        continue
+      }
       guard let (constant, _) = constant(element), !isWritten(constant, as: subject) else {
         // What is no constant may be nil, and nil equals nil.
         parts.append(try compare(operand, .equal, element, options, isNegated: isNegated))

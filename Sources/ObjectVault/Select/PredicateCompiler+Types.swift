@@ -183,6 +183,33 @@ extension PredicateCompiler {
   }
 }
 
+/// Which constants are compared with an operand as they are stored, with nothing to be made of them and no error to be thrown:
+/// mostly all of a long list, of each of which no more is asked than this.
+struct PlainConstants {
+  private let entity: String?
+  private let type: AttributeType?
+  private let kind: NumberKind?
+
+  /// - Returns: nil for an operand that is a constant itself.
+  init?(for subject: CompiledOperand) {
+    guard subject.constant == nil else { return nil }
+    (entity, type) = (subject.object?.name, subject.type)
+    kind = subject.object == nil && subject.type?.isNumeric == true ? subject.type?.numberKind : nil
+  }
+
+  func contain(_ constant: PredicateValue) -> Bool {
+    guard constant.type == type, constant.owner == nil else { return false }
+    if let entity {
+      guard case .integer(let id) = constant.stored else { return false }
+      // A number alone is taken for whatever it is compared with.
+      return constant.entity.map { $0 == entity && id > 0 } ?? true
+    }
+    guard constant.entity == nil else { return false }
+    if let kind { return constant.stored.isPlain(kind) }
+    return !constant.stored.isNull
+  }
+}
+
 extension SQLValue {
   /// Whether it is stored as numbers of the kind are, and is a number at all.
   fileprivate func isPlain(_ kind: NumberKind) -> Bool {

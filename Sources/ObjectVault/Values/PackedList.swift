@@ -18,23 +18,32 @@ enum PackedList {
     }
   }
 
-  static func append(_ value: SQLValue, to data: inout Data) {
+  static func append(_ value: SQLValue, to bytes: inout [UInt8]) {
     let (kind, bits): (UInt8, UInt64) =
       switch value {
       case .integer(let number): (0, UInt64(bitPattern: number))
       case .real(let number): (1, number.bitPattern)
       default: (2, 0)
       }
-    data.append(kind)
+    bytes.append(kind)
     for shift in stride(from: UInt64(0), to: 64, by: 8) {
-      data.append(UInt8(truncatingIfNeeded: bits >> shift))
+      bytes.append(UInt8(truncatingIfNeeded: bits >> shift))
     }
   }
 
   /// What stands in nine bytes.
   static func unpack(_ value: SQLValue) -> SQLValue {
-    guard case .blob(let data) = value, data.count == width, let kind = data.first else { return .null }
-    let bits = data.dropFirst().reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard case .blob(let data) = value, data.count == width else { return .null }
+    // In one pass: this runs for each value of a list.
+    var (kind, bits, shift) = (UInt8(0), UInt64(0), UInt64(0))
+    for (place, byte) in data.enumerated() {
+      if place == 0 {
+        kind = byte
+      } else {
+        bits |= UInt64(byte) << shift
+        shift += 8
+      }
+    }
     switch kind {
     case 0: return .integer(Int64(bitPattern: bits))
     case 1: return .real(Double(bitPattern: bits))
