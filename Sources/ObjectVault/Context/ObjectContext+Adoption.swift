@@ -184,9 +184,10 @@ extension ObjectContext {
 
   /// Objects of deleted rows become invalid and leave the sets they are in.
   private func forgetDeleted(_ plan: SavePlan) {
-    for map in maps {
-      for object in plan.deletion.going(map.entity).compactMap(map.find) {
-        leaveSets(object, map.entity, plan)
+    guard !plan.deletion.isEmpty else { return }
+    for entity in core.mapping.entities {
+      for object in plan.deletion.going(entity).compactMap({ maps[entity.index].find($0) }) {
+        leaveSets(object, entity, plan)
         discard(object)
       }
     }

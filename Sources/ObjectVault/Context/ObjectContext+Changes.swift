@@ -93,7 +93,7 @@ extension ObjectContext {
 
   /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.
   func abandon() {
-    for object in maps.flatMap(\.all) {
+    for object in maps.objects {
       object.dropRow()
       object.overlay = nil
       object.state = .invalid

@@ -216,7 +216,7 @@ extension ObjectContext {
       try keepMarks(connection)
     } catch { note(error) }
     for object in flushed { discard(object) }
-    for object in maps.flatMap(\.all) {
+    for object in maps.objects {
       object.toMany.forEach { $0.forget() }
       forget(object)
     }
@@ -230,7 +230,7 @@ extension ObjectContext {
 
   /// Ids that were given out and taken back are not given out again.
   private func keepMarks(_ connection: Connection) throws {
-    for map in maps where map.highest > 0 {
+    for map in maps.all where map.highest > 0 {
       try RowIDs(connection: connection).raise(map.entity.root.name, to: map.highest)
     }
   }

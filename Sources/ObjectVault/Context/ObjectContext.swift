@@ -39,7 +39,8 @@ public final class ObjectContext: ObjectHost {
   let pool: ConnectionPool?
   /// Whose readers see the last commit, for a write; nil elsewhere.
   let committed: ConnectionPool?
-  package let maps: [IdentityMap]
+  /// Which object stands for which row.
+  package let maps: IdentityMaps
   let canWrite: Bool
   /// The call that all work of this context is part of; nil for one that works between calls.
   let run: CancellableRun?
@@ -133,31 +134,14 @@ public final class ObjectContext: ObjectHost {
       (canWrite, run, isRecording) = (true, nil, nil)
     }
     former = FormerHost(of: core.mark)
-    maps = Self.maps(core)
-    for map in maps { map.host = self }
+    maps = IdentityMaps(core.mapping.entities, former: former, make: core.classes.map(of:sharing:))
     former.host = self
-  }
-
-  /// One for each entity; those of a family share the table of their root.
-  private static func maps(_ core: StoreCore) -> [IdentityMap] {
-    var roots: [Int: IdentityMap] = [:]
-    let (entities, classes) = (core.mapping.entities, core.classes)
-    for entity in entities where entity.parent == nil {
-      roots[entity.index] = IdentityMap(entity, of: classes.type(of: entity), make: classes.maker(of: entity))
-    }
-    return entities.map { entity in
-      let root = roots[entity.root.index]
-      if let root, root.entity === entity { return root }
-      let (type, make) = (classes.type(of: entity), classes.maker(of: entity))
-      return root.map { IdentityMap(entity, of: type, sharing: $0, make: make) }
-        ?? IdentityMap(entity, of: type, make: make)
-    }
   }
 
   deinit {
     former.host = nil
     // Objects that somebody still holds lose their way back; sets that hold each other are let go.
-    let alive = maps.flatMap(\.all)
+    let alive = maps.objects
     for object in alive {
       object.map = nil
       object.state = .invalid
@@ -284,6 +268,8 @@ extension ManagedObject {
 }
 
 extension ObjectContext {
+  func find(_ entity: EntityMapping, _ id: Int64) -> ManagedObject? { maps[entity.index].find(id) }
+
   func page(_ map: IdentityMap) -> RowPage {
     let needed = RowDraft.fixedBytes(map.entity.slotCount)
     if let page = map.draftPage, page.hasRoom(needed) { return page }

@@ -89,8 +89,16 @@ struct EntityClasses: @unchecked Sendable {
     isDynamic ? DynamicObject.self : types[entity.index]
   }
 
+  /// A new identity map of an entity.
+  /// - Parameter root: The map of the entity's root; nil for an entity that is its own root.
+  func map(of entity: EntityMapping, sharing root: IdentityMap?) -> IdentityMap {
+    let (type, make) = (type(of: entity), maker(of: entity))
+    return root.map { IdentityMap(entity, of: type, sharing: $0, make: make) }
+      ?? IdentityMap(entity, of: type, make: make)
+  }
+
   /// What makes an object of an entity.
-  func maker(of entity: EntityMapping) -> () -> ManagedObject {
+  private func maker(of entity: EntityMapping) -> () -> ManagedObject {
     if isDynamic { return { DynamicObject.make(entity) } }
     return ClassDescription.of(types[entity.index]).maker
   }

@@ -54,7 +54,7 @@ struct PendingMerge {
   /// The request as the file takes it: for new objects of this context stands an id that no row has.
   static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
     guard context.pending.mayHaveInserted else { return request }
-    let maps = Set(context.maps.map { ObjectIdentifier($0) })
+    let maps = Set(context.maps.all.map { ObjectIdentifier($0) })
     var copy = request
     copy.conditions = request.conditions.map { condition in
       // What is too large, the compiler refuses.

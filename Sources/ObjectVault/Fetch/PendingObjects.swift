@@ -16,8 +16,8 @@ final class PendingObjects {
 
   init(_ context: ObjectContext, of entities: Set<Int>, _ related: inout RelatedRows) throws {
     self.entities = entities
-    changed = context.maps.map { _ in [] }
-    doomed = context.maps.map { _ in GatheredRowIDs() }
+    changed = Array(repeating: [], count: context.maps.count)
+    doomed = Array(repeating: GatheredRowIDs(), count: context.maps.count)
     for object in context.pending.inserted where object.state == .inserted { note(object) }
     for object in context.pending.updated where object.overlay != nil { note(object) }
     for object in context.pending.deleted where object.state == .deleted { note(object) }

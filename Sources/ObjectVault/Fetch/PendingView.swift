@@ -24,8 +24,8 @@ final class PendingView {
     reader = ContextReader(context: context)
     related = RelatedRows(context.pending, context.maps, reader)
     pending = try PendingObjects(context, of: entities, &related)
-    read = context.maps.map { _ in [] }
-    gone = context.maps.map { _ in [] }
+    read = Array(repeating: [], count: context.maps.count)
+    gone = read
   }
 
   /// The objects of an entity that differ from the file.

@@ -92,7 +92,7 @@ extension ManagedObject {
     else { return nil }
     if let held = heldTarget(slot), held.rowID == id, held.isInContext, held.state != .invalid { return held }
     // A new object that was deleted again leaves nothing to fetch.
-    if id < 0, host.maps[relationship.destination.index].find(id) == nil { return nil }
+    if id < 0, host.find(relationship.destination, id) == nil { return nil }
     guard let target = host.object(relationship.destination, id, tells: tells) else { return nil }
     hold(target, slot)
     return target

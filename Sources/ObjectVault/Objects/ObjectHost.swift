@@ -4,8 +4,8 @@ internal import CipherSQLite
 
 /// Where an object lives: its context, as far as an object needs it.
 protocol ObjectHost: AnyObject {
-  /// One for each entity, by its index.
-  var maps: [IdentityMap] { get }
+  /// The live object of an id; nil where none is in memory.
+  func find(_ entity: EntityMapping, _ id: Int64) -> ManagedObject?
   /// The call that all work is part of, which may be cancelled.
   var run: CancellableRun? { get }
   /// Which store its objects are of.

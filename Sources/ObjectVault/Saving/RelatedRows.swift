@@ -17,7 +17,7 @@ package struct LinkEnds: Hashable {
 struct RelatedRows {
   private let pending: PendingChanges
   /// The live objects, by their entity's index.
-  private let maps: [IdentityMap]
+  private let maps: IdentityMaps
   private let reader: any LinkReader
   /// What a save is to set in objects that did not say so themselves.
   var released: [ManagedObject: Overlay] = [:]
@@ -26,7 +26,7 @@ struct RelatedRows {
   /// Pending links by their table; made when they are first asked for.
   private var linksByTable: [String: [PendingLink]]?
 
-  init(_ pending: PendingChanges, _ maps: [IdentityMap], _ reader: any LinkReader) {
+  init(_ pending: PendingChanges, _ maps: IdentityMaps, _ reader: any LinkReader) {
     (self.pending, self.maps, self.reader) = (pending, maps, reader)
   }
 

@@ -110,6 +110,7 @@ extension SavePlanner {
 
   /// Rows that were fetched here must not have changed meanwhile.
   func checkVersions() throws {
+    guard !plan.deletion.isEmpty else { return }
     for entity in mapping.entities {
       let known = plan.deletion.rows(entity).compactMap(maps[entity.index].find).filter { $0.hasRow }
       guard !known.isEmpty else { continue }

@@ -10,7 +10,7 @@ package struct SavePlanner {
   let pending: PendingChanges
   let mapping: SchemaMapping
   /// The live objects, by their entity's index.
-  let maps: [IdentityMap]
+  let maps: IdentityMaps
   let reader: any SaveReader
   /// Whether somebody is to hear of every row.
   let isHeard: Bool
@@ -20,7 +20,7 @@ package struct SavePlanner {
   var denial: StoreError?
 
   package init(
-    _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: [IdentityMap],
+    _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: IdentityMaps,
     _ reader: any SaveReader, isHeard: Bool = true
   ) {
     self.isHeard = isHeard

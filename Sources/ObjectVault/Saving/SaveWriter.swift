@@ -12,7 +12,7 @@ final class SaveWriter {
   /// What was planned. A flush leaves more out when it meets unique values that collide.
   var plan: SavePlan
   let mapping: SchemaMapping
-  let maps: [IdentityMap]
+  let maps: IdentityMaps
   let connection: Connection
   /// What has been written, while somebody listens.
   var record: ChangeCollector?
@@ -22,7 +22,7 @@ final class SaveWriter {
   var clashes = UniqueClashes()
 
   init(
-    _ plan: SavePlan, _ mapping: SchemaMapping, _ maps: [IdentityMap], _ connection: Connection, records: Bool
+    _ plan: SavePlan, _ mapping: SchemaMapping, _ maps: IdentityMaps, _ connection: Connection, records: Bool
   ) {
     (self.plan, self.mapping, self.maps, self.connection) = (plan, mapping, maps, connection)
     record = records ? ChangeCollector() : nil

@@ -29,7 +29,7 @@ final class OrderedScript {
   func run(steps: Int) throws {
     for _ in 0..<steps {
       try step()
-      let violations = context.pending.violations(among: context.maps.flatMap(\.all))
+      let violations = context.pending.violations(among: context.maps.objects)
       if let first = violations.first { throw Mismatch("what is pending: \(first)") }
       if fetches, dice.isOne(in: 4) { _ = try context.fetch(Song.self).where("album != nil").count() }
     }

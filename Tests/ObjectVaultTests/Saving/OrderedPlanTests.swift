@@ -8,7 +8,7 @@ import Testing
   /// An album with row 1, and songs, in a context without a file.
   private final class Bench {
     let mapping: SchemaMapping
-    let maps: [IdentityMap]
+    let maps: IdentityMaps
     var reader = BenchReader()
     var pending = PendingChanges()
     let album: ManagedObject
@@ -26,7 +26,7 @@ import Testing
           relationships: [.init(name: "albums", destination: "Album", isToMany: true, inverse: "songs")]),
       ])
       mapping = try SchemaMapping(model)
-      maps = mapping.entities.map { entity in
+      maps = IdentityMaps(mapping.entities) { entity, _ in
         IdentityMap(entity, of: DynamicObject.self) { DynamicObject.make(entity) }
       }
       songs = try #require(mapping.entities[0].relationships.first)
@@ -34,7 +34,7 @@ import Testing
       if isNew { pending.didInsert(album) }
     }
 
-    deinit { for object in maps.flatMap(\.all) { object.map = nil } }
+    deinit { for object in maps.objects { object.map = nil } }
 
     static func object(_ id: Int64, _ map: IdentityMap) -> ManagedObject {
       let object = map.make()

@@ -7,7 +7,7 @@ import Testing
 
 /// Fails when what is pending in a context does not agree with itself or with its objects.
 func checkPending(_ context: ObjectContext) throws {
-  let violations = context.pending.violations(among: context.maps.flatMap(\.all))
+  let violations = context.pending.violations(among: context.maps.objects)
   if !violations.isEmpty { throw Mismatch("pending changes: \(violations.joined(separator: "; "))") }
 }
 

@@ -77,7 +77,7 @@ struct BenchReader: SaveReader {
 /// An `A` with row 1 that is deleted, and a `B` that it may be related to.
 final class PlanBench {
   let mapping: SchemaMapping
-  let maps: [IdentityMap]
+  let maps: IdentityMaps
   var reader = BenchReader()
   var pending = PendingChanges()
   let owner: ManagedObject
@@ -88,7 +88,7 @@ final class PlanBench {
     self.kind = kind
     let mapping = try SchemaMapping(Self.schema(kind, rule))
     self.mapping = mapping
-    maps = mapping.entities.map { entity in
+    maps = IdentityMaps(mapping.entities) { entity, _ in
       IdentityMap(entity, of: DynamicObject.self) { DynamicObject.make(entity) }
     }
     owner = Self.object(1, .loaded, maps[0])
@@ -107,7 +107,7 @@ final class PlanBench {
   }
 
   // Objects do not retain their map, which the context does otherwise.
-  deinit { for object in maps.flatMap(\.all) { object.map = nil } }
+  deinit { for object in maps.objects { object.map = nil } }
 
   func plan(_ extent: SaveExtent = .whole, isHeard: Bool = true) throws -> SavePlan {
     var planner = SavePlanner(pending, extent, mapping, maps, reader, isHeard: isHeard)
@@ -116,7 +116,7 @@ final class PlanBench {
 
   /// What the objects hold, as a text that can be compared.
   var memory: [String] {
-    maps.flatMap(\.all).map { object in
+    maps.objects.map { object in
       let values = (object.entity?.storedSlots ?? []).map { slot in
         let overlay = object.overlay.map { $0.changed.contains(slot) ? "\($0[slot])" : "-" }
         return overlay ?? "none"
