@@ -10,6 +10,15 @@ public enum TransactionKind: String, Sendable {
   case immediate = "IMMEDIATE"
   /// At once; without WAL nobody else may read.
   case exclusive = "EXCLUSIVE"
+
+  // Written out: a text that is put together would be made for each transaction.
+  fileprivate var beginning: String {
+    switch self {
+    case .deferred: "BEGIN DEFERRED"
+    case .immediate: "BEGIN IMMEDIATE"
+    case .exclusive: "BEGIN EXCLUSIVE"
+    }
+  }
 }
 
 /// How a transaction that was asked ends.
@@ -121,7 +130,7 @@ extension Connection {
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction;
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func begin(_ kind: TransactionKind = .immediate) throws {
-    try execute(sql: "BEGIN \(kind.rawValue)")
+    try execute(sql: kind.beginning)
     isForWriting = kind != .deferred
   }
 
@@ -134,7 +143,7 @@ extension Connection {
   public func commit() throws {
     try checkOpen()
     if isForWriting, isGone { throw SQLError.fileReplaced(file: path) }
-    try execute("COMMIT")
+    try execute(sql: "COMMIT")
     (isTransactionOwed, isForWriting) = (false, false)
   }
 

@@ -6,11 +6,11 @@ extension Connection {
   ///
   /// Costs two numbers of the file. All of the schema is read behind a change of it, and where something was undone.
   package func firesTriggers(table: String) throws -> Bool {
-    let versions = [
-      try value(sql: "PRAGMA main.schema_version"), try value(sql: "PRAGMA temp.schema_version"),
-    ]
+    let versions = TriggeredTables.Versions(
+      file: try value(sql: "PRAGMA main.schema_version")?.int64,
+      temporary: try value(sql: "PRAGMA temp.schema_version")?.int64)
     if let triggered, triggered.versions == versions {
-      return triggered.names.contains(table.asciiLowercased)
+      return !triggered.names.isEmpty && triggered.names.contains(table.asciiLowercased)
     }
     let names = try rows(
       sql: """

@@ -32,25 +32,34 @@ struct IdentifierTable {
   /// savepoint beneath all flushes ends. But FAIL would go for somebody's triggers, too.
   /// - Parameter isNew: Whether the entity has no mark yet.
   func set(_ entity: String, to last: Int64, isNew: Bool) throws {
-    try connection.execute(
-      isNew
-        ? "INSERT INTO vault_ids (last, entity) VALUES (?, ?)"
-        : connection.firesTriggers(table: "vault_ids")
-          ? "UPDATE vault_ids SET last = ? WHERE entity = ?"
-          : "UPDATE OR FAIL vault_ids SET last = ? WHERE entity = ?",
-      [.integer(last), .text(entity)])
+    let sql =
+      try isNew
+      ? "INSERT INTO vault_ids (last, entity) VALUES (?, ?)"
+      : connection.firesTriggers(table: "vault_ids")
+        ? "UPDATE vault_ids SET last = ? WHERE entity = ?"
+        : "UPDATE OR FAIL vault_ids SET last = ? WHERE entity = ?"
+    try connection.execute(sql: sql, [.integer(last), .text(entity)])
   }
 
   /// The highest id that was given out, and the highest one that a row of the entity's table has; nil where there is none. Of a
   /// row the engine looks at the end of the table alone.
   func last(of entity: String) throws -> (mark: Int64?, row: Int64?) {
-    let found =
-      try connection.rows(
-        """
-        SELECT (SELECT last FROM vault_ids WHERE entity = \(entity)), (SELECT max("id") FROM \(identifier: entity))
-        """
-      ).first ?? []
-    return found.count == 2 ? (found[0].int64, found[1].int64) : (nil, nil)
+    try last(of: entity, sql: Self.lastSQL(of: entity))
+  }
+
+  /// - Parameter sql: The text of ``lastSQL(of:)``, for a caller that keeps it.
+  func last(of entity: String, sql: String) throws -> (mark: Int64?, row: Int64?) {
+    try connection.withStatement(sql: sql) { statement in
+      try statement.bind([.text(entity)])
+      return try statement.step() ? (statement.value(0).int64, statement.value(1).int64) : (nil, nil)
+    }
+  }
+
+  /// What ``last(of:)`` asks.
+  static func lastSQL(of entity: String) -> String {
+    let sql: SQL =
+      "SELECT (SELECT last FROM vault_ids WHERE entity = ?), (SELECT max(\"id\") FROM \(identifier: entity))"
+    return sql.text
   }
 
   /// Raises the mark of an entity to the highest id that a row of its table has.

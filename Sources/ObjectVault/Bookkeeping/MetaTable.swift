@@ -48,8 +48,11 @@ package struct MetaTable {
 
   /// One entry; nil when it has no row. Asked in every transaction, so it finds its row by the key.
   func value(_ entry: Entry) throws -> SQLValue? {
-    try connection.value("SELECT value FROM vault_meta WHERE key = ?", [.text(entry.rawValue)])
+    try connection.value(sql: Self.valueSQL, [.text(entry.rawValue)])
   }
+
+  // A text of the program, kept: an SQL literal would be made for each transaction.
+  private static let valueSQL = "SELECT value FROM vault_meta WHERE key = ?"
 
   /// All entries that this release knows.
   func values() throws -> [Entry: SQLValue] {

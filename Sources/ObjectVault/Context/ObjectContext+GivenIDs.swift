@@ -18,7 +18,7 @@ extension ObjectContext {
     try pending.giveIDs { table in
       let map = maps[table]
       if isKnown.insert(table).inserted {
-        map.highest = try ids.free(1, of: map.entity.name, promised: map.highest).first - 1
+        map.highest = try ids.free(1, of: map.entity, promised: map.highest).first - 1
       }
       guard map.highest < RowIDs.highest else { throw StoreError.idsExhausted(entity: map.entity.name) }
       map.highest += 1

@@ -114,8 +114,11 @@ extension ObjectContext {
       // A savepoint inside of the one beneath all flushes costs memory on SQLCipher 3 until that one ends. It is there
       // for errors that one can put right; a flush that deletes nothing has none.
       let writer: SaveWriter
-      if extent == .whole || (extent.deletes && !pending.deleted.isEmpty) {
-        writer = try connection.savepoint { try write(extent, connection, isLast: isLast) }
+      if isLast {
+        // An error ends the transaction.
+        writer = try write(extent, connection, isLast: true)
+      } else if extent == .whole || (extent.deletes && !pending.deleted.isEmpty) {
+        writer = try connection.savepoint { try write(extent, connection, isLast: false) }
       } else {
         do { writer = try write(extent, connection, isLast: false) } catch {
           failure = error

@@ -36,9 +36,10 @@ package struct RowIDs {
   /// Rows that another program inserted may have ids above the mark: the ids begin after those, and with them the mark is right
   /// again.
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
-  func free(_ count: Int, of entity: String, promised: Int64) throws -> Run {
-    let last = try marks.last(of: entity)
-    return try Run(after: last.mark, taken: max(last.row ?? 0, promised), count: count, of: entity)
+  func free(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> Run {
+    let root = entity.root
+    let last = try marks.last(of: root.name, sql: root.lastIDsSQL)
+    return try Run(after: last.mark, taken: max(last.row ?? 0, promised), count: count, of: root.name)
   }
 
   /// Gives free ids out.

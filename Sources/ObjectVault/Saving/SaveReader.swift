@@ -69,7 +69,7 @@ struct ConnectionReader: SaveReader {
   }
 
   func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run {
-    try RowIDs(connection: connection).free(count, of: entity.root.name, promised: promised)
+    try RowIDs(connection: connection).free(count, of: entity, promised: promised)
   }
 
   func firesTriggers(_ entity: EntityMapping) throws -> Bool {
