@@ -165,7 +165,10 @@ package struct SQLScanner {
 
   func scalar(at index: Int) -> Unicode.Scalar? { index < scalars.count ? scalars[index] : nil }
 
-  func text(_ range: Range<Int>) -> String { String(scalars[range]) }
+  // A sign alone needs no memory of its own.
+  func text(_ range: Range<Int>) -> String {
+    range.count == 1 ? String(scalars[range.lowerBound]) : String(scalars[range])
+  }
 
   /// Whether a scalar is part of a word. Of ASCII, which nearly all SQL is, it is known without the tables of Unicode.
   static func isWord(_ scalar: Unicode.Scalar) -> Bool {

@@ -142,13 +142,15 @@ package enum SQLTemplate {
   /// What a statement can speak of, in lower case: its words, the names in quotes, and of `$Status.tags` the entity.
   static func words(_ sql: String) -> Set<String> {
     var scanner = SQLScanner(sql)
-    var words: Set<String> = []
+    // Long texts have few words, many times: each is put into small letters once.
+    var (words, met): (Set<String>, Set<String>) = ([], [])
     while let piece = scanner.next() {
-      let text = scanner.text(piece.range)
       switch piece.kind {
-      case .word: words.insert(text.lowercased())
-      case .text: words.insert(text.dropFirst().dropLast().lowercased())
-      case .other where text == "$":
+      case .word:
+        let text = scanner.text(piece.range)
+        if met.insert(text).inserted { words.insert(text.lowercased()) }
+      case .text: words.insert(scanner.text(piece.range).dropFirst().dropLast().lowercased())
+      case .other where scanner.isDollar(piece):
         if let name = scanner.name().split(separator: ".").first { words.insert(name.lowercased()) }
       case .other, .comment: break
       }

@@ -16,7 +16,7 @@ extension MigrationStep {
     -> String
   {
     let former = [JoinTable.formerColumns.source, JoinTable.formerColumns.target]
-    guard former.contains(where: sql.contains) else { return sql }
+    guard former.contains(where: sql.containsASCII) else { return sql }
     return try SQLTemplate.statements(sql).map { statement in
       let words = SQLTemplate.words(statement)
       guard former.contains(where: words.contains), !Self.hasOwnColumns(former, words, model) else {
