@@ -120,6 +120,15 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return wall
 }
 
+/// The same of work that goes from thread to thread, of all of which the processor's time is taken.
+@MainActor func secondsOfAll(_ body: () async throws -> Void) async rethrows -> Double {
+  settleAllocator()
+  let (startOfProcess, start) = (clock(CLOCK_PROCESS_CPUTIME_ID), DispatchTime.now().uptimeNanoseconds)
+  try await body()
+  lastProcessSeconds = clock(CLOCK_PROCESS_CPUTIME_ID) - startOfProcess
+  return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+}
+
 /// Has the allocator put in order what was freed before. It keeps small pieces as they were freed, and joins them when next
 /// asked for a large one: without this, whoever first needs a page would do so for all that the run before gave back.
 private func settleAllocator() { free(malloc(1 << 16)) }

@@ -98,7 +98,7 @@ import ObjectVault
   }
 
   /// Empties a table by the connection layer, outside the timed part.
-  private func clear(_ table: String) throws {
+  func clear(_ table: String) throws {
     let connection = try Connection.open(store.url.path, key: .raw(rawKey))
     try connection.execute(sql: "DELETE FROM \(table)")
   }

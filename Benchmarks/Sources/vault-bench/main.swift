@@ -101,7 +101,7 @@ _ = try Connection.create(poolPath, key: .passphrase("correct horse")) { try $0.
 
 // Rows of the look-ups and updates: a store of their own, so that their ids begin at 1.
 let reads = try await Bench()
-if only.isEmpty || !only.isDisjoint(with: [4, 5, 6, 7]) {
+if only.isEmpty || !only.isDisjoint(with: [4, 5, 6, 7, 47]) {
   _ = reads.floorInsert(tracks)
   _ = try reads.oursInsert(tracks)
 }
@@ -298,6 +298,20 @@ let workloads = [
     1
   } ours: {
     try await ChainBench.migrate(200)
+  },
+  Workload(
+    number: 46, name: "1000 writes of one row", rows: 1000, firstStage: 2.5, goal: 2, countsProcess: true
+  ) {
+    bench.floorWrites(Array(tracks.prefix(1000)))
+  } ours: {
+    try await bench.oursWrites(Array(tracks.prefix(1000)))
+  },
+  Workload(
+    number: 47, name: "fetch by 10,000 ids", rows: min(10_000, lookUps), firstStage: 1.5, goal: 1
+  ) {
+    reads.floorLookUps(Array(ids.prefix(10_000)))
+  } ours: {
+    try await reads.oursByList(Array(ids.prefix(10_000)))
   },
   // With 500 embedded steps, against the file and its key by the C interface and a millisecond more.
   Workload(number: 35, name: "open, 500 steps (bare + 1 ms)", rows: 500, firstStage: 1, goal: 1) {
