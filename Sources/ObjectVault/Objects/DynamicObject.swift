@@ -104,7 +104,9 @@ public final class DynamicObject: ManagedObject {
       throw misused(name, "has many members; read them with [toMany: \"\(name)\"]")
     }
     host?.reads?(entityName, name, rowID)
-    if !hasRow, overlay?.changed.contains(slot) != true {
+    // Of an object whose row is gone, memory may have what it was.
+    let isGone = state == .invalid && host != nil
+    if isGone || (!hasRow && overlay?.changed.contains(slot) != true) {
       try load()
       guard hasRow else { throw StoreError.objectGone(entity: entityName, rowID: rowID) }
     }
