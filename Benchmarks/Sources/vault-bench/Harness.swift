@@ -120,7 +120,7 @@ func seconds(_ body: () throws -> Void) rethrows -> Double {
   return wall
 }
 
-/// The same of work that goes from thread to thread, of all of which the processor's time is taken.
+/// The time of work that goes from thread to thread. `lastProcessSeconds` is the processor time of all threads.
 @MainActor func secondsOfAll(_ body: () async throws -> Void) async rethrows -> Double {
   settleAllocator()
   let (startOfProcess, start) = (clock(CLOCK_PROCESS_CPUTIME_ID), DispatchTime.now().uptimeNanoseconds)

@@ -1,7 +1,7 @@
 // Work for another thread or for a queue.
 
-/// Work that is let go of as soon as it is done, on the thread that does it, however long the closure is kept that it was handed
-/// over in. What it is the last to hold ends there, and not where nothing of ours runs any more.
+/// Work that runs once, and is released on the thread that ran it, however long the closure around it is kept. What the work is
+/// the last to hold ends on that thread, too.
 struct HandedOver: Sendable {
   private let work: Locked<(@Sendable () -> Void)?>
 

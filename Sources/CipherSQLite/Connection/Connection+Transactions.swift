@@ -11,7 +11,7 @@ public enum TransactionKind: String, Sendable {
   /// At once; without WAL nobody else may read.
   case exclusive = "EXCLUSIVE"
 
-  // Written out: a text that is put together would be made for each transaction.
+  // Literals: an interpolated text would be allocated for each transaction.
   fileprivate var beginning: String {
     switch self {
     case .deferred: "BEGIN DEFERRED"

@@ -1,9 +1,8 @@
 // A queue whose calls run one after another, and which knows whether its caller is inside of one.
 //
-// It does not know it by a value that the queue carries (`setSpecific`). Dispatch lets go of such a value by a call of its own,
-// for which it takes what it keeps for the thread that lets the queue go. It has freed that already where a thread is being taken
-// down, as with the block of a thread of Foundation that is the last to hold a store; on Linux it uses it all the same, and the
-// memory is corrupted.
+// It does not use a value that the queue carries (`setSpecific`). Dispatch releases such a value by a block from a cache of the
+// thread that releases the queue. On Linux that cache is used after it was freed when the thread is ending, as where a thread of
+// Foundation is the last to hold a store: memory is corrupted.
 
 private import Dispatch
 private import Foundation
@@ -18,7 +17,7 @@ final class SerialQueue: Sendable {
 
   /// Whether the caller is inside of a call.
   var isInside: Bool {
-    // A thread finds its own number here where it has put it itself: no other order matters.
+    // Only a thread itself stores its number, so that the relaxed order is enough.
     thread.load(ordering: .relaxed) == Self.ownThread
   }
 

@@ -165,7 +165,7 @@ package struct SQLScanner {
 
   func scalar(at index: Int) -> Unicode.Scalar? { index < scalars.count ? scalars[index] : nil }
 
-  // A sign alone needs no memory of its own.
+  // A text of one sign is made without an allocation.
   func text(_ range: Range<Int>) -> String {
     range.count == 1 ? String(scalars[range.lowerBound]) : String(scalars[range])
   }

@@ -30,8 +30,6 @@ struct ChangeCollector {
 
   init() {}
 
-  init(_ changes: ChangeSet) { add(changes) }
-
   mutating func add(_ changes: ChangeSet) {
     for row in changes.inserted { insert(row.entity, row.rowID, row.values) }
     for row in changes.updated { update(row.entity, row.rowID, old: row.old, new: row.new) }

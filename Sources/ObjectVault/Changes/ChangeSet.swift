@@ -169,8 +169,8 @@ public struct ChangeSet: Sendable, Hashable {
       author: author, name: name)
   }
 
-  /// Some sets, one after the other, as one: an object that was made and is deleted again is not in it. The author and the name
-  /// are the first ones that there are, the commit is the last.
+  /// Merges change sets, the oldest first. An object that is inserted and later deleted is left out. The author and the name are
+  /// those of the first set that has one, the commit is that of the last.
   ///
   /// Takes time in proportion to the sets. Commits that arrive one by one are kept as they are, and merged when they are needed.
   public init(merging sets: some Sequence<ChangeSet>) {

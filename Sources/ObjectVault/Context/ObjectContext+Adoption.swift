@@ -5,8 +5,8 @@ internal import CipherSQLite
 extension ObjectContext {
   /// Makes memory agree with what was written.
   func adopt(_ plan: SavePlan) {
-    if !plan.extent.isPartial { pending.wakeAll() }
-    let givenUp = pending.resting.hasWanting ? rowsGivenUp(plan) : []
+    if !plan.extent.isPartial || !plan.deletion.isEmpty { pending.wakeAll() }
+    let givenUp = pending.resting.hasWanting || !plan.wanting.isEmpty ? rowsGivenUp(plan) : []
     for (object, overlay) in plan.released { object.overlay = overlay }
     for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
     let written =
@@ -43,6 +43,7 @@ extension ObjectContext {
         inserted: inserts, updated: updates, deleted: plan.extent.deletes ? [] : $0.deleted,
         resting: plan.extent.isPartial ? plan.resting : [:])
       $0.wakeWanting(givenUp)
+      if !plan.deletion.isEmpty, !plan.wanting.isEmpty { $0.lookAgain() }
     }
   }
 

@@ -68,12 +68,14 @@ extension ObjectContext {
 
   // MARK: Bookkeeping
 
-  /// Changes what is pending so that objects may be let go by it: they are released behind, as the deinit of a class may
+  /// Changes what is pending so that objects may be let go by it: they are released afterwards, as the deinit of a class may
   /// ask the context what is pending.
-  func changePending(_ body: (inout PendingChanges) -> Void) {
-    let former = pending
-    body(&pending)
+  /// - Parameter body: Changes it. What rested and is let go, it returns: a copy held here would be made anew by each change.
+  @discardableResult func changePending<Result>(_ body: (inout PendingChanges) -> Result) -> Result {
+    let former = pending.awake
+    let result = body(&pending)
     withExtendedLifetime(former) {}
+    return result
   }
 
   /// Whether changes are taken now. The reason why not is told.
@@ -95,6 +97,7 @@ extension ObjectContext {
   func abandon() {
     for object in maps.objects {
       object.dropRow()
+      object.dropLastRow()
       object.overlay = nil
       object.state = .invalid
     }
@@ -130,8 +133,8 @@ extension ObjectContext {
     pending.didChange(object)
   }
 
-  /// The indexes of the entities of which something may be other once all is saved than it is in the file: those that were
-  /// changed, and those that the delete rules of deleted objects lead to.
+  /// The indexes of the entities whose rows a save may change: those of changed objects, and those that the delete rules of
+  /// deleted objects lead to.
   var entitiesPending: Set<Int> {
     let going = entitiesThatMayGo
     var found = pending.entities.union(going)

@@ -19,6 +19,9 @@ extension ObjectContext {
   private func save(isLast: Bool) throws {
     do { try save(.whole, isLast: isLast) } catch StoreError.validation(let failures) {
       throw StoreError.validation(failures.map { named($0) })
+    } catch StoreError.deleteDenied(let entity, let id, let property, let count) {
+      throw StoreError.deleteDenied(
+        entity: entity, rowID: knownID(id, entity), property: property, count: count)
     }
     if case .transaction(let connection, _) = access, flushed != nil {
       flushed = nil
@@ -26,20 +29,22 @@ extension ObjectContext {
     }
   }
 
-  /// A failure that names new objects by the ids that they have: those that they were given inside a write. Asked for when the
-  /// savepoint of the save is undone, and with it what it had given out.
+  /// A failure that names new objects by the ids that they have: those that they were given inside a write.
   private func named(_ failure: ValidationFailure) -> ValidationFailure {
     guard failure.rowID < 0 || failure.holder.map({ $0.rowID < 0 }) == true else { return failure }
-    let id = { (id: Int64, entity: String) -> Int64 in
-      guard id < 0, let entity = self.core.mapping.entity(named: entity) else { return id }
-      return self.maps[entity.index].find(id)?.knownRowID ?? id
-    }
     let holder = failure.holder.map {
-      ValidationFailure.Holder(entity: $0.entity, rowID: id($0.rowID, $0.entity), isPending: $0.isPending)
+      ValidationFailure.Holder(
+        entity: $0.entity, rowID: knownID($0.rowID, $0.entity), isPending: $0.isPending)
     }
     return ValidationFailure(
-      entity: failure.entity, property: failure.property, rowID: id(failure.rowID, failure.entity),
+      entity: failure.entity, property: failure.property, rowID: knownID(failure.rowID, failure.entity),
       reason: failure.reason, holder: holder)
+  }
+
+  /// The id by which an object is known that has a temporary one.
+  private func knownID(_ id: Int64, _ name: String) -> Int64 {
+    guard id < 0, let entity = core.mapping.entity(named: name) else { return id }
+    return maps[entity.index].find(id)?.knownRowID ?? id
   }
 
   /// Writes what is complete, so that a fetch inside a writing transaction finds it.
@@ -55,24 +60,25 @@ extension ObjectContext {
     }
     let isAwake = pending.isAwake || !faultErrors.isEmpty || failure != nil
     guard !pending.deleted.isEmpty else {
-      guard isAwake else { return }
-      // What was written may have been in the way of what rested.
-      repeat { try save(.partial) } while pending.wokeOthers
-      return
+      return try isAwake ? saveAll(.partial) : ()
     }
-    pending.wakeAll()
     guard try pending.mayDelete && !isStillDenied() else {
-      return try isAwake ? save(.partialWithoutDeletions) : ()
+      return try isAwake ? saveAll(.partialWithoutDeletions) : ()
     }
-    do { try save(.partial) } catch {
+    do { try saveAll(.partial) } catch {
       guard Self.isRule(error) else { throw error }
-      if isAwake { try save(.partialWithoutDeletions) }
+      if isAwake { try saveAll(.partialWithoutDeletions) }
       pending.didDenyDeletions(error)
     }
   }
 
-  /// Whether the object that denied the deletions of the last flush still does, as far as it alone says so: the others of the rule
-  /// are of entities of which nothing goes.
+  /// Saves until nothing more can be written: what was written may have been in the way of what was left out.
+  private func saveAll(_ extent: SaveExtent) throws {
+    repeat { try save(extent) } while pending.wokeOthers
+  }
+
+  /// Whether the object that denied the deletions of the last flush still denies them. False where that cannot be known without a
+  /// plan of all deletions.
   private func isStillDenied() throws -> Bool {
     guard case .deleteDenied(let name, let id, let property, _)? = pending.denial,
       let entity = core.mapping.entity(named: name), maps[entity.index].find(id)?.state == .deleted,
@@ -146,9 +152,11 @@ extension ObjectContext {
   private func write(_ extent: SaveExtent, _ connection: Connection, isLast: Bool) throws -> SaveWriter {
     // Asked once: who begins to listen meanwhile hears of the next save.
     let records = records
+    // What is deleted may be in the way of any object.
+    let looksAtAll = !extent.isPartial || (extent.deletes && !pending.deleted.isEmpty)
     var planner = SavePlanner(
-      extent.isPartial ? pending.awake : pending, extent, core.mapping, maps,
-      ConnectionReader(connection: connection),
+      looksAtAll ? pending : pending.awake, resting: looksAtAll ? RestingObjects() : pending.resting, extent,
+      core.mapping, maps, ConnectionReader(connection: connection),
       isHeard: records || (!isLast && committed != nil))
     let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
     try writer.write()
@@ -160,6 +168,9 @@ extension ObjectContext {
   ///
   /// Objects whose deletion a fetch has carried out meanwhile, inside ``Store/write(_:)``, stay invalid; their rows
   /// are there again.
+  ///
+  /// Asks the file once for each entity with changed objects, so as to find the rows that are gone; not inside ``Store/write(_:)``,
+  /// where no other one deletes any.
   public func rollback() {
     deletions.restart()
     faultErrors = []
@@ -187,14 +198,14 @@ extension ObjectContext {
     changePending { $0.clear() }
   }
 
-  /// Makes those of some faults invalid whose rows are gone, and lets the others be. A file that cannot be read says nothing:
-  /// the next getter asks again, and reports it.
+  /// Makes faults invalid whose rows are gone. Where the file cannot be read they stay faults: the next getter asks again, and
+  /// reports it.
   private func loseRowsThatAreGone(_ objects: [ManagedObject]) {
     // In a transaction no other one deletes rows.
     guard case .pooled = access else { return }
-    var faults: [Int: [ManagedObject]] = [:]
+    var faults: [Int: Set<ManagedObject>] = [:]
     for object in objects where object.state == .fault {
-      if let entity = object.entity { faults[entity.index, default: []].append(object) }
+      if let entity = object.entity { faults[entity.index, default: []].insert(object) }
     }
     for (index, objects) in faults {
       let entity = core.mapping.entities[index]

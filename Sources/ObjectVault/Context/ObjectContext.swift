@@ -212,8 +212,8 @@ public final class ObjectContext: ObjectHost {
 
   /// Forgets an object's changes and its row; the row is fetched again when it is next needed, also where it was gone.
   ///
-  /// A getter that finds the row gone returns what it was, and the object is ``ManagedObject/State/invalid``. The error is in
-  /// ``faultErrors``.
+  /// If the row is gone, getters return the values that were read last, and the object becomes ``ManagedObject/State/invalid``. The
+  /// error is in ``faultErrors``.
   ///
   /// A to-one that was changed goes back at both ends: who was its partner here is no more, who was one in the store is
   /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those. An order of its

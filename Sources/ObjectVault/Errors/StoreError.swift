@@ -46,8 +46,8 @@ public enum StoreError: Error, Sendable, Equatable {
   /// A change set was to be applied, and the object is not as it says it was, or cannot be as it says it is; nothing was
   /// written.
   case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
-  /// A delete rule forbids the deletion of an object, which has so many others; nothing was saved. Of several that are denied it
-  /// names one.
+  /// A delete rule forbids the deletion of an object; nothing was saved. `count` is the number of objects that are still related to
+  /// it. Of several denials one is told.
   case deleteDenied(entity: String, rowID: Int64, property: String, count: Int)
   /// The context may only read.
   case readOnlyContext

@@ -1,4 +1,4 @@
-// What an object breaks by its values, or has in common with another one, so that it cannot be saved.
+// A rule of the schema that an object breaks, so that it cannot be saved.
 
 /// One rule that one object breaks.
 public struct ValidationFailure: Sendable, Hashable {
@@ -11,7 +11,8 @@ public struct ValidationFailure: Sendable, Hashable {
   public let rowID: Int64
   /// The rule, such as `is required`.
   public let reason: String
-  /// The object that has the values of a property that must be unique. nil for other rules, and where the file does not tell.
+  /// The object that has the values of a property that must be unique. nil for other rules, and for a unique index that is not
+  /// part of the model.
   public let holder: Holder?
 
   /// The object that has the values which another one wants.

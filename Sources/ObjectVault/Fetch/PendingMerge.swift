@@ -51,7 +51,7 @@ struct PendingMerge {
     matches = sorted(present.filter { evaluator.holds(for: PendingSubject(object: $0, view: view)) })
   }
 
-  /// The request as the file takes it: for new objects of this context stands an id that no row has.
+  /// The request as the file takes it: new objects of this context are replaced by an id that no row has.
   static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
     guard context.pending.mayHaveInserted else { return request }
     let maps = Set(context.maps.all.map { ObjectIdentifier($0) })

@@ -43,7 +43,7 @@ package final class EntityMapping: @unchecked Sendable {
   var rowSQL: String { rowText.value { rowStatement } }
   /// The same, handed over inside the engine; for entities whose ``columnCount`` a function can take.
   var handedRowSQL: String { handedRowText.value { handedRowStatement } }
-  /// The highest id of the table that was given out, and that of a row.
+  /// The SQL for the highest id that was given out in the table, and for the highest one of a row.
   var lastIDsSQL: String { lastIDsText.value { IdentifierTable.lastSQL(of: name) } }
   /// `id`, the version and all stored columns of the table, which is called `t0`. Of an entity with others below it: `id`,
   /// the version, the number of the row's entity, and the stored columns of all of them.

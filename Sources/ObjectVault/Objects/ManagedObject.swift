@@ -25,7 +25,8 @@ public protocol Persistable: AnyObject {}
     case loaded
     /// It will be deleted by the next save.
     case deleted
-    /// Its row, or its context, is gone. What was read before can still be read; relationships are empty.
+    /// Its row, or its context, is gone. What was read before can still be read, but of an object that its own context deleted;
+    /// relationships are empty.
     ///
     /// A row can come back with its id, as when a deletion is undone. Whatever finds it then in the context fills the object
     /// anew: a fetch, a look-up by the id, a to-one, ``ManagedObject/load()``. Only an object that its own context has deleted
@@ -202,6 +203,7 @@ public protocol Persistable: AnyObject {}
       return
     }
     extras?.lastRow = nil
+    if let extras, extras.isEmpty { self.extras = nil }
   }
 
   // What was written and not yet saved; nil when nothing was.
@@ -210,7 +212,7 @@ public protocol Persistable: AnyObject {}
     set {
       if let extras {
         extras.overlay = newValue
-        if newValue == nil, !extras.holdsObjects, extras.lastRow == nil { self.extras = nil }
+        if newValue == nil, extras.isEmpty { self.extras = nil }
       } else if attached & 1 == 0 {
         let former = unsafe soleOverlay
         attached = newValue.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) | 2 } ?? 0

@@ -14,7 +14,7 @@ struct MemberOrder<Object: AnyObject & Hashable> {
 
   var objects: [Object] { places.compactMap { $0 } }
 
-  /// A number that is higher for each object than for those before it; nil for one that is not in it.
+  /// A number that rises along the list, and may have gaps; nil for an object that is not in it.
   mutating func place(of object: AnyObject) -> Int? {
     let known = indexes ?? indexesByObject
     indexes = known

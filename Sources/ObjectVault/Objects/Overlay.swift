@@ -30,6 +30,9 @@ final class Extras {
   /// The row that a fault had in memory before: what can still be read where the file has none any more.
   var lastRow: LastRow?
 
+  /// Whether an object in a context can do without it.
+  var isEmpty: Bool { unsafe overlayReference == nil && !holdsObjects && lastRow == nil }
+
   init(overlay: Overlay?) { self.overlay = overlay }
 
   deinit { unsafe overlayReference?.release() }
@@ -330,14 +333,14 @@ package final class ToManyState {
   ///
   /// Members that nobody has asked for are not kept alive by an object that was new, or was known to have none before: they are
   /// fetched when somebody does.
-  func didSave(but leftOut: Set<ManagedObject> = []) {
+  func didSave(but leftOut: UnsavedObjects) {
     if leftOut.isEmpty, knownMembers?.isEmpty != false, !news.isEmpty {
       news = []
       knownMembers = nil
     }
     takeNewsIn()
-    knownAdded = leftOut.isEmpty || knownAdded.isEmpty ? [] : knownAdded.intersection(leftOut)
-    removed = leftOut.isEmpty || removed.isEmpty ? [] : removed.intersection(leftOut)
+    knownAdded = leftOut.isEmpty || knownAdded.isEmpty ? [] : knownAdded.filter(leftOut.contains)
+    removed = leftOut.isEmpty || removed.isEmpty ? [] : removed.filter(leftOut.contains)
     guard let order else { return }
     // Who was left out goes to the end with the next save, and may stand before others here. Asked before it is written: the
     // order cannot be read while it is being changed.
@@ -351,7 +354,7 @@ package final class ToManyState {
     news = []
     knownMembers = nil
     typed = nil
-    didSave()
+    didSave(but: .none)
   }
 
   // MARK: Taking back

@@ -39,7 +39,7 @@ package struct GainedMembers {
   }
 
   /// Forgets all but those of some members.
-  mutating func keep(of members: Set<ManagedObject>) {
+  mutating func keep(of members: UnsavedObjects) {
     let kept = members.isEmpty ? [] : all.filter { members.contains($0.member) }
     self = GainedMembers()
     recent = kept

@@ -9,9 +9,9 @@ package struct PendingChanges {
   /// many at a time: taking each out by itself would be quadratic. Those that rest come first.
   package var inserted: [ManagedObject] { resting.isEmpty ? awakeInserted : resting.inserted + awakeInserted }
   private var awakeInserted: [ManagedObject] = []
-  /// Whether there may be any of them: quickly said.
+  /// Whether there may be any of them. Takes the same time however many there are.
   var mayHaveInserted: Bool { !awakeInserted.isEmpty || !resting.isEmpty }
-  /// How many of them were.
+  /// How many of those that do not rest were deleted again.
   private(set) var forgotten = 0
   /// What a flush need not look at again.
   private(set) var resting = RestingObjects()
@@ -22,7 +22,7 @@ package struct PendingChanges {
   /// Saved objects with an overlay, and some that were refreshed since.
   package var updated: [ManagedObject] { resting.isEmpty ? awakeUpdated : resting.updated + awakeUpdated }
   private var awakeUpdated: [ManagedObject] = []
-  /// How many of them were.
+  /// How many of those that do not rest were refreshed, and have no change.
   private(set) var refreshed = 0
   /// Objects that the next save deletes.
   package private(set) var deleted: [ManagedObject] = []
@@ -42,7 +42,7 @@ package struct PendingChanges {
   /// Ids that new objects were given inside a write.
   var given = GivenIDs()
   /// Rises with whatever a save may see otherwise from then on. Of objects that have been written to before, the first write
-  /// behind a refusal alone is told: see ``didDenyDeletions()``.
+  /// behind a refusal alone is told: see ``didDenyDeletions(_:)``.
   private var changeCount = 0
   /// What that was when a flush was denied one of the deletions; nil when none was.
   private var changeCountDenied: Int?
@@ -50,7 +50,8 @@ package struct PendingChanges {
   private(set) var denial: StoreError?
 
   /// Whether some of the new objects may have their ids already, as those that a flush left out.
-  private(set) var hasLeftOut = false
+  var hasLeftOut: Bool { hasAwakeLeftOut || !resting.isEmpty }
+  private var hasAwakeLeftOut = false
 
   package init() {}
 
@@ -221,7 +222,7 @@ package struct PendingChanges {
     guard !resting.isEmpty, resting.remove(object) else { return }
     if object.state == .inserted {
       // It has its id already.
-      hasLeftOut = true
+      hasAwakeLeftOut = true
       awakeInserted.append(object)
     } else {
       awakeUpdated.append(object)
@@ -236,22 +237,28 @@ package struct PendingChanges {
     }
   }
 
-  /// A flush looks at all objects again: deletions may concern any of them.
+  /// A flush looks at all objects again: deletions may concern any of them. They stay pending.
   mutating func wakeAll() {
     guard !resting.isEmpty else { return }
-    hasLeftOut = true
+    hasAwakeLeftOut = true
     (awakeInserted, awakeUpdated) = (inserted, updated)
     resting = RestingObjects()
   }
 
+  /// A flush goes on: what it has deleted may have been in the way of objects that it left out.
+  mutating func lookAgain() { wokeOthers = true }
+
   // MARK: What a save leaves
 
   /// Nothing is pending any more.
-  mutating func clear() {
+  /// - Returns: What rested. The caller keeps it until the change of the pending objects is over.
+  mutating func clear() -> RestingObjects {
+    let former = resting
     waiting = [:]
     gained = GainedMembers()
     resting = RestingObjects()
     keep(inserted: [], updated: [], deleted: [])
+    return former
   }
 
   /// What is pending from now on: all that a save left out, and what rested while it was made.
@@ -264,7 +271,7 @@ package struct PendingChanges {
     awakeUpdated = left.isEmpty ? updated : updated.filter { left[$0] == nil }
     wokeOthers = false
     for (object, rows) in left {
-      resting.insert(object, behind: rows)
+      resting.insert(object, waitingFor: rows)
       // A setter reports none of its writes but the first.
       object.overlay?.tellsNextWrite = true
     }
@@ -276,7 +283,7 @@ package struct PendingChanges {
     }
     let isEmpty = awakeInserted.isEmpty && awakeUpdated.isEmpty && resting.isEmpty
     mayReferToForgotten = !isEmpty && (mayReferToForgotten || !self.deleted.isEmpty)
-    hasLeftOut = !awakeInserted.isEmpty
+    hasAwakeLeftOut = !awakeInserted.isEmpty
     (forgotten, refreshed) = (0, 0)
     self.deleted = deleted
     if deleted.isEmpty { (changeCountDenied, denial) = (nil, nil) }
@@ -297,7 +304,7 @@ package struct PendingChanges {
   /// only waits for these: the next one looks at nobody twice, however many there are.
   mutating func settleMembers(but leftOut: Set<ManagedObject>) {
     guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return }
-    let unsaved = resting.isEmpty ? leftOut : leftOut.union(resting.all)
+    let unsaved = UnsavedObjects(leftOut: leftOut, resting: resting)
     gained.keep(of: unsaved)
     for object in waiting.keys.filter({ !unsaved.contains($0) }) {
       touched.formUnion(waiting.removeValue(forKey: object) ?? [])

@@ -1,4 +1,4 @@
-// What a flush need not look at again: each fetch inside of a write would else look at all of it.
+// Objects that flushes skip until something about them changes. Each fetch inside of a write would else look at all of them.
 
 /// A row, by the index of the entity at the root of its table.
 struct RowPlace: Hashable {
@@ -14,7 +14,7 @@ struct RestingObjects {
   private(set) var entities: Set<Int> = []
   /// The rows that have unique values which an object wants; none of one that breaks a rule by itself.
   private var holders: [ManagedObject: Set<RowPlace>] = [:]
-  /// Who wants a value of a row.
+  /// The objects that want a unique value of a row.
   private var wanting: [RowPlace: Set<ManagedObject>] = [:]
   private var objects: [RowPlace: ManagedObject] = [:]
 
@@ -34,8 +34,10 @@ struct RestingObjects {
     }
   }
 
+  func contains(_ object: ManagedObject) -> Bool { all.contains(object) }
+
   /// - Parameter rows: Those that have unique values which the object wants.
-  mutating func insert(_ object: ManagedObject, behind rows: Set<RowPlace>) {
+  mutating func insert(_ object: ManagedObject, waitingFor rows: Set<RowPlace>) {
     all.insert(object)
     if let index = object.entity?.index { entities.insert(index) }
     if let place = object.place { objects[place] = object }
@@ -60,6 +62,8 @@ struct RestingObjects {
 
   /// The objects that an object waits for, if one of these waits for it: together they can be written, as values change hands.
   func circle(of object: ManagedObject) -> Set<ManagedObject> {
+    // Asked first: a line of objects, each of which waits for the next one, need not be followed for each.
+    guard let place = object.place, wanting[place] != nil else { return [] }
     var seen: Set<ManagedObject> = []
     var isCircle = false
     var waiting = [object]
@@ -71,6 +75,18 @@ struct RestingObjects {
     }
     return isCircle ? seen : []
   }
+}
+
+/// Objects whose rows are not yet written as they are to be.
+struct UnsavedObjects {
+  let leftOut: Set<ManagedObject>
+  let resting: RestingObjects
+
+  static let none = UnsavedObjects(leftOut: [], resting: RestingObjects())
+
+  var isEmpty: Bool { leftOut.isEmpty && resting.isEmpty }
+
+  func contains(_ object: ManagedObject) -> Bool { leftOut.contains(object) || resting.contains(object) }
 }
 
 extension ManagedObject {

@@ -29,11 +29,11 @@ package struct SavePlan {
   var leftOut: Set<ManagedObject> = []
   /// Of changed objects, the properties that stay pending.
   var heldBack: [ManagedObject: SlotSet] = [:]
-  /// Those of both that break a rule by values of their own.
+  /// Objects of both kinds that break a rule by themselves.
   var broken: Set<ManagedObject> = []
-  /// Those of both that want unique values, with the rows that have them.
+  /// Objects of both kinds that want unique values, with the rows that have them.
   var wanting: [ManagedObject: Set<RowPlace>] = [:]
-  /// Those of whose unique values it is not known which row has them.
+  /// Objects that want unique values of which it is not known which row has them.
   var unsettled: Set<ManagedObject> = []
 
   /// The objects that the next flush need not look at, unless they change, or a row that is in their way.

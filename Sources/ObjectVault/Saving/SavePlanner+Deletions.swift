@@ -112,7 +112,9 @@ extension SavePlanner {
   func checkVersions() throws {
     guard !plan.deletion.isEmpty else { return }
     for entity in mapping.entities {
-      let known = plan.deletion.rows(entity).compactMap(maps[entity.index].find).filter { $0.hasRow }
+      let known = plan.deletion.rows(entity).compactMap(maps[entity.index].find).filter {
+        $0.hasRow && $0.state != .invalid
+      }
       guard !known.isEmpty else { continue }
       let versions = try reader.versions(entity, of: known.map(\.rowID))
       for object in known {

@@ -37,7 +37,9 @@ extension SavePlanner {
     guard isThere(object) else { return false }
     // A link is written with the ids of both ends, even of one that a flush leaves out.
     guard case .inverseColumn = relationship.storage, let slot = relationship.inverseSlot else { return true }
-    return !plan.leftOut.contains(object) && plan.held(object)?.contains(slot) != true
+    guard !plan.leftOut.contains(object), plan.held(object)?.contains(slot) != true else { return false }
+    guard resting.contains(object) else { return true }
+    return object.state != .inserted && object.overlay?.changed.contains(slot) != true
   }
 
   private func places(

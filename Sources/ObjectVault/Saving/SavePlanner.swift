@@ -8,6 +8,8 @@ internal import CipherSQLite
 /// Makes the plan of one save.
 package struct SavePlanner {
   let pending: PendingChanges
+  /// What the plan does not look at.
+  let resting: RestingObjects
   let mapping: SchemaMapping
   /// The live objects, by their entity's index.
   let maps: IdentityMaps
@@ -23,7 +25,14 @@ package struct SavePlanner {
     _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: IdentityMaps,
     _ reader: any SaveReader, isHeard: Bool = true
   ) {
-    self.isHeard = isHeard
+    self.init(pending, resting: RestingObjects(), extent, mapping, maps, reader, isHeard: isHeard)
+  }
+
+  init(
+    _ pending: PendingChanges, resting: RestingObjects, _ extent: SaveExtent, _ mapping: SchemaMapping,
+    _ maps: IdentityMaps, _ reader: any SaveReader, isHeard: Bool
+  ) {
+    (self.resting, self.isHeard) = (resting, isHeard)
     (self.pending, self.mapping, self.maps, self.reader) = (pending, mapping, maps, reader)
     related = RelatedRows(pending, maps, reader)
     plan = SavePlan(extent, entityCount: mapping.entities.count)

@@ -64,8 +64,8 @@ struct ConnectionReader: SaveReader {
 
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64] {
     Dictionary(
-      uniqueKeysWithValues: try batched(ids, { entity.versionsSQL(count: $0) }) { ($0.int64(0), $0.int64(1)) }
-    )
+      try batched(ids, { entity.versionsSQL(count: $0) }) { ($0.int64(0), $0.int64(1)) },
+      uniquingKeysWith: { first, _ in first })
   }
 
   func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run {

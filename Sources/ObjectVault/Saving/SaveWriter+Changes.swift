@@ -31,7 +31,7 @@ extension SaveWriter {
   /// - Parameters:
   ///   - sorted: By their ids.
   ///   - wait: Called with an object whose unique values collide, if such may wait, and the columns of the index.
-  /// - Returns: The objects after that one, which are not written: each that collides would have its whole run gone through again.
+  /// - Returns: The objects after that one, which are not written: to restart the run after each collision would be quadratic.
   func feedChanges(
     _ sorted: [ManagedObject], _ entity: EntityMapping, _ slots: [Int],
     wait: (ManagedObject, _ columns: Set<String>) -> Void

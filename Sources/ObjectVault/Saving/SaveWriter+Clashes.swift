@@ -1,6 +1,6 @@
 // Unique values that another object has, when a save fails: all of them, each with the object that wants the value and the
-// one that has it. What collides is written all the same, without the value, so that the rows after it meet everything that
-// they would meet.
+// one that has it. What collides is written all the same, without the value, so that later rows still collide with its other
+// values.
 
 internal import CipherSQLite
 
@@ -18,8 +18,8 @@ struct UniqueClashes {
 
 extension SaveWriter {
   /// Writes the rows as they will be.
-  /// - Throws: ``StoreError/validation(_:)`` with each unique value that another object has. Nothing of what was written is of
-  ///   use then.
+  /// - Throws: ``StoreError/validation(_:)`` with each unique value that another object has. The caller must roll
+  ///   back then.
   func writeRowsNotingClashes() throws {
     collisions = .note
     do { try writeRows() } catch {
@@ -39,7 +39,9 @@ extension SaveWriter {
   /// - Returns: The columns of these values, quoted.
   /// - Throws: The collision, where a trigger has caused it in another table.
   func note(_ collision: UniqueCollision, of object: ManagedObject) throws -> Set<String> {
-    guard let entity = object.entity, let overlay = plan.overlay(of: object) else { throw collision }
+    guard let entity = object.entity, collision.table === entity.root,
+      let overlay = plan.overlay(of: object)
+    else { throw collision }
     let met = entity.storedSlots.filter { collision.columns.contains(entity.slots[$0].column) }
     guard met.count == collision.columns.count else { throw collision }
     let written = overlay.changed.subtracting(plan.held(object))
@@ -79,7 +81,7 @@ extension SaveWriter {
 
   /// Notes which row is in the way of an object that stays pending.
   func noteHolder(_ collision: UniqueCollision, of object: ManagedObject) throws {
-    guard let entity = object.entity,
+    guard let entity = object.entity, collision.table === entity.root,
       let key = entity.uniqueKeys.first(where: { key in
         Set(key.map { entity.slots[$0].column }) == Set(collision.columns)
       }), let id = try holderID(of: key, besides: object, entity)

@@ -12,6 +12,8 @@ private import Foundation
 struct UniqueCollision: Error {
   let error: any Error
   /// The columns of the index, quoted.
+  /// Whose table it is.
+  let table: EntityMapping
   let columns: [String]
 }
 

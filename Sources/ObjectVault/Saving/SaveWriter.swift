@@ -106,7 +106,7 @@ final class SaveWriter {
         rowID: object?.rowID ?? 0, reason: reason)
     ])
     guard isUnique, object != nil else { return error }
-    return UniqueCollision(error: error, columns: columns.map(\.column))
+    return UniqueCollision(error: error, table: entity.root, columns: columns.map(\.column))
   }
 }
 

@@ -96,7 +96,7 @@ extension PredicateCompiler {
         throw failure(
           rowID < 0
             ? "\(side.name) is new: nothing can refer to it before it is saved"
-            : "an id of \(constant.entity ?? "an object") that was made from 0 is none: ids begin at 1; for a bound give the number 0",
+            : "\(constant.entity ?? "object") id 0 is no object's id: ids begin at 1; to compare with 0, give the number 0",
           at: place)
       }
       if let owner = constant.owner, let entity = other.object,
@@ -183,7 +183,7 @@ extension PredicateCompiler {
   }
 }
 
-/// Which constants are compared with an operand as they are stored, with nothing to be made of them and no error to be thrown:
+/// The constants that need no conversion to be compared with an operand, and throw no error:
 /// mostly all of a long list, of each of which no more is asked than this.
 struct PlainConstants {
   private let entity: String?

@@ -116,6 +116,20 @@ struct AdoptionDraft {
       .first { $0.name.lowercased() == property.lowercased() }?.type
   }
 
+  /// The properties of columns. Those that can be called as their columns are named first: `state` becomes `status`, and must not
+  /// take the name of a column `status`.
+  private mutating func names(of columns: [ForeignTable.Column], _ hints: [ColumnHint], in place: Int)
+    -> [String]
+  {
+    let letters = { (name: String) in name.uppercased().filter { $0.isLetter || $0.isNumber } }
+    let isOwn = zip(columns, hints).map { letters($0.name).hasSuffix(letters($1.name)) }
+    var names = hints.map(\.name)
+    for index in names.indices.filter({ isOwn[$0] }) + names.indices.filter({ !isOwn[$0] }) {
+      names[index] = unique(names[index], in: place)
+    }
+    return names
+  }
+
   /// Columns as attributes, by what is in them.
   mutating func addAttributes(
     _ columns: [ForeignTable.Column], to place: Int, isCoreData: Bool = false,
@@ -124,9 +138,9 @@ struct AdoptionDraft {
     let hints = hints ?? columns.map { ColumnHint(name: AdoptionNames.property($0.name), type: $0.type) }
     let table = entities[place].table.name
     let contents = try ColumnContent.all(of: columns.map(\.name), in: table, connection)
-    for ((column, hint), content) in zip(zip(columns, hints), contents) {
+    let properties = names(of: columns, hints, in: place)
+    for ((column, hint), (content, property)) in zip(zip(columns, hints), zip(contents, properties)) {
       let value: SQL = "s.\(SQLName(column.name))"
-      let property = unique(hint.name, in: place)
       let reading =
         hint.data.map { ColumnReading(data: $0) }
         ?? ColumnReading.of(

@@ -30,6 +30,16 @@ import VaultAuthoring
     INSERT INTO "order" VALUES (1, NULL, 'x', 2, 'open');
     """
 
+  @Test func `a column keeps its own name where another one cannot`() async throws {
+    let lab = try AdoptionLab(
+      """
+      CREATE TABLE a (id INTEGER PRIMARY KEY, state TEXT, status TEXT, isDeleted INTEGER, is_removed INTEGER);
+      INSERT INTO a VALUES (1, 's', 't', 5, 6);
+      """)
+    _ = try await lab.adopt()
+    #expect(try lab.rows("SELECT status, status2, isRemoved, isRemoved2 FROM A") == [["t", "s", 6, 5]])
+  }
+
   @Test func `rows, ids and references come over`() async throws {
     let lab = try AdoptionLab(Self.notes)
     let bytes = try Data(contentsOf: lab.file)

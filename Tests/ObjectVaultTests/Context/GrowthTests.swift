@@ -20,7 +20,7 @@ import Testing
         let open = context.insert(Book.self)
         for number in 0..<count {
           open.add(context.insert(Genre.self) { $0.name = "genre \(number)" }, to: \.genres)
-          _ = try context.fetch(Club.self).exists()
+          _ = try context.fetch(Book.self).exists()
         }
         #expect(open.isInserted)
         open.title = "At last"
@@ -125,16 +125,16 @@ import Testing
       let (kept, gone) = (context.insert(Book.self), context.insert(Book.self))
       for genre in genres {
         genre.books = [kept, gone]
-        _ = try context.fetch(Club.self).exists()
+        _ = try context.fetch(Book.self).exists()
       }
       #expect(genres.allSatisfy { $0.books == [kept, gone] })
       kept.remove(genres[0], from: \.genres)
-      _ = try context.fetch(Club.self).exists()
+      _ = try context.fetch(Book.self).exists()
       context.delete(gone)
-      _ = try context.fetch(Club.self).exists()
+      _ = try context.fetch(Book.self).exists()
       #expect(genres.map(\.books) == [[], [kept], [kept]])
       kept.title = "Kept"
-      _ = try context.fetch(Club.self).exists()
+      _ = try context.fetch(Book.self).exists()
       #expect(try context.fetch(Genre.self).where("books.@count == 1").count() == 2)
       for genre in genres { context.refresh(genre) }
       #expect(genres.map(\.books) == [[], [kept], [kept]])

@@ -43,6 +43,29 @@ import Testing
     }
   }
 
+  @Test func `a cascade takes a row along that went and came back, and finds no conflict`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let store = temporary.store
+    let context = store.makeContext()
+    let ann = context.insert(Author.self) { $0.name = "Ann" }
+    let book = context.insert(Book.self) { ($0.title, $0.author) = ("One", ann) }
+    try context.save()
+    var changes = store.changes().makeAsyncIterator()
+    let id = book.id
+    try await store.write { other in if let book = try other.existing(id) { other.delete(book) } }
+    guard case .committed(let set)? = await changes.next() else {
+      Issue.record("the deletion was not told")
+      return
+    }
+    context.refresh(book)
+    #expect(book.title == "One" && book.state == .invalid)
+    #expect(throws: StoreError.objectGone(entity: "Book", rowID: id.rowID)) { try context.save() }
+    try await store.apply(set.inverse)
+    context.delete(ann)
+    try context.save()
+    #expect(try store.makeContext().fetch(Book.self).count() == 0)
+  }
+
   @Test(arguments: Way.allCases)
   func `a row that is found again fills its object anew`(_ way: Way) async throws {
     let gap = try await Gap()

@@ -36,6 +36,20 @@ import Testing
     #expect(try context.fetch(Loan.self).count() == 0)
   }
 
+  // Rows are asked for some hundred at a time.
+  @Test func `a rollback takes back changes and deletions of the same objects, however many they are`() throws {
+    let context = store.makeContext()
+    for number in 0..<600 { context.insert(Genre.self) { $0.name = "\(number)" } }
+    try context.save()
+    let all = try context.fetch(Genre.self).all()
+    for genre in all {
+      genre.name += " changed"
+      context.delete(genre)
+    }
+    context.rollback()
+    #expect(all.allSatisfy { $0.state == .fault } && all.last?.name == "599" && !context.hasChanges)
+  }
+
   @Test func `a rollback forgets the errors of what it takes back`() throws {
     let context = store.makeContext()
     let one = context.insert(Book.self) { $0.title = "One" }

@@ -105,7 +105,7 @@ import Testing
     for (format, argument) in wrong {
       let error = #expect(throws: StoreError.self, "\(format)") { try titles(format, argument) }
       let message = error.map { "\($0)" } ?? ""
-      #expect(message.contains("an id of Book that was made from 0 is none"), "\(message)")
+      #expect(message.contains("Book id 0 is no object's id"), "\(message)")
     }
     #expect(try titles("id > %@", 0) == ["a", "b"])
     let new = context.insert(Book.self) { $0.title = "c" }

@@ -121,6 +121,86 @@ import Testing
     #expect(names == ["a", "b", "c", "e", "f"])
   }
 
+  enum Ending: CaseIterable { case deletes, renames, nothing, saves }
+
+  @Test(arguments: Ending.allCases)
+  func `a write ends in order whatever becomes of what a new object waits for`(_ ending: Ending) async throws {
+    try await store.write { context in
+      context.insert(Genre.self) { $0.name = "x" }
+      context.insert(Club.self) { $0.name = "C" }
+    }
+    func write() async throws {
+      try await store.write { context in
+        let old = try context.fetch(Genre.self).one()
+        let new = context.insert(Genre.self) { $0.name = "x" }
+        #expect(try context.fetch(Genre.self).all() == [old] && new.isInserted)
+        switch ending {
+        case .deletes: context.delete(old)
+        case .renames: old.name = "y"
+        case .nothing: break
+        case .saves:
+          #expect(throws: StoreError.self) { try context.save() }
+          context.delete(new)
+        }
+        context.insert(Club.self) { $0.name = "D" }
+      }
+    }
+    if ending == .nothing {
+      let error = await #expect(throws: StoreError.self) { try await write() }
+      guard case .validation(let failures)? = error else { return #expect(error == nil) }
+      #expect(failures.map(\.holder?.rowID) == [1], "\(failures)")
+    } else {
+      try await write()
+    }
+    let context = store.makeContext()
+    let names = try context.fetch(Genre.self).sorted(by: \.name).all().map(\.name)
+    #expect(names == (ending == .renames ? ["x", "y"] : ["x"]))
+    #expect(try context.fetch(Genre.self).where("name == 'x'").one().id.rowID == (ending == .deletes || ending == .renames ? 2 : 1))
+    #expect(try context.fetch(Club.self).count() == (ending == .nothing ? 1 : 2))
+  }
+
+  @Test(arguments: [false, true])
+  func `what wants a value that is given up by the same flush is found, beside what stays behind`(
+    _ isDeleted: Bool
+  ) async throws {
+    try await store.write { context in
+      for name in ["a", "b"] { context.insert(Genre.self) { $0.name = name } }
+    }
+    try await store.write { context in
+      let (a, b) = (
+        try context.fetch(Genre.self).where("name == 'a'").one(),
+        try context.fetch(Genre.self).where("name == 'b'").one()
+      )
+      if isDeleted { context.delete(a) } else { a.name = "x" }
+      let new = context.insert(Genre.self) { $0.name = "a" }
+      let wrong = context.insert(Genre.self) { $0.name = "b" }
+      #expect(try context.fetch(Genre.self).where("name == 'a'").all() == [new])
+      #expect(try context.fetch(Genre.self).where("name == 'b'").all() == [b])
+      wrong.name = "c"
+      #expect(try context.fetch(Genre.self).where("name == 'a'").all() == [new])
+      #expect(try context.fetch(Genre.self).where("name == 'c'").all() == [wrong])
+    }
+    let names = try store.makeContext().fetch(Genre.self).sorted(by: \.name).all().map(\.name)
+    #expect(names == (isDeleted ? ["a", "b", "c"] : ["a", "b", "c", "x"]))
+  }
+
+  @Test func `a line of values moves on beside one that stays behind`() async throws {
+    try await store.write { context in
+      for name in ["a", "b", "c", "q"] { context.insert(Genre.self) { $0.name = name } }
+    }
+    try await store.write { context in
+      let all = try context.fetch(Genre.self).sorted(by: \.name).all()
+      for (genre, name) in zip(all, ["b", "c", "z"]) { genre.name = name }
+      let wrong = context.insert(Genre.self) { $0.name = "q" }
+      for (genre, name) in zip(all, ["b", "c", "z"]) {
+        #expect(try context.fetch(Genre.self).where("name == %@", name).all() == [genre])
+      }
+      wrong.name = "w"
+    }
+    let names = try store.makeContext().fetch(Genre.self).sorted(by: \.name).all().map(\.name)
+    #expect(names == ["b", "c", "q", "w", "z"])
+  }
+
   @Test func `members of what rests stay with it`() async throws {
     try await store.write { context in
       let open = context.insert(Book.self)
