@@ -147,7 +147,10 @@ import Testing
     }
     if ending == .nothing {
       let error = await #expect(throws: StoreError.self) { try await write() }
-      guard case .validation(let failures)? = error else { return #expect(error == nil) }
+      guard case .validation(let failures)? = error else {
+        Issue.record("another error, or none")
+        return
+      }
       #expect(failures.map(\.holder?.rowID) == [1], "\(failures)")
     } else {
       try await write()
@@ -274,6 +277,22 @@ import Testing
       context.delete(club)
       #expect(try context.fetch(Author.self).where("club == nil").all() == [bob])
     }
+  }
+
+  @Test func `a denied deletion names a new object by the id that it was given`() async throws {
+    try await store.write { context in
+      let ann = context.insert(Author.self) { $0.name = "Ann" }
+      try context.save()
+      let book = context.insert(Book.self) { ($0.title, $0.author) = ("One", ann) }
+      let loan = context.insert(Loan.self) { ($0.reader, $0.book) = ("r", book) }
+      let id = book.id.rowID
+      context.delete(ann)
+      #expect(throws: StoreError.deleteDenied(entity: "Book", rowID: id, property: "loans", count: 1)) {
+        try context.save()
+      }
+      context.delete(loan)
+    }
+    #expect(try store.makeContext().fetch(Author.self).count() == 0)
   }
 
   @Test func `deletions that one object denies are carried out when it does no more`() async throws {

@@ -163,7 +163,41 @@ import Testing
     #expect(try context.fetch(Account.self).count() == 5)
   }
 
-  @Test func `a unique index of somebody's own is reported without a holder where it asks for more`() throws {
+  @Test(arguments: [false, true], [false, true])
+  func `all clashes are reported beside a trigger, and while somebody listens`(_ hasTrigger: Bool, _ isHeard: Bool)
+    async throws
+  {
+    if hasTrigger {
+      let connection = try Connection.open(store.url.path, key: testKey)
+      try connection.execute("CREATE TABLE log(id INTEGER PRIMARY KEY, what TEXT)")
+      try connection.execute(
+        "CREATE TRIGGER own AFTER INSERT ON Account BEGIN INSERT INTO log(what) VALUES (new.name); END")
+      connection.close()
+    }
+    for number in 0..<3 { _ = account("\(number)") }
+    try context.save()
+    let changes = isHeard ? store.changes() : nil
+    let new = (0..<5).map { account("\($0)") }
+    #expect(failures(of: context).map(\.rowID) == new.prefix(3).map(\.id.rowID))
+    for (number, object) in new.prefix(3).enumerated() { object.name = "new \(number)" }
+    try context.save()
+    let names = try context.fetch(Account.self).sorted(by: \.name).all().map(\.name)
+    #expect(names == ["0", "1", "2", "3", "4", "new 0", "new 1", "new 2"])
+    if let changes {
+      var iterator = changes.makeAsyncIterator()
+      guard case .committed(let set)? = await iterator.next() else {
+        Issue.record("the save was not told")
+        return
+      }
+      #expect(set.inserted.compactMap { $0.values["name"] } == ["new 0", "new 1", "new 2", "3", "4"])
+    }
+    if hasTrigger {
+      let connection = try Connection.open(store.url.path, key: testKey)
+      #expect(try connection.value("SELECT count(*) FROM log") == 8)
+    }
+  }
+
+  @Test func `a unique index that is not part of the model is reported without a holder`() throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     try connection.execute("CREATE UNIQUE INDEX own ON Account (note) WHERE name > 'm'")
     connection.close()
