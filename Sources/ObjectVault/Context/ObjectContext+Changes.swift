@@ -70,9 +70,9 @@ extension ObjectContext {
 
   /// Changes what is pending so that objects may be let go by it: they are released afterwards, as the deinit of a class may
   /// ask the context what is pending.
-  /// - Parameter body: Changes it. What rested and is let go, it returns: a copy held here would be made anew by each change.
+  /// - Parameter body: Changes it, and returns what it lets go of that rested or waited.
   @discardableResult func changePending<Result>(_ body: (inout PendingChanges) -> Result) -> Result {
-    let former = pending.awake
+    let former = pending.releasable
     let result = body(&pending)
     withExtendedLifetime(former) {}
     return result

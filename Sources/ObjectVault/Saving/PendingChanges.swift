@@ -32,6 +32,8 @@ package struct PendingChanges {
   package private(set) var gained = GainedMembers()
   /// By object that a flush left out: who was touched and has it among the members that were added or removed.
   private(set) var waiting: [ManagedObject: Set<ManagedObject>] = [:]
+  /// The indexes of the entities of those who were touched.
+  private var entitiesWaiting: Set<Int> = []
   private(set) var links: [LinkKey: PendingLink] = [:]
   private(set) var nextTemporaryID: Int64 = -1
   private var runs = TemporaryIDRuns()
@@ -82,6 +84,13 @@ package struct PendingChanges {
   var awake: PendingChanges {
     var copy = self
     copy.resting = RestingObjects()
+    return copy
+  }
+
+  /// What a change of it may let go of: all but what rests or waits, which would be copied by each change.
+  var releasable: PendingChanges {
+    var copy = awake
+    copy.waiting = [:]
     return copy
   }
 
@@ -251,10 +260,10 @@ package struct PendingChanges {
   // MARK: What a save leaves
 
   /// Nothing is pending any more.
-  /// - Returns: What rested. The caller keeps it until the change of the pending objects is over.
-  mutating func clear() -> RestingObjects {
-    let former = resting
-    waiting = [:]
+  /// - Returns: What was. The caller keeps it until the change is over.
+  mutating func clear() -> PendingChanges {
+    let former = self
+    (waiting, entitiesWaiting) = ([:], [])
     gained = GainedMembers()
     resting = RestingObjects()
     keep(inserted: [], updated: [], deleted: [])
@@ -292,31 +301,33 @@ package struct PendingChanges {
     firstTemporaryID = nextTemporaryID
     runs = TemporaryIDRuns()
     given = GivenIDs()
-    (entities, lastEntity) = (resting.entities, -1)
+    (entities, lastEntity) = (resting.entities.union(entitiesWaiting), -1)
     for object in awakeInserted { note(object) }
     for object in awakeUpdated { note(object) }
     for object in deleted { note(object) }
     if deleted.isEmpty { entitiesDeleted = [] }
-    for object in waiting.values.joined() { note(object) }
   }
 
   /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at
   /// only waits for these: the next one looks at nobody twice, however many there are.
-  mutating func settleMembers(but leftOut: Set<ManagedObject>) {
-    guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return }
+  /// - Returns: Whom nobody waits for any more. The caller keeps them until the change is over.
+  mutating func settleMembers(but leftOut: Set<ManagedObject>) -> [ManagedObject] {
+    guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return [] }
     let unsaved = UnsavedObjects(leftOut: leftOut, resting: resting)
     gained.keep(of: unsaved)
-    for object in waiting.keys.filter({ !unsaved.contains($0) }) {
-      touched.formUnion(waiting.removeValue(forKey: object) ?? [])
-    }
+    let settled = waiting.keys.filter { !unsaved.contains($0) }
+    for object in settled { touched.formUnion(waiting.removeValue(forKey: object) ?? []) }
+    if waiting.isEmpty { entitiesWaiting = [] }
     for object in touched {
       object.toMany.forEach { state in
         state.didSave(but: unsaved)
         guard state.isChanged else { return }
+        if let index = object.entity?.index { entitiesWaiting.insert(index) }
         for other in state.added { waiting[other, default: []].insert(object) }
         for other in state.removed { waiting[other, default: []].insert(object) }
       }
     }
+    return settled
   }
 }
 

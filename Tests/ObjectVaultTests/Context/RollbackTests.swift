@@ -37,7 +37,8 @@ import Testing
   }
 
   // Rows are asked for some hundred at a time.
-  @Test func `a rollback takes back changes and deletions of the same objects, however many they are`() throws {
+  @Test func `a rollback takes back changes and deletions of the same objects, however many they are`() throws
+  {
     let context = store.makeContext()
     for number in 0..<600 { context.insert(Genre.self) { $0.name = "\(number)" } }
     try context.save()

@@ -124,7 +124,8 @@ import Testing
   enum Ending: CaseIterable { case deletes, renames, nothing, saves }
 
   @Test(arguments: Ending.allCases)
-  func `a write ends in order whatever becomes of what a new object waits for`(_ ending: Ending) async throws {
+  func `a write ends in order whatever becomes of what a new object waits for`(_ ending: Ending) async throws
+  {
     try await store.write { context in
       context.insert(Genre.self) { $0.name = "x" }
       context.insert(Club.self) { $0.name = "C" }
@@ -158,7 +159,9 @@ import Testing
     let context = store.makeContext()
     let names = try context.fetch(Genre.self).sorted(by: \.name).all().map(\.name)
     #expect(names == (ending == .renames ? ["x", "y"] : ["x"]))
-    #expect(try context.fetch(Genre.self).where("name == 'x'").one().id.rowID == (ending == .deletes || ending == .renames ? 2 : 1))
+    #expect(
+      try context.fetch(Genre.self).where("name == 'x'").one().id.rowID
+        == (ending == .deletes || ending == .renames ? 2 : 1))
     #expect(try context.fetch(Club.self).count() == (ending == .nothing ? 1 : 2))
   }
 

@@ -164,7 +164,9 @@ import Testing
   }
 
   @Test(arguments: [false, true], [false, true])
-  func `all clashes are reported beside a trigger, and while somebody listens`(_ hasTrigger: Bool, _ isHeard: Bool)
+  func `all clashes are reported beside a trigger, and while somebody listens`(
+    _ hasTrigger: Bool, _ isHeard: Bool
+  )
     async throws
   {
     if hasTrigger {
