@@ -82,7 +82,7 @@ struct UnsavedObjects {
   let leftOut: Set<ManagedObject>
   let resting: RestingObjects
 
-  static let none = UnsavedObjects(leftOut: [], resting: RestingObjects())
+  static var none: UnsavedObjects { UnsavedObjects(leftOut: [], resting: RestingObjects()) }
 
   var isEmpty: Bool { leftOut.isEmpty && resting.isEmpty }
 
