@@ -231,7 +231,7 @@ public struct Fetch<Object: ManagedObject> {
   /// that limits and counts are those of what is left.
   private func present(_ entity: EntityMapping) throws -> FetchParameters {
     var copy = try PendingMerge.inFile(try current(), context)
-    guard !context.pending.deleted.isEmpty else { return copy }
+    guard !context.pending.entitiesDeleted.isDisjoint(with: entity.branch.map(\.index)) else { return copy }
     let gone = context.pending.deleted.filter { entity.includes($0.entity) }
     for some in gone.chunked(PredicateError.maximumListCount) {
       let ids = some.map { PredicateOperand.value(.id($0.rowID)) }

@@ -32,8 +32,9 @@ struct PendingMerge {
     let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
     order = EvaluatedOrder(
       request.sort.map { ($0.names, $0.isDescending) }, entity: entity.name, schema: schema)
-    let routes = evaluator.routes.union(order.routes).compactMap { Self.steps($0, entity) }
-      .sorted { $0.count < $1.count }
+    let names = evaluator.routes.union(order.routes)
+    guard Self.restsOnPending(request, names, on: entity, in: context) else { return nil }
+    let routes = names.compactMap { Self.steps($0, entity) }.sorted { $0.count < $1.count }
     let view = try PendingView(
       context,
       of: Set((routes.compactMap { $0.last?.destination } + [entity]).flatMap { $0.branch.map(\.index) }))
@@ -84,12 +85,7 @@ struct PendingMerge {
     let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
     let sort = request.sort.map { ($0.names, $0.isDescending) }
     let routes = evaluator.routes.union(EvaluatedOrder(sort, entity: entity.name, schema: schema).routes)
-    // What a fetch finds rests on the rows and the links of these, and on nothing else.
-    var asked = Set(entity.branch.map(\.index))
-    for step in routes.union(request.prefetch).flatMap({ steps($0, entity) ?? [] }) {
-      asked.formUnion(step.destination.branch.map(\.index))
-    }
-    guard !asked.isDisjoint(with: context.entitiesPending) else { return false }
+    guard restsOnPending(request, routes, on: entity, in: context) else { return false }
     // Through relationships there are more ways than are quickly looked at.
     guard context.pending.deleted.isEmpty, context.pending.count <= fewObjects, routes.isEmpty,
       !evaluator.asksForNumbersOfIDs
@@ -100,6 +96,18 @@ struct PendingMerge {
     return context.pending.inserted.contains { object in
       isAsked(entity, request, object) && evaluator.holds(for: PlainSubject(object: object))
     }
+  }
+
+  /// Whether anything that is pending concerns an entity that a fetch looks at: what it finds rests on the rows and the links of
+  /// these, and on nothing else. Takes the same time however many objects are pending.
+  private static func restsOnPending(
+    _ request: FetchParameters, _ routes: Set<[String]>, on entity: EntityMapping, in context: ObjectContext
+  ) -> Bool {
+    var asked = Set(entity.branch.map(\.index))
+    for step in routes.union(request.prefetch).flatMap({ steps($0, entity) ?? [] }) {
+      asked.formUnion(step.destination.branch.map(\.index))
+    }
+    return !asked.isDisjoint(with: context.entitiesPending)
   }
 
   private static func compiled(
