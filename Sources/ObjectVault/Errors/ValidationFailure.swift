@@ -34,6 +34,8 @@ public struct ValidationFailure: Sendable, Hashable {
 
   /// The rule that two objects break together.
   static let uniqueness = "must be unique"
+  /// How the reason begins where a rule of the file refuses a row, which no property of the model has.
+  static let refusal = "is refused by the file"
 
   /// A failure.
   public init(entity: String, property: String, rowID: Int64, reason: String, holder: Holder? = nil) {
@@ -49,6 +51,8 @@ extension ValidationFailure: CustomStringConvertible {
   /// Such as `User.name of row 7 is required`, or `User.name of new object -2 must be unique, and User 7 has the same value`.
   public var description: String {
     let object = rowID == 0 ? "" : rowID > 0 ? "of row \(rowID) " : "of new object \(rowID) "
+    // A rule of the file is about the row, and not about its id.
+    if property == "id", reason.hasPrefix(Self.refusal) { return "\(entity) \(object)\(reason)" }
     guard reason == Self.uniqueness else { return "\(entity).\(property) \(object)\(reason)" }
     let other = holder.map { "\($0)" } ?? "another \(entity)"
     let values = property.contains(", ") ? "values" : "value"

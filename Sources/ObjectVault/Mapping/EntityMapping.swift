@@ -36,6 +36,8 @@ package final class EntityMapping: @unchecked Sendable {
   fileprivate(set) var isInJoins = false
   /// The slots whose values together are unique, one array for each index.
   fileprivate(set) var uniqueKeys: [[Int]] = []
+  /// The slots that the unique indexes among the raw objects of the model speak of, whatever they make of the values.
+  fileprivate(set) var rawUniqueSlots: [Int] = []
   fileprivate(set) var insertSQL = ""
   /// The insertion of all rows of a feed.
   fileprivate(set) var feedSQL = ""
@@ -169,6 +171,15 @@ package final class SchemaMapping: @unchecked Sendable {
         return property(name, slot, of: entity, names, format)
       }
       entity.complete()
+    }
+    for statement in schema.rawStatements where statement.object.kind == .index && statement.object.isUnique {
+      let words = statement.words
+      for entity in entities where words.contains(entity.root.name.lowercased()) {
+        entity.rawUniqueSlots += entity.storedSlots.filter { slot in
+          let name = entity.slots[slot].name.lowercased()
+          return words.contains(name) || words.contains("\(name)_id")
+        }
+      }
     }
     for relationship in relationships {
       if relationship.isOrdered { hasOrder = true }

@@ -92,10 +92,11 @@ package struct SavePlan {
     return deletion.goes(object.rowID, entity)
   }
 
-  /// The slots of unique values that an object gives up, one for each index.
+  /// The slots of unique values that an object gives up: one for each index, and all of raw indexes.
   func givenUp(_ entity: EntityMapping, _ object: ManagedObject) -> [Int] {
     guard let changed = overlay(of: object)?.changed.subtracting(held(object)) else { return [] }
     return entity.uniqueKeys.compactMap { key in key.first(where: changed.contains) }
+      + entity.rawUniqueSlots.filter(changed.contains)
   }
 
   /// A to-one may hold a temporary id until it is written.

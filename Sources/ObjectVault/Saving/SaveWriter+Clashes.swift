@@ -36,14 +36,10 @@ extension SaveWriter {
   }
 
   /// Notes each unique value of an object that another one has.
-  /// - Returns: The columns of these values, quoted.
-  /// - Throws: The collision, where a trigger has caused it in another table.
+  /// - Returns: The columns of these values, quoted; none where they are not known.
   func note(_ collision: UniqueCollision, of object: ManagedObject) throws -> Set<String> {
-    guard let entity = object.entity, collision.table === entity.root,
-      let overlay = plan.overlay(of: object)
-    else { throw collision }
+    guard let entity = object.entity, let overlay = plan.overlay(of: object) else { throw collision }
     let met = entity.storedSlots.filter { collision.columns.contains(entity.slots[$0].column) }
-    guard met.count == collision.columns.count else { throw collision }
     let written = overlay.changed.subtracting(plan.held(object))
     var taken: Set<Int> = []
     func note(_ key: [Int], _ holder: ValidationFailure.Holder?) {
@@ -58,7 +54,13 @@ extension SaveWriter {
     }
     // A raw index may compare some of the rows alone.
     if !taken.isSuperset(of: met), met.contains(where: written.contains) { note(met, nil) }
-    guard !taken.isEmpty else { throw collision }
+    if taken.isEmpty {
+      // A trigger has met it, or an index that compares what is made of the values.
+      taken.formUnion(entity.rawUniqueSlots.filter(written.contains))
+      let names = taken.sorted().map { entity.slots[$0].name }.joined(separator: ", ")
+      clashes.note(
+        .refused(entity, property: names.isEmpty ? "id" : names, object.rowID, collision.message))
+    }
     return Set(taken.map { entity.slots[$0].column })
   }
 
@@ -66,8 +68,8 @@ extension SaveWriter {
   /// that others have.
   func leaveOut(_ object: ManagedObject, _ entity: EntityMapping, without columns: Set<String>) throws {
     plan.leftOut.insert(object)
-    guard collisions == .note, let overlay = plan.overlay(of: object) else { return }
     let taken = entity.storedSlots.filter { columns.contains(entity.slots[$0].column) }
+    guard collisions == .note, !taken.isEmpty, let overlay = plan.overlay(of: object) else { return }
     let attributes = taken.filter { !entity.isToOne[$0] }
     let rest = Overlay(copy: overlay)
     for slot in attributes.isEmpty ? taken : attributes {
@@ -81,7 +83,7 @@ extension SaveWriter {
 
   /// Notes which row is in the way of an object that stays pending.
   func noteHolder(_ collision: UniqueCollision, of object: ManagedObject) throws {
-    guard let entity = object.entity, collision.table === entity.root,
+    guard let entity = object.entity,
       let key = entity.uniqueKeys.first(where: { key in
         Set(key.map { entity.slots[$0].column }) == Set(collision.columns)
       }), let id = try holderID(of: key, besides: object, entity)

@@ -142,11 +142,9 @@ extension SaveWriter {
       }
     }
     for (object, columns) in collided {
-      // Without the values that collide; and where that says nothing, without any that could.
+      // Without the values that collide; where these are not among what was changed, as with a trigger, without any of it.
       let few = slots.filter { columns.contains(entity.slots[$0].column) }
-      for slot in few.isEmpty ? Array(entity.uniqueKeys.joined()) : few {
-        plan.heldBack[object, default: SlotSet()].insert(slot)
-      }
+      for slot in few.isEmpty ? slots : few { plan.heldBack[object, default: SlotSet()].insert(slot) }
       try update([object], entity, changed.subtracting(plan.held(object)))
     }
   }

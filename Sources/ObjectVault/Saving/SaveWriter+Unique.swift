@@ -10,10 +10,12 @@ private import Foundation
 
 /// A unique value was met twice while rows were being written.
 struct UniqueCollision: Error {
-  let error: any Error
-  /// The columns of the index, quoted.
-  /// Whose table it is.
-  let table: EntityMapping
+  /// What the engine says.
+  let message: String
+  /// What a save reports that can do nothing else.
+  let error: StoreError
+  /// The columns of the object's own table that the engine names, quoted. None where it names an index, or where a trigger writes to
+  /// another table.
   let columns: [String]
 }
 
@@ -34,7 +36,8 @@ extension SaveWriter {
       let recorded = record
       do { return try connection.savepoint(writeRows) } catch is UniqueCollision { record = recorded }
       guard isPartial else {
-        try setAside()
+        // A raw index may make one value of all that is set aside.
+        do { try connection.savepoint(setAside) } catch SQLError.constraint {}
         return try writeRowsNotingClashes()
       }
       do {
@@ -42,7 +45,11 @@ extension SaveWriter {
           try setAside()
           try writeRows()
         }
-      } catch is UniqueCollision { record = recorded }
+      } catch is UniqueCollision {
+        record = recorded
+      } catch SQLError.constraint(_, let code, _) where Self.isUnique(code) {
+        record = recorded
+      }
     }
     guard isPartial else { return try writeRowsNotingClashes() }
     collisions = .wait
@@ -52,7 +59,8 @@ extension SaveWriter {
   private var mayCollide: Bool {
     if !plan.deletion.levels.isEmpty, !(plan.inserted.isEmpty && plan.updated.isEmpty) { return true }
     return plan.updated.contains { entity, objects in
-      !entity.uniqueKeys.isEmpty && objects.contains { !plan.givenUp(entity, $0).isEmpty }
+      !(entity.uniqueKeys.isEmpty && entity.rawUniqueSlots.isEmpty)
+        && objects.contains { !plan.givenUp(entity, $0).isEmpty }
     }
   }
 
@@ -80,7 +88,7 @@ extension SaveWriter {
       }
     }
     for entity in mapping.entities where !plan.deletion.going(entity).isEmpty {
-      let slots = Set(entity.uniqueKeys.compactMap { entity.slotSetAside($0) })
+      let slots = Set(entity.uniqueKeys.compactMap { entity.slotSetAside($0) } + entity.rawUniqueSlots)
       try setAside(entity, Array(slots), plan.deletion.rows(entity))
     }
   }

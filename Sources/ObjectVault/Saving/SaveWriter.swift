@@ -87,8 +87,14 @@ final class SaveWriter {
   /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
   /// - Parameter object: The object whose row was being written.
   func translated(_ message: String, _ code: Int, _ sql: String, _ object: ManagedObject?) -> any Error {
-    // SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY, _NOTNULL.
-    let isUnique = code == 2067 || code == 1555
+    let isUnique = Self.isUnique(code)
+    if isUnique, let object, let own = object.entity {
+      let broken = mapping.brokenColumns(message)
+      return UniqueCollision(
+        message: message, error: .refused(own, object.rowID, message),
+        columns: broken?.entity.root === own.root ? broken?.columns.map(\.column) ?? [] : [])
+    }
+    // SQLITE_CONSTRAINT_NOTNULL.
     guard isUnique || code == 1299, let (entity, columns) = mapping.brokenColumns(message) else {
       guard Self.rowRules.contains(code), let object, let entity = object.entity else {
         return SQLError.constraint(message: message, extendedCode: code, sql: sql)
@@ -99,14 +105,27 @@ final class SaveWriter {
       isUnique
       ? ValidationFailure.uniqueness
       : object == nil ? "is required, and what it leads to is deleted" : "is required"
-    let error = StoreError.validation([
+    return StoreError.validation([
       ValidationFailure(
         entity: object?.entity?.name ?? entity.name,
         property: columns.map(\.property).joined(separator: ", "),
         rowID: object?.rowID ?? 0, reason: reason)
     ])
-    guard isUnique, object != nil else { return error }
-    return UniqueCollision(error: error, table: entity.root, columns: columns.map(\.column))
+  }
+
+  /// SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY.
+  static func isUnique(_ code: Int) -> Bool { code == 2067 || code == 1555 }
+}
+
+extension ValidationFailure {
+  /// What is said of a row that a rule of the file refuses: one that no property of the model has.
+  /// - Parameter property: What the rule is about; `id` for the row as a whole.
+  static func refused(
+    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ message: String, _ what: String? = nil
+  ) -> ValidationFailure {
+    ValidationFailure(
+      entity: entity.name, property: property, rowID: id,
+      reason: "\(refusal)\(what.map { ", \($0)" } ?? ""): \(message)")
   }
 }
 
@@ -117,11 +136,7 @@ extension StoreError {
   static func refused(
     _ entity: EntityMapping, property: String = "id", _ id: Int64, _ message: String, _ what: String? = nil
   ) -> StoreError {
-    .validation([
-      ValidationFailure(
-        entity: entity.name, property: property, rowID: id,
-        reason: "is refused by the file\(what.map { ", \($0)" } ?? ""): \(message)")
-    ])
+    .validation([.refused(entity, property: property, id, message, what)])
   }
 
   /// What is said where the engine has done nothing and tells of no error.

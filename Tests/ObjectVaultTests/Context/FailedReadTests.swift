@@ -43,6 +43,49 @@ import Testing
     try context.save()
   }
 
+  @Test func `a getter that gets no file descriptor gives the value when there is one again`() async throws {
+    // Another read has the reader that is open, so that the getter needs a connection of its own.
+    let gate = DispatchSemaphore(value: 0)
+    let started = AsyncStream<Void>.makeStream()
+    let store = store
+    let task = Task {
+      defer { started.continuation.finish() }
+      try await store.read { context in
+        _ = try context.fetch(Book.self).count()
+        started.continuation.finish()
+        gate.wait()
+      }
+    }
+    for await _ in started.stream {}
+    withoutFileDescriptors {
+      #expect(ann.name == "" && ann.isFault && one.title == "")
+      one.title = "Two"
+    }
+    gate.signal()
+    try await task.value
+    #expect(context.faultErrors.count == 3 && !context.hasChanges, "\(context.faultErrors)")
+    #expect(throws: SQLError.self) { try context.save() }
+    #expect(ann.name == "Ann" && one.author === ann)
+    try context.save()
+    try expectInFile(title: "One", author: "Ann", number: "1")
+  }
+
+  /// Runs `body` while this process can open no file.
+  private func withoutFileDescriptors(_ body: () -> Void) {
+    #if canImport(Darwin)
+      let resource = RLIMIT_NOFILE
+    #else
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #endif
+    var former = rlimit()
+    #expect(getrlimit(resource, &former) == 0)
+    defer { setrlimit(resource, &former) }
+    var none = former
+    none.rlim_cur = 3
+    #expect(setrlimit(resource, &none) == 0)
+    body()
+  }
+
   enum Way: CaseIterable { case fetch, existing, load, toOne, prefetch, refresh }
 
   @Test(arguments: Way.allCases)

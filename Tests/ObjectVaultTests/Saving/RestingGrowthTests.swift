@@ -1,6 +1,7 @@
 // What takes as long for each of many objects as for each of few: flushes beside objects that cannot be written yet, and what is
 // asked after each of many changes.
 
+import CipherSQLite
 import Foundation
 import ObjectVault
 import TestSupport
