@@ -206,6 +206,10 @@ extension StoreError: CustomStringConvertible {
         + failures.prefix(8).map { "\($0)" }.joined(separator: "; ")
         + (failures.count > 8 ? "; and \(failures.count - 8) more" : "")
         + ". Correct the objects and save again."
+    case .conflict(let conflict) where conflict.storedVersion == nil && !conflict.properties.isEmpty:
+      "\(conflict.entity) \(conflict.rowID) was deleted by another writer since it was fetched (properties here: "
+        + "\(conflict.properties.joined(separator: ", "))). Roll back, or refresh the object, which forgets its changes, and save. "
+        + "If it is still wanted, insert a new object with its values."
     case .conflict(let conflict):
       "\(conflict.entity) \(conflict.rowID) was "
         + (conflict.storedVersion == nil ? "deleted" : "changed") + " by somebody else since it was fetched "

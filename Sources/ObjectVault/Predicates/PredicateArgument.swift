@@ -18,7 +18,12 @@ extension PredicateObject {
   }
 }
 
-/// A value for a placeholder or a variable of a predicate format: any ``AttributeValue``, an object or its id, nil, or an array of them.
+/// An element of a list that may be nil.
+private protocol OptionalArgument { var isNil: Bool { get } }
+extension Optional: OptionalArgument { fileprivate var isNil: Bool { self == nil } }
+
+/// A value for a placeholder or a variable of a predicate format: any ``AttributeValue``, an object or its id, nil, or an array or a
+/// set of them.
 struct PredicateArgument {
   enum Content {
     case value(PredicateValue)
@@ -63,7 +68,7 @@ struct PredicateArgument {
     let constant = try naming(name) { () -> PredicateValue? in
       if let value = value as? any AttributeValue { return try PredicateValue(value) }
       if let object = value as? any PredicateObject { return try object.predicateValue() }
-      return nil
+      return (value as? any OptionalArgument)?.isNil == true ? .null : nil
     }
     if let constant { return constant }
     throw StoreError.predicate(

@@ -105,4 +105,24 @@ import Testing
     try context.save()
     #expect(one.owner === ann && one.number == "0")
   }
+
+  @Test func `a conflict with a row that was deleted says what can be done, and that can be done`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let genre = context.insert(Genre.self) { $0.name = "a" }
+    try context.save()
+    try await temporary.store.write { other in
+      if let genre = try other.fetch(Genre.self).first() { other.delete(genre) }
+    }
+    genre.name = "b"
+    let error = #expect(throws: StoreError.self) { try context.save() }
+    #expect(
+      error.map { "\($0)" }?.hasSuffix("If it is still wanted, insert a new object with its values.") == true)
+    context.refresh(genre)
+    context.insert(Genre.self) { $0.name = "b" }
+    try context.save()
+    #expect(try temporary.store.makeContext().fetch(Genre.self).one().name == "b")
+  }
 }

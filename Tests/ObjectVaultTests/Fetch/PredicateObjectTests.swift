@@ -97,6 +97,21 @@ import Testing
 
   enum NewObject: CaseIterable { case alone, half, besidesAnother, withBook }
 
+  @Test func `nil is in a list of objects or ids that holds nil`() throws {
+    let ann = context.insert(Author.self) { $0.name = "Ann" }
+    let bob = context.insert(Author.self) { $0.name = "Bob" }
+    for (title, author) in [("a", ann), ("b", bob), ("c", nil)] {
+      context.insert(Book.self) { ($0.title, $0.author) = (title, author) }
+    }
+    try context.save()
+    let lists: [(Any, [String])] = [
+      ([ann, nil] as [Author?], ["a", "c"]), ([nil, bob.id] as [ObjectID<Author>?], ["b", "c"]),
+      ([ann] as [Author?], ["a"]), ([nil] as [Author?], ["c"]),
+      ([nil, ann, bob.id] as [Any?], ["a", "b", "c"]),
+    ]
+    for (list, expected) in lists { #expect(try titles("author IN %@", list) == Set(expected), "\(list)") }
+  }
+
   @Test func `an id that was made from 0 is told apart from that of a new object`() throws {
     for title in ["a", "b"] { context.insert(Book.self) { $0.title = title } }
     try context.save()
