@@ -12,7 +12,7 @@ import Testing
   private func factor(
     _ model: Schema = library, _ work: (_ context: ObjectContext, _ count: Int) throws -> Double
   ) async throws -> Double {
-    try await timeFactor(from: 250, to: 2000, below: 24) { count in
+    try await timeFactor(from: 100, to: 800, below: 24) { count in
       let temporary = try await TemporaryStore(model)
       return try work(temporary.store.makeContext(), count)
     }
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `half-filled objects with a fetch after each`() async throws {
-    let factor = try await timeFactor(from: 250, to: 2000, below: 24) { count in
+    let factor = try await timeFactor(from: 100, to: 800, below: 24) { count in
       let temporary = try await TemporaryStore(library)
       return try await temporary.store.write { context in
         let start = threadTime()
@@ -48,7 +48,7 @@ import Testing
   func `unique values that each object takes from the next one, with a fetch after each`(_ isBackward: Bool)
     async throws
   {
-    let factor = try await timeFactor(from: 250, to: 2000, below: 24) { count in
+    let factor = try await timeFactor(from: 100, to: 800, below: 24) { count in
       let temporary = try await TemporaryStore(library)
       try await temporary.store.write { context in
         // The last one stays where it is, so that nothing can move before it goes.

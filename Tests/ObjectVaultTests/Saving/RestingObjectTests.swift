@@ -283,19 +283,25 @@ import Testing
   }
 
   @Test func `a denied deletion names a new object by the id that it was given`() async throws {
-    try await store.write { context in
-      let ann = context.insert(Author.self) { $0.name = "Ann" }
+    let temporary = try await TemporaryStore(
+      Schema {
+        Entity(Folder.self)
+        Entity(Sheet.self)
+        Entity(Pin.self)
+      })
+    try await temporary.store.write { context in
+      let folder = context.insert(Folder.self)
       try context.save()
-      let book = context.insert(Book.self) { ($0.title, $0.author) = ("One", ann) }
-      let loan = context.insert(Loan.self) { ($0.reader, $0.book) = ("r", book) }
-      let id = book.id.rowID
-      context.delete(ann)
-      #expect(throws: StoreError.deleteDenied(entity: "Book", rowID: id, property: "loans", count: 1)) {
+      let sheet = context.insert(Sheet.self) { $0.folder = folder }
+      let pin = context.insert(Pin.self) { $0.sheet = sheet }
+      let id = sheet.id.rowID
+      context.delete(folder)
+      #expect(throws: StoreError.deleteDenied(entity: "Sheet", rowID: id, property: "pins", count: 1)) {
         try context.save()
       }
-      context.delete(loan)
+      context.delete(pin)
     }
-    #expect(try store.makeContext().fetch(Author.self).count() == 0)
+    #expect(try temporary.store.makeContext().fetch(Folder.self).count() == 0)
   }
 
   @Test func `deletions that one object denies are carried out when it does no more`() async throws {
@@ -321,4 +327,18 @@ import Testing
     }
     #expect(try store.makeContext().fetch(Book.self).count() == 1)
   }
+}
+
+private final class Folder: ManagedObject {
+  @Attribute var number: Int = 0
+  @ToMany(inverse: \Sheet.folder, onDelete: .cascade) var sheets: Set<Sheet>
+}
+private final class Sheet: ManagedObject {
+  @Attribute var number: Int = 0
+  @ToOne var folder: Folder?
+  @ToMany(inverse: \Pin.sheet, onDelete: .deny) var pins: Set<Pin>
+}
+private final class Pin: ManagedObject {
+  @Attribute var number: Int = 0
+  @ToOne var sheet: Sheet?
 }
