@@ -285,23 +285,23 @@ import Testing
   @Test func `a denied deletion names a new object by the id that it was given`() async throws {
     let temporary = try await TemporaryStore(
       Schema {
-        Entity(Folder.self)
-        Entity(Sheet.self)
-        Entity(Pin.self)
+        Entity(Binder.self)
+        Entity(Leaf.self)
+        Entity(Tack.self)
       })
     try await temporary.store.write { context in
-      let folder = context.insert(Folder.self)
+      let binder = context.insert(Binder.self)
       try context.save()
-      let sheet = context.insert(Sheet.self) { $0.folder = folder }
-      let pin = context.insert(Pin.self) { $0.sheet = sheet }
-      let id = sheet.id.rowID
-      context.delete(folder)
-      #expect(throws: StoreError.deleteDenied(entity: "Sheet", rowID: id, property: "pins", count: 1)) {
+      let leaf = context.insert(Leaf.self) { $0.binder = binder }
+      let tack = context.insert(Tack.self) { $0.leaf = leaf }
+      let id = leaf.id.rowID
+      context.delete(binder)
+      #expect(throws: StoreError.deleteDenied(entity: "Leaf", rowID: id, property: "tacks", count: 1)) {
         try context.save()
       }
-      context.delete(pin)
+      context.delete(tack)
     }
-    #expect(try temporary.store.makeContext().fetch(Folder.self).count() == 0)
+    #expect(try temporary.store.makeContext().fetch(Binder.self).count() == 0)
   }
 
   @Test func `deletions that one object denies are carried out when it does no more`() async throws {
@@ -329,16 +329,16 @@ import Testing
   }
 }
 
-private final class Folder: ManagedObject {
+private final class Binder: ManagedObject {
   @Attribute var number: Int = 0
-  @ToMany(inverse: \Sheet.folder, onDelete: .cascade) var sheets: Set<Sheet>
+  @ToMany(inverse: \Leaf.binder, onDelete: .cascade) var leaves: Set<Leaf>
 }
-private final class Sheet: ManagedObject {
+private final class Leaf: ManagedObject {
   @Attribute var number: Int = 0
-  @ToOne var folder: Folder?
-  @ToMany(inverse: \Pin.sheet, onDelete: .deny) var pins: Set<Pin>
+  @ToOne var binder: Binder?
+  @ToMany(inverse: \Tack.leaf, onDelete: .deny) var tacks: Set<Tack>
 }
-private final class Pin: ManagedObject {
+private final class Tack: ManagedObject {
   @Attribute var number: Int = 0
-  @ToOne var sheet: Sheet?
+  @ToOne var leaf: Leaf?
 }
