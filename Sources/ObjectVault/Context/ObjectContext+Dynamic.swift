@@ -30,7 +30,10 @@ extension ObjectContext {
   public func existing(_ id: DynamicID) throws -> DynamicObject? {
     let entity = try core.entity(named: id.entity)
     // Without classes, all objects are dynamic ones.
-    return try existing(entity, try core.mark.row(of: id)).map {
+    guard let row = try id.isTemporary ? temporaryRow(id.rowID, id.store) : core.mark.row(of: id) else {
+      return nil
+    }
+    return try existing(entity, row).map {
       unsafe unsafeDowncast($0, to: DynamicObject.self)
     }
   }

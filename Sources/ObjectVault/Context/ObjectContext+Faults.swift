@@ -57,13 +57,18 @@ extension ObjectContext {
     guard let map = unsafe map(of: Object.self) else {
       throw StoreError.unknownEntity(name: "\(Object.self)")
     }
-    let row = try mark.row(of: id)
+    guard let row = try id.isTemporary ? temporaryRow(id.rowID, id.store) : mark.row(of: id) else {
+      return nil
+    }
     // No Optional.map: in code that is generic over the class it takes longer than all the rest. The context has the map.
     return try unsafe map._withUnsafeGuaranteedRef { map in
       guard let found = try map.findOpen(row) ?? fetched(map, row) else { return nil }
       return unsafe unsafeDowncast(found, to: Object.self)
     }
   }
+
+  /// The temporary id of a new object of this context; nil for one that another context has given, or that was made from a number.
+  func temporaryRow(_ id: Int64, _ store: StoreMark) -> Int64? { store == former.temporary ? id : nil }
 
   /// The object of a row that somebody named; nil when there is none.
   func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {

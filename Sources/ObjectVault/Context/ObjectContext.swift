@@ -268,6 +268,8 @@ extension ManagedObject {
 }
 
 extension ObjectContext {
+  func mark(of id: Int64) -> StoreMark { former.mark(of: id) }
+
   func find(_ entity: EntityMapping, _ id: Int64) -> ManagedObject? { maps[entity.index].find(id) }
 
   func page(_ map: IdentityMap) -> RowPage {

@@ -39,9 +39,9 @@ extension Fetch where Object == DynamicObject {
   /// The ids of the objects, in the order of a sorted fetch; no object is made. Each names the object's own entity: where others
   /// stand below the one that is asked for, a second statement asks for their names.
   public func ids() throws -> [DynamicID] {
-    let (entity, mark) = (try known(), context.core.mark)
+    let entity = try known()
     guard entity.hasChildren else {
-      return try rowIDs { DynamicID(entity: entity.name, rowID: $0, of: mark) }
+      return try rowIDs { DynamicID(entity: entity.name, rowID: $0, of: context.mark(of: $0)) }
     }
     let ids = try rowIDs { $0 }
     let map = context.maps[entity.index]
@@ -49,7 +49,8 @@ extension Fetch where Object == DynamicObject {
     let found = try ContextReader(context: context).entities(of: unknown, entity)
     let names = Dictionary(found.map { ($0.id, $0.entity.name) }) { first, _ in first }
     return ids.map { id in
-      DynamicID(entity: names[id] ?? map.find(id)?.entity?.name ?? entity.name, rowID: id, of: mark)
+      DynamicID(
+        entity: names[id] ?? map.find(id)?.entity?.name ?? entity.name, rowID: id, of: context.mark(of: id))
     }
   }
 }

@@ -189,7 +189,7 @@ public struct Fetch<Object: ManagedObject> {
   /// Without a sort they come as an index gives them that knows them without the rows, which may be in another order than those of
   /// ``all()``: who takes a window of them sorts.
   public func ids() throws -> [ObjectID<Object>] {
-    try rowIDs { ObjectID(rowID: $0, of: context.core.mark) }
+    try rowIDs { ObjectID(rowID: $0, of: context.mark(of: $0)) }
   }
 
   func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {

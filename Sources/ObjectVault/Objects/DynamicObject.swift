@@ -41,7 +41,8 @@ public final class DynamicObject: ManagedObject {
 
   /// The object's id: temporary until the first save, then final; inside ``Store/write(_:)`` final at once.
   public var id: DynamicID {
-    DynamicID(entity: entityName, rowID: knownRowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
+    let id = knownRowID
+    return DynamicID(entity: entityName, rowID: id, of: mark(of: id))
   }
 
   // MARK: Attributes

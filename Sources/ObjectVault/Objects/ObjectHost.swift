@@ -8,8 +8,8 @@ protocol ObjectHost: AnyObject {
   func find(_ entity: EntityMapping, _ id: Int64) -> ManagedObject?
   /// The call that all work is part of, which may be cancelled.
   var run: CancellableRun? { get }
-  /// Which store its objects are of.
-  var mark: StoreMark { get }
+  /// What the id of one of its objects is of: the store, or the context alone for a temporary one.
+  func mark(of id: Int64) -> StoreMark
   /// Counts deletions after which sets that are in memory may hold an object that is no member any more.
   var deletionCount: Int { get }
   /// What was deleted after the first `seen` of these; nil when that is not known any more.

@@ -2,8 +2,8 @@
 
 /// Identifies an object of one entity in its store, in every context and process.
 ///
-/// A new object has a temporary id until it is saved; then its id is final and never given out again, not
-/// even after the object was deleted. Inside ``Store/write(_:)`` it has its final id at once, so that the body can return it:
+/// A new object has a temporary id until it is saved, by which its own context alone finds it; then its id is final and never given
+/// out again, not even after the object was deleted. Inside ``Store/write(_:)`` it has its final id at once, so that the body can return it:
 ///
 /// ```swift
 /// let id = try await store.write { context in
@@ -75,14 +75,22 @@ extension Persistable where Self: ManagedObject {
   /// The object's id: temporary until the first save, then final; inside ``Store/write(_:)`` final at once.
   public var id: ObjectID<Self> {
     if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
-    return ObjectID(rowID: knownRowID, of: host?.mark ?? extras?.former?.store ?? .unknown)
+    let id = knownRowID
+    return ObjectID(rowID: id, of: mark(of: id))
+  }
+}
+
+extension ManagedObject {
+  /// What its id is of.
+  final func mark(of id: Int64) -> StoreMark {
+    host?.mark(of: id) ?? extras?.former?.mark(of: id) ?? .unknown
   }
 }
 
 extension StoreMark {
   /// The row of an id in this store.
   ///
-  /// Every look-up by an id goes through here, and every constant of a predicate through `check(_:on:)`.
+  /// Every look-up by a final id goes through here, and every constant of a predicate through `check(_:on:)`.
   /// - Throws: ``StoreError/idOfAnotherStore(entity:rowID:)``.
   @inline(__always) func row<Object>(of id: ObjectID<Object>) throws -> Int64 {
     guard admits(id.store) else {

@@ -76,9 +76,14 @@ final class FormerHost {
   // uses the context. A weak reference would make the context count all its references the slow way.
   @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
   /// The store, which an object's id is of wherever the object went.
-  let store: StoreMark
+  private let store: StoreMark
+  /// What the temporary ids of the context have in its place: another context may have given the same numbers.
+  let temporary = StoreMark.ofNewContext()
 
   init(of store: StoreMark) { self.store = store }
+
+  /// What an id of the context is of.
+  func mark(of id: Int64) -> StoreMark { id < 0 ? temporary : store }
 }
 
 /// The values that were written.

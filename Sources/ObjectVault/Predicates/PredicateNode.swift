@@ -161,7 +161,9 @@ public struct PredicateValue: Sendable, Hashable, Codable {
     store: StoreMark = .unknown
   ) -> PredicateValue {
     var value = PredicateValue(type: .int, stored: .integer(rowID))
-    value.origin = Origin(details: Details(entity: entity, owner: owner, map: map, store: store))
+    // A temporary id is of a context, and refused as that of a new object.
+    value.origin = Origin(
+      details: Details(entity: entity, owner: owner, map: map, store: rowID < 0 ? .unknown : store))
     return value
   }
 

@@ -1,6 +1,7 @@
 // Which store an id is of: the store's identity in the few bytes that every id carries.
 
 internal import Foundation
+private import Synchronization
 
 /// The store that an ``ObjectID`` is of, as far as that is known.
 @usableFromInline struct StoreMark: Sendable, Hashable {
@@ -25,6 +26,13 @@ internal import Foundation
     let (high, low) = (all[..<8], all[8...])
     let sum = zip(high, low).reduce(into: UInt64(0)) { $0 = $0 << 8 | UInt64($1.0 ^ $1.1) }
     word = max(1, sum)
+  }
+
+  private static let contexts = Atomic<UInt64>(1)
+
+  /// One that no store has but by chance, and no other context of the process.
+  static func ofNewContext() -> StoreMark {
+    StoreMark(word: ~contexts.wrappingAdd(1, ordering: .relaxed).oldValue)
   }
 
   var isKnown: Bool { word != 0 }

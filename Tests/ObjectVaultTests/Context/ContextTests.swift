@@ -257,4 +257,21 @@ import Testing
     }
     #expect(try await store.verify().isEmpty)
   }
+
+  @Test func `a temporary id finds its object in its own context alone`() async throws {
+    let temporary = try await TemporaryStore(library)
+    let (one, two) = (temporary.store.makeContext(), temporary.store.makeContext())
+    let (a, b) = (one.insert(Genre.self) { $0.name = "a" }, two.insert(Genre.self) { $0.name = "b" })
+    let id = a.id
+    #expect(id == b.id && id.isTemporary)
+    #expect(try one.existing(id) === a && two.existing(b.id) === b)
+    #expect(try one.existing(b.id) == nil && two.existing(id) == nil)
+    #expect(try one.existing(ObjectID<Genre>(rowID: id.rowID)) == nil)
+    #expect(try one.fetch(Genre.self).ids().map { try one.existing($0) === a } == [true])
+    #expect(throws: StoreError.self) { try two.fetch(Genre.self).where("id == %@", id).count() }
+    try one.save()
+    #expect(try one.existing(id) == nil && two.existing(a.id)?.name == "a")
+    let decoded = try JSONDecoder().decode(ObjectID<Genre>.self, from: JSONEncoder().encode(b.id))
+    #expect(try two.existing(decoded) == nil)
+  }
 }
