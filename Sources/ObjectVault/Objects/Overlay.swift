@@ -338,14 +338,15 @@ package final class ToManyState {
   ///
   /// Members that nobody has asked for are not kept alive by an object that was new, or was known to have none before: they are
   /// fetched when somebody does.
-  func didSave(but leftOut: UnsavedObjects) {
-    if leftOut.isEmpty, knownMembers?.isEmpty != false, !news.isEmpty {
+  /// - Parameter isLeftOut: Whether an object was; nil where none was.
+  func didSave(but isLeftOut: ((ManagedObject) -> Bool)? = nil) {
+    if isLeftOut == nil, knownMembers?.isEmpty != false, !news.isEmpty {
       news = []
       knownMembers = nil
     }
     takeNewsIn()
-    knownAdded = leftOut.isEmpty || knownAdded.isEmpty ? [] : knownAdded.filter(leftOut.contains)
-    removed = leftOut.isEmpty || removed.isEmpty ? [] : removed.filter(leftOut.contains)
+    knownAdded = isLeftOut.map { knownAdded.filter($0) } ?? []
+    removed = isLeftOut.map { removed.filter($0) } ?? []
     guard let order else { return }
     // Who was left out goes to the end with the next save, and may stand before others here. Asked before it is written: the
     // order cannot be read while it is being changed.
@@ -359,7 +360,7 @@ package final class ToManyState {
     news = []
     knownMembers = nil
     typed = nil
-    didSave(but: .none)
+    didSave()
   }
 
   // MARK: Taking back

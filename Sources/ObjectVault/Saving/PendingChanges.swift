@@ -315,12 +315,13 @@ package struct PendingChanges {
     guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return [] }
     let unsaved = UnsavedObjects(leftOut: leftOut, resting: resting)
     gained.keep(of: unsaved)
+    let isUnsaved = unsaved.isEmpty ? nil : unsaved.contains
     let settled = waiting.keys.filter { !unsaved.contains($0) }
     for object in settled { touched.formUnion(waiting.removeValue(forKey: object) ?? []) }
     if waiting.isEmpty { entitiesWaiting = [] }
     for object in touched {
       object.toMany.forEach { state in
-        state.didSave(but: unsaved)
+        state.didSave(but: isUnsaved)
         guard state.isChanged else { return }
         if let index = object.entity?.index { entitiesWaiting.insert(index) }
         for other in state.added { waiting[other, default: []].insert(object) }

@@ -82,8 +82,6 @@ struct UnsavedObjects {
   let leftOut: Set<ManagedObject>
   let resting: RestingObjects
 
-  static var none: UnsavedObjects { UnsavedObjects(leftOut: [], resting: RestingObjects()) }
-
   var isEmpty: Bool { leftOut.isEmpty && resting.isEmpty }
 
   func contains(_ object: ManagedObject) -> Bool { leftOut.contains(object) || resting.contains(object) }
