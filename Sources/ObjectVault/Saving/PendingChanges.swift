@@ -313,10 +313,11 @@ package struct PendingChanges {
   /// - Returns: Whom nobody waits for any more. The caller keeps them until the change is over.
   mutating func settleMembers(but leftOut: Set<ManagedObject>) -> [ManagedObject] {
     guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return [] }
-    let unsaved = UnsavedObjects(leftOut: leftOut, resting: resting)
-    gained.keep(of: unsaved)
-    let isUnsaved = unsaved.isEmpty ? nil : unsaved.contains
-    let settled = waiting.keys.filter { !unsaved.contains($0) }
+    let rest = resting.all
+    let isUnsaved: ((ManagedObject) -> Bool)? =
+      leftOut.isEmpty && rest.isEmpty ? nil : { leftOut.contains($0) || rest.contains($0) }
+    gained.keep(where: isUnsaved)
+    let settled = waiting.keys.filter { isUnsaved?($0) != true }
     for object in settled { touched.formUnion(waiting.removeValue(forKey: object) ?? []) }
     if waiting.isEmpty { entitiesWaiting = [] }
     for object in touched {

@@ -77,16 +77,6 @@ struct RestingObjects {
   }
 }
 
-/// Objects whose rows are not yet written as they are to be.
-struct UnsavedObjects {
-  let leftOut: Set<ManagedObject>
-  let resting: RestingObjects
-
-  var isEmpty: Bool { leftOut.isEmpty && resting.isEmpty }
-
-  func contains(_ object: ManagedObject) -> Bool { leftOut.contains(object) || resting.contains(object) }
-}
-
 extension ManagedObject {
   /// Where its row is; nil in no context.
   fileprivate var place: RowPlace? { withMap { RowPlace(table: $0.table, id: rowID) } }
