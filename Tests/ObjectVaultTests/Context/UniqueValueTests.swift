@@ -165,9 +165,14 @@ extension UniqueValues {
     #expect {
       try context.save()
     } throws: { error in
-      guard case SQLError.constraint(let message, 2067, _) = error else { return false }
-      return message.contains("book_log.tax_id")
+      guard case StoreError.validation(let failures) = error else { return false }
+      // Of the object that woke the trigger, and of none of its properties.
+      return failures.map(\.property) == ["id"] && failures.map(\.rowID) == [bob.id.rowID]
+        && "\(error)".contains(
+          "Author of new object -2 is refused by the file: UNIQUE constraint failed: book_log.tax_id")
     }
+    bob.nick = "B"
+    try context.save()
   }
 
   @Test func `a rule of several properties names each, a to-one by its own name`() async throws {
