@@ -74,7 +74,8 @@ extension ObjectContext {
 
   /// Saves until nothing more can be written: what was written may have been in the way of what was left out.
   private func saveAll(_ extent: SaveExtent) throws {
-    repeat { try save(extent) } while pending.wokeOthers
+    // What woke may be gone again with the save itself.
+    repeat { try save(extent) } while pending.wokeOthers && pending.isAwake
   }
 
   /// Whether the object that denied the deletions of the last flush still denies them. False where that cannot be known without a

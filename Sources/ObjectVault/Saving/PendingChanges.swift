@@ -44,7 +44,7 @@ package struct PendingChanges {
   /// Ids that new objects were given inside a write.
   var given = GivenIDs()
   /// Rises with whatever a save may see otherwise from then on. Of objects that have been written to before, the first write
-  /// behind a refusal alone is told: see ``didDenyDeletions(_:)``.
+  /// after a refusal alone is told: see ``didDenyDeletions(_:)``.
   private var changeCount = 0
   /// What that was when a flush was denied one of the deletions; nil when none was.
   private var changeCountDenied: Int?
@@ -310,7 +310,7 @@ package struct PendingChanges {
 
   /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at
   /// only waits for these: the next one looks at nobody twice, however many there are.
-  /// - Returns: Whom nobody waits for any more. The caller keeps them until the change is over.
+  /// - Returns: The objects that are saved now, and were waited for. The caller keeps them until the change is over.
   mutating func settleMembers(but leftOut: Set<ManagedObject>) -> [ManagedObject] {
     guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return [] }
     let rest = resting.all

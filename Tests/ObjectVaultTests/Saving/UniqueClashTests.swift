@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], [false, true])
-  func `all clashes are reported beside a trigger, and while somebody listens`(
+  func `all clashes are reported beside a trigger, and with a listener`(
     _ hasTrigger: Bool, _ isHeard: Bool
   )
     async throws
