@@ -148,10 +148,13 @@ extension ObjectContext {
     return found
   }
 
+  /// The indexes of the entities of which rows may go, as deleted objects or with them.
+  private var entitiesThatMayGo: Set<Int> { pending.entitiesDeleted.union(entitiesThatMayGoAlong) }
+
   /// The indexes of the entities of which rows may go with the deleted objects.
-  var entitiesThatMayGo: Set<Int> {
-    var found = pending.entitiesDeleted
-    var waiting = Array(found)
+  var entitiesThatMayGoAlong: Set<Int> {
+    var found: Set<Int> = []
+    var waiting = Array(pending.entitiesDeleted)
     while let index = waiting.popLast() {
       for relationship in core.mapping.entities[index].relationships
       where relationship.deleteRule == .cascade {

@@ -62,7 +62,7 @@ extension ObjectContext {
     guard !pending.deleted.isEmpty else {
       return try isAwake ? saveAll(.partial) : ()
     }
-    guard try pending.mayDelete && !isStillDenied() else {
+    guard try pending.mayDelete && !isStillHeld() else {
       return try isAwake ? saveAll(.partialWithoutDeletions) : ()
     }
     do { try saveAll(.partial) } catch {
@@ -78,17 +78,19 @@ extension ObjectContext {
     repeat { try save(extent) } while pending.wokeOthers && pending.isAwake
   }
 
-  /// Whether the object that denied the deletions of the last flush still denies them. False where that cannot be known without a
-  /// plan of all deletions.
-  private func isStillDenied() throws -> Bool {
-    guard case .deleteDenied(let name, let id, let property, _)? = pending.denial,
-      let entity = core.mapping.entity(named: name), maps[entity.index].find(id)?.state == .deleted,
-      let relationship = entity.slot(named: property).flatMap({ entity.slots[$0].relationship }),
-      entitiesThatMayGo.isDisjoint(with: relationship.destination.branch.map(\.index))
-    else { return false }
+  /// Whether something still holds the deletions that a flush was denied. False where that cannot be known without a plan of all
+  /// deletions.
+  private func isStillHeld() throws -> Bool {
+    guard !pending.holds.isEmpty else { return false }
+    let mayGoAlong = entitiesThatMayGoAlong
     return try withConnection { connection in
-      var related = RelatedRows(pending, maps, ConnectionReader(connection: connection))
-      return try !related.links(relationship, of: RowIDSet([id])).isEmpty
+      let reader = ConnectionReader(connection: connection)
+      // Each is asked until it holds no more: those who are put right one after the other cost one question each.
+      while let hold = pending.holds.last {
+        if try hold.stands(pending, maps, reader, mayGoAlong: mayGoAlong) { return true }
+        pending.didReleaseLastHold()
+      }
+      return false
     }
   }
 
@@ -96,7 +98,7 @@ extension ObjectContext {
 
   private static func isRule(_ error: any Error) -> Bool {
     switch error {
-    case StoreError.validation, StoreError.deleteDenied, SQLError.constraint, is DeletionsMustWait: true
+    case StoreError.validation, SQLError.constraint, is DeletionsMustWait: true
     default: false
     }
   }

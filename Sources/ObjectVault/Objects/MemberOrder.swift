@@ -7,8 +7,12 @@ struct MemberOrder<Object: AnyObject & Hashable> {
   /// The places by object; made when one is first taken out, as few lists lose any.
   private var indexes: [ObjectIdentifier: Int]?
   private var gaps = 0
+  /// How many places, from the first one on, hold none of those that wait, and how many objects are in them.
+  private var settled = (places: 0, objects: 0)
   /// Whether it is another order than the file's with the new members at its end.
-  var isRearranged = false
+  private(set) var isRearranged = false
+  /// Whether somebody has changed the order since the last save or flush.
+  private(set) var wasArranged = false
 
   init(_ objects: [Object] = []) { places = objects }
 
@@ -19,6 +23,18 @@ struct MemberOrder<Object: AnyObject & Hashable> {
     let known = indexes ?? indexesByObject
     indexes = known
     return known[ObjectIdentifier(object)]
+  }
+
+  /// It is another order than the file's from now on.
+  mutating func didArrange() { (isRearranged, wasArranged) = (true, true) }
+
+  /// An object that stands somewhere counts as a new one from now on.
+  mutating func didAddAgain() { settled = (0, 0) }
+
+  /// The file holds the order, but for some members that wait: these go to its end when they are saved.
+  mutating func didSave(but waiting: Set<Object>) {
+    isRearranged = !waiting.isEmpty && (isRearranged || !ends(with: waiting))
+    wasArranged = false
   }
 
   /// Puts an object, which is not in it, at the end.
@@ -33,25 +49,38 @@ struct MemberOrder<Object: AnyObject & Hashable> {
     if let index = known.removeValue(forKey: ObjectIdentifier(object)) {
       places[index] = nil
       gaps += 1
+      if index < settled.places { settled.objects -= 1 }
     }
     indexes = known
     guard gaps > 16, gaps * 2 > places.count else { return }
     places.removeAll { $0 == nil }
-    (indexes, gaps) = (nil, 0)
+    (indexes, gaps, settled) = (nil, 0, (0, 0))
   }
 
-  /// Whether all of some objects stand behind all others.
-  func ends(with some: Set<Object>) -> Bool {
-    var count = 0
-    for object in places.reversed() {
-      guard let object else { continue }
-      guard some.contains(object) else { break }
-      count += 1
+  /// Whether all members that wait stand after all others. Each place is looked at once, however often this is asked: who
+  /// waits no more does not wait again, and new members come to the end.
+  private mutating func ends(with waiting: Set<Object>) -> Bool {
+    while settled.places < places.count {
+      if let object = places[settled.places] {
+        guard !waiting.contains(object) else { break }
+        settled.objects += 1
+      }
+      settled.places += 1
     }
-    return count == some.count
+    return places.count - gaps - settled.objects == waiting.count
   }
 
-  /// Those of some objects that stand last, one behind the other; all of them where the order was not rearranged and these
+  /// Some of the objects, in their order.
+  mutating func sorted(_ some: [Object]) -> [Object] {
+    guard some.count > 1 else { return some }
+    let known = indexes ?? indexesByObject
+    indexes = known
+    return some.sorted { left, right in
+      (known[ObjectIdentifier(left)] ?? 0) < (known[ObjectIdentifier(right)] ?? 0)
+    }
+  }
+
+  /// Those of some objects that stand last, one after the other; all of them where the order was not rearranged and these
   /// are the new ones.
   func last(_ some: Set<Object>) -> [Object] {
     var found: [Object] = []

@@ -205,13 +205,30 @@ struct MemberStates {
   }
 }
 
+/// Members that came and went.
+struct MemberChanges {
+  var added: Set<ManagedObject> = []
+  var removed: Set<ManagedObject> = []
+
+  var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+
+  mutating func formUnion(_ other: MemberChanges) {
+    added.formUnion(other.added)
+    removed.formUnion(other.removed)
+  }
+}
+
 /// The members of a to-many, as far as they are known, and what changed since the last save.
 package final class ToManyState {
   // Sets of members cost more than the members, and of most new objects nobody ever asks for them.
   /// Who was inserted since anybody last asked, and is in none of the sets yet; empty in a relationship with an order.
   private var news: [ManagedObject] = []
   private var knownMembers: Set<ManagedObject>?
-  private var knownAdded: Set<ManagedObject> = []
+  /// What changed since the last save or flush.
+  private var recent = MemberChanges()
+  /// What concerns members that flushes have left out. Kept apart, so that a flush looks at what is recent and at whom it
+  /// saves, and not at all who wait.
+  private var waiting = MemberChanges()
   /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
   /// a member before, or not: the last word counts.
   var members: Set<ManagedObject>? {
@@ -220,9 +237,11 @@ package final class ToManyState {
   }
   var added: Set<ManagedObject> {
     takeNewsIn()
-    return knownAdded
+    return waiting.added.isEmpty ? recent.added : recent.added.union(waiting.added)
   }
-  private(set) var removed: Set<ManagedObject> = []
+  var removed: Set<ManagedObject> {
+    waiting.removed.isEmpty ? recent.removed : recent.removed.union(waiting.removed)
+  }
   /// The order of the members, and before they are fetched of those that were added; nil for a relationship without one.
   private(set) var order: MemberOrder<ManagedObject>?
   /// `members` without the deleted ones, in the form that the getter returns.
@@ -241,7 +260,7 @@ package final class ToManyState {
   /// Whether it is known to have no members.
   var isWholeAndEmpty: Bool { news.isEmpty && knownMembers?.isEmpty == true }
   /// Whether it differs from the file by members that came or went.
-  var isChanged: Bool { !(news.isEmpty && knownAdded.isEmpty && removed.isEmpty) }
+  var isChanged: Bool { !(news.isEmpty && recent.isEmpty && waiting.isEmpty) }
 
   /// Whether it got members since the last save that nobody has asked for. Who has them is among those who were touched.
   var hasNews: Bool { !news.isEmpty }
@@ -249,15 +268,23 @@ package final class ToManyState {
   private func takeNewsIn() {
     guard !news.isEmpty else { return }
     defer { news = [] }
-    guard knownAdded.isEmpty else {
+    guard recent.added.isEmpty else {
       // In place: who adds members one by one asks each time.
-      knownAdded.formUnion(news)
+      recent.added.formUnion(news)
       knownMembers?.formUnion(news)
       return
     }
     // One set for both, where they are the same.
-    knownAdded = Set(news)
-    if knownMembers?.isEmpty == true { knownMembers = knownAdded } else { knownMembers?.formUnion(news) }
+    recent.added = Set(news)
+    if knownMembers?.isEmpty == true { knownMembers = recent.added } else { knownMembers?.formUnion(news) }
+  }
+
+  private func isAdded(_ object: ManagedObject) -> Bool {
+    recent.added.contains(object) || waiting.added.contains(object)
+  }
+
+  private func isRemoved(_ object: ManagedObject) -> Bool {
+    recent.removed.contains(object) || waiting.removed.contains(object)
   }
 
   /// Whether the order is another than the file's with the new members at its end.
@@ -265,28 +292,34 @@ package final class ToManyState {
 
   /// Whether an object that comes back goes behind members which are not known.
   func needsMembers(for object: ManagedObject) -> Bool {
-    order != nil && knownMembers == nil && removed.contains(object)
+    order != nil && knownMembers == nil && isRemoved(object)
   }
 
   package func insert(_ object: ManagedObject) {
-    if order == nil, typed == nil, removed.isEmpty { return news.append(object) }
+    if order == nil, typed == nil, recent.removed.isEmpty, waiting.removed.isEmpty {
+      return news.append(object)
+    }
     takeNewsIn()
-    let isThere = knownMembers?.contains(object) ?? knownAdded.contains(object)
+    let isThere = knownMembers?.contains(object) ?? isAdded(object)
     // In the file it has a place that is not the end.
-    if order != nil, knownMembers != nil, removed.contains(object) { order?.isRearranged = true }
-    if !isThere {
+    if order != nil, knownMembers != nil, isRemoved(object) { order?.didArrange() }
+    if isThere {
+      order?.didAddAgain()
+    } else {
       order?.append(object)
       typed?.insert(object)
     }
     knownMembers?.insert(object)
-    removed.remove(object)
-    knownAdded.insert(object)
+    recent.removed.remove(object)
+    waiting.removed.remove(object)
+    if !waiting.added.contains(object) { recent.added.insert(object) }
   }
 
   func remove(_ object: ManagedObject) {
     leave(object)
-    knownAdded.remove(object)
-    removed.insert(object)
+    recent.added.remove(object)
+    waiting.added.remove(object)
+    recent.removed.insert(object)
   }
 
   /// An object is no member any more, in the file neither.
@@ -311,7 +344,7 @@ package final class ToManyState {
   /// The members as they were fetched, in their order.
   package func adopt(_ fetched: [ManagedObject]) {
     // Deleted ones too, which `typed` leaves out: a rollback brings them back.
-    let present = fetched.filter { !removed.contains($0) }
+    let present = fetched.filter { !isRemoved($0) }
     let stored = Set(present)
     knownMembers = stored.union(added)
     typed = nil
@@ -327,32 +360,56 @@ package final class ToManyState {
     let list = first + present.filter { !isFirst.contains($0) }
     guard !list.elementsEqual(present, by: ===) else { return false }
     order = MemberOrder(list)
-    order?.isRearranged = true
+    order?.didArrange()
     typed = nil
     return true
   }
 
   // MARK: Saves
 
-  /// The store holds what memory holds, but for what concerns objects that were left out of the save.
+  /// The store holds what memory holds.
   ///
   /// Members that nobody has asked for are not kept alive by an object that was new, or was known to have none before: they are
   /// fetched when somebody does.
-  /// - Parameter isLeftOut: Whether an object was; nil where none was.
-  func didSave(but isLeftOut: ((ManagedObject) -> Bool)? = nil) {
-    if isLeftOut == nil, knownMembers?.isEmpty != false, !news.isEmpty {
+  func didSave() {
+    if knownMembers?.isEmpty != false, !news.isEmpty {
       news = []
       knownMembers = nil
     }
     takeNewsIn()
-    knownAdded = isLeftOut.map { knownAdded.filter($0) } ?? []
-    removed = isLeftOut.map { removed.filter($0) } ?? []
-    guard let order else { return }
-    // Who was left out goes to the end with the next save, and may stand before others here. Asked before it is written: the
-    // order cannot be read while it is being changed.
-    let isRearranged = !knownAdded.isEmpty && (order.isRearranged || !order.ends(with: knownAdded))
-    self.order?.isRearranged = isRearranged
+    (recent, waiting) = (MemberChanges(), MemberChanges())
+    order?.didSave(but: [])
     if knownMembers == nil { keepAdded() }
+  }
+
+  /// A member is saved that flushes had left out.
+  func didSave(waiting member: ManagedObject) {
+    waiting.removed.remove(member)
+    guard waiting.added.remove(member) != nil, knownMembers == nil else { return }
+    order?.remove(member)
+  }
+
+  /// The store holds what memory holds, but for what concerns objects that were left out of a flush.
+  /// - Returns: Those of them that nothing was known to wait for.
+  func didFlush(but isLeftOut: (ManagedObject) -> Bool) -> [ManagedObject] {
+    takeNewsIn()
+    let left = MemberChanges(
+      added: recent.added.filter(isLeftOut), removed: recent.removed.filter(isLeftOut))
+    if order != nil, knownMembers == nil {
+      for object in recent.added where !left.added.contains(object) { order?.remove(object) }
+    }
+    recent = MemberChanges()
+    waiting.formUnion(left)
+    order?.didSave(but: waiting.added)
+    return Array(left.added) + left.removed
+  }
+
+  /// Members of which the file may hear by a save, in their order: those that are new, and of some that flushes had left out
+  /// those that still wait. All of them, where the order was not rearranged, go to the end of the file's.
+  func unplaced(_ waited: [ManagedObject]) -> [ManagedObject] {
+    takeNewsIn()
+    let first = order?.sorted(waited.filter(waiting.added.contains)) ?? []
+    return first + (order?.last(recent.added) ?? [])
   }
 
   /// Back to not being fetched.
@@ -368,14 +425,19 @@ package final class ToManyState {
   /// An object is no new member any more.
   func takeBack(inserted object: ManagedObject) {
     takeNewsIn()
-    guard knownAdded.remove(object) != nil else { return }
+    guard isAdded(object) else { return }
+    recent.added.remove(object)
+    waiting.added.remove(object)
     leave(object)
   }
 
   /// An object is a member again, as it is in the file.
   func takeBack(removed object: ManagedObject) {
     takeNewsIn()
-    guard removed.remove(object) != nil, knownMembers != nil else { return }
+    guard isRemoved(object) else { return }
+    recent.removed.remove(object)
+    waiting.removed.remove(object)
+    guard knownMembers != nil else { return }
     if order != nil, !isRearranged {
       // Where it stands, the file says.
       (knownMembers, typed) = (nil, nil)
@@ -388,7 +450,7 @@ package final class ToManyState {
 
   private func keepAdded() {
     guard let present = order?.objects else { return }
-    order = MemberOrder(knownAdded.isEmpty ? [] : present.filter(knownAdded.contains))
+    order = MemberOrder(recent.added.isEmpty && waiting.added.isEmpty ? [] : present.filter(isAdded))
   }
 }
 

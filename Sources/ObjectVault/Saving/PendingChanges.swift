@@ -34,6 +34,8 @@ package struct PendingChanges {
   private(set) var waiting: [ManagedObject: Set<ManagedObject>] = [:]
   /// The indexes of the entities of those who were touched.
   private var entitiesWaiting: Set<Int> = []
+  /// New objects that were waited for and deleted again, and are not among the new ones any more.
+  private var forgottenWaiting: [ManagedObject] = []
   private(set) var links: [LinkKey: PendingLink] = [:]
   private(set) var nextTemporaryID: Int64 = -1
   private var runs = TemporaryIDRuns()
@@ -48,8 +50,8 @@ package struct PendingChanges {
   private var changeCount = 0
   /// What that was when a flush was denied one of the deletions; nil when none was.
   private var changeCountDenied: Int?
-  /// Which object denied it.
-  private(set) var denial: StoreError?
+  /// What held deletions then, and may still do.
+  private(set) var holds: [DeletionHold] = []
 
   /// Whether some of the new objects may have their ids already, as those that a flush left out.
   var hasLeftOut: Bool { hasAwakeLeftOut || !resting.isEmpty }
@@ -91,6 +93,7 @@ package struct PendingChanges {
   var releasable: PendingChanges {
     var copy = awake
     copy.waiting = [:]
+    copy.gained = gained.withoutWaiting
     return copy
   }
 
@@ -142,6 +145,7 @@ package struct PendingChanges {
     forgotten += 1
     mayReferToForgotten = true
     guard forgotten > 16, forgotten * 2 > awakeInserted.count else { return }
+    forgottenWaiting += awakeInserted.filter { $0.state != .inserted && isWaitedFor($0) }
     awakeInserted.removeAll { $0.state != .inserted }
     forgotten = 0
     given.seen = 0
@@ -196,11 +200,14 @@ package struct PendingChanges {
   /// A flush was denied one of the deletions: until something changes, none is tried again.
   mutating func didDenyDeletions(_ error: any Error) {
     changeCountDenied = changeCount
-    denial = error as? StoreError
+    holds = (error as? DeletionsMustWait)?.holds ?? []
     // A setter tells of none of its writes but the first.
     for object in inserted { object.overlay?.tellsNextWrite = true }
     for object in updated { object.overlay?.tellsNextWrite = true }
   }
+
+  /// The last of what held deletions does no more.
+  mutating func didReleaseLastHold() { holds.removeLast() }
 
   /// A link is there from now on, or is not.
   /// - Parameter isKnown: Whether the members are in memory, so that it is known to differ from the file.
@@ -295,8 +302,9 @@ package struct PendingChanges {
     hasAwakeLeftOut = !awakeInserted.isEmpty
     (forgotten, refreshed) = (0, 0)
     self.deleted = deleted
-    if deleted.isEmpty { (changeCountDenied, denial) = (nil, nil) }
+    if deleted.isEmpty { (changeCountDenied, holds) = (nil, []) }
     touched = []
+    forgottenWaiting = []
     links = [:]
     firstTemporaryID = nextTemporaryID
     runs = TemporaryIDRuns()
@@ -308,27 +316,45 @@ package struct PendingChanges {
     if deleted.isEmpty { entitiesDeleted = [] }
   }
 
-  /// The members of to-manys are as the store has them, but for those that were left out. Whom a flush has looked at
-  /// only waits for these: the next one looks at nobody twice, however many there are.
-  /// - Returns: The objects that are saved now, and were waited for. The caller keeps them until the change is over.
+  private func isWaitedFor(_ object: ManagedObject) -> Bool {
+    waiting[object] != nil || gained.isWaiting(for: object)
+  }
+
+  /// The members of to-manys are as the store has them, but for those that were left out. A flush looks at those who were
+  /// touched, and at whom it has saved: not at all who wait.
+  /// - Returns: Whom this lets go of. The caller keeps them until the change is over.
   mutating func settleMembers(but leftOut: Set<ManagedObject>) -> [ManagedObject] {
     guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return [] }
     let rest = resting.all
-    let isUnsaved: ((ManagedObject) -> Bool)? =
-      leftOut.isEmpty && rest.isEmpty ? nil : { leftOut.contains($0) || rest.contains($0) }
-    gained.keep(where: isUnsaved)
-    let settled = waiting.keys.filter { isUnsaved?($0) != true }
-    for object in settled { touched.formUnion(waiting.removeValue(forKey: object) ?? []) }
-    if waiting.isEmpty { entitiesWaiting = [] }
-    for object in touched {
-      object.toMany.forEach { state in
-        state.didSave(but: isUnsaved)
-        guard state.isChanged else { return }
-        if let index = object.entity?.index { entitiesWaiting.insert(index) }
-        for other in state.added { waiting[other, default: []].insert(object) }
-        for other in state.removed { waiting[other, default: []].insert(object) }
+    guard !leftOut.isEmpty || !rest.isEmpty else { return settleAllMembers() }
+    let isUnsaved = { leftOut.contains($0) || rest.contains($0) }
+    let lookedAt = waiting.isEmpty && !gained.hasWaiting ? [] : awakeInserted + awakeUpdated + forgottenWaiting
+    let saved = lookedAt.filter { isWaitedFor($0) && !isUnsaved($0) }
+    var settled = saved
+    for gain in gained.didFlush(saved, but: isUnsaved) { settled += [gain.owner, gain.member] }
+    for object in saved {
+      for owner in waiting.removeValue(forKey: object) ?? [] {
+        owner.toMany.forEach { $0.didSave(waiting: object) }
+        touched.insert(owner)
       }
     }
+    if waiting.isEmpty { entitiesWaiting = [] }
+    for owner in touched {
+      owner.toMany.forEach { state in
+        for member in state.didFlush(but: isUnsaved) { waiting[member, default: []].insert(owner) }
+        if state.isChanged, let index = owner.entity?.index { entitiesWaiting.insert(index) }
+      }
+    }
+    return settled
+  }
+
+  /// The same where all objects are saved.
+  private mutating func settleAllMembers() -> [ManagedObject] {
+    let settled = Array(waiting.keys) + gained.waiting.flatMap { [$0.owner, $0.member] }
+    touched.formUnion(waiting.values.joined())
+    (waiting, entitiesWaiting) = ([:], [])
+    gained = GainedMembers()
+    for owner in touched { owner.toMany.forEach { $0.didSave() } }
     return settled
   }
 }

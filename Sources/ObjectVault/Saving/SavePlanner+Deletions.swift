@@ -46,31 +46,41 @@ extension SavePlanner {
     for relationship in entity.relationships {
       switch relationship.deleteRule {
       case .deny:
-        guard denial == nil else { continue }
+        guard denial == nil || plan.extent.isPartial else { continue }
         let links = try related.links(relationship, of: ids)
         let left = staying(RowIDSet(links.lazy.map(\.other)), relationship.destination)
         let holding = links.filter { left.contains($0.other) }
-        guard let owner = holding.lazy.map(\.own).min() else { continue }
+        hold(Set(holding.lazy.map(\.own)), of: entity, .denial(relationship))
+        guard denial == nil, let owner = holding.lazy.map(\.own).min() else { continue }
         denial = StoreError.deleteDenied(
           entity: entity.name, rowID: owner, property: relationship.name,
           count: Set(holding.lazy.filter { $0.own == owner }.map(\.other)).count)
       case .nullify:
         if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
-          try releaseReferrers(relationship.destination, inverse, ids)
+          try releaseReferrers(relationship.destination, inverse, of: entity, ids)
         }
       case .cascade: break
       }
     }
-    for referrer in entity.danglingReferrers { try releaseReferrers(referrer.owner, referrer.slot, ids) }
+    for referrer in entity.danglingReferrers {
+      try releaseReferrers(referrer.owner, referrer.slot, of: entity, ids)
+    }
+  }
+
+  private mutating func hold(_ ids: Set<Int64>, of entity: EntityMapping, _ reason: DeletionHold.Reason) {
+    guard plan.extent.isPartial else { return }
+    holds += ids.map { DeletionHold(entity: entity, id: $0, reason: reason) }
   }
 
   /// Sets the to-ones that lead to what goes to nil: of objects in memory by an update, with their versions compared, of
   /// the others by a statement of its own.
-  private mutating func releaseReferrers(_ entity: EntityMapping, _ slot: Int, _ ids: RowIDSet) throws {
+  private mutating func releaseReferrers(
+    _ entity: EntityMapping, _ slot: Int, of target: EntityMapping, _ ids: RowIDSet
+  ) throws {
     let changed = staying(RowIDSet(related.changedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
     // Who goes too need not be cut off first, and may have to have a reference.
-    let stored = staying(
-      RowIDSet(try related.storedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
+    let links = try related.storedReferrers(entity, slot, to: ids)
+    let stored = staying(RowIDSet(links.lazy.map(\.other)), entity)
     var rows: [Int64] = []
     for id in changed.union(stored) {
       // One that does not know that it refers to what goes is older than its row. One of a relative without this property
@@ -86,6 +96,11 @@ extension SavePlanner {
     }
     guard let first = rows.first else { return }
     // A column that entities share takes NULL, whoever of them requires it: the engine would not refuse.
+    if entity.isRequired[slot], plan.extent.isPartial {
+      let holding = Set(rows)
+      let held = links.lazy.filter { holding.contains($0.other) }.map(\.own)
+      hold(Set(held), of: target, .requirement(entity, slot: slot))
+    }
     if entity.isRequired[slot], denial == nil {
       denial = StoreError.validation([
         ValidationFailure(

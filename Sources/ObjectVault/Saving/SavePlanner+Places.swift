@@ -3,26 +3,36 @@
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// New members go behind the last one, which alone is asked for; where members were put into another order, all of that
+  /// New members go after the last one, which alone is asked for; where members were put into another order, all of that
   /// owner's are.
   mutating func planPlaces() throws {
     guard mapping.hasOrder else { return }
-    var owners = pending.touched
-    for some in pending.waiting.values { owners.formUnion(some) }
+    let waited = membersThatWaited
+    let owners = pending.touched.union(waited.keys)
     for entity in mapping.entities {
       for relationship in entity.relationships where relationship.isOrdered {
         var places: [MemberPlace] = []
         for owner in owners where owner.entity === entity && isThere(owner) {
-          guard let state = owner.toMany[relationship.slot], let order = state.order,
-            !state.added.isEmpty || order.isRearranged
-          else { continue }
-          places += try self.places(relationship, of: owner, state, order)
+          guard let state = owner.toMany[relationship.slot], let order = state.order else { continue }
+          let new = state.unplaced(waited[owner] ?? []).filter { isWritten($0, relationship) }
+          guard !new.isEmpty || order.wasArranged else { continue }
+          places += try self.places(new, relationship, of: owner, state, order)
         }
         guard !places.isEmpty else { continue }
         places.sort { ($0.owner, $0.member) < ($1.owner, $1.member) }
         plan.places.append(PlannedPlaces(relationship: relationship, members: places))
       }
     }
+  }
+
+  /// Those of the objects to be written that flushes had left out, by whose members they are.
+  private var membersThatWaited: [ManagedObject: [ManagedObject]] {
+    var found: [ManagedObject: [ManagedObject]] = [:]
+    guard !pending.waiting.isEmpty else { return found }
+    for object in (plan.inserted + plan.updated).lazy.flatMap(\.objects) {
+      for owner in pending.waiting[object] ?? [] { found[owner, default: []].append(object) }
+    }
+    return found
   }
 
   private func isThere(_ object: ManagedObject) -> Bool {
@@ -43,12 +53,11 @@ extension SavePlanner {
   }
 
   private func places(
-    _ relationship: RelationshipMapping, of owner: ManagedObject, _ state: ToManyState,
-    _ order: MemberOrder<ManagedObject>
+    _ new: [ManagedObject], _ relationship: RelationshipMapping, of owner: ManagedObject,
+    _ state: ToManyState, _ order: MemberOrder<ManagedObject>
   ) throws -> [MemberPlace] {
     let id = plan.ids.final(owner.rowID)
     if !order.isRearranged {
-      let new = order.last(state.added).filter { isWritten($0, relationship) }
       let stored = try standing(new, relationship, of: owner)
       let behind = new.map { plan.ids.final($0.rowID) }.filter { stored[$0] == nil }
       let last = behind.isEmpty || owner.rowID < 0 ? nil : try reader.lastPlace(relationship, of: id)
@@ -76,17 +85,17 @@ extension SavePlanner {
     _ order: MemberOrder<ManagedObject>
   ) throws -> [MemberPlace] {
     let id = plan.ids.final(owner.rowID)
-    let leaving = Set(state.removed.lazy.map(\.rowID))
+    let (new, leaving) = (state.added, Set(state.removed.lazy.map(\.rowID)))
     let stored = (owner.rowID > 0 ? try reader.places(relationship, of: [owner.rowID]) : []).filter {
       !leaving.contains($0.member) && !plan.deletion.goes($0.member, relationship.destination)
     }
     let isStored = Set(stored.lazy.map(\.member))
     // Whom the file has no more, and this context did not add, somebody else has taken out.
     let wanted = order.objects.filter {
-      isWritten($0, relationship) && (state.added.contains($0) || isStored.contains($0.rowID))
+      isWritten($0, relationship) && (new.contains($0) || isStored.contains($0.rowID))
     }.map { plan.ids.final($0.rowID) }
     var places = MemberOrdering.changes(wanted, stored.map { ($0.member, $0.place) })
-    let added = Set(state.added.lazy.map(\.rowID))
+    let added = Set(new.lazy.map(\.rowID))
     for place in stored where added.contains(place.member) && places[place.member] == nil {
       places[place.member] = place.place
     }

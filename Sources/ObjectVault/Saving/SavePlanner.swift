@@ -20,6 +20,8 @@ package struct SavePlanner {
   var related: RelatedRows
   /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
   var denial: StoreError?
+  /// For a flush, all objects that cannot be deleted, as far as it can be said of each by itself.
+  var holds: [DeletionHold] = []
 
   package init(
     _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: IdentityMaps,
@@ -44,7 +46,7 @@ package struct SavePlanner {
     if plan.extent.deletes { try planDeletions() }
     try validate()
     if plan.extent.deletes { try checkVersions() }
-    if let denial { throw denial }
+    if let denial { throw plan.extent.isPartial ? DeletionsMustWait(holds: holds) : denial }
     try planIDs()
     planLinks()
     try planPlaces()

@@ -2,9 +2,6 @@
 
 internal import CipherSQLite
 
-/// Something that a flush left out keeps a deleted row from going, or another row at one: all deletions wait.
-struct DeletionsMustWait: Error {}
-
 extension SaveWriter {
   func delete() throws {
     guard plan.extent.deletes, !plan.deletion.isEmpty else { return }
@@ -39,15 +36,34 @@ extension SaveWriter {
   /// The plan stands for the file as it is when all is written, and a flush leaves things out.
   private func checkNothingElseGoes() throws {
     let reader = ConnectionReader(connection: connection)
+    var (isHeld, holds): (Bool, [DeletionHold]) = (false, [])
+    func requireGoing(
+      _ links: [LinkEnds], to other: EntityMapping, of entity: EntityMapping, _ reason: DeletionHold.Reason?
+    ) {
+      let staying = links.filter { !plan.deletion.goes($0.other, other) }
+      isHeld = isHeld || !staying.isEmpty
+      guard let reason else { return }
+      holds += Set(staying.lazy.map(\.own)).map { DeletionHold(entity: entity, id: $0, reason: reason) }
+    }
+    func requireReferrersGoing(_ other: EntityMapping, _ slot: Int, to rows: [Int64], of entity: EntityMapping)
+      throws
+    {
+      // Whatever the rule: the engine has one for each column that leads to a row that goes. One that may be empty will be, once
+      // what keeps it is put right.
+      requireGoing(
+        try reader.referrers(other, slot, to: rows), to: other, of: entity,
+        other.isRequired[slot] ? .requirement(other, slot: slot) : nil)
+    }
     for entity in mapping.entities {
       let rows = plan.deletion.rows(entity)
       guard !rows.isEmpty else { continue }
       for relationship in entity.relationships {
+        let (destination, rule) = (relationship.destination, relationship.deleteRule)
+        let reason: DeletionHold.Reason? = rule == .deny ? .denial(relationship) : nil
         if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
-          // Whatever the rule: the engine has one for each column that leads to a row that goes.
-          try requireGoing(try reader.referrers(relationship.destination, inverse, to: rows), relationship)
+          try requireReferrersGoing(destination, inverse, to: rows, of: entity)
         }
-        guard relationship.deleteRule != .nullify else { continue }
+        guard rule != .nullify else { continue }
         switch relationship.storage {
         case .inverseColumn: break
         case .column:
@@ -55,24 +71,18 @@ extension SaveWriter {
           let stored = rows.filter { id in
             maps[entity.index].find(id)?.overlay?.changed.contains(relationship.slot) != true
           }
-          try requireGoing(try reader.targets(entity, relationship.slot, of: stored), relationship)
+          let links = try reader.targets(entity, relationship.slot, of: stored)
+          requireGoing(links, to: destination, of: entity, reason)
         case .join(let table, let isSource):
-          try requireGoing(try reader.links(table, fromSource: isSource, of: rows), relationship)
+          let links = try reader.links(table, fromSource: isSource, of: rows)
+          requireGoing(links, to: destination, of: entity, reason)
         }
       }
       for referrer in entity.danglingReferrers {
-        let left = try reader.referrers(referrer.owner, referrer.slot, to: rows)
-        try requireGoing(left, referrer.owner)
+        try requireReferrersGoing(referrer.owner, referrer.slot, to: rows, of: entity)
       }
     }
-  }
-
-  private func requireGoing(_ links: [LinkEnds], _ relationship: RelationshipMapping) throws {
-    try requireGoing(links, relationship.destination)
-  }
-
-  private func requireGoing(_ links: [LinkEnds], _ entity: EntityMapping) throws {
-    guard links.allSatisfy({ plan.deletion.goes($0.other, entity) }) else { throw DeletionsMustWait() }
+    if isHeld { throw DeletionsMustWait(holds: holds) }
   }
 
   /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.

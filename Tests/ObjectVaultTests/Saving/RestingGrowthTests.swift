@@ -44,6 +44,66 @@ import Testing
     #expect(factor < 24)
   }
 
+  /// The ways in which a player is in a troupe.
+  enum Membership: CaseIterable { case list, set, linkedSet, linkedList }
+
+  @Test(arguments: Membership.allCases)
+  func `half-filled members of one object with a fetch of it after each`(_ membership: Membership) async throws
+  {
+    let factor = try await timeFactor(from: 100, to: 800, below: 24) { count in
+      let temporary = try await TemporaryStore(troupes)
+      return try await temporary.store.write { context in
+        let start = threadTime()
+        let troupe = context.insert(Troupe.self) { $0.key = 1 }
+        let players = try (0..<count).map { _ in
+          let player = context.insert(Player.self)
+          switch membership {
+          case .list: player.troupe = troupe
+          case .set: player.pool = troupe
+          case .linkedSet: player.add(troupe, to: \.clubs)
+          case .linkedList: player.add(troupe, to: \.lists)
+          }
+          try expect(true, context.fetch(Troupe.self).where("key == 1"))
+          return player
+        }
+        for player in players {
+          player.title = "At last"
+          try expect(true, context.fetch(Player.self).where("title == 'At last'"))
+        }
+        return threadTime() - start
+      }
+    }
+    #expect(factor < 24)
+  }
+
+  @Test(arguments: [false, true])
+  func `deletions that are denied, and put right one by one, with a fetch after each`(_ isByDeletion: Bool)
+    async throws
+  {
+    let factor = try await timeFactor(from: 50, to: 400, below: 24) { count in
+      let temporary = try await TemporaryStore(library)
+      try await temporary.store.write { context in
+        for number in 0..<count {
+          let book = context.insert(Book.self) { $0.title = "\(number)" }
+          context.insert(Loan.self) { ($0.reader, $0.book) = ("\(number)", book) }
+        }
+      }
+      return try await temporary.store.write { context in
+        let other = context.insert(Book.self) { $0.title = "other" }
+        let loans = try context.fetch(Loan.self).all()
+        let start = threadTime()
+        for loan in loans { loan.book.map(context.delete) }
+        for loan in loans {
+          if isByDeletion { context.delete(loan) } else { loan.book = other }
+          try expect(true, context.fetch(Book.self).where("title == 'other'"))
+        }
+        #expect(try context.fetch(Book.self).count() == 1)
+        return threadTime() - start
+      }
+    }
+    #expect(factor < 24)
+  }
+
   @Test(arguments: [false, true])
   func `unique values that each object takes from the next one, with a fetch after each`(_ isBackward: Bool)
     async throws

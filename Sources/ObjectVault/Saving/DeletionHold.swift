@@ -1,0 +1,59 @@
+// What keeps deletions waiting inside of a write. A flush that is denied one of them makes no plan of all again while it is known
+// that another object still holds one: else each change beside many denied deletions would look at all of them.
+
+internal import CipherSQLite
+
+/// Something that a flush must not do as yet keeps deletions from being carried out: all of them wait.
+struct DeletionsMustWait: Error {
+  /// The objects that are known to be held, as far as it can be said of each by itself.
+  let holds: [DeletionHold]
+}
+
+/// An object that cannot be deleted because of others that stay.
+struct DeletionHold {
+  enum Reason {
+    /// The rule of a relationship: as long as it leads to somebody.
+    case denial(RelationshipMapping)
+    /// A to-one that others must have: as long as it leads to the object.
+    case requirement(EntityMapping, slot: Int)
+  }
+
+  /// Its own entity.
+  let entity: EntityMapping
+  let id: Int64
+  let reason: Reason
+
+  /// The entity of those who hold it.
+  private var holder: EntityMapping {
+    switch reason {
+    case .denial(let relationship): relationship.destination
+    case .requirement(let entity, _): entity
+    }
+  }
+
+  /// Whether it is still so. False where only a plan of all deletions can say it.
+  /// - Parameter mayGoAlong: The indexes of the entities of which something may go with what is deleted.
+  func stands(
+    _ pending: PendingChanges, _ maps: IdentityMaps, _ reader: any LinkReader, mayGoAlong: Set<Int>
+  ) throws -> Bool {
+    guard maps[entity.index].find(id)?.state == .deleted,
+      mayGoAlong.isDisjoint(with: holder.branch.map(\.index))
+    else { return false }
+    var related = RelatedRows(pending, maps, reader)
+    let map = maps[holder.index]
+    func stays(_ link: LinkEnds) -> Bool { map.find(link.other)?.state != .deleted }
+    let ids = RowIDSet([id])
+    switch reason {
+    case .requirement(let entity, let slot):
+      return try related.storedReferrers(entity, slot, to: ids).contains(where: stays)
+    case .denial(let relationship):
+      // Asked first, as it need not look at what is pending.
+      if case .inverseColumn = relationship.storage, let slot = relationship.inverseSlot,
+        try related.storedReferrers(relationship.destination, slot, to: ids).contains(where: stays)
+      {
+        return true
+      }
+      return try related.links(relationship, of: ids).contains(where: stays)
+    }
+  }
+}
