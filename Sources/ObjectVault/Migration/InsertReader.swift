@@ -172,11 +172,41 @@ struct InsertReader {
 
 /// `VALUES (…), (…)`, without its comments.
 struct InsertedValues {
-  let scalars: [Unicode.Scalar]
+  private(set) var scalars: [Unicode.Scalar]
   /// Where each value stands, with the white space around it: those of one row after those of another.
-  let parts: [Range<Int>]
+  private(set) var parts: [Range<Int>]
   /// How many there are up to the end of each row.
-  let ends: [Int]
+  private(set) var ends: [Int]
+
+  /// Whether each value stands there as a number, a text, bytes or NULL, so that none asks for what the rows before it have changed.
+  var areLiterals: Bool { parts.allSatisfy { Self.isLiteral(scalars[$0]) } }
+
+  private static func isLiteral(_ scalars: ArraySlice<Unicode.Scalar>) -> Bool {
+    var value = scalars.drop(while: SQLScanner.isSpace)
+    while let last = value.last, SQLScanner.isSpace(last) { value.removeLast() }
+    if value.first == "x" || value.first == "X" { value.removeFirst() }
+    if value.first == "'" {
+      value.removeFirst()
+      guard value.popLast() == "'" else { return false }
+      // A quote in a text is doubled.
+      while let scalar = value.popFirst() { if scalar == "'", value.popFirst() != "'" { return false } }
+      return true
+    }
+    let digits: Set<Unicode.Scalar> = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "-", "+", "e", "E"]
+    return !value.isEmpty && value.allSatisfy(digits.contains) || value.count == 4 && String(value).lowercased() == "null"
+  }
+
+  /// Puts the rows of another list after its own.
+  mutating func append(_ other: InsertedValues) {
+    guard let first = other.parts.first else { return }
+    // From the bracket before the first value on.
+    let start = first.lowerBound - 1
+    scalars += ", ".unicodeScalars
+    let (offset, count) = (scalars.count - start, parts.count)
+    scalars += other.scalars[start...]
+    parts += other.parts.lazy.map { $0.lowerBound + offset..<$0.upperBound + offset }
+    ends += other.ends.lazy.map { $0 + count }
+  }
 
   /// The list with an id in each row. A row of another length stays that, and the engine refuses it.
   /// - Parameters:

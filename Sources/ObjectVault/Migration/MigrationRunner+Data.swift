@@ -15,31 +15,23 @@ extension MigrationRunner {
     // Entities with a parent have no table of their own, and no mark.
     let names = EntityNames(model.roots.map(\.name))
     let statements = SQLTemplate.statements(sql)
+    var position = 0
     do {
-      for (index, statement) in statements.enumerated() {
-        // Comments alone are no statement.
-        guard let beginning = SQLTemplate.beginning(statement) else { continue }
+      while let group = DataStatements(statements, from: &position, names) {
         // The engine looks for a cancellation in long statements alone, and these may be many short ones.
         try checkCancelled()
-        if beginning == "explain" { throw Self.changesNothing(beginning) }
-        guard !SQLTemplate.names(InsertedIDs.function, in: statement) else {
-          throw ModelError(
-            reason:
-              "\(InsertedIDs.function) is the library's own; leave the column of ids out, or give it NULL, and each "
-              + "row gets an id")
-        }
-        let insertion = NumberedInsert(statement, entities: names)
-        if let entity = insertion?.entity, columns[entity] == nil {
+        if let entity = group.insertion?.entity, columns[entity] == nil {
           columns[entity] = try connection.tableInfo(entity).columns.map(\.name)
         }
-        let watch = DataWatch(names, insertion, declared?.of(statement))
-        try run(statement, beginning, watch, columns: insertion.flatMap { columns[$0.entity] } ?? [])
-        written.formUnion(watch.written)
-        try ids.check()
-        for name in watch.changedIDs.sorted() {
-          if let entity = names.entity(of: name) { try knowChanged(entity) }
+        let known = group.insertion.flatMap { columns[$0.entity] } ?? []
+        for watch in try run(group, names, declared, columns: known) {
+          written.formUnion(watch.written)
+          try ids.check()
+          for name in watch.changedIDs.sorted() {
+            if let entity = names.entity(of: name) { try knowChanged(entity) }
+          }
         }
-        record.meter.reached(Double(index + 1) / Double(statements.count))
+        record.meter.reached(Double(position) / Double(statements.count))
       }
     } catch {
       try ids.check()
@@ -47,6 +39,22 @@ extension MigrationRunner {
     }
     try ids.settle(connection)
     return written
+  }
+
+  /// Runs some of them at once. Where that fails, each by itself, so that the error is that of one.
+  private func run(
+    _ group: DataStatements, _ names: EntityNames, _ declared: DeclaredColumns?, columns: [String]
+  ) throws -> [DataWatch] {
+    func run(_ statement: String, _ insertion: NumberedInsert?) throws -> DataWatch {
+      let watch = DataWatch(names, insertion, declared?.of(statement))
+      try self.run(statement, group.beginning, watch, columns: columns)
+      return watch
+    }
+    guard group.texts.count > 1 else { return [try run(group.texts[0], group.insertion)] }
+    do { return [try connection.savepoint { try run(group.texts[0], group.insertion) }] } catch {
+      try checkCancelled()
+      return try group.texts.map { try run($0, NumberedInsert($0, entities: names)) }
+    }
   }
 
   /// Runs one of them, or only reads it in a trial.
@@ -82,7 +90,7 @@ extension MigrationRunner {
   }
 
   /// What is said of a statement that the engine runs, and that nobody sees anything of.
-  private static func changesNothing(_ beginning: String) -> ModelError {
+  fileprivate static func changesNothing(_ beginning: String) -> ModelError {
     ModelError(
       reason:
         "\(beginning.uppercased()) changes no row, and nobody sees what it finds; take the statement out, or write what has to "
@@ -116,6 +124,47 @@ extension MigrationRunner {
     ) { [ids] arguments in
       guard case .text(let entity) = arguments[0] else { return .null }
       return ids.id(of: entity, wanted: arguments[1])
+    }
+  }
+}
+
+/// A statement of a data block, or several insertions that follow each other, of plain values into the same columns: the engine is
+/// asked once for all of these.
+private struct DataStatements {
+  /// How many rows a group has at most: few enough, that a cancellation between two of them is heard.
+  private static let limit = 200
+
+  /// As they were written.
+  private(set) var texts: [String]
+  /// Their first word, in lower case.
+  let beginning: String
+  /// What they insert together; nil of another statement.
+  private(set) var insertion: NumberedInsert?
+
+  /// The next of some statements.
+  /// - Parameter position: Its place, and after this that of the first one behind the group.
+  /// - Returns: nil where nothing is left but comments.
+  init?(_ statements: [String], from position: inout Int, _ names: EntityNames) throws {
+    // Comments alone are no statement.
+    while position < statements.count, SQLTemplate.beginning(statements[position]) == nil { position += 1 }
+    guard position < statements.count, let first = SQLTemplate.beginning(statements[position]) else { return nil }
+    texts = [statements[position]]
+    beginning = first
+    if first == "explain" { throw MigrationRunner.changesNothing(first) }
+    guard !SQLTemplate.names(InsertedIDs.function, in: texts[0]) else {
+      throw ModelError(
+        reason:
+          "\(InsertedIDs.function) is the library's own; leave the column of ids out, or give it NULL, and each "
+          + "row gets an id")
+    }
+    insertion = NumberedInsert(texts[0], entities: names)
+    position += 1
+    guard first == "insert", insertion?.isPlain == true else { return }
+    while position < statements.count, let next = NumberedInsert(statements[position], entities: names),
+      next.isPlain, insertion?.take(next, limit: Self.limit) == true
+    {
+      texts.append(statements[position])
+      position += 1
     }
   }
 }

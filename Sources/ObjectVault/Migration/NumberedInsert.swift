@@ -58,6 +58,28 @@ struct NumberedInsert {
     tail = reader.text
   }
 
+  /// Whether it makes rows of plain values and nothing else, so that the engine may be asked once for it and for others.
+  var isPlain: Bool {
+    guard case .values(let values) = rows, tail.isEmpty, SQLTemplate.words(head).isDisjoint(with: ["or", "with"])
+    else { return false }
+    return values.areLiterals
+  }
+
+  /// Takes the rows of another plain insertion behind its own, where it is one into the same columns.
+  /// - Parameter limit: How many rows it has at most.
+  /// - Returns: Whether it did.
+  mutating func take(_ other: NumberedInsert, limit: Int) -> Bool {
+    guard case .values(var values) = rows, case .values(let more) = other.rows,
+      entity == other.entity, columns == other.columns, head[...].trimmed == other.head[...].trimmed,
+      values.ends.count + more.ends.count <= limit
+    else { return false }
+    // Let go of first, so that they are not copied.
+    rows = .defaults
+    values.append(more)
+    rows = .values(values)
+    return true
+  }
+
   /// Whether its rows have a value of a column, in lower case: all of them have where it names none.
   func names(_ column: String) -> Bool {
     guard let columns else {

@@ -95,6 +95,50 @@ import Testing
     }
   }
 
+  // MARK: Many that follow each other
+
+  /// An insertion of one of many kinds, made of literals mostly.
+  private func insertion(_ number: Int, _ dice: inout Dice) -> String {
+    let rank = ["NULL", "7", "-0.5e1", "+3", "4 - 1", "(SELECT max(rank) FROM Note)"][dice.next(6)]
+    let text = ["'\(number)'", "'it''s; \(number)'", "'(,) \(number)' || 'x'", " 'é\(number)' "][dice.next(4)]
+    return switch dice.next(12) {
+    case 0: "INSERT INTO Note (id, text, rank) VALUES (\(100 + 3 * number), \(text), \(rank))"
+    case 1: "INSERT INTO Note (rank, text) VALUES (\(rank), \(text)), (\(rank), 'b' || \(text))"
+    case 2: "INSERT OR IGNORE INTO Note (text) VALUES ('\(number / 2)')"
+    case 3: "UPDATE Note SET rank = rank + 1 WHERE length(text) % 3 = 0"
+    case 4: "/* none */ INSERT  INTO Note(text,rank) -- ;\n VALUES (\(text), \(rank))"
+    case 5: "DELETE FROM Note WHERE id = (SELECT max(id) FROM Note)"
+    default: "INSERT INTO Note (text, rank) VALUES (\(text), \(rank))"
+    }
+  }
+
+  @Test(arguments: 0..<12)
+  func `many insertions leave what the engine makes of them one by one`(_ seed: UInt64) async throws {
+    var dice = Dice(seed)
+    let statements = (10..<(seed == 0 ? 700 : 80)).map { insertion($0, &dice) }
+    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+    try await lab.migrate("seed {\n\(statements.joined(separator: ";\n"));\n}")
+    let plain = try Connection.inMemory()
+    try plain.executeScript(
+      "CREATE TABLE Note (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT UNIQUE, rank INTEGER DEFAULT 7);"
+        + "INSERT INTO Note(id, text) VALUES (9, 'gone'); DELETE FROM Note; \(Self.fill[0]);"
+        + statements.joined(separator: ";"))
+    let query = "SELECT text, rank, typeof(rank) FROM Note ORDER BY id"
+    #expect(try lab.rows(query) == plain.rows(sql: query), "seed \(seed)")
+  }
+
+  @Test(arguments: [
+    ("INSERT INTO \"Note\" (text) VALUES ('70')", "UNIQUE"),
+    ("INSERT INTO \"Note\" (text) VALUES ('x', 2)", "2 values for 1 columns"),
+    ("INSERT INTO \"Note\" (text) VALUES (x'6')", "unrecognized token"),
+  ])
+  func `of many insertions the error quotes the one that is wrong`(_ statement: String, _ word: String)
+    async throws
+  {
+    let sound = (3..<90).map { "INSERT INTO \"Note\" (text) VALUES ('\($0)')" }
+    try await refuses("seed { \((sound + [statement] + sound).joined(separator: ";\n")) }", [word, statement])
+  }
+
   @Test(arguments: [
     "SELECT 'x' FROM $Tag JOIN $Conflict ON Conflict.a = Tag.id",
     "SELECT 'x' FROM $Tag JOIN $Conflict ON conflict WHERE a = 1",
