@@ -84,10 +84,10 @@ extension ObjectContext {
     guard !pending.holds.isEmpty else { return false }
     let mayGoAlong = entitiesThatMayGoAlong
     return try withConnection { connection in
-      let reader = ConnectionReader(connection: connection)
+      var related = RelatedRows(pending, maps, ConnectionReader(connection: connection))
       // Each is asked until it holds no more: those who are put right one after the other cost one question each.
       while let hold = pending.holds.last {
-        if try hold.stands(pending, maps, reader, mayGoAlong: mayGoAlong) { return true }
+        if try related.stands(hold, mayGoAlong: mayGoAlong) { return true }
         pending.didReleaseLastHold()
       }
       return false

@@ -181,6 +181,8 @@ struct InsertedValues {
   /// Whether each value stands there as a number, a text, bytes or NULL, so that none asks for what the rows before it have changed.
   var areLiterals: Bool { parts.allSatisfy { Self.isLiteral(scalars[$0]) } }
 
+  private static let ofNumbers = Set("0123456789.+-eE".unicodeScalars)
+
   private static func isLiteral(_ scalars: ArraySlice<Unicode.Scalar>) -> Bool {
     var value = scalars.drop(while: SQLScanner.isSpace)
     while let last = value.last, SQLScanner.isSpace(last) { value.removeLast() }
@@ -192,8 +194,8 @@ struct InsertedValues {
       while let scalar = value.popFirst() { if scalar == "'", value.popFirst() != "'" { return false } }
       return true
     }
-    let digits: Set<Unicode.Scalar> = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", ".", "-", "+", "e", "E"]
-    return !value.isEmpty && value.allSatisfy(digits.contains) || value.count == 4 && String(value).lowercased() == "null"
+    return !value.isEmpty && value.allSatisfy(ofNumbers.contains)
+      || value.count == 4 && String(value).lowercased() == "null"
   }
 
   /// Puts the rows of another list after its own.

@@ -17,7 +17,7 @@ extension MigrationRunner {
     let statements = SQLTemplate.statements(sql)
     var position = 0
     do {
-      while let group = DataStatements(statements, from: &position, names) {
+      while let group = try DataStatements(statements, from: &position, names) {
         // The engine looks for a cancellation in long statements alone, and these may be many short ones.
         try checkCancelled()
         if let entity = group.insertion?.entity, columns[entity] == nil {
@@ -147,7 +147,9 @@ private struct DataStatements {
   init?(_ statements: [String], from position: inout Int, _ names: EntityNames) throws {
     // Comments alone are no statement.
     while position < statements.count, SQLTemplate.beginning(statements[position]) == nil { position += 1 }
-    guard position < statements.count, let first = SQLTemplate.beginning(statements[position]) else { return nil }
+    guard position < statements.count, let first = SQLTemplate.beginning(statements[position]) else {
+      return nil
+    }
     texts = [statements[position]]
     beginning = first
     if first == "explain" { throw MigrationRunner.changesNothing(first) }

@@ -7,22 +7,30 @@ extension MigrationRunner {
   func run(_ parts: [CompiledStep.Part], of step: MigrationStep, _ audit: inout RowAudit) throws {
     var touched = TouchedColumns()
     var writers: [MigrationOperation] = []
+    var hasChangedRows = false
     for (index, part) in parts.enumerated() {
+      let next = index + 1 < parts.count ? parts[index + 1] : nil
       if !part.isRequirement { audit.beginPart() }
-      guard part.isData else {
+      hasChangedRows = hasChangedRows || part.changesRows
+      if part.isData {
+        if !part.isRequirement {
+          if writers.isEmpty { try audit.willWrite(part.model) }
+          writers += part.operations
+        }
+        try run(part, of: step, &touched)
+        guard next?.isData != true else { continue }
+        if !writers.isEmpty { try audit.wrote(touched, part.model, of: step, by: writers) }
+        (touched, writers) = (TouchedColumns(), [])
+      } else {
         var unseen = part.filled
         try run(part, of: step, &unseen)
         try audit.changedTables(part, of: step, unseen)
-        continue
       }
-      if !part.isRequirement {
-        if writers.isEmpty { try audit.willWrite(part.model) }
-        writers += part.operations
+      // The next operation finds the marks that it would find in a step of its own.
+      if hasChangedRows, let next, next.operations != part.operations {
+        try raiseHighWaterMarks(part.model)
+        hasChangedRows = false
       }
-      try run(part, of: step, &touched)
-      guard index + 1 == parts.count || !parts[index + 1].isData else { continue }
-      if !writers.isEmpty { try audit.wrote(touched, part.model, of: step, by: writers) }
-      (touched, writers) = (TouchedColumns(), [])
     }
   }
 
@@ -210,7 +218,7 @@ extension MigrationRunner {
   /// What was given out is known behind each step, of new stores as of old ones: rows that one moves to another table or
   /// deletes would else leave their ids to the next, and a store that is made would get other ids than one that is migrated.
   func raiseHighWaterMarks(behind compiled: CompiledStep) throws {
-    guard compiled.parts.contains(where: { !$0.isRequirement && !$0.onlyCopiesRows }) else { return }
+    guard compiled.parts.contains(where: \.changesRows) else { return }
     try raiseHighWaterMarks(compiled.model)
   }
 

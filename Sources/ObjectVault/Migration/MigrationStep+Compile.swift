@@ -32,6 +32,9 @@ struct CompiledStep {
     /// Whether rows come into its tables by copies alone, so that what a copy wrote stays what is there.
     var onlyCopiesRows: Bool { !statements.contains(where: \.changesRows) }
 
+    /// Whether rows may come, go or change by more than copies.
+    var changesRows: Bool { !isRequirement && !onlyCopiesRows }
+
     /// Makes it a part of an operation that stands for others: that is what a person wrote.
     fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
       operations = [operation]

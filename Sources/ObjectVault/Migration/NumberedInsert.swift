@@ -60,7 +60,8 @@ struct NumberedInsert {
 
   /// Whether it makes rows of plain values and nothing else, so that the engine may be asked once for it and for others.
   var isPlain: Bool {
-    guard case .values(let values) = rows, tail.isEmpty, SQLTemplate.words(head).isDisjoint(with: ["or", "with"])
+    guard case .values(let values) = rows, tail.isEmpty,
+      SQLTemplate.words(head).isDisjoint(with: ["or", "with"])
     else { return false }
     return values.areLiterals
   }

@@ -24,36 +24,10 @@ struct DeletionHold {
   let reason: Reason
 
   /// The entity of those who hold it.
-  private var holder: EntityMapping {
+  var holder: EntityMapping {
     switch reason {
     case .denial(let relationship): relationship.destination
     case .requirement(let entity, _): entity
-    }
-  }
-
-  /// Whether it is still so. False where only a plan of all deletions can say it.
-  /// - Parameter mayGoAlong: The indexes of the entities of which something may go with what is deleted.
-  func stands(
-    _ pending: PendingChanges, _ maps: IdentityMaps, _ reader: any LinkReader, mayGoAlong: Set<Int>
-  ) throws -> Bool {
-    guard maps[entity.index].find(id)?.state == .deleted,
-      mayGoAlong.isDisjoint(with: holder.branch.map(\.index))
-    else { return false }
-    var related = RelatedRows(pending, maps, reader)
-    let map = maps[holder.index]
-    func stays(_ link: LinkEnds) -> Bool { map.find(link.other)?.state != .deleted }
-    let ids = RowIDSet([id])
-    switch reason {
-    case .requirement(let entity, let slot):
-      return try related.storedReferrers(entity, slot, to: ids).contains(where: stays)
-    case .denial(let relationship):
-      // Asked first, as it need not look at what is pending.
-      if case .inverseColumn = relationship.storage, let slot = relationship.inverseSlot,
-        try related.storedReferrers(relationship.destination, slot, to: ids).contains(where: stays)
-      {
-        return true
-      }
-      return try related.links(relationship, of: ids).contains(where: stays)
     }
   }
 }

@@ -328,7 +328,8 @@ package struct PendingChanges {
     let rest = resting.all
     guard !leftOut.isEmpty || !rest.isEmpty else { return settleAllMembers() }
     let isUnsaved = { leftOut.contains($0) || rest.contains($0) }
-    let lookedAt = waiting.isEmpty && !gained.hasWaiting ? [] : awakeInserted + awakeUpdated + forgottenWaiting
+    let lookedAt =
+      waiting.isEmpty && !gained.hasWaiting ? [] : awakeInserted + awakeUpdated + forgottenWaiting
     let saved = lookedAt.filter { isWaitedFor($0) && !isUnsaved($0) }
     var settled = saved
     for gain in gained.didFlush(saved, but: isUnsaved) { settled += [gain.owner, gain.member] }

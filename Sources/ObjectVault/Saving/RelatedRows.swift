@@ -113,6 +113,30 @@ struct RelatedRows {
     return Array(found.union(stored.lazy.filter { !removed.contains($0) }))
   }
 
+  // MARK: Deletions
+
+  /// Whether what held a deletion still does. False where only a plan of all deletions can say it.
+  /// - Parameter mayGoAlong: The indexes of the entities of which something may go with what is deleted.
+  mutating func stands(_ hold: DeletionHold, mayGoAlong: Set<Int>) throws -> Bool {
+    guard maps[hold.entity.index].find(hold.id)?.state == .deleted,
+      mayGoAlong.isDisjoint(with: hold.holder.branch.map(\.index))
+    else { return false }
+    let (map, ids) = (maps[hold.holder.index], RowIDSet([hold.id]))
+    func stays(_ link: LinkEnds) -> Bool { map.find(link.other)?.state != .deleted }
+    switch hold.reason {
+    case .requirement(let entity, let slot):
+      return try storedReferrers(entity, slot, to: ids).contains(where: stays)
+    case .denial(let relationship):
+      // Asked first, as it need not look at what is pending.
+      if case .inverseColumn = relationship.storage, let slot = relationship.inverseSlot,
+        try storedReferrers(relationship.destination, slot, to: ids).contains(where: stays)
+      {
+        return true
+      }
+      return try links(relationship, of: ids).contains(where: stays)
+    }
+  }
+
   // MARK: Families
 
   /// Some ids of objects of an entity, or of those below it, by the entity of each. Rows that are gone are left out where

@@ -45,7 +45,9 @@ extension SaveWriter {
       guard let reason else { return }
       holds += Set(staying.lazy.map(\.own)).map { DeletionHold(entity: entity, id: $0, reason: reason) }
     }
-    func requireReferrersGoing(_ other: EntityMapping, _ slot: Int, to rows: [Int64], of entity: EntityMapping)
+    func requireReferrersGoing(
+      _ other: EntityMapping, _ slot: Int, to rows: [Int64], of entity: EntityMapping
+    )
       throws
     {
       // Whatever the rule: the engine has one for each column that leads to a row that goes. One that may be empty will be, once

@@ -73,6 +73,18 @@ import Testing
     #expect(compared > 0 || (try? lab.set([FamilyStore.base, first]).model(at: 2)) == nil)
   }
 
+  @Test func `an operation gives ids above those that one before it gave, in the same step`() async throws {
+    // The notes get ids of persons, above which those of the employees begin.
+    let operations = [
+      "set parent of Boss to none", "merge entity Note into Person with Note.text -> Person.name",
+      "transform sql { DELETE FROM $Person WHERE $Person.name = 'c' }", "merge entity Employee into Boss",
+    ]
+    let apart = try await lab.rows(after: lab.set([FamilyStore.base] + operations))
+    let together = try await lab.rows(
+      after: lab.set([FamilyStore.base, operations.joined(separator: "\n")]))
+    #expect(apart != nil && apart == together)
+  }
+
   @Test(arguments: 1...(isTorture ? 64 : 1))
   func `operations in any order do the same in one step and in steps of their own`(_ seed: UInt64)
     async throws

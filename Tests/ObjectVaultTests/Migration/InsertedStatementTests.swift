@@ -99,7 +99,7 @@ import Testing
 
   /// An insertion of one of many kinds, made of literals mostly.
   private func insertion(_ number: Int, _ dice: inout Dice) -> String {
-    let rank = ["NULL", "7", "-0.5e1", "+3", "4 - 1", "(SELECT max(rank) FROM Note)"][dice.next(6)]
+    let rank = ["0", "7", "-0.5e1", "+3", "4 - 1", "(SELECT max(rank) FROM Note)"][dice.next(6)]
     let text = ["'\(number)'", "'it''s; \(number)'", "'(,) \(number)' || 'x'", " 'é\(number)' "][dice.next(4)]
     return switch dice.next(12) {
     case 0: "INSERT INTO Note (id, text, rank) VALUES (\(100 + 3 * number), \(text), \(rank))"
@@ -136,7 +136,8 @@ import Testing
     async throws
   {
     let sound = (3..<90).map { "INSERT INTO \"Note\" (text) VALUES ('\($0)')" }
-    try await refuses("seed { \((sound + [statement] + sound).joined(separator: ";\n")) }", [word, statement])
+    try await refuses(
+      "seed { \((sound + [statement] + sound).joined(separator: ";\n")) }", [word, statement])
   }
 
   @Test(arguments: [
