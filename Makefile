@@ -12,7 +12,7 @@ REVISION := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 GOLDENS := PredicateSQL|LinkIndexes|Goldens|MigrationPage|Tutorial|CommandPage
 # The tags of the suites whose long form is `make torture`.
 LONG := kills,processes,faults,random,sampled
-TORTURE = TMPDIR=$(or $(TMPDIR),/tmp) VAULT_KILLS=$(or $(KILLS),300) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_PAIRS=$(or $(PAIRS),2000) \
+TORTURE = TMPDIR=$(or $(TMPDIR),/tmp) VAULT_KILLS=$(or $(KILLS),300) VAULT_SECONDS=$(or $(SECONDS),60) VAULT_PAIRS=$(or $(PAIRS),500) \
 	  VAULT_FAULTS=all VAULT_INDEX=all
 ARGS ?=
 
@@ -55,7 +55,7 @@ fuzz: ## long: what is tried at random, under the address sanitizer: 300 s of ea
 	@VAULT_PAIRS=$(or $(PAIRS),300) $(MAKE) --no-print-directory sanitize SANITIZER=address \
 	  SECONDS=$(or $(SECONDS),300) ARGS="--only random"
 
-torture: deps ## long: 300 kills in each operation (KILLS=300), 60 s of several processes (SECONDS=60), 2000 pairs of models (PAIRS=2000), all faults, all pairs of operations, whole indexes
+torture: deps ## long: 300 kills in each operation (KILLS=300), 60 s of several processes (SECONDS=60), 500 pairs of models (PAIRS=500), all faults, all pairs of operations, whole indexes
 	@$(TORTURE) ./Scripts/test --only $(LONG) $(ARGS)
 
 torture4: deps sqlcipher4 ## the same on SQLCipher 4

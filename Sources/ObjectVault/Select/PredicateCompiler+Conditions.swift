@@ -150,7 +150,9 @@ extension PredicateCompiler {
   }
 
   func isNil(_ operand: CompiledOperand, _ isNil: Bool) -> Condition {
-    isNil
+    // The engine has no NaN, and would take it for nil.
+    if let constant = operand.constant { return .constant(constant.stored.isNull == isNil) }
+    return isNil
       ? Condition(sql: "\(operand.sql) IS NULL")
       : Condition(sql: "\(operand.sql) IS NOT NULL", needs: operand.needs)
   }

@@ -94,6 +94,12 @@ import Testing
       }
       #expect(try titles("\(attribute) != %@", Double.nan).count == 2)
     }
+    // Nor is it nil, which the engine makes of it.
+    for format in ["%@ == nil", "%@ IN {nil}", "%@ IN {year + 1, nil}", "%@ BETWEEN {nil, nil}"] {
+      #expect(try titles(format, Double.nan).isEmpty, "\(format)")
+      #expect(try titles("NOT (\(format))", Double.nan).count == 2, "\(format)")
+    }
+    #expect(try titles("%@ != nil", Double.nan).count == 2)
     let (number, none) = (Double.nan, Decimal.nan)
     #expect(try context.fetch(Book.self).where(#Predicate { $0.rating == number }).ids().isEmpty)
     #expect(try context.fetch(Book.self).where(#Predicate { $0.rating != number }).count() == 2)

@@ -206,7 +206,7 @@ import Testing
   @Test(arguments: Rotation.part(of: operations, ofEach: 2))
   func `an operation does to rows what it does to plain values`(_ line: String) async throws {
     var migrated = 0
-    let rounds = isTorture ? 60 : 3
+    let rounds = isTorture ? 20 : 3
     for seed in 1...rounds where isTorture || migrated == 0 {
       var random = SeededGenerator(seed: UInt64(seed * 7919))
       let model = try DowngradeLab.set([Self.base]).model(at: 1)
