@@ -83,15 +83,14 @@ extension ObjectContext {
   private func isStillHeld() throws -> Bool {
     guard !pending.holds.isEmpty else { return false }
     let mayGoAlong = entitiesThatMayGoAlong
-    return try withConnection { connection in
+    var count = pending.holds.count
+    try withConnection { connection in
       var related = RelatedRows(pending, maps, ConnectionReader(connection: connection))
-      // Each is asked until it holds no more: those who are put right one after the other cost one question each.
-      while let hold = pending.holds.last {
-        if try related.stands(hold, mayGoAlong: mayGoAlong) { return true }
-        pending.didReleaseLastHold()
-      }
-      return false
+      // The last one that stands is enough, and a hold that is released is asked for once.
+      while count > 0, try !related.stands(pending.holds[count - 1], mayGoAlong: mayGoAlong) { count -= 1 }
     }
+    pending.didReleaseHolds(after: count)
+    return count > 0
   }
 
   private static let flushName = "vault_flush"

@@ -50,6 +50,15 @@ final class InsertedIDs: Sendable {
     }
   }
 
+  /// Runs something that is undone where it fails, and then forgets what it gave out.
+  func undoing<Result>(_ body: () throws -> Result) throws -> Result {
+    let former = state.withLock { $0 }
+    do { return try body() } catch {
+      state.withLock { $0 = former }
+      throw error
+    }
+  }
+
   /// Notes that a statement has changed ids of an entity, the highest of which is this one now.
   func changed(_ entity: String, highest id: Int64) {
     state.withLock { state in

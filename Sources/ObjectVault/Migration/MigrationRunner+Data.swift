@@ -41,7 +41,7 @@ extension MigrationRunner {
     return written
   }
 
-  /// Runs some of them at once. Where that fails, each by itself, so that the error is that of one.
+  /// Runs a group as one statement. Where that fails, runs each by itself, so that the error names the one that fails.
   private func run(
     _ group: DataStatements, _ names: EntityNames, _ declared: DeclaredColumns?, columns: [String]
   ) throws -> [DataWatch] {
@@ -51,9 +51,16 @@ extension MigrationRunner {
       return watch
     }
     guard group.texts.count > 1 else { return [try run(group.texts[0], group.insertion)] }
-    do { return [try connection.savepoint { try run(group.texts[0], group.insertion) }] } catch {
-      try checkCancelled()
-      return try group.texts.map { try run($0, NumberedInsert($0, entities: names)) }
+    do {
+      let whole = group.texts.joined(separator: ";")
+      return [try ids.undoing { try connection.savepoint { try run(whole, group.insertion) } }]
+    } catch {
+      // With the transaction all is gone, and no statement can be asked.
+      guard !connection.hasLostTransaction else { throw error }
+      return try group.texts.map { text in
+        try checkCancelled()
+        return try run(text, NumberedInsert(text, entities: names))
+      }
     }
   }
 
@@ -131,7 +138,7 @@ extension MigrationRunner {
 /// A statement of a data block, or several insertions that follow each other, of plain values into the same columns: the engine is
 /// asked once for all of these.
 private struct DataStatements {
-  /// How many rows a group has at most: few enough, that a cancellation between two of them is heard.
+  /// How many rows a group has at most. A cancellation is heard between two groups.
   private static let limit = 200
 
   /// As they were written.

@@ -66,13 +66,13 @@ struct NumberedInsert {
     return values.areLiterals
   }
 
-  /// Takes the rows of another plain insertion behind its own, where it is one into the same columns.
+  /// Appends the rows of another plain insertion, where it is one into the same columns, and the text does not get long.
   /// - Parameter limit: How many rows it has at most.
   /// - Returns: Whether it did.
   mutating func take(_ other: NumberedInsert, limit: Int) -> Bool {
     guard case .values(var values) = rows, case .values(let more) = other.rows,
       entity == other.entity, columns == other.columns, head[...].trimmed == other.head[...].trimmed,
-      values.ends.count + more.ends.count <= limit
+      values.ends.count + more.ends.count <= limit, values.scalars.count + more.scalars.count <= 65_536
     else { return false }
     // Let go of first, so that they are not copied.
     rows = .defaults

@@ -7,11 +7,11 @@ struct MemberOrder<Object: AnyObject & Hashable> {
   /// The places by object; made when one is first taken out, as few lists lose any.
   private var indexes: [ObjectIdentifier: Int]?
   private var gaps = 0
-  /// How many places, from the first one on, hold none of those that wait, and how many objects are in them.
+  /// How long the first part is that has no waiting member, in places and in objects.
   private var settled = (places: 0, objects: 0)
   /// Whether it is another order than the file's with the new members at its end.
   private(set) var isRearranged = false
-  /// Whether somebody has changed the order since the last save or flush.
+  /// Whether the order was changed since the last save or flush.
   private(set) var wasArranged = false
 
   init(_ objects: [Object] = []) { places = objects }
@@ -28,7 +28,7 @@ struct MemberOrder<Object: AnyObject & Hashable> {
   /// It is another order than the file's from now on.
   mutating func didArrange() { (isRearranged, wasArranged) = (true, true) }
 
-  /// An object that stands somewhere counts as a new one from now on.
+  /// A member was added that is in the list: it may wait now in the part that had none.
   mutating func didAddAgain() { settled = (0, 0) }
 
   /// The file holds the order, but for some members that wait: these go to its end when they are saved.

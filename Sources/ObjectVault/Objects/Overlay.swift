@@ -205,7 +205,7 @@ struct MemberStates {
   }
 }
 
-/// Members that came and went.
+/// Added and removed members.
 struct MemberChanges {
   var added: Set<ManagedObject> = []
   var removed: Set<ManagedObject> = []
@@ -226,8 +226,8 @@ package final class ToManyState {
   private var knownMembers: Set<ManagedObject>?
   /// What changed since the last save or flush.
   private var recent = MemberChanges()
-  /// What concerns members that flushes have left out. Kept apart, so that a flush looks at what is recent and at whom it
-  /// saves, and not at all who wait.
+  /// Changes of members that flushes have left out. Kept apart, so that a flush looks at recent changes and at the members that
+  /// it saves, and at no others.
   private var waiting = MemberChanges()
   /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
   /// a member before, or not: the last word counts.
@@ -390,7 +390,7 @@ package final class ToManyState {
   }
 
   /// The store holds what memory holds, but for what concerns objects that were left out of a flush.
-  /// - Returns: Those of them that nothing was known to wait for.
+  /// - Returns: The recent members that were left out.
   func didFlush(but isLeftOut: (ManagedObject) -> Bool) -> [ManagedObject] {
     takeNewsIn()
     let left = MemberChanges(
@@ -404,8 +404,8 @@ package final class ToManyState {
     return Array(left.added) + left.removed
   }
 
-  /// Members of which the file may hear by a save, in their order: those that are new, and of some that flushes had left out
-  /// those that still wait. All of them, where the order was not rearranged, go to the end of the file's.
+  /// Members that a save may have to place, in their order: those of `waited` that still wait, and the recent ones. Where the order
+  /// was not rearranged they go to the end.
   func unplaced(_ waited: [ManagedObject]) -> [ManagedObject] {
     takeNewsIn()
     let first = order?.sorted(waited.filter(waiting.added.contains)) ?? []
@@ -443,6 +443,8 @@ package final class ToManyState {
       (knownMembers, typed) = (nil, nil)
       return keepAdded()
     }
+    // In the file it has a place that is not the end.
+    order?.didArrange()
     knownMembers?.insert(object)
     order?.append(object)
     typed?.insert(object)

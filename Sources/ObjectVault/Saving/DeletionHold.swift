@@ -1,20 +1,20 @@
-// What keeps deletions waiting inside of a write. A flush that is denied one of them makes no plan of all again while it is known
-// that another object still holds one: else each change beside many denied deletions would look at all of them.
+// Why deletions wait inside of a write. After a denial a flush asks whether one known hold still stands, in place of a plan of all
+// deletions. Of an object that goes by a cascade none is kept: only a plan can tell whether it still goes.
 
 internal import CipherSQLite
 
-/// Something that a flush must not do as yet keeps deletions from being carried out: all of them wait.
+/// A flush cannot carry out one of the deletions, so that all of them wait.
 struct DeletionsMustWait: Error {
-  /// The objects that are known to be held, as far as it can be said of each by itself.
+  /// Of the objects that can be judged by themselves.
   let holds: [DeletionHold]
 }
 
 /// An object that cannot be deleted because of others that stay.
 struct DeletionHold {
   enum Reason {
-    /// The rule of a relationship: as long as it leads to somebody.
+    /// A deny rule: the relationship has a member that stays.
     case denial(RelationshipMapping)
-    /// A to-one that others must have: as long as it leads to the object.
+    /// A required to-one of other objects, one of which refers to the object.
     case requirement(EntityMapping, slot: Int)
   }
 
@@ -23,7 +23,7 @@ struct DeletionHold {
   let id: Int64
   let reason: Reason
 
-  /// The entity of those who hold it.
+  /// The entity of the objects that hold it.
   var holder: EntityMapping {
     switch reason {
     case .denial(let relationship): relationship.destination

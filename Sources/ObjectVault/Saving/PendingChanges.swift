@@ -34,7 +34,7 @@ package struct PendingChanges {
   private(set) var waiting: [ManagedObject: Set<ManagedObject>] = [:]
   /// The indexes of the entities of those who were touched.
   private var entitiesWaiting: Set<Int> = []
-  /// New objects that were waited for and deleted again, and are not among the new ones any more.
+  /// Deleted new objects that `waiting` still has, and that are not among the new ones any more.
   private var forgottenWaiting: [ManagedObject] = []
   private(set) var links: [LinkKey: PendingLink] = [:]
   private(set) var nextTemporaryID: Int64 = -1
@@ -50,7 +50,7 @@ package struct PendingChanges {
   private var changeCount = 0
   /// What that was when a flush was denied one of the deletions; nil when none was.
   private var changeCountDenied: Int?
-  /// What held deletions then, and may still do.
+  /// The holds that it found, some of which may be released by now.
   private(set) var holds: [DeletionHold] = []
 
   /// Whether some of the new objects may have their ids already, as those that a flush left out.
@@ -206,8 +206,8 @@ package struct PendingChanges {
     for object in updated { object.overlay?.tellsNextWrite = true }
   }
 
-  /// The last of what held deletions does no more.
-  mutating func didReleaseLastHold() { holds.removeLast() }
+  /// All holds but the first ones stand no more.
+  mutating func didReleaseHolds(after count: Int) { holds.removeLast(holds.count - count) }
 
   /// A link is there from now on, or is not.
   /// - Parameter isKnown: Whether the members are in memory, so that it is known to differ from the file.
@@ -320,14 +320,18 @@ package struct PendingChanges {
     waiting[object] != nil || gained.isWaiting(for: object)
   }
 
-  /// The members of to-manys are as the store has them, but for those that were left out. A flush looks at those who were
-  /// touched, and at whom it has saved: not at all who wait.
-  /// - Returns: Whom this lets go of. The caller keeps them until the change is over.
+  /// The members of to-manys are as the store has them, but for those that were left out. A flush looks at the owners that were
+  /// touched, and at the members that it has saved, and at no others.
+  /// - Returns: The objects that this releases. The caller keeps them until the change is over.
   mutating func settleMembers(but leftOut: Set<ManagedObject>) -> [ManagedObject] {
     guard !gained.isEmpty || !waiting.isEmpty || !touched.isEmpty else { return [] }
     let rest = resting.all
     guard !leftOut.isEmpty || !rest.isEmpty else { return settleAllMembers() }
-    let isUnsaved = { leftOut.contains($0) || rest.contains($0) }
+    // Of a row that rests for another property, the references are written, and so are its links.
+    let isUnsaved: (ManagedObject) -> Bool = { object in
+      leftOut.contains(object)
+        || (rest.contains(object) && (object.state == .inserted || object.hasPendingReference))
+    }
     let lookedAt =
       waiting.isEmpty && !gained.hasWaiting ? [] : awakeInserted + awakeUpdated + forgottenWaiting
     let saved = lookedAt.filter { isWaitedFor($0) && !isUnsaved($0) }
@@ -361,6 +365,12 @@ package struct PendingChanges {
 }
 
 extension ManagedObject {
+  /// Whether one of its to-ones is not written yet.
+  fileprivate final var hasPendingReference: Bool {
+    guard let entity, let overlay else { return false }
+    return entity.storedSlots.contains { entity.isToOne[$0] && overlay.changed.contains($0) }
+  }
+
   /// Whether members of it stand in another order than in the file.
   final var isRearranged: Bool {
     state != .invalid && state != .deleted && toMany.contains(where: \.isRearranged)

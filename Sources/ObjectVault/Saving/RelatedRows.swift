@@ -115,11 +115,11 @@ struct RelatedRows {
 
   // MARK: Deletions
 
-  /// Whether what held a deletion still does. False where only a plan of all deletions can say it.
+  /// Whether a hold stands for certain. False where only a plan of all deletions can tell.
   /// - Parameter mayGoAlong: The indexes of the entities of which something may go with what is deleted.
   mutating func stands(_ hold: DeletionHold, mayGoAlong: Set<Int>) throws -> Bool {
     guard maps[hold.entity.index].find(hold.id)?.state == .deleted,
-      mayGoAlong.isDisjoint(with: hold.holder.branch.map(\.index))
+      mayGoAlong.isDisjoint(with: (hold.holder.branch + hold.holder.relatives).map(\.index))
     else { return false }
     let (map, ids) = (maps[hold.holder.index], RowIDSet([hold.id]))
     func stays(_ link: LinkEnds) -> Bool { map.find(link.other)?.state != .deleted }

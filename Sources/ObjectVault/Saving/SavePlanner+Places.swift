@@ -15,8 +15,13 @@ extension SavePlanner {
         for owner in owners where owner.entity === entity && isThere(owner) {
           guard let state = owner.toMany[relationship.slot], let order = state.order else { continue }
           let new = state.unplaced(waited[owner] ?? []).filter { isWritten($0, relationship) }
-          guard !new.isEmpty || order.wasArranged else { continue }
-          places += try self.places(new, relationship, of: owner, state, order)
+          // What a flush has arranged it need not arrange again.
+          guard !new.isEmpty || (plan.extent.isPartial ? order.wasArranged : order.isRearranged) else {
+            continue
+          }
+          let goToEnd =
+            !order.isRearranged || (plan.extent.isPartial && !order.wasArranged && waited[owner] == nil)
+          places += try self.places(new, relationship, of: owner, state, order, goToEnd: goToEnd)
         }
         guard !places.isEmpty else { continue }
         places.sort { ($0.owner, $0.member) < ($1.owner, $1.member) }
@@ -54,10 +59,10 @@ extension SavePlanner {
 
   private func places(
     _ new: [ManagedObject], _ relationship: RelationshipMapping, of owner: ManagedObject,
-    _ state: ToManyState, _ order: MemberOrder<ManagedObject>
+    _ state: ToManyState, _ order: MemberOrder<ManagedObject>, goToEnd: Bool
   ) throws -> [MemberPlace] {
     let id = plan.ids.final(owner.rowID)
-    if !order.isRearranged {
+    if goToEnd {
       let stored = try standing(new, relationship, of: owner)
       let behind = new.map { plan.ids.final($0.rowID) }.filter { stored[$0] == nil }
       let last = behind.isEmpty || owner.rowID < 0 ? nil : try reader.lastPlace(relationship, of: id)

@@ -20,7 +20,7 @@ package struct SavePlanner {
   var related: RelatedRows
   /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
   var denial: StoreError?
-  /// For a flush, all objects that cannot be deleted, as far as it can be said of each by itself.
+  /// For a flush, what holds objects that can be judged by themselves.
   var holds: [DeletionHold] = []
 
   package init(

@@ -111,7 +111,9 @@ final class StaleScript {
     guard let id = dice.isOne(in: 2) ? dice.pick(gone) ?? dice.pick(known) : dice.pick(known),
       let maker = try maker(id, number)
     else { return }
-    let (before, size) = (maker.size, dice.next(100))
+    let before = maker.size
+    // Another one: what is written as it is, is no change, and minds nothing.
+    let size = (before + 1 + dice.next(99)) % 100
     guard try isThere(maker, id, world.makers[id] != nil, number) else { return }
     maker.size = size
     try save(number, maker, id, isThere: world.makers[id] != nil) {
@@ -131,7 +133,7 @@ final class StaleScript {
     guard let id = dice.pick(known), let part = try part(id, number) else { return }
     let before = Row(text: part.first ?? -1, owner: part.owner?.id.rowID)
     guard try isThere(part, id, world.parts[id] != nil, number) else { return }
-    var wanted = Row(text: dice.next(1000), owner: before.owner)
+    var wanted = Row(text: (before.text + 1 + dice.next(999)) % 1000, owner: before.owner)
     part.first = wanted.text
     if dice.isOne(in: 2), let owner = dice.pick(world.makers.keys.sorted()),
       let maker = try maker(owner, number), maker.state == .loaded || maker.state == .fault

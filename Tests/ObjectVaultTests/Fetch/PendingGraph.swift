@@ -186,7 +186,9 @@ final class PendingGraph {
     let window = fetch.sorted(by: sort.path, isReverse ? .reverse : .forward).offset(offset).limit(limit)
     let ranked = expected.sorted { left, right in
       let (a, b) = (Self.value(left.plain, sort.names), Self.value(right.plain, sort.names))
-      return Self.precedes(a, b) || (!Self.precedes(b, a) && Self.rank(left.object) < Self.rank(right.object))
+      let areDecimals = sort.names == ["price"]
+      if Self.precedes(a, b, areDecimals) { return true }
+      return !Self.precedes(b, a, areDecimals) && Self.rank(left.object) < Self.rank(right.object)
     }
     let inOrder = Array(
       (isReverse ? ranked.reversed() : ranked).dropFirst(offset).prefix(limit).map(\.object))
@@ -209,7 +211,7 @@ final class PendingGraph {
     return owner?.values[names.last ?? ""] ?? .null
   }
 
-  private static func precedes(_ left: SQLValue, _ right: SQLValue) -> Bool {
+  private static func precedes(_ left: SQLValue, _ right: SQLValue, _ areDecimals: Bool) -> Bool {
     switch (left, right) {
     case (.null, .null): return false
     case (.null, _): return true
@@ -217,9 +219,8 @@ final class PendingGraph {
     case (.integer(let a), .integer(let b)): return a < b
     case (.real(let a), .real(let b)): return a < b
     case (.text(let a), .text(let b)):
-      if a.allSatisfy({ "-.0123456789".contains($0) }), let first = Decimal(string: a),
-        b.allSatisfy({ "-.0123456789".contains($0) }), let second = Decimal(string: b)
-      {
+      // A name may be made of digits, too.
+      if areDecimals, let first = Decimal(string: a), let second = Decimal(string: b) {
         return first < second
       }
       return a.unicodeScalars.lexicographicallyPrecedes(b.unicodeScalars)

@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: 0..<12)
-  func `many insertions leave what the engine makes of them one by one`(_ seed: UInt64) async throws {
+  func `insertions that run in groups leave the rows of single ones`(_ seed: UInt64) async throws {
     var dice = Dice(seed)
     let statements = (10..<(seed == 0 ? 700 : 80)).map { insertion($0, &dice) }
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
@@ -132,7 +132,7 @@ import Testing
     ("INSERT INTO \"Note\" (text) VALUES ('x', 2)", "2 values for 1 columns"),
     ("INSERT INTO \"Note\" (text) VALUES (x'6')", "unrecognized token"),
   ])
-  func `of many insertions the error quotes the one that is wrong`(_ statement: String, _ word: String)
+  func `the error quotes the insertion of a group that fails`(_ statement: String, _ word: String)
     async throws
   {
     let sound = (3..<90).map { "INSERT INTO \"Note\" (text) VALUES ('\($0)')" }

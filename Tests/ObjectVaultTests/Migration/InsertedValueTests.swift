@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func `many statements move the progress, and none runs after a cancellation`() async throws {
-    // Two hundred of them are one for the engine.
+    // The engine gets 200 of them as one statement.
     let count = 4000
     let lines = (0..<count).map { "INSERT INTO $Day (n, s) VALUES (\($0), 'x');" }
     let block = "seed {\n\(lines.joined(separator: "\n"))\n}"

@@ -62,6 +62,27 @@ private let reels = Schema {
     #expect(try titles() == ["one", "four", "two", "three"])
   }
 
+  @Test func `a member that comes back beside one that waits stands last in the file, too`() async throws {
+    let temporary = try await TemporaryStore(troupes)
+    try await temporary.store.write { context in
+      let troupe = context.insert(Troupe.self)
+      troupe.players = ["a", "b", "c"].map { title in context.insert(Player.self) { $0.title = title } }
+    }
+    try await temporary.store.write { context in
+      let troupe = try context.fetch(Troupe.self).one()
+      let first = troupe.players[0]
+      let open = context.insert(Player.self)
+      troupe.players.insert(open, at: 0)
+      #expect(try context.fetch(Player.self).count() == 3)
+      first.troupe = nil
+      context.refresh(first)
+      context.delete(open)
+      #expect(troupe.players.map(\.title) == ["b", "c", "a"])
+    }
+    let context = temporary.store.makeContext()
+    #expect(try context.fetch(Troupe.self).one().players.map(\.title) == ["b", "c", "a"])
+  }
+
   @Test func `who is left out, and asked for by a predicate, waits for its value`() async throws {
     try await store.write { context in
       let reel = try context.fetch(Reel.self).one()

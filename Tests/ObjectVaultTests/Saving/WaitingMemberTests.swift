@@ -133,7 +133,7 @@ let troupes = Schema {
   }
 
   @Test(arguments: 0..<(isTorture ? 400 : 24))
-  func `memory and file have what plain lists have`(_ seed: UInt64) async throws {
+  func `members in memory and in the file are those of plain lists`(_ seed: UInt64) async throws {
     let temporary = try await TemporaryStore(troupes)
     let wanted = try await temporary.store.write { context in
       var dice = Dice(seed)
