@@ -151,7 +151,7 @@ extension ObjectContext {
   /// The indexes of the entities of which rows may go, as deleted objects or with them.
   private var entitiesThatMayGo: Set<Int> { pending.entitiesDeleted.union(entitiesThatMayGoAlong) }
 
-  /// The indexes of the entities of which rows may go with the deleted objects.
+  /// The indexes of the entities of which rows may go by cascades.
   var entitiesThatMayGoAlong: Set<Int> {
     var found: Set<Int> = []
     var waiting = Array(pending.entitiesDeleted)

@@ -186,7 +186,7 @@ struct InsertedValues {
   private static func isLiteral(_ scalars: ArraySlice<Unicode.Scalar>) -> Bool {
     var value = scalars.drop(while: SQLScanner.isSpace)
     while let last = value.last, SQLScanner.isSpace(last) { value.removeLast() }
-    if value.first == "x" || value.first == "X" { value.removeFirst() }
+    if value.first == "x" || value.first == "X", value.dropFirst().first == "'" { value.removeFirst() }
     if value.first == "'" {
       value.removeFirst()
       guard value.popLast() == "'" else { return false }

@@ -149,7 +149,7 @@ private struct DataStatements {
   private(set) var insertion: NumberedInsert?
 
   /// The next of some statements.
-  /// - Parameter position: Its place, and after this that of the first one behind the group.
+  /// - Parameter position: The index of the next statement; afterwards that of the first one after the group.
   /// - Returns: nil where nothing is left but comments.
   init?(_ statements: [String], from position: inout Int, _ names: EntityNames) throws {
     // Comments alone are no statement.

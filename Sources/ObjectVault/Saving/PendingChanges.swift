@@ -353,7 +353,7 @@ package struct PendingChanges {
     return settled
   }
 
-  /// The same where all objects are saved.
+  /// Settles all members after a save that left no object out.
   private mutating func settleAllMembers() -> [ManagedObject] {
     let settled = Array(waiting.keys) + gained.waiting.flatMap { [$0.owner, $0.member] }
     touched.formUnion(waiting.values.joined())

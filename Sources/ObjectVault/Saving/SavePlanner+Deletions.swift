@@ -96,17 +96,18 @@ extension SavePlanner {
     }
     guard let first = rows.first else { return }
     // A column that entities share takes NULL, whoever of them requires it: the engine would not refuse.
-    if entity.isRequired[slot], plan.extent.isPartial {
+    if entity.isRequired[slot] {
       let holding = Set(rows)
-      let held = links.lazy.filter { holding.contains($0.other) }.map(\.own)
-      hold(Set(held), of: target, .requirement(entity, slot: slot))
-    }
-    if entity.isRequired[slot], denial == nil {
-      denial = StoreError.validation([
-        ValidationFailure(
-          entity: entity.name, property: entity.slots[slot].name, rowID: first,
-          reason: "is required, and what it leads to is deleted")
-      ])
+      hold(
+        Set(links.filter { holding.contains($0.other) }.map(\.own)), of: target,
+        .requirement(entity, slot: slot))
+      denial =
+        denial
+        ?? StoreError.validation([
+          ValidationFailure(
+            entity: entity.name, property: entity.slots[slot].name, rowID: first,
+            reason: "is required, and what it leads to is deleted")
+        ])
     }
     plan.deletion.released.append((entity.index, slot, rows))
   }

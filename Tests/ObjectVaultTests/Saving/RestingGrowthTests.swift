@@ -97,7 +97,7 @@ import Testing
         for loan in loans {
           if isByDeletion { context.delete(loan) } else { loan.book = other }
           // What books are deleted may say something of authors.
-          try expect(false, context.fetch(Author.self).where("name == 'nobody'"))
+          try expect(false, context.fetch(Author.self).where("name == 'absent'"))
         }
         #expect(try context.fetch(Book.self).count() == 1)
         return threadTime() - start

@@ -116,7 +116,7 @@ let troupes = Schema {
       case 11:
         #expect(lists(troupes[troupe]) { numbers[$0] } == wanted[troupe], "step \(step)")
       case 12:
-        _ = try context.fetch(Player.self).where("title == 'nobody'").exists()
+        _ = try context.fetch(Player.self).where("title == 'absent'").exists()
       default:
         _ = try context.fetch(Troupe.self).where("key == 99").exists()
       }
@@ -126,7 +126,7 @@ let troupes = Schema {
     while let player = dice.pick(players) {
       players.removeAll { $0 === player }
       (player.title, player.code) = ("\(numbers[player] ?? 0)", nil)
-      if dice.isOne(in: 2) { _ = try context.fetch(Player.self).where("title == 'nobody'").exists() }
+      if dice.isOne(in: 2) { _ = try context.fetch(Player.self).where("title == 'absent'").exists() }
     }
     for (troupe, wanted) in zip(troupes, wanted) { #expect(lists(troupe) { numbers[$0] } == wanted) }
     return wanted
