@@ -18,16 +18,18 @@ extension MigrationRunner {
           writers += part.operations
         }
         try run(part, of: step, &touched)
-        guard next?.isData != true else { continue }
-        if !writers.isEmpty { try audit.wrote(touched, part.model, of: step, by: writers) }
-        (touched, writers) = (TouchedColumns(), [])
+        if next?.isData != true {
+          if !writers.isEmpty { try audit.wrote(touched, part.model, of: step, by: writers) }
+          (touched, writers) = (TouchedColumns(), [])
+        }
       } else {
         var unseen = part.filled
         try run(part, of: step, &unseen)
         try audit.changedTables(part, of: step, unseen)
       }
-      // The next operation finds the marks that it would find in a step of its own.
-      if hasChangedRows, let next, next.operations != part.operations {
+      // What was given out is known after each operation, of new stores as of old ones, so that the next one gives the ids that it
+      // would give in a step of its own: rows that this one moves to another table or deletes would else leave theirs to it.
+      if hasChangedRows, next?.operations != part.operations {
         try raiseHighWaterMarks(part.model)
         hasChangedRows = false
       }
@@ -213,13 +215,6 @@ extension MigrationRunner {
 
   static func isOfEntities(_ table: String) -> Bool {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
-  }
-
-  /// What was given out is known behind each step, of new stores as of old ones: rows that one moves to another table or
-  /// deletes would else leave their ids to the next, and a store that is made would get other ids than one that is migrated.
-  func raiseHighWaterMarks(behind compiled: CompiledStep) throws {
-    guard compiled.parts.contains(where: \.changesRows) else { return }
-    try raiseHighWaterMarks(compiled.model)
   }
 
   /// Rows that a data block inserted take part in the promise that ids are never given out twice.

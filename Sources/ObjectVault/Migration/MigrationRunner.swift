@@ -55,7 +55,6 @@ package struct MigrationRunner {
             self.record.meter.beginStep()
             // What a step requires of rows, it requires of those that were there before it.
             try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
-            try raiseHighWaterMarks(behind: compiled)
             model = compiled.model
             self.record.meter.endStep()
           } else {
@@ -267,7 +266,6 @@ package struct MigrationRunner {
     do {
       try connection.savepoint {
         try run(compiled.parts, of: compiled.step, &audit)
-        try raiseHighWaterMarks(behind: compiled)
         try record(start)
       }
     } catch StoreError.idsExhausted(let entity) {
