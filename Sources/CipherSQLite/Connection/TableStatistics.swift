@@ -1,11 +1,22 @@
 // What the engine's planner goes by: how many rows a table has, and how many of them an index finds for one value. Without it
-// every index seems to find ten rows, also one over a column that is nil everywhere.
+// every index seems to find ten rows.
 //
 // ANALYZE reads every index to its end, and 3.15 cannot be told to stop before. So it is run on small tables alone; what it
 // would find of others is estimated from some of their rows, in a time that does not grow with the table.
+//
+// Two things are not as ANALYZE has them. The engine has one number for a value, be it nil or not. Where nearly all rows are
+// nil, it is that of nil, and an index over a to-one that few objects have seems useless. So rows that are nil are left out of the
+// number. In which columns most rows are nil stands after the numbers, which the engine does not mind; conditions that ask
+// for nil there tell the planner.
+//
+// And for each row that is deleted the engine looks for rows that refer to it: in the whole table, where the index would find
+// all of them for one value. So an index over a reference never seems to find more than half of the rows.
 
 /// The statistics of a file's tables.
 package struct TableStatistics {
+  /// Columns of indexes in which more than half of the rows are nil, by table.
+  package typealias NilColumns = [SQLName: Set<SQLName>]
+
   let connection: Connection
 
   /// Tables of fewer rows have none: they are read in no time, whatever the plan is.
@@ -26,6 +37,8 @@ package struct TableStatistics {
     /// Of indexes whose columns are all plain, and that have all rows.
     var indexes: Set<String> = []
     var rows = 0
+    /// The columns that refer to rows of a table.
+    var references: Set<String> = []
     /// What is known: how many rows it had, and of which indexes.
     var known: (rows: Int, indexes: Set<String>)?
 
@@ -43,17 +56,18 @@ package struct TableStatistics {
     guard !stale.isEmpty else { return }
     // Nothing else makes the table in which they stand.
     try connection.execute("ANALYZE sqlite_master")
-    for table in stale {
-      if table.rows <= Self.mostAnalyzed {
-        try connection.execute("ANALYZE main.\(identifier: table.name)")
-      } else {
-        try estimate(table)
-      }
-    }
+    for table in stale { try renew(table) }
     // From here on this connection goes by them.
     try connection.execute("ANALYZE sqlite_master")
     guard isAnnounced, let version = try connection.value("PRAGMA main.schema_version")?.int64 else { return }
     try connection.execute("PRAGMA main.schema_version = \(number: (version + 1) & 0x7FFF_FFFF)")
+  }
+
+  private func renew(_ table: Table) throws {
+    var table = table
+    table.references = Set(
+      try connection.query(sql: "PRAGMA foreign_key_list(\(quoted(table.name)))") { $0.text(3) ?? "" })
+    if table.rows <= Self.mostAnalyzed { try analyze(table) } else { try estimate(table) }
   }
 
   // MARK: What is there
@@ -123,27 +137,96 @@ package struct TableStatistics {
     return low...high
   }
 
+  // MARK: Columns that are nil
+
+  private static let nilMark = "nil="
+
+  /// Those of the tables that have statistics.
+  package func nilColumns() throws -> NilColumns {
+    guard try connection.tableExists("sqlite_stat1") else { return [:] }
+    var found: NilColumns = [:]
+    let marked = "%\(Self.nilMark)%"
+    for row in try connection.rows("SELECT tbl, idx, stat FROM sqlite_stat1 WHERE stat LIKE \(marked)") {
+      guard let table = row[0].string, let index = row[1].string, let text = row[2].string else { continue }
+      let words = text.split(separator: " ").filter { $0.hasPrefix(Self.nilMark) }
+      let places = words.flatMap {
+        $0.dropFirst(Self.nilMark.count).split(separator: ",").compactMap { Int($0) }
+      }
+      let columns = try columns(of: index)
+      for place in places where columns.indices.contains(place) {
+        found[SQLName(table), default: []].insert(SQLName(columns[place]))
+      }
+    }
+    return found
+  }
+
+  /// Replaces what is known of an index.
+  /// - Parameters:
+  ///   - rows: Those of the table.
+  ///   - found: Of them those of one value in the first column, in the first two, and so on.
+  ///   - nils: The places of the columns in which more than half of the rows are nil.
+  private func write(_ table: Table, _ index: Index, rows: Int, found: [Int], nils: [Int]) throws {
+    var most = isReference(index, of: table) ? max(1, rows / 2) : rows
+    var words = ["\(rows)"]
+    for count in found {
+      most = min(most, max(1, count))
+      words.append("\(most)")
+    }
+    if !nils.isEmpty { words.append(Self.nilMark + nils.map(String.init).joined(separator: ",")) }
+    let text = words.joined(separator: " ")
+    try connection.execute("DELETE FROM sqlite_stat1 WHERE tbl = \(table.name) AND idx = \(index.name)")
+    try connection.execute(
+      "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(table.name), \(index.name), \(text))")
+  }
+
+  private func isReference(_ index: Index, of table: Table) -> Bool {
+    index.columns.first.map { table.references.contains($0) } == true
+  }
+
+  // MARK: Small tables
+
+  private func analyze(_ table: Table) throws {
+    try connection.execute("ANALYZE main.\(identifier: table.name)")
+    let from: SQL = "FROM \(identifier: table.name)"
+    func count(_ query: SQL) throws -> Int { Int(try connection.value(query)?.int64 ?? 0) }
+    let rows = try count("SELECT count(*) \(from)")
+    for index in try indexes(of: table) {
+      let nils = try index.columns.map {
+        try count("SELECT count(*) \(from) WHERE \(identifier: $0) IS NULL")
+      }
+      guard nils.contains(where: { $0 > 0 }) || isReference(index, of: table) else { continue }
+      let found = try index.columns.indices.map { place in
+        let columns = index.columns[...place]
+        let condition = SQL.joined(columns.map { "\(identifier: $0) IS NOT NULL" }, by: " AND ")
+        let names = SQL.names(columns.map { SQLName($0) })
+        let values = try count("SELECT count(*) FROM (SELECT DISTINCT \(names) \(from) WHERE \(condition))")
+        let all = try count("SELECT count(*) \(from) WHERE \(condition)")
+        return (all + values - 1) / max(1, values)
+      }
+      try write(table, index, rows: rows, found: found, nils: nils.indices.filter { nils[$0] > rows / 2 })
+    }
+  }
+
   // MARK: Large tables
 
   private func estimate(_ table: Table) throws {
     let indexes = try indexes(of: table)
     let samples = try samples(of: table, Array(Set(indexes.flatMap(\.columns))))
     try connection.execute("DELETE FROM sqlite_stat1 WHERE tbl = \(table.name)")
-    func write(_ index: SQLValue, _ counts: [Int]) throws {
-      let text = counts.map(String.init).joined(separator: " ")
+    if indexes.isEmpty {
+      let text = "\(table.rows)"
       try connection.execute(
-        "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(table.name), \(index), \(text))")
+        "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(table.name), NULL, \(text))")
     }
-    if indexes.isEmpty { try write(.null, [table.rows]) }
     for index in indexes {
-      var counts = [table.rows]
-      for length in index.columns.indices.map({ $0 + 1 }) {
-        let count =
-          index.isUnique && length == index.columns.count
-          ? 1 : try rowsOfOneKey(Array(index.columns.prefix(length)), index, samples, table)
-        counts.append(min(count, counts[counts.count - 1]))
+      let found = try index.columns.indices.map { place in
+        index.isUnique && place == index.columns.count - 1
+          ? 1 : try rowsOfOneKey(Array(index.columns[...place]), index, samples, table)
       }
-      try write(.text(index.name), counts)
+      let nils = index.columns.indices.filter { place in
+        samples.count { $0[index.columns[place]]?.isNull != false } > samples.count / 2
+      }
+      try write(table, index, rows: table.rows, found: found, nils: nils)
     }
   }
 
@@ -159,9 +242,12 @@ package struct TableStatistics {
       (name: $0.text(1) ?? "", isUnique: $0.int64(2) != 0)
     }
     return try all.filter { table.indexes.contains($0.name) }.map { index in
-      let columns = try connection.query(sql: "PRAGMA index_info(\(quoted(index.name)))") { $0.text(2) ?? "" }
-      return Index(name: index.name, columns: columns, isUnique: index.isUnique)
+      Index(name: index.name, columns: try columns(of: index.name), isUnique: index.isUnique)
     }
+  }
+
+  private func columns(of index: String) throws -> [String] {
+    try connection.query(sql: "PRAGMA index_info(\(quoted(index)))") { $0.text(2) ?? "" }
   }
 
   /// Rows from everywhere between the first and the last, by columns.
@@ -180,18 +266,24 @@ package struct TableStatistics {
     }
   }
 
-  /// How many rows have the same values in the first columns of an index, on the average of all values that there are.
+  /// How many rows have the same values in the first columns of an index, on the average of all values that there are. Rows that
+  /// are nil in one of them have none.
   private func rowsOfOneKey(
     _ columns: [String], _ index: Index, _ samples: [[String: SQLValue]], _ table: Table
   ) throws -> Int {
     var keys: [[SQLValue]: Int] = [:]
-    for sample in samples { keys[columns.map { sample[$0] ?? .null }, default: 0] += 1 }
+    var met = 0
+    for sample in samples {
+      let key = columns.map { sample[$0] ?? .null }
+      guard !key.contains(where: \.isNull) else { continue }
+      keys[key, default: 0] += 1
+      met += 1
+    }
+    guard met > 0 else { return 1 }
     // A value of n rows is met n times as often as one of a single row.
     var values = 0.0
     for (key, times) in keys {
-      let conditions = zip(columns, key).map { column, value -> SQL in
-        value.isNull ? "\(identifier: column) IS NULL" : "\(identifier: column) = \(value)"
-      }
+      let conditions = zip(columns, key).map { column, value -> SQL in "\(identifier: column) = \(value)" }
       let found =
         try connection.value(
           """
@@ -203,7 +295,6 @@ package struct TableStatistics {
       if rows >= Self.mostCounted, times > 1 { rows = max(rows, table.rows / samples.count * times) }
       values += Double(times) / Double(rows)
     }
-    guard values > 0 else { return table.rows }
-    return max(1, Int((Double(samples.count) / values).rounded()))
+    return max(1, Int((Double(met) / values).rounded()))
   }
 }

@@ -25,5 +25,15 @@ extension ConnectionPool {
     try? connection.transaction(.immediate) {
       try TableStatistics(connection).refresh(isAnnounced: !isClosing)
     }
+    if !isClosing { tellNilColumns(connection) }
+  }
+
+  /// Hands over what the statistics say. What another process makes of them later is not told: it would change the time that a
+  /// query takes, and nothing else.
+  func tellNilColumns(_ connection: Connection) {
+    guard configuration.keepsStatistics, let columns = try? TableStatistics(connection).nilColumns() else {
+      return
+    }
+    configuration.onNilColumns(columns)
   }
 }

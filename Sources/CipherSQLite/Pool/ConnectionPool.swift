@@ -26,6 +26,8 @@ public final class ConnectionPool: Sendable {
     /// Whether statistics of the tables are kept in the file, which the engine chooses indexes by: looked at after writes of
     /// many rows, and when the pool is closed. Default `false`.
     public var keepsStatistics = false
+    /// Called when the pool is opened, and when it has looked at the statistics that it keeps.
+    package var onNilColumns: @Sendable (TableStatistics.NilColumns) -> Void = { _ in }
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }
 
@@ -112,6 +114,7 @@ public final class ConnectionPool: Sendable {
       try connection.findLog()
       return connection
     }
+    tellNilColumns(connection)
   }
 
   /// The settings the file is encrypted with.

@@ -36,6 +36,15 @@ final class StoreCore: Sendable {
 
   deinit { feed.end() }
 
+  /// Has fetches planned by what the file's statistics say.
+  func learn(nilColumns: TableStatistics.NilColumns) {
+    for entity in mapping.entities {
+      entity.nilColumns.withLock { $0 = nilColumns[entity.table] ?? [] }
+    }
+    // All of them: a plan goes into other tables, too.
+    for plans in plans { plans.planAnew() }
+  }
+
   func entity(of type: ManagedObject.Type) -> EntityMapping? {
     classes.index(of: type).map { mapping.entities[$0] }
   }

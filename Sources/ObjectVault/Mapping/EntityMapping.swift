@@ -55,6 +55,8 @@ package final class EntityMapping: @unchecked Sendable {
   /// Where the columns of the entities of its branch stand in ``objectColumns``; empty for one without others below.
   var branchColumns: [BranchColumns] { branchRows.entities }
   private var slotsByName: [String: Int] = [:]
+  /// The columns in which most rows are nil, as the file's statistics say.
+  let nilColumns = Locked<Set<SQLName>>([])
 
   // Of a line of entities, each below the one before, all of these together would grow with the cube of its length.
   private let madeRows = MadeOnce<BranchRows>()

@@ -95,9 +95,19 @@ final class FetchPlans: Sendable {
   // An address could be that of former ones, of a store that is closed.
   private static let count = Atomic(0)
   /// That of no others in this process.
-  private let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+  private let currentNumber = Atomic(newNumber)
+  private var number: Int { currentNumber.load(ordering: .relaxed) }
+  private static var newNumber: Int { count.wrappingAdd(1, ordering: .relaxed).newValue }
 
   init(_ entity: EntityMapping) { self.entity = entity }
+
+  /// Makes the plans anew, when they are next asked for.
+  func planAnew() {
+    known.withLock { $0.removeAll() }
+    knownPlain.withLock { $0.removeAll() }
+    lookups.withLock { $0.removeAll() }
+    currentNumber.store(Self.newNumber, ordering: .relaxed)
+  }
 
   /// The plan of a request, made when there is none.
   private func plan(_ selection: Selection, _ request: FetchParameters, make: () throws -> FetchPlan) rethrows

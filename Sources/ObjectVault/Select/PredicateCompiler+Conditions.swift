@@ -152,8 +152,16 @@ extension PredicateCompiler {
   func isNil(_ operand: CompiledOperand, _ isNil: Bool) -> Condition {
     // The engine has no NaN, and would take it for nil.
     if let constant = operand.constant { return .constant(constant.stored.isNull == isNil) }
-    return isNil
-      ? Condition(sql: "\(operand.sql) IS NULL")
-      : Condition(sql: "\(operand.sql) IS NOT NULL", needs: operand.needs)
+    guard isNil else { return Condition(sql: "\(operand.sql) IS NOT NULL", needs: operand.needs) }
+    let sql: SQL = "\(operand.sql) IS NULL"
+    return isMostlyNil(operand) ? Condition(sql: "likelihood(\(sql), 0.99)", height: 1) : Condition(sql: sql)
+  }
+
+  /// Whether most rows are nil there. The engine does not know: its statistics are about values (`TableStatistics`).
+  private func isMostlyNil(_ operand: CompiledOperand) -> Bool {
+    guard operand.isColumn, case .property(let entity, let name) = operand.label,
+      let slot = entity.slot(named: name), let column = entity.slots[slot].columnName
+    else { return false }
+    return entity.nilColumns.withLock { $0.contains(column) }
   }
 }

@@ -30,9 +30,9 @@ extension Store {
     let file = try DatabasePath(url.filePath)
     let (unlocked, history) = try afterMigrations(file.path, nil, stop) { try read(file, key, configuration) }
     let mapping = try SchemaMapping(try history.model())
+    let core = core(file, mapping, .none, history.standing)
     return Store(
-      core: core(file, mapping, .none, history.standing), pool: try pool(file, unlocked, configuration),
-      url: url,
+      core: core, pool: try pool(file, unlocked, configuration, for: core), url: url,
       id: history.storeID,
       schema: mapping.schema,
       opening: Opening(

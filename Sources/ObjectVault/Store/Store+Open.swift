@@ -107,15 +107,16 @@ extension Store {
       id: standing.storeID)
   }
 
-  static func pool(_ file: DatabasePath, _ key: UnlockedKey, _ configuration: Configuration) throws
-    -> ConnectionPool
-  {
+  static func pool(
+    _ file: DatabasePath, _ key: UnlockedKey, _ configuration: Configuration, for core: StoreCore
+  ) throws -> ConnectionPool {
     var pool = ConnectionPool.Configuration()
     pool.connection = settings(configuration)
     pool.readers = configuration.readers
     pool.readerCacheBytes = configuration.cacheSize / 2
     pool.isFullSync = configuration.isFullSync
     pool.keepsStatistics = true
+    pool.onNilColumns = { core.learn(nilColumns: $0) }
     pool.prepare = { try StoreFunctions.register(on: $0) }
     return try ConnectionPool(file: file, unlocked: key, configuration: pool)
   }

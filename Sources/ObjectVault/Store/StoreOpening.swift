@@ -67,10 +67,11 @@ struct StoreOpening: Sendable {
     // Behind the pool's own: the last connection of a file takes the log away, and the next one makes it anew, which takes longer
     // than all the rest.
     defer { opened.connection.close() }
-    let pool = try Store.pool(file, opened.key, configuration)
+    let core = Store.core(file, mapping, classes, opened.standing)
+    let pool = try Store.pool(file, opened.key, configuration, for: core)
     countOpening(opened, pool, file)
     return Store(
-      core: Store.core(file, mapping, classes, opened.standing), pool: pool, url: url,
+      core: core, pool: pool, url: url,
       id: opened.standing.storeID, schema: mapping.schema,
       opening: Store.Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps,

@@ -3,6 +3,7 @@
 
 import CipherSQLite
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -10,8 +11,10 @@ import Testing
   private let folder: TemporaryFolder
   private var path: String { folder.path("a.store") }
   private static let tables = """
-    CREATE TABLE note (id INTEGER PRIMARY KEY, gone INTEGER, made INTEGER, kind INTEGER);
+    CREATE TABLE note (id INTEGER PRIMARY KEY, gone INTEGER, made INTEGER, kind INTEGER, state INTEGER DEFAULT 1,
+      parent INTEGER REFERENCES note (id) DEFERRABLE INITIALLY DEFERRED);
     CREATE INDEX by_gone ON note (gone); CREATE INDEX by_made ON note (made); CREATE INDEX by_kind ON note (kind, made);
+    CREATE INDEX by_state ON note (state); CREATE INDEX by_parent ON note (parent);
     CREATE INDEX few ON note (made) WHERE gone NOT NULL; CREATE TABLE small (id INTEGER PRIMARY KEY, a);
     CREATE TABLE link (a INTEGER, b INTEGER, PRIMARY KEY (a, b)) WITHOUT ROWID; CREATE VIEW v AS SELECT 1;
     """
@@ -55,19 +58,98 @@ import Testing
     pool.close()
     let found = try known()
     #expect(found["by_gone"]?.count == 2 && found["by_made"] == [count, 1], "\(found)")
-    // A value that all rows have, and one of four.
-    let (nils, kinds) = (found["by_gone"]?.last ?? 0, found["by_kind"]?[1] ?? 0)
-    #expect(nils > count * 9 / 10 && nils <= count, "\(found)")
+    // A value that all rows have, one of four, and none.
+    let (all, kinds) = (found["by_state"]?.last ?? 0, found["by_kind"]?[1] ?? 0)
+    #expect(all > count * 9 / 10 && all <= count, "\(found)")
+    #expect(found["by_gone"] == [count, 1] && found["by_parent"] == [count, 1], "\(found)")
     #expect(kinds > count / 8 && kinds < count / 2 && found["by_kind"]?.last == 1, "\(found)")
     #expect(found["few"] == nil || !isEstimated)
     let connection = try Connection.open(path, key: testKey)
     defer { connection.close() }
-    let plan = try connection.query(
-      sql: "EXPLAIN QUERY PLAN SELECT * FROM note WHERE gone IS NULL ORDER BY made LIMIT 20"
-    ) {
+    #expect(try TableStatistics(connection).nilColumns() == Self.nilColumns)
+    func plan(_ condition: String) throws -> [String] {
+      try connection.query(
+        sql: "EXPLAIN QUERY PLAN SELECT * FROM note WHERE \(condition) ORDER BY made LIMIT 20"
+      ) {
+        $0.text(3) ?? ""
+      }
+    }
+    for condition in ["state = 1", "likelihood(gone IS NULL, 0.99)"] {
+      let plan = try plan(condition)
+      #expect(plan.count == 1 && plan[0].contains("by_made"), "\(condition): \(plan)")
+    }
+    #expect(try plan("gone = 5").joined().contains("by_gone"))
+    // Who refers to a row that is deleted is found by the index, though hardly any row refers to one.
+    let deletion = try connection.query(sql: "EXPLAIN QUERY PLAN DELETE FROM note WHERE id = 5") {
       $0.text(3) ?? ""
     }
-    #expect(plan.count == 1 && plan[0].contains("by_made"), "\(plan)")
+    #expect(deletion.allSatisfy { !$0.contains("SCAN") }, "\(deletion)")
+    #expect(deletion.contains { $0.contains("by_parent") }, "\(deletion)")
+  }
+
+  private static let nilColumns = [SQLName("note"): Set(["gone", "parent"].map { SQLName($0) })]
+
+  @Test(arguments: [4000, 40_000]) func `rows that are nil are no rows of a value`(_ count: Int) async throws
+  {
+    let pool = try pool()
+    try await pool.write { connection in
+      try Self.fill(connection, count)
+      // One of ten has a value, which five have on the average; two of three have a parent.
+      try connection.execute("UPDATE note SET gone = id / 50 WHERE id % 10 = 0")
+      try connection.execute("UPDATE note SET parent = 1 + id / 9 WHERE id % 3 > 0")
+    }
+    pool.close()
+    let found = try known()
+    #expect(found["by_gone"]?.last == 5, "\(found)")
+    let children = found["by_parent"]?.last ?? 0
+    #expect(children == 6, "\(found)")
+    let connection = try Connection.open(path, key: testKey)
+    defer { connection.close() }
+    #expect(try TableStatistics(connection).nilColumns() == [SQLName("note"): [SQLName("gone")]])
+  }
+
+  @Test(arguments: [4000, 40_000])
+  func `rows that all refer to one are found by the index when another is deleted`(
+    _ count: Int
+  ) async throws {
+    let pool = try pool()
+    try await pool.write { connection in
+      try Self.fill(connection, count)
+      for _ in 0..<2 { try connection.execute("UPDATE note SET parent = 1") }
+    }
+    let plan = try await pool.write { connection in
+      // The engine looks for other statistics when a statement runs, and EXPLAIN runs none.
+      _ = try connection.rows("SELECT id FROM note LIMIT 1")
+      return try connection.query(sql: "EXPLAIN QUERY PLAN DELETE FROM note WHERE id = 5") {
+        $0.text(3) ?? ""
+      }
+    }
+    pool.close()
+    #expect(plan.allSatisfy { !$0.contains("SCAN") } && plan.contains { $0.contains("by_parent") }, "\(plan)")
+    #expect(try known()["by_parent"] == [count, count / 2])
+  }
+
+  @Test func `a pool hands over which columns are nil, when it is opened and when that has changed`()
+    async throws
+  {
+    let told = Told()
+    var configuration = ConnectionPool.Configuration()
+    configuration.keepsStatistics = true
+    configuration.onNilColumns = { told.columns.append($0) }
+    try self.pool().close()
+    let pool = try ConnectionPool(path: path, key: testKey, configuration: configuration)
+    try await pool.write { try Self.fill($0, 12_000) }
+    pool.close()
+    try ConnectionPool(path: path, key: testKey, configuration: configuration).close()
+    #expect(told.columns == [[:], Self.nilColumns, Self.nilColumns])
+  }
+
+  private final class Told: Sendable {
+    private let all = Mutex<[TableStatistics.NilColumns]>([])
+    var columns: [TableStatistics.NilColumns] {
+      get { all.withLock { $0 } }
+      set { all.withLock { $0 = newValue } }
+    }
   }
 
   @Test func `a pool that is not told to keeps none, and a small table has none`() async throws {
@@ -88,7 +170,7 @@ import Testing
   {
     let pool = try pool()
     defer { pool.close() }
-    let query = "EXPLAIN QUERY PLAN SELECT * FROM note WHERE gone IS NULL ORDER BY made LIMIT "
+    let query = "EXPLAIN QUERY PLAN SELECT * FROM note WHERE state = 1 ORDER BY made LIMIT "
     let plan: @Sendable (Int, Connection) throws -> Bool = { number, connection in
       // The engine looks for another schema when a statement runs, and EXPLAIN runs none.
       _ = try connection.rows("SELECT id FROM note LIMIT 1")

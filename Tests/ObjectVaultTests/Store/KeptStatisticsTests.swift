@@ -29,6 +29,47 @@ import Testing
     store.close()
   }
 
+  @Test
+  func `a fetch of what is nil nearly everywhere goes by another index, and of a value by that of the value`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(Schema { Entity(Slip.self) })
+    let store = temporary.store
+    try await store.write { context in
+      let first = context.insert(Slip.self) { ($0.made, $0.gone) = (0, 1) }
+      for place in 1..<12_000 {
+        context.insert(Slip.self) { ($0.made, $0.above) = (12_000 - place, place % 1000 == 0 ? first : nil) }
+      }
+    }
+    func check(_ store: Store) throws {
+      let context = store.makeContext()
+      for property in ["gone", "above"] {
+        let fetch = try context.fetch(Slip.self).where("\(property) == nil").sorted(by: \.made).limit(20)
+        #expect(try fetch.sql.text.contains("likelihood(t0"), "\(property)")
+        #expect(try fetch.all().map(\.made) == (property == "gone" ? Array(1...20) : Array(0...19)))
+        #expect(try Self.plan(fetch.sql.text, store).contains("ix_Slip_made"), "\(property)")
+        #expect(
+          try context.fetch(Slip.self).where("\(property) != nil").count() == (property == "gone" ? 1 : 11))
+        #expect(try context.fetch(Slip.self).where("NOT \(property) == nil OR made < 3").count() > 2)
+      }
+      let first = try #require(try context.fetch(Slip.self).where("made == 0").first())
+      let children = try context.fetch(Slip.self).where("above == %@", first).sorted(by: \.made).limit(20)
+      #expect(try children.all().map(\.made) == (1...11).map { $0 * 1000 })
+      #expect(try !Self.plan(children.sql.text, store).contains("ix_Slip_made"))
+    }
+    try check(store)
+    store.close()
+    try check(try await temporary.again())
+  }
+
+  private static func plan(_ sql: String, _ store: Store) throws -> String {
+    let connection = try Connection.open(store.url.path, key: testKey)
+    defer { connection.close() }
+    let numbered = sql.replacing("?", with: "1")
+    return try connection.query(sql: "EXPLAIN QUERY PLAN \(numbered)") { $0.text(3) ?? "" }.joined(
+      separator: "\n")
+  }
+
   @Test func `a large save and a close leave them, and reading does not`() async throws {
     let temporary = try await TemporaryStore(library)
     let (store, url) = (temporary.store, temporary.store.url)
@@ -48,4 +89,12 @@ import Testing
     #expect(try await again.verify().isEmpty)
     again.close()
   }
+}
+
+/// A note of which few are gone, and few have another above them.
+final class Slip: ManagedObject {
+  @Attribute(.indexed) var made: Int
+  @Attribute(.indexed) var gone: Int?
+  @ToOne var above: Slip?
+  @ToMany(inverse: \Slip.above) var below: Set<Slip>
 }
