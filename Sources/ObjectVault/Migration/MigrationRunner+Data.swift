@@ -15,9 +15,13 @@ extension MigrationRunner {
     // Entities with a parent have no table of their own, and no mark.
     let names = EntityNames(model.roots.map(\.name))
     let statements = SQLTemplate.statements(sql)
+    // Who asks how many rows the last statement changed, and triggers, which may ask that and may undo a statement, see what is written.
+    let mayGroup =
+      try !SQLTemplate.names("changes", in: sql)
+      && connection.value("SELECT 1 FROM sqlite_master WHERE type = 'trigger' LIMIT 1") == nil
     var position = 0
     do {
-      while let group = try DataStatements(statements, from: &position, names) {
+      while let group = try DataStatements(statements, from: &position, names, mayGroup: mayGroup) {
         // The engine looks for a cancellation in long statements alone, and these may be many short ones.
         try checkCancelled()
         if let entity = group.insertion?.entity, columns[entity] == nil {
@@ -149,9 +153,11 @@ private struct DataStatements {
   private(set) var insertion: NumberedInsert?
 
   /// The next of some statements.
-  /// - Parameter position: The index of the next statement; afterwards that of the first one after the group.
+  /// - Parameters:
+  ///   - position: The index of the next statement; afterwards that of the first one after the group.
+  ///   - mayGroup: Whether it may take several.
   /// - Returns: nil where nothing is left but comments.
-  init?(_ statements: [String], from position: inout Int, _ names: EntityNames) throws {
+  init?(_ statements: [String], from position: inout Int, _ names: EntityNames, mayGroup: Bool) throws {
     // Comments alone are no statement.
     while position < statements.count, SQLTemplate.beginning(statements[position]) == nil { position += 1 }
     guard position < statements.count, let first = SQLTemplate.beginning(statements[position]) else {
@@ -168,7 +174,7 @@ private struct DataStatements {
     }
     insertion = NumberedInsert(texts[0], entities: names)
     position += 1
-    guard first == "insert", insertion?.isPlain == true else { return }
+    guard mayGroup, first == "insert", insertion?.isPlain == true else { return }
     while position < statements.count, let next = NumberedInsert(statements[position], entities: names),
       next.isPlain, insertion?.take(next, limit: Self.limit) == true
     {

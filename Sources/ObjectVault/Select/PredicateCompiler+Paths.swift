@@ -99,6 +99,8 @@ extension PredicateCompiler {
 
   /// The second operand of `??`, as the first one's type.
   private mutating func fitting(_ b: CompiledOperand, for a: CompiledOperand) throws -> CompiledOperand {
+    // NaN equals nothing, as nil does, which the engine makes of it.
+    if case .real(let number)? = b.constant?.stored, number.isNaN, a.type?.numberKind == .real { return b }
     guard case .operand(let fitting, _) = try adapted(b, to: a, for: .equal),
       a.type == nil || b.constant != nil || a.type?.isNumeric != true || b.type == nil
         || a.type?.numberKind == b.type?.numberKind

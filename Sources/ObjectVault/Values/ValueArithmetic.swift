@@ -35,7 +35,8 @@ enum ValueArithmetic {
     return stack.last ?? .null
   }
 
-  /// Overflow, division by zero and nil give nil. Text is a Decimal, and what it meets becomes one.
+  /// Overflow, division by zero and nil give nil, and so does what is no number, such as infinity less itself. Text is a Decimal,
+  /// and what it meets becomes one.
   static func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, _ right: SQLValue) -> SQLValue {
     if case .integer(let a) = left, case .integer(let b) = right {
       let (value, overflows) = operation.entry.integers(a, b)
@@ -45,8 +46,11 @@ enum ValueArithmetic {
       guard let a = DecimalText(left), let b = DecimalText(right) else { return .null }
       return DecimalText.calculate(a, operation, b).map { .text($0.text) } ?? .null
     }
+    if operation == .divide, b == 0 { return .null }
     let value = operation.entry.reals(a, b)
-    return value.isFinite ? .real(value) : .null
+    // What infinity was calculated with may be infinite.
+    let overflows = value.isInfinite && a.isFinite && b.isFinite
+    return value.isNaN || overflows ? .null : .real(value)
   }
 
   /// A number as a Decimal or a Double; nil for what is none.

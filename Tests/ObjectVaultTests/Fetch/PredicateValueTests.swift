@@ -110,6 +110,33 @@ import Testing
     }
   }
 
+  @Test func `infinity is calculated with, and NaN stands in for nil, as Foundation has it`() throws {
+    let (far, none, step, never) = (Double.infinity, Double.nan, 1.0, 0.0)
+    let ratings: [Double?] = [nil, 0, 1.5, -2, far, -far]
+    for rating in ratings {
+      context.insert(Book.self) { ($0.title, $0.rating) = ("\(rating as Any)", rating) }
+    }
+    let predicates: [Predicate<Book>] = [
+      #Predicate { ($0.rating ?? step) > -far }, #Predicate { ($0.rating ?? step) >= -far },
+      #Predicate { ($0.rating ?? step) == -far }, #Predicate { ($0.rating ?? -far) < never },
+      #Predicate { ($0.rating ?? step) * step == ($0.rating ?? step) },
+      #Predicate { ($0.rating ?? step) + step > never }, #Predicate { -($0.rating ?? step) < never },
+      #Predicate { ($0.rating ?? step) - far < never }, #Predicate { ($0.rating ?? step) / far == never },
+      #Predicate { ($0.rating ?? none) == step }, #Predicate { ($0.rating ?? none) != step },
+      #Predicate { ($0.rating ?? none) > never }, #Predicate { [step, far].contains($0.rating ?? none) },
+      #Predicate { ($0.rating ?? far) + far == far },
+    ]
+    for isSaved in [false, true] {
+      if isSaved { try context.save() }
+      let books = try context.fetch(Book.self).all()
+      for (number, predicate) in predicates.enumerated() {
+        let expected = try books.filter { try predicate.evaluate($0) }.map(\.title)
+        #expect(try context.fetch(Book.self).where(predicate).all().map(\.title) == expected, "\(number)")
+        #expect(try context.fetch(Book.self).where(predicate).count() == expected.count, "\(number)")
+      }
+    }
+  }
+
   @Test func `nil is nil, whatever type a tree gives it`() throws {
     try fill(["1", nil])
     let price = PredicateOperand.path(PropertyPath(["price"]))

@@ -154,4 +154,20 @@ import Testing
     try await lab.migrate("seed { INSERT INTO $Note (text) \(query) }")
     #expect(try lab.rows("SELECT id FROM Note WHERE text = 'x'") == [[10]])
   }
+
+  // MARK: Statements that others look at
+
+  @Test func `a statement that asks how many rows were changed sees those of the last one`() async throws {
+    let some = (1...7).map { "INSERT INTO $Note (text) VALUES ('\($0)');" }.joined(separator: " ")
+    let found = try await InsertedIDs.notes(
+      "seed { \(some) UPDATE $Note SET text = 'last ' || changes() WHERE text = '7' }")
+    #expect(found.filter { $0.contains("last") }.map { $0.drop { $0 != "l" } } == ["last 1"])
+  }
+
+  @Test func `a trigger that ends the transaction has the statement named that woke it`() async throws {
+    let some = (1...7).map { "INSERT INTO $Note (text) VALUES ('n\($0)');" }.joined(separator: " ")
+    let made =
+      "create raw trigger guardian { BEFORE INSERT ON $Note WHEN NEW.text = 'n3' BEGIN SELECT RAISE(ROLLBACK, 'no three'); END }"
+    try await refuses("\(made)\nseed { \(some) }", ["no three", "VALUES ('n3')"])
+  }
 }
