@@ -6,18 +6,24 @@ extension ObjectContext {
   /// Marks an object for deletion by the next save.
   ///
   /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
-  /// object is forgotten at once, and its delete rules are applied at once, as it has no row.
+  /// object is forgotten at once, and its delete rules are applied at once, as it has no row. Where one of them denies that, of the
+  /// object or of a new one that would go along, all of these stay as they are; the save tries it again, and throws if it is
+  /// still denied.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
       note(object.strayDeletion)
       return
     }
     guard takesChanges else { return }
+    guard denial(of: object) == nil else {
+      deniedDeletions.append(object)
+      return
+    }
     var waiting = [object]
     while let object = waiting.popLast() {
       pending.wake(object)
       switch object.state {
-      case .inserted where object.rowID < 0: waiting += forget(object)
+      case .inserted where isWithoutID(object): waiting += forget(object)
       case .inserted, .fault, .loaded:
         let wasNew = object.state == .inserted
         object.leaveRelationships()
@@ -30,6 +36,43 @@ extension ObjectContext {
     }
   }
 
+  private func isWithoutID(_ object: ManagedObject) -> Bool { object.state == .inserted && object.rowID < 0 }
+
+  /// Why a new object cannot be forgotten; nil where it can. Of objects with ids the save knows.
+  private func denial(of object: ManagedObject) -> StoreError? {
+    guard isWithoutID(object) else { return nil }
+    var (going, known, next) = ([object], Set([object]), 0)
+    while next < going.count {
+      for relationship in going[next].entity?.relationships ?? [] where relationship.deleteRule == .cascade {
+        for other in going[next].related(by: relationship) where known.insert(other).inserted {
+          if isWithoutID(other) { going.append(other) }
+        }
+      }
+      next += 1
+    }
+    for object in going {
+      guard let entity = object.entity else { continue }
+      for relationship in entity.relationships where relationship.deleteRule == .deny {
+        let count = object.related(by: relationship).count { !known.contains($0) }
+        guard count == 0 else {
+          return .deleteDenied(
+            entity: entity.name, rowID: object.knownRowID, property: relationship.name, count: count)
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Deletes the new objects whose deletion was denied, as far as nothing denies it any more.
+  /// - Returns: Why the first of the others cannot be deleted.
+  func retryDeletions() -> StoreError? {
+    guard !deniedDeletions.isEmpty else { return nil }
+    let denied = deniedDeletions
+    deniedDeletions = []
+    denied.forEach(delete)
+    return deniedDeletions.first.flatMap { denial(of: $0) }
+  }
+
   /// Forgets a new object whose making failed: who is related to it is so no more.
   func dismiss(_ object: ManagedObject) {
     object.leaveEverybody()
@@ -40,18 +83,8 @@ extension ObjectContext {
   /// - Returns: The objects that its delete rules take along.
   private func forget(_ object: ManagedObject) -> [ManagedObject] {
     guard let entity = object.entity else { return [] }
-    let relationships = entity.relationships
-    for relationship in relationships where relationship.deleteRule == .deny {
-      let count = object.related(by: relationship).count
-      guard count == 0 else {
-        note(
-          StoreError.deleteDenied(
-            entity: entity.name, rowID: object.knownRowID, property: relationship.name, count: count))
-        return []
-      }
-    }
     var taken: [ManagedObject] = []
-    for relationship in relationships {
+    for relationship in entity.relationships {
       let others = object.related(by: relationship)
       if relationship.deleteRule == .cascade { taken += others }
       guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
@@ -101,6 +134,7 @@ extension ObjectContext {
       object.overlay = nil
       object.state = .invalid
     }
+    deniedDeletions = []
     changePending { $0.clear() }
   }
 

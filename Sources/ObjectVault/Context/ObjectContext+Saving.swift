@@ -108,6 +108,7 @@ extension ObjectContext {
       throw first
     }
     if let failure { throw failure }
+    if let denial = retryDeletions(), extent == .whole { throw denial }
     guard pending.isLive else {
       try keepGivenIDs()
       // Changes that came to nothing are done with, too.
@@ -175,7 +176,7 @@ extension ObjectContext {
   /// where no other one deletes any.
   public func rollback() {
     deletions.restart()
-    faultErrors = []
+    (faultErrors, deniedDeletions) = ([], [])
     for object in pending.inserted { discard(object) }
     // Their rows may be others by now, which is why one rolls back after a conflict.
     for object in pending.updated {

@@ -329,16 +329,16 @@ import Testing
   }
 }
 
-private final class Binder: ManagedObject {
+final class Binder: ManagedObject {
   @Attribute var number: Int = 0
   @ToMany(inverse: \Leaf.binder, onDelete: .cascade) var leaves: Set<Leaf>
 }
-private final class Leaf: ManagedObject {
+final class Leaf: ManagedObject {
   @Attribute var number: Int = 0
   @ToOne var binder: Binder?
   @ToMany(inverse: \Tack.leaf, onDelete: .deny) var tacks: Set<Tack>
 }
-private final class Tack: ManagedObject {
+final class Tack: ManagedObject {
   @Attribute var number: Int = 0
   @ToOne var leaf: Leaf?
 }
