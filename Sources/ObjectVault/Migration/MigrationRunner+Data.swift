@@ -15,7 +15,7 @@ extension MigrationRunner {
     // Entities with a parent have no table of their own, and no mark.
     let names = EntityNames(model.roots.map(\.name))
     let statements = SQLTemplate.statements(sql)
-    // Who asks how many rows the last statement changed, and triggers, which may ask that and may undo a statement, see what is written.
+    // One by one where it shows: where a statement asks how many rows the last one changed, and where there are triggers.
     let mayGroup =
       try !SQLTemplate.names("changes", in: sql)
       && connection.value("SELECT 1 FROM sqlite_master WHERE type = 'trigger' LIMIT 1") == nil
