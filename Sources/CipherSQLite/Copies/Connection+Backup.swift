@@ -23,6 +23,15 @@ extension Connection {
   public func backup(
     to path: String, key: Key? = nil, progress: (_ copied: Int, _ total: Int) throws -> Void = { _, _ in }
   ) throws {
+    try backup(to: path, key: key, isTemporary: false, progress: progress)
+  }
+
+  /// The same.
+  /// - Parameter isTemporary: Whether a process that ends removes the copy, until ``Temporaries`` are told otherwise.
+  package func backup(
+    to path: String, key: Key? = nil, isTemporary: Bool,
+    progress: (_ copied: Int, _ total: Int) throws -> Void
+  ) throws {
     try checkOpen()
     let target = try DatabasePath(path)
     let unlocked =
@@ -31,7 +40,7 @@ extension Connection {
       } ?? self.unlocked
     try PathState.ensureAbsent(target)
     try PathState.ensureNothingBeside(target)
-    try copyPages(to: NewFile(at: target), under: unlocked, progress).publish()
+    try copyPages(to: NewFile(at: target), under: unlocked, progress).publish(isTemporary: isTemporary)
   }
 
   /// Fills a new file with the pages of this one, and proves that it holds the same.

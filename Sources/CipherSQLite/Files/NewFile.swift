@@ -149,16 +149,19 @@ struct SealedFile {
   fileprivate init(_ built: NewFile) { self.built = built }
 
   /// Gives the file its name, where nothing has it.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/leftBeside(file:name:)``.
-  func publish() throws {
+  /// - Parameter isTemporary: Whether a process that ends removes it under that name, too, until ``Temporaries`` are told otherwise.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/leftBeside(file:name:)``; `CancellationError` of a temporary one, when the
+  ///   process is ending.
+  func publish(isTemporary: Bool = false) throws {
     if built.isDatabase { try PathState.ensureNothingBeside(built.target) }
     var isNamed = false
-    do {
+    func name() throws {
       try built.named { from, to in
         try NewName.give(to, naming: built.target.given, to: from)
         isNamed = true
       }
-    } catch {
+    }
+    do { try isTemporary ? Temporaries.register(built.target.path, making: name) : name() } catch {
       // The folder could not be synced: a name that may be gone tomorrow is none.
       if isNamed { unsafe unlink(built.target.path) }
       throw error

@@ -28,9 +28,7 @@ enum MigrationBackup {
       let source = try Connection.open(
         connection.file, unlocked: connection.unlocked, configuration: settings)
       defer { source.close() }
-      try source.backup(to: path + unfinished) { _, _ in try check() }
-      // A process that is told to end removes it.
-      try Temporaries.register(path + unfinished)
+      try source.backup(to: path + unfinished, isTemporary: true) { _, _ in try check() }
       return path
     } catch SQLError.pathUnusable(_, let reason) {
       throw StoreError.backupFailed(

@@ -15,6 +15,16 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
 
   init() throws { database = try TemporaryDatabase("CREATE TABLE t(x); INSERT INTO t VALUES (1)") }
 
+  @Test func `a connection that was interrupted takes its log into the file when it is closed`() throws {
+    let log = database.path + "-wal"
+    try connection.setJournalMode(.wal)
+    try connection.execute("INSERT INTO t VALUES (2)")
+    #expect(FileManager.default.fileExists(atPath: log))
+    connection.interruptor.interrupt()
+    connection.close()
+    #expect(!FileManager.default.fileExists(atPath: log))
+  }
+
   private struct Line: Codable { var x: Int }
 
   private var asking: Calls {
