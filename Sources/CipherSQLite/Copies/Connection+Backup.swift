@@ -26,7 +26,7 @@ extension Connection {
     try backup(to: path, key: key, isTemporary: false, progress: progress)
   }
 
-  /// The same.
+  /// Makes a copy as the public call does, which may be one that is not finished yet.
   /// - Parameter isTemporary: Whether a process that ends removes the copy, until ``Temporaries`` are told otherwise.
   package func backup(
     to path: String, key: Key? = nil, isTemporary: Bool,

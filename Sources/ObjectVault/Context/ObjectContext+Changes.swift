@@ -69,7 +69,8 @@ extension ObjectContext {
     guard !deniedDeletions.isEmpty else { return nil }
     let denied = deniedDeletions
     deniedDeletions = []
-    denied.forEach(delete)
+    // Some may have gone meanwhile, with others or by themselves.
+    for object in denied where object.state != .invalid { delete(object) }
     return deniedDeletions.first.flatMap { denial(of: $0) }
   }
 

@@ -73,6 +73,19 @@ import Testing
     #expect(try counts() == [0, 0, 1])
   }
 
+  @Test func `one that goes by itself before the save is not tried again`() throws {
+    let context = store.makeContext()
+    let binder = context.insert(Binder.self)
+    let leaf = context.insert(Leaf.self)
+    let tack = context.insert(Tack.self) { $0.leaf = leaf }
+    for _ in 0..<2 { context.delete(leaf) }
+    (tack.leaf, leaf.binder) = (nil, binder)
+    context.delete(binder)
+    #expect(leaf.state == .invalid)
+    for _ in 0..<2 { try context.save() }
+    #expect(try context.faultErrors.isEmpty && counts() == [0, 0, 1])
+  }
+
   @Test func `a rollback forgets it`() throws {
     let context = store.makeContext()
     let leaf = context.insert(Leaf.self)
