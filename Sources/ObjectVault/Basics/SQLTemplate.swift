@@ -7,6 +7,7 @@ package enum SQLTemplate {
   static func resolved<Failure>(
     _ sql: String, _ name: (String) throws(Failure) -> String
   ) throws(Failure) -> String {
+    guard sql.utf8.contains(UInt8(ascii: "$")) else { return sql }
     var scanner = SQLScanner(sql)
     var (result, copied) = ("", 0)
     while let piece = scanner.next() {
@@ -59,6 +60,7 @@ package enum SQLTemplate {
 
   /// The first parameter that SQLite would see: `?`, `?1`, `:name`, `@name`, `#name`, and `$$name` where it is no part of a name.
   package static func parameter(_ sql: String) -> String? {
+    guard sql.utf8.contains(where: beginsParameter) else { return nil }
     var scanner = SQLScanner(sql)
     var isBehindWord = false
     while let piece = scanner.next() {
@@ -79,6 +81,13 @@ package enum SQLTemplate {
       }
     }
     return nil
+  }
+
+  private static func beginsParameter(_ byte: UInt8) -> Bool {
+    switch Unicode.Scalar(byte) {
+    case "?", ":", "@", "#", "$": true
+    default: false
+    }
   }
 
   /// The names behind dollar signs, in order.
@@ -103,31 +112,9 @@ package enum SQLTemplate {
     return statements + [scanner.text(start..<scanner.scalars.count)]
   }
 
-  /// How many rows the lists of values in it have.
-  static func valueRows(_ sql: String) -> Int {
-    guard sql.utf8.contains(UInt8(ascii: "(")) else { return 0 }
-    var scanner = SQLScanner(sql)
-    var (count, depth, isInList, isBehindComma) = (0, 0, false, false)
-    while let piece = scanner.next() {
-      guard piece.kind != .comment, !scanner.isSpace(piece) else { continue }
-      switch piece.kind == .other ? scanner.scalars[piece.range.lowerBound] : " " {
-      case "(":
-        if isInList, depth == 0, isBehindComma { count += 1 }
-        depth += 1
-      case ")": depth -= 1
-      case "," where depth == 0: isBehindComma = true
-      case _ where depth == 0:
-        isInList = piece.kind == .word && scanner.text(piece.range).lowercased() == "values"
-        isBehindComma = isInList
-      default: break
-      }
-      if depth > 0 { isBehindComma = false }
-    }
-    return count
-  }
-
   /// Whether rows may take the place of others in it: `OR REPLACE`, `REPLACE INTO`.
   static func replacesRows(_ sql: String) -> Bool {
+    guard sql.containsASCII("replace") else { return false }
     var scanner = SQLScanner(sql)
     var former = ""
     while let piece = scanner.next() {

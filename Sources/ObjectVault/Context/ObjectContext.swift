@@ -220,6 +220,9 @@ public final class ObjectContext: ObjectHost {
   /// A to-one that was changed goes back at both ends: who was its partner here is no more, who was one in the store is
   /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those. An order of its
   /// members that was changed, and nothing else of them, is as in the store again.
+  ///
+  /// In ``Store/write(_:)`` the row is that of the transaction: what a fetch has written there since the last save stays, and
+  /// ``rollback()`` takes it back, too.
   public func refresh(_ object: ManagedObject) {
     guard object.context === self else { return }
     // A row that was gone may be there again.

@@ -14,7 +14,7 @@ enum CompiledStatement: Hashable {
   /// What a view or a trigger does must be possible, now that the tables are others.
   case rawMustFit(RawStatement)
   /// Data statements, run behind the authorizer, and what their author says that they read and write.
-  case data(String, TransformAccess)
+  case data(DataBlock, TransformAccess)
   /// Objects that a function of the app changes.
   case transform(SwiftTransform)
   /// One value that must be true.
@@ -40,7 +40,7 @@ extension CompiledStatement {
     case .mustBeEmpty(let check): "-- must be 0: \(check.query);"
     case .raw(let statement): statement.create + ";"
     case .rawMustFit(let statement): "-- must fit the tables: \(statement.object.title)"
-    case .data(let sql, _): Self.ended(sql)
+    case .data(let block, _): Self.ended(block.sql)
     case .transform(let transform): "-- \(transform)"
     case .require(let text, let query): "-- require \(text): \(query)"
     }
@@ -48,7 +48,7 @@ extension CompiledStatement {
 
   /// A person's statements, the last of which may lack its semicolon.
   private static func ended(_ sql: String) -> String {
-    let last = sql.split(whereSeparator: \.isNewline).last ?? ""
+    let last = sql[(sql.lastIndex(where: \.isNewline) ?? sql.startIndex)...]
     // A comment would take it in; one too many does no harm.
     return last.contains("--") ? sql + "\n;" : sql.hasSuffix(";") ? sql : sql + ";"
   }

@@ -101,7 +101,7 @@ extension MigrationRunner {
   }
 
   /// What is said of a statement that the engine runs, and that nobody sees anything of.
-  fileprivate static func changesNothing(_ beginning: String) -> ModelError {
+  static func changesNothing(_ beginning: String) -> ModelError {
     ModelError(
       reason:
         "\(beginning.uppercased()) changes no row, and nobody sees what it finds; take the statement out, or write what has to "
@@ -136,87 +136,5 @@ extension MigrationRunner {
       guard case .text(let entity) = arguments[0] else { return .null }
       return ids.id(of: entity, wanted: arguments[1])
     }
-  }
-}
-
-/// A statement of a data block, or several insertions that follow each other, of plain values into the same columns: the engine is
-/// asked once for all of these.
-private struct DataStatements {
-  /// How many rows a group has at most. A cancellation is heard between two groups.
-  private static let limit = 200
-
-  /// As they were written.
-  private(set) var texts: [String]
-  /// Their first word, in lower case.
-  let beginning: String
-  /// What they insert together; nil of another statement.
-  private(set) var insertion: NumberedInsert?
-
-  /// The next of some statements.
-  /// - Parameters:
-  ///   - position: The index of the next statement; afterwards that of the first one after the group.
-  ///   - mayGroup: Whether it may take several.
-  /// - Returns: nil where nothing is left but comments.
-  init?(_ statements: [String], from position: inout Int, _ names: EntityNames, mayGroup: Bool) throws {
-    // Comments alone are no statement.
-    while position < statements.count, SQLTemplate.beginning(statements[position]) == nil { position += 1 }
-    guard position < statements.count, let first = SQLTemplate.beginning(statements[position]) else {
-      return nil
-    }
-    texts = [statements[position]]
-    beginning = first
-    if first == "explain" { throw MigrationRunner.changesNothing(first) }
-    guard !SQLTemplate.names(InsertedIDs.function, in: texts[0]) else {
-      throw ModelError(
-        reason:
-          "\(InsertedIDs.function) is the library's own; leave the column of ids out, or give it NULL, and each "
-          + "row gets an id")
-    }
-    insertion = NumberedInsert(texts[0], entities: names)
-    position += 1
-    guard mayGroup, first == "insert", insertion?.isPlain == true else { return }
-    while position < statements.count, let next = NumberedInsert(statements[position], entities: names),
-      next.isPlain, insertion?.take(next, limit: Self.limit) == true
-    {
-      texts.append(statements[position])
-      position += 1
-    }
-  }
-}
-
-/// What one statement of a data block may do, and what it was seen to do.
-private final class DataWatch {
-  /// The entities that have tables of their own.
-  let entities: EntityNames
-  /// What gives ids to the rows that it inserts, as it was understood; nil where it inserts none.
-  let insertion: NumberedInsert?
-  private(set) var written = TouchedColumns()
-  private(set) var changesRows = false
-  /// The tables of which it changes ids, in lower case.
-  private(set) var changedIDs: Set<String> = []
-  /// The entity that it gives rows without ids, which is refused; nil where there is none.
-  private(set) var unnumbered: String?
-  /// What it may read and write, where its author says so.
-  private(set) var declared: DeclaredColumns?
-
-  init(_ entities: EntityNames, _ insertion: NumberedInsert?, _ declared: DeclaredColumns?) {
-    (self.entities, self.insertion, self.declared) = (entities, insertion, declared)
-  }
-
-  func allows(_ action: AuthorizerAction, in object: String?) -> Bool {
-    written.note(action)
-    declared?.note(action, in: object)
-    changesRows = changesRows || MigrationRunner.writes(action)
-    switch action {
-    case .insert(let table) where table.lowercased() != insertion?.entity.lowercased():
-      unnumbered = entities.entity(of: table)
-      if unnumbered != nil { return false }
-    case .update(let table, let column) where MigrationRunner.isID(column):
-      changedIDs.insert(table.lowercased())
-    default: break
-    }
-    // Of what was written no name leads to it: see above.
-    if insertion != nil, action == .function(name: InsertedIDs.function) { return true }
-    return MigrationRunner.reads(action) || MigrationRunner.writes(action)
   }
 }

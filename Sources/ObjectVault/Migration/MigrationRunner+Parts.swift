@@ -127,7 +127,7 @@ extension MigrationRunner {
     switch statement {
     case .transform where isTrial: break
     case .transform(let transform): unseen.formUnion(try run(transform, part.model, of: step))
-    case .data(let sql, let access): unseen.formUnion(try run(data: sql, access, part.model))
+    case .data(let block, let access): unseen.formUnion(try run(data: block.sql, access, part.model))
     case .copy(let rows) where part.onlyCopiesRows:
       let table = MigrationCompiler.finalName(of: rows.target)
       let made = Dictionary(zip(rows.columns, rows.expressions)) { first, _ in first }

@@ -122,15 +122,20 @@ package struct MigrationRunner {
     try registerConversions()
     let (outcome, standing) = try withoutForeignKeys {
       // Steps that run again are there in either case: halves of that are no use.
-      try commitsEachStep && !goal.isAgain ? runEachStep(goal, work) : runAll(goal)
+      try commitsEachStep && !goal.isAgain ? runEachStep(goal, work) : runAll(goal, history, work)
     }
     return (record.end(outcome, version: standing.version), standing)
   }
 
-  private func runAll(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
+  /// - Parameters:
+  ///   - former: The store before the lock.
+  ///   - planned: What the goal came to then.
+  private func runAll(_ goal: MigrationGoal, _ former: StoreHistory, _ planned: MigrationWork) throws -> (
+    outcome: MigrationOutcome, standing: StoreStanding
+  ) {
     var outcome = MigrationOutcome()
     let standing = try inTransaction(&outcome) {
-      try run(goal, &$0)
+      try run(goal, former, planned, &$0)
       return try StoreHistory.read(connection).standing
     }
     // Who makes no copies keeps those that are there.
@@ -164,16 +169,20 @@ package struct MigrationRunner {
   }
 
   /// Inside the transaction.
-  private func run(_ goal: MigrationGoal, _ outcome: inout MigrationOutcome) throws {
-    // Another process may have migrated while this one waited for the lock.
+  private func run(
+    _ goal: MigrationGoal, _ former: StoreHistory, _ planned: MigrationWork, _ outcome: inout MigrationOutcome
+  ) throws {
     let found = try StoreHistory.read(connection)
     let history = try changeFormat(of: found)
-    let work = try history.work(goal, with: set, file: connection.path, format: found.format)
+    var work = planned
+    // Another process may have migrated while this one waited for the lock.
+    if found != former {
+      work = try history.work(goal, with: set, file: connection.path, format: found.format)
+      try checkTransforms(of: work)
+      try checkLosses(of: work)
+    }
     outcome.startVersion = history.version
     guard !work.isNothing else { return }
-    // There may be more to take back than there was before the lock.
-    try checkTransforms(of: work)
-    try checkLosses(of: work)
     outcome.backup = try backup(before: work, history)
     if let progress {
       record.meter.begin(progress, rows: try RowForecast.rowsOfParts(of: work.steps, in: connection))

@@ -187,7 +187,8 @@ extension MigrationStep {
       case .data(let sql, let access):
         flush()
         do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
-        append(.data(try step.resolved(sql, model, operation, format), access), operation)
+        let resolved = try step.resolved(sql, model, operation, format)
+        append(.data(DataBlock(resolved, among: model.tables.map(\.name)), access), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:
         if !run.takes(rules) { flush() }

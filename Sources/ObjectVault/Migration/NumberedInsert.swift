@@ -59,7 +59,7 @@ struct NumberedInsert {
   }
 
   /// Whether it makes rows of plain values and nothing else, so that the engine may be asked once for it and for others.
-  var isPlain: Bool {
+  var isOfLiterals: Bool {
     guard case .values(let values) = rows, tail.isEmpty,
       SQLTemplate.words(head).isDisjoint(with: ["or", "with"])
     else { return false }

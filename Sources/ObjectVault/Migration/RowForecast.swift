@@ -83,12 +83,10 @@ struct RowForecast {
       case .copy(let copy):
         touched.insert(copy.source)
         moved[MigrationCompiler.finalName(of: copy.target)] = try amount(ofTable: copy.source)
-      case .data(let sql, _):
-        let words = SQLTemplate.words(sql)
-        touched.formUnion(part.model.tables.map(\.name).filter { words.contains($0.lowercased()) })
-        let rows = SQLTemplate.valueRows(sql)
+      case .data(let block, _):
+        touched.formUnion(block.tables)
         // Their values stand in the text.
-        if rows > 0 { made = made + Amount(rows: rows, bytes: sql.utf8.count) }
+        if block.valueRows > 0 { made = made + Amount(rows: block.valueRows, bytes: block.sql.utf8.count) }
       case .transform(let transform): touched.insert(part.model.root(of: transform.entity))
       case .raw(let statement) where statement.object.kind == .index:
         let words = statement.words

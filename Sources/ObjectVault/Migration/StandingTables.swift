@@ -105,7 +105,8 @@ struct StandingTables {
   ) {
     switch statement {
     case .data where written != nil: write(to: written, step)
-    case .data(let sql, _), .sql(let sql): write(SQLTemplate.words(sql), model, step)
+    case .data(let block, _): write(Set(block.tables.map { $0.lowercased() }), model, step)
+    case .sql(let sql): write(SQLTemplate.words(sql), model, step)
     case .transform(let transform):
       write(
         transform.writes.map { Set($0.map { model.root(of: $0.entity).lowercased() }) }, model, step)

@@ -5,7 +5,7 @@ internal import CipherSQLite
 internal import Foundation
 
 /// What a store says about itself.
-struct StoreHistory {
+struct StoreHistory: Equatable {
   let steps: [AppliedStep]
   let version: Int
   let modelJSON: String

@@ -30,4 +30,9 @@ struct DeletionHold {
     case .requirement(let entity, _): entity
     }
   }
+
+  /// One for each of some objects of an entity.
+  static func all(of entity: EntityMapping, ids: some Sequence<Int64>, reason: Reason) -> [DeletionHold] {
+    Set(ids).map { DeletionHold(entity: entity, id: $0, reason: reason) }
+  }
 }

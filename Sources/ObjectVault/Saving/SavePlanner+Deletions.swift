@@ -50,7 +50,7 @@ extension SavePlanner {
         let links = try related.links(relationship, of: ids)
         let left = staying(RowIDSet(links.lazy.map(\.other)), relationship.destination)
         let holding = links.filter { left.contains($0.other) }
-        hold(Set(holding.lazy.map(\.own)), of: entity, .denial(relationship))
+        hold(entity, ids: holding.lazy.map(\.own), .denial(relationship))
         guard denial == nil, let owner = holding.lazy.map(\.own).min() else { continue }
         denial = StoreError.deleteDenied(
           entity: entity.name, rowID: owner, property: relationship.name,
@@ -67,9 +67,11 @@ extension SavePlanner {
     }
   }
 
-  private mutating func hold(_ ids: Set<Int64>, of entity: EntityMapping, _ reason: DeletionHold.Reason) {
+  private mutating func hold(
+    _ entity: EntityMapping, ids: some Sequence<Int64>, _ reason: DeletionHold.Reason
+  ) {
     guard plan.extent.isPartial else { return }
-    holds += ids.map { DeletionHold(entity: entity, id: $0, reason: reason) }
+    holds += DeletionHold.all(of: entity, ids: ids, reason: reason)
   }
 
   /// Sets the to-ones that lead to what goes to nil: of objects in memory by an update, with their versions compared, of
@@ -99,7 +101,7 @@ extension SavePlanner {
     if entity.isRequired[slot] {
       let holding = Set(rows)
       hold(
-        Set(links.filter { holding.contains($0.other) }.map(\.own)), of: target,
+        target, ids: links.lazy.filter { holding.contains($0.other) }.map(\.own),
         .requirement(entity, slot: slot))
       denial =
         denial

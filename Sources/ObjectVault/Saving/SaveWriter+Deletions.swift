@@ -43,7 +43,7 @@ extension SaveWriter {
       let staying = links.filter { !plan.deletion.goes($0.other, other) }
       isHeld = isHeld || !staying.isEmpty
       guard let reason else { return }
-      holds += Set(staying.lazy.map(\.own)).map { DeletionHold(entity: entity, id: $0, reason: reason) }
+      holds += DeletionHold.all(of: entity, ids: staying.lazy.map(\.own), reason: reason)
     }
     func requireReferrersGoing(
       _ other: EntityMapping, _ slot: Int, to rows: [Int64], of entity: EntityMapping

@@ -1,0 +1,54 @@
+// The SQL of a data block, and what its text alone tells of it. Such blocks can be long: each is gone through once for all of this.
+
+/// The statements of a data block, as the engine gets them.
+struct DataBlock: Hashable {
+  let sql: String
+  /// The tables that it can speak of.
+  let tables: Set<String>
+  /// How many rows its lists of values have.
+  let valueRows: Int
+
+  /// - Parameter names: The tables that there are.
+  init(_ sql: String, among names: [String]) {
+    let known = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
+    // No text that is longer is a name.
+    let longest = (known.keys.map(\.unicodeScalars.count).max() ?? 0) + 2
+    var (scanner, rows) = (SQLScanner(sql), ValueRows())
+    var (tables, met): (Set<String>, Set<String>) = ([], [])
+    while let piece = scanner.next() {
+      rows.take(piece, of: scanner)
+      guard piece.kind == .word || piece.kind == .text, piece.range.count <= longest else { continue }
+      var name = scanner.text(piece.range)
+      if piece.kind == .text {
+        name = String(name.dropFirst().dropLast())
+      } else if !met.insert(name).inserted {
+        continue
+      }
+      if let table = known[name.lowercased()] { tables.insert(table) }
+    }
+    (self.sql, self.tables, valueRows) = (sql, tables, rows.count)
+  }
+
+  /// Counts the rows of lists of values.
+  private struct ValueRows {
+    private(set) var count = 0
+    private var (depth, isInList, isBehindComma) = (0, false, false)
+
+    mutating func take(_ piece: SQLScanner.Piece, of scanner: SQLScanner) {
+      guard piece.kind != .comment, !scanner.isSpace(piece) else { return }
+      switch piece.kind == .other ? scanner.scalars[piece.range.lowerBound] : " " {
+      case "(":
+        if isInList, depth == 0, isBehindComma { count += 1 }
+        depth += 1
+      case ")": depth -= 1
+      case "," where depth == 0: isBehindComma = true
+      case _ where depth == 0:
+        isInList =
+          piece.kind == .word && piece.range.count == 6 && scanner.text(piece.range).lowercased() == "values"
+        isBehindComma = isInList
+      default: break
+      }
+      if depth > 0 { isBehindComma = false }
+    }
+  }
+}

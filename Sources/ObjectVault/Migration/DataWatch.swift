@@ -1,0 +1,40 @@
+// What a statement of a data block does, as the engine's authorizer tells it.
+
+internal import CipherSQLite
+
+/// What one statement of a data block may do, and what it was seen to do.
+final class DataWatch {
+  /// The entities that have tables of their own.
+  let entities: EntityNames
+  /// What gives ids to the rows that it inserts, as it was understood; nil where it inserts none.
+  let insertion: NumberedInsert?
+  private(set) var written = TouchedColumns()
+  private(set) var changesRows = false
+  /// The tables of which it changes ids, in lower case.
+  private(set) var changedIDs: Set<String> = []
+  /// The entity that it gives rows without ids, which is refused; nil where there is none.
+  private(set) var unnumbered: String?
+  /// What it may read and write, where its author says so.
+  private(set) var declared: DeclaredColumns?
+
+  init(_ entities: EntityNames, _ insertion: NumberedInsert?, _ declared: DeclaredColumns?) {
+    (self.entities, self.insertion, self.declared) = (entities, insertion, declared)
+  }
+
+  func allows(_ action: AuthorizerAction, in object: String?) -> Bool {
+    written.note(action)
+    declared?.note(action, in: object)
+    changesRows = changesRows || MigrationRunner.writes(action)
+    switch action {
+    case .insert(let table) where table.lowercased() != insertion?.entity.lowercased():
+      unnumbered = entities.entity(of: table)
+      if unnumbered != nil { return false }
+    case .update(let table, let column) where MigrationRunner.isID(column):
+      changedIDs.insert(table.lowercased())
+    default: break
+    }
+    // Of what was written no name leads to it: see above.
+    if insertion != nil, action == .function(name: InsertedIDs.function) { return true }
+    return MigrationRunner.reads(action) || MigrationRunner.writes(action)
+  }
+}
