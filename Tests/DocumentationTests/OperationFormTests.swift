@@ -131,7 +131,6 @@ import Testing
     for key in MigrationStep.headKeys {
       #expect(head.contains { $0.hasPrefix("| `\(key): ") }, "\(key): has no line in the table of the head")
     }
-    #expect(head.contains { $0.contains("`allow: former-link-columns`") })
   }
 
   @Test func `a form is written in each of its ways`() {

@@ -110,14 +110,14 @@ public enum StoreError: Error, Sendable, Equatable {
   case schemaMismatch(differences: [String], lines: [String])
   /// The file's tables are not those of the model that the file names.
   case schemaDrift(file: String, differences: [String])
-  /// Others have put into the file what is in the way of the steps, or of the change of the file's format before them: a trigger
-  /// that would go with its table, something that has a name which a step gives, a view, a trigger or a reference that names what
-  /// is taken away, a view or a trigger that ran before the steps and would not behind them. Nothing was changed; a plan tells all
-  /// but the last.
+  /// Others have put into the file what is in the way of the steps: a trigger that would go with its table, something that has a
+  /// name which a step gives, a view, a trigger or a reference that names what is taken away, a view or a trigger that ran before
+  /// the steps and would not after them. Nothing was changed; a plan tells all but the last.
   case stepsObstructed(file: String, obstacles: [String])
   /// An encrypted database, but not a store of this library.
   case notAStore(file: String)
-  /// The file is laid out as another release does it. Opening it with steps brings an older one up to date.
+  /// The file is laid out in a format that this release does not read: that of a later release, or the first one, which no release
+  /// has written.
   case otherFormat(file: String, found: Int, supported: Int)
   /// Something in the tables that a store keeps for itself (`vault_meta`, `vault_migrations`, `vault_ids`) cannot be.
   case bookkeepingDamaged(file: String, place: String, reason: String)
@@ -300,10 +300,10 @@ extension StoreError: CustomStringConvertible {
     case .notAStore(let file):
       "\(file): the key fits, but this is no store of ObjectVault (it has no vault_meta table). Check the path."
     case .otherFormat(let file, let found, let supported) where found < supported:
-      "\(file) is laid out as an earlier release did it (format \(found); now \(supported)). Open it once with its "
-        + "classes and steps, or run \(ToolName.current) up, which changes that."
+      "\(file) has format \(found), which no release has written; this one reads format \(supported). Export its "
+        + "rows with the program that made it, and import them into a new store."
     case .otherFormat(let file, let found, let supported):
-      "\(file) is laid out as a later release does it (format \(found); known up to \(supported)). Update the program."
+      "\(file) has format \(found), that of a later release; this one reads format \(supported). Update the program."
     case .bookkeepingDamaged(let file, let place, let reason):
       "\(file): \(place) \(ended(reason)) The store keeps this for itself, and something else has written there: undo that with "
         + "the sqlcipher shell, or restore the file from a backup (\(ToolName.current) restore)."

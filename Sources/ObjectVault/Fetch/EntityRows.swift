@@ -18,10 +18,9 @@ package struct EntityRows {
   /// By default the id, all attributes, and the ids of to-ones; behind the id of which entity the row is, where others are below.
   package private(set) var columns: [Column] = []
 
-  /// - Parameter format: The layout of the file.
   /// - Throws: ``StoreError/noEntity(name:similar:)``.
-  init(_ model: Schema, entity name: String, format: Int) throws {
-    mapping = try SchemaMapping(model, format: format)
+  init(_ model: Schema, entity name: String) throws {
+    mapping = try SchemaMapping(model)
     entity = try mapping.known(name)
     let kind = entity.hasChildren ? [EntityColumn.name] : []
     try select(["id"] + kind + entity.storedSlots.map { entity.slots[$0].name })

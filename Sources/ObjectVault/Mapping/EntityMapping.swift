@@ -147,9 +147,8 @@ package final class SchemaMapping: @unchecked Sendable {
   private(set) var hasOrder = false
   private let byName: [String: EntityMapping]
 
-  /// - Parameter format: The layout of the file; links of format 1 can be read under their former columns.
   /// - Throws: ``StoreError/invalidSchema(_:)``.
-  package init(_ schema: Schema, format: Int = FileFormat.current) throws {
+  package init(_ schema: Schema) throws {
     try schema.validate()
     self.schema = schema
     entities = schema.entities.enumerated().map {
@@ -170,7 +169,7 @@ package final class SchemaMapping: @unchecked Sendable {
         if let above = entity.parent, slot < above.slotCount {
           return inherited(above.slots[slot], by: entity)
         }
-        return property(name, slot, of: entity, names, format)
+        return property(name, slot, of: entity, names)
       }
       entity.complete()
     }
@@ -233,7 +232,7 @@ package final class SchemaMapping: @unchecked Sendable {
   }
 
   private func property(
-    _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]], _ format: Int
+    _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]]
   ) -> PropertyMapping {
     let binding = schema.bindings[entity.name]
     if let attribute = entity.description.attribute(named: name) {
@@ -248,12 +247,12 @@ package final class SchemaMapping: @unchecked Sendable {
       name: name,
       columnName: relationship.flatMap { $0.isToMany ? nil : SQLName($0.columnName) },
       attribute: nil, initialValue: nil, checks: [],
-      relationship: relationship.flatMap { end($0, slot, of: entity, names, format) })
+      relationship: relationship.flatMap { end($0, slot, of: entity, names) })
   }
 
   private func end(
     _ relationship: RelationshipDescription, _ slot: Int, of entity: EntityMapping,
-    _ names: [String: [String]], _ format: Int
+    _ names: [String: [String]]
   ) -> RelationshipMapping? {
     guard let destination = byName[relationship.destination] else { return nil }
     let inverse = relationship.inverse.flatMap { name -> InverseEnd? in
@@ -262,9 +261,8 @@ package final class SchemaMapping: @unchecked Sendable {
       else { return nil }
       return InverseEnd(description, slot: back)
     }
-    let join = schema.joinTable(of: relationship, in: entity.description)
     return RelationshipMapping(
       relationship, slot: slot, owner: entity, destination: destination, inverse: inverse,
-      join: join.map { (format < 2 ? $0.former : $0, $1) })
+      join: schema.joinTable(of: relationship, in: entity.description))
   }
 }

@@ -14,11 +14,8 @@ package struct LinkPlace: Sendable, Hashable {
 
 extension Schema {
   /// The table of a relationship's links; nil for one that has none.
-  func linkPlace(
-    of relationship: RelationshipDescription, in entity: EntityDescription, format: Int
-  ) -> LinkPlace? {
-    guard let (join, isSource) = joinTable(of: relationship, in: entity) else { return nil }
-    let table = format < 2 ? join.former : join
+  func linkPlace(of relationship: RelationshipDescription, in entity: EntityDescription) -> LinkPlace? {
+    guard let (table, isSource) = joinTable(of: relationship, in: entity) else { return nil }
     return LinkPlace(
       table: table.name, own: isSource ? table.sourceColumn : table.targetColumn,
       other: isSource ? table.targetColumn : table.sourceColumn,
@@ -26,11 +23,9 @@ extension Schema {
   }
 
   /// The table with the places of an ordered relationship's members; nil for one without an order.
-  func orderPlace(
-    of relationship: RelationshipDescription, in entity: EntityDescription, format: Int
-  ) -> LinkPlace? {
+  func orderPlace(of relationship: RelationshipDescription, in entity: EntityDescription) -> LinkPlace? {
     guard let order = orderColumn(of: relationship, in: entity) else { return nil }
-    if let place = linkPlace(of: relationship, in: entity, format: format) { return place }
+    if let place = linkPlace(of: relationship, in: entity) { return place }
     return relationship.inverse.map { inverse in
       LinkPlace(
         table: root(of: relationship.destination), own: RelationshipDescription.columnName(inverse),

@@ -41,18 +41,6 @@ package final class JoinTable: Sendable {
     statements = LinkStatements(SQLName(name), SQLName(sourceColumn), SQLName(targetColumn))
   }
 
-  private init(former table: JoinTable) {
-    (name, source, relationship, target) = (table.name, table.source, table.relationship, table.target)
-    (sourceColumn, targetColumn) = (Self.formerColumns.source, Self.formerColumns.target)
-    (sourceOrder, targetOrder) = (table.sourceOrder, table.targetOrder)
-    statements = LinkStatements(SQLName(name), SQLName(sourceColumn), SQLName(targetColumn))
-  }
-
-  /// The table as stores of format 1 have it.
-  var former: JoinTable { JoinTable(former: self) }
-  /// What every join table's columns were called in stores of format 1.
-  static let formerColumns = (source: "source_id", target: "target_id")
-
   /// Named after the whole property: of an entity with itself, and of two entities whose relationships have one name, both
   /// ends may have an order.
   private static func orderColumn(_ entity: String, _ relationship: String) -> String {
@@ -81,9 +69,9 @@ extension JoinTable: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// The layout of a store's file.
+/// The layout of a store's file, by number.
 enum FileFormat {
-  /// The one that this library writes; 1 named the columns of links `source_id` and `target_id`.
+  /// The one that this library writes, and the only one that it reads.
   static let current = 2
 }
 

@@ -5,12 +5,8 @@ package import CipherSQLite
 
 extension Schema {
   /// The tables that the schema has in a file, sorted by name.
-  package var tables: [TableInfo] { tables(format: FileFormat.current) }
-
-  /// The tables that the schema has in a file of this format.
-  func tables(format: Int) -> [TableInfo] {
-    let joins = joinTables.map { format < 2 ? $0.former : $0 }
-    return (roots.map(table) + joins.map(table)).sorted { $0.name < $1.name }
+  package var tables: [TableInfo] {
+    (roots.map(table) + joinTables.map(table)).sorted { $0.name < $1.name }
   }
 
   /// The tables but those of entities that are left out, and of the links that these keep.

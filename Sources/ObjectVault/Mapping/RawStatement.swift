@@ -114,12 +114,9 @@ struct StoreLayout: Sendable {
 
 extension Schema {
   /// What the schema has in a file.
-  var layout: StoreLayout { layout(format: FileFormat.current) }
-
-  /// What the schema has in a file of this format.
-  func layout(format: Int) -> StoreLayout {
+  var layout: StoreLayout {
     StoreLayout(
-      tables: tables(format: format),
+      tables: tables,
       rawObjects: Dictionary(rawStatements.map { ($0.object.title, $0.create) }) { first, _ in first })
   }
 }

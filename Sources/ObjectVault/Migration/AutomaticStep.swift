@@ -21,7 +21,7 @@ extension Schema {
 extension StoreHistory {
   /// The steps behind the store as it carries them, and one more where the classes are another model.
   /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)``;
-  ///   ``StoreError/otherFormat(file:found:supported:)`` for a file of a later format.
+  ///   ``StoreError/otherFormat(file:found:supported:)`` for a file of another format.
   func automaticSteps(for schema: Schema, file: String) throws -> MigrationSet {
     try requireKnownFormat(file: file)
     let carried = try carriedSteps(in: file)

@@ -28,11 +28,6 @@ struct ForeignObject: Hashable {
     return "Drop it with the sqlcipher shell (\(drop))\(other)"
   }
 
-  /// What to do with it where no step can make it first.
-  var remedyAhead: String {
-    "Drop it with the sqlcipher shell (\(drop)); a step can make it then: create raw \(type)"
-  }
-
   var sentence: String { "\(title): no step has made it. \(remedy)" }
 }
 
@@ -45,19 +40,14 @@ struct ForeignObjects {
 
   /// A sentence for each that is in the way of steps, which are refused before the first of them: what a step would drop without
   /// a word, what has a name that a step gives, and what names something that a step takes away.
-  /// - Parameter change: What becomes of the file before the steps; nil for nothing.
-  func obstacles(
-    to steps: [CompiledStep], behind change: FormatChange? = nil, _ connection: Connection
-  ) throws -> [String] {
+  func obstacles(to steps: [CompiledStep], _ connection: Connection) throws -> [String] {
     let found = try found(connection)
     // The models of all steps need not be laid out for a store that has nothing of somebody else's.
     guard !found.isEmpty else { return [] }
-    let first = change.map { doomed(found, by: $0) } ?? []
-    let later = doomed(found.filter { !first.contains($0) }, by: steps)
-    let readers = found.filter { $0.type != "index" && !first.contains($0) && !later.contains($0) }
-    return first.map { "\($0.title), and \(FormatChange.title) drops it with its table. \($0.remedyAhead)" }
-      + later.map(\.sentence) + taken(found, from: steps)
-      + (try ForeignReaders(connection: connection, readers: readers).obstacles(to: steps, behind: change))
+    let doomed = doomed(found, by: steps)
+    let readers = found.filter { $0.type != "index" && !doomed.contains($0) }
+    return doomed.map(\.sentence) + taken(found, from: steps)
+      + (try ForeignReaders(connection: connection, readers: readers).obstacles(to: steps))
   }
 
   /// Those whose names steps give to tables, indexes and raw objects of their own. A raw object takes the place of one of its
@@ -127,14 +117,6 @@ struct ForeignObjects {
     return found.filter { found in
       found.type == "trigger" && claimed[found.table.lowercased()]?.contains(found.name.lowercased()) == false
     }
-  }
-
-  /// The triggers on tables that are written anew before the steps.
-  private func doomed(_ found: [ForeignObject], by change: FormatChange) -> [ForeignObject] {
-    let copied = change.statements.compactMap { statement in
-      if case .copy(let copy) = statement { copy.source.lowercased() } else { nil }
-    }
-    return found.filter { $0.type == "trigger" && copied.contains($0.table.lowercased()) }
   }
 
   /// The views and triggers among them.

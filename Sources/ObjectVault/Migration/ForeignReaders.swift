@@ -14,15 +14,9 @@ struct ForeignReaders {
   }
 
   /// A sentence for each that is in the way, with the first step that it is in the way of.
-  /// - Parameter change: What becomes of the file before the steps; nil for nothing.
-  func obstacles(to steps: [CompiledStep], behind change: FormatChange?) throws -> [String] {
+  func obstacles(to steps: [CompiledStep]) throws -> [String] {
     var left = readers
     var lines: [String] = []
-    if let change {
-      let told = try take(
-        Gone(from: change.former, to: change.model.layout), FormatChange.title, from: &left)
-      lines = told.map { "\($0.reader.title), and \($0.cause). \($0.reader.remedyAhead)" }
-    }
     for step in steps where !left.isEmpty {
       for part in step.parts where !part.isData {
         let gone = Gone(from: part.before.layout, to: part.model.layout)

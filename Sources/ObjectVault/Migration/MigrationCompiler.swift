@@ -129,23 +129,6 @@ struct MigrationCompiler {
     return untouched
   }
 
-  /// The statements that bring a store of format 1 to format 2: the columns of links get their names.
-  func linkStatements() -> [CompiledStatement] {
-    after.joinTables.flatMap { join -> [CompiledStatement] in
-      let (former, table) = (after.table(of: join.former), after.table(of: join))
-      let origin = Origin(
-        table: join.name,
-        expressions: [
-          join.sourceColumn: quoted(JoinTable.formerColumns.source),
-          join.targetColumn: quoted(JoinTable.formerColumns.target),
-        ])
-      let statements =
-        rebuild(former, table, origin) + [planned("DROP TABLE \(identifier: former.name)", table)]
-        + swapIn(table) + makeIndexes(table, former, origin)
-      return statements.map(\.statement)
-    }
-  }
-
   // MARK: Tables
 
   func planned(_ sql: SQL, _ table: TableInfo) -> PlannedStatement {

@@ -37,11 +37,7 @@ extension StoreHistory {
   /// - Parameters:
   ///   - set: The steps at hand. Those that are taken back may be missing among them: the store carries their way back.
   ///   - file: How errors call the store.
-  ///   - format: The format of the file when the run began.
-  func work(_ goal: MigrationGoal, with set: MigrationSet, file: String, format: Int? = nil) throws
-    -> MigrationWork
-  {
-    let format = format ?? self.format
+  func work(_ goal: MigrationGoal, with set: MigrationSet, file: String) throws -> MigrationWork {
     switch goal {
     case .latest:
       try check(against: set, file: file)
@@ -49,29 +45,27 @@ extension StoreHistory {
       if set.version >= version { try set.requireModel(try model(), at: version) }
       return MigrationWork(
         model: try set.version < version ? model() : set.model(at: version),
-        ahead: try set.compiled(after: version, format: format), version: max(version, set.version),
+        ahead: try set.compiled(after: version), version: max(version, set.version),
         minimumReader: set.minimumReader)
     case .back(let target):
-      return try workBack(to: max(0, target), with: set, file: file, format: format)
+      return try workBack(to: max(0, target), with: set, file: file)
     case .again(let count):
       guard set.version >= version else { throw newer(than: set, file: file) }
       let target = max(0, version - max(0, count))
       try set.requireRepeatable(after: target, of: version)
-      var work = try workBack(to: target, with: set, file: file, format: format)
+      var work = try workBack(to: target, with: set, file: file)
       // Behind a fold whose text was edited the steps would go on from a model that no store has.
       try set.requireModel(work.back.last?.model ?? work.model, at: target)
       // An edited step is taken back as it was and runs as it is.
       let again = set.prefix(version)
-      work.ahead = try again.compiled(after: target, format: format)
+      work.ahead = try again.compiled(after: target)
       return MigrationWork(
         model: work.model, back: work.back, ahead: work.ahead, version: version,
         minimumReader: again.minimumReader)
     }
   }
 
-  private func workBack(to target: Int, with set: MigrationSet, file: String, format: Int) throws
-    -> MigrationWork
-  {
+  private func workBack(to target: Int, with set: MigrationSet, file: String) throws -> MigrationWork {
     try requireKnownFormat(file: file)
     // What is taken back may be another step than the one at hand; what stays may not.
     let staying = set.prefix(target)
@@ -95,8 +89,7 @@ extension StoreHistory {
           step: step.number, name: step.name, reason: reason + (Self.advice(step, of: set) ?? ""))
       case .operations(let operations):
         work.back.append(
-          try step.takenBack(by: operations).compiled(
-            from: models[step.number], engine: .current, format: format))
+          try step.takenBack(by: operations).compiled(from: models[step.number], engine: .current))
       }
     }
     return work
@@ -188,7 +181,6 @@ extension MigrationStep {
   /// the way there alone; and that it needs no copy was said of that way, too.
   func takenBack(by operations: [MigrationOperation]) -> MigrationStep {
     MigrationStep(
-      number: number, name: name, operations: operations, backup: backup == .never ? .auto : backup,
-      allowed: allowed.filter { $0 == Self.formerLinkAllowance })
+      number: number, name: name, operations: operations, backup: backup == .never ? .auto : backup)
   }
 }

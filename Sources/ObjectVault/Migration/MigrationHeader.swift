@@ -69,7 +69,7 @@ struct MigrationHeader {
   /// What stands behind `allow:`, with commas or spaces in between.
   private static func permissions(_ value: String) throws(Problem) -> [String] {
     let words = value.split { $0 == "," || $0.isWhitespace }.map(String.init)
-    for word in words where word != MigrationStep.formerLinkAllowance {
+    for word in words {
       let names = MigrationStep.loss(allowedBy: word)?.split(separator: ".", omittingEmptySubsequences: false)
       guard let names, names.allSatisfy({ !$0.isEmpty }) else {
         throw Problem(

@@ -100,10 +100,6 @@ public struct MigrationPlan: Sendable, Hashable {
   /// Whether an encrypted copy would be made before the steps, because one of them asks for it.
   public let makesBackup: Bool
 
-  /// Whether the file is brought to this library's format first: the columns of links are named after what they
-  /// hold, and were called `source_id` and `target_id` before.
-  public let changesFormat: Bool
-
   /// How many rows the steps write, and how long that may take.
   public let cost: MigrationCost
 
@@ -115,7 +111,7 @@ public struct MigrationPlan: Sendable, Hashable {
   /// The functions of the app that steps call and that this program has not got: running the steps is refused.
   public var missingTransforms: [String] { steps.flatMap(\.transforms).filter(\.isMissing).map(\.name) }
   /// Whether nothing would be done.
-  public var isUpToDate: Bool { steps.isEmpty && !changesFormat }
+  public var isUpToDate: Bool { steps.isEmpty }
   /// What would be lost for good, of all steps.
   public var losses: [String] { steps.flatMap(\.losses) }
   /// What would be lost without the steps' authors having allowed it.
@@ -136,22 +132,20 @@ extension MigrationPlan {
     let history = try Self.history(inspection)
     let work = try history.work(goal, with: set, file: inspection.path)
     let model = try history.model()
-    let expected = model.layout(format: history.format)
+    let expected = model.layout
     let differences = SchemaDifference.lines(
       found: try SchemaDifference.found(expected, in: connection), expected: expected, repairing: model,
       before: work.steps)
     hasOwnTables = differences.isEmpty
-    let change = FormatChange(of: model, format: history.format)
-    changesFormat = change != nil && (goal == .latest || !work.isNothing)
     drift =
       differences
       + (try ForeignObjects(layout: expected).obstacles(
-        to: work.steps, behind: changesFormat ? change : nil, connection))
+        to: work.steps, connection))
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
-    let standing = StandingTables(model, format: history.format)
+    let standing = StandingTables(model)
     var questions = RowQuestions(connection, standing, isSound: hasOwnTables)
     // Who looks at a store without asking its rows is not kept from it by what a pending step says.
     let trial = asksRows ? SQLTrial(set) : nil
@@ -172,10 +166,9 @@ extension MigrationPlan {
     // The log's pages are copied, too.
     let size = connection.contentBytes
     cost = MigrationCost(
-      work, rows: rows + [try RowForecast.rowsOfFormat(history, in: connection)], storeBytes: size ?? 0,
-      makesBackups: makesBackups)
-    neededBytes = try work.neededBytes(
-      for: history, amounts: amounts, storeBytes: size ?? 0, makesBackups: makesBackups)
+      work, rows: rows, storeBytes: size ?? 0, makesBackups: makesBackups)
+    neededBytes = work.neededBytes(
+      amounts: amounts, storeBytes: size ?? 0, makesBackups: makesBackups)
     cipher = connection.unlocked.profile
     minimumReader = history.minimumReader
   }

@@ -34,8 +34,7 @@ extension MigrationRunner {
     guard let limit else { return }
     let rows = try RowForecast.rows(of: work.steps, in: connection)
     let cost = MigrationCost(
-      work, rows: rows + [try RowForecast.rowsOfFormat(history, in: connection)],
-      storeBytes: connection.contentBytes ?? 0, makesBackups: makesBackups)
+      work, rows: rows, storeBytes: connection.contentBytes ?? 0, makesBackups: makesBackups)
     guard !limit.admits(cost) else { return }
     throw StoreError.migrationNeeded(
       MigrationNeed(
@@ -49,7 +48,7 @@ extension MigrationRunner {
       let free = connection.file.freeBytes
     else { return }
     let needed = try work.neededBytes(
-      for: history, amounts: RowForecast.amounts(of: work.steps, in: connection), storeBytes: bytes,
+      amounts: RowForecast.amounts(of: work.steps, in: connection), storeBytes: bytes,
       makesBackups: makesBackups)
     guard free < needed else { return }
     throw StoreError.notEnoughSpace(file: connection.path, neededBytes: needed, freeBytes: free)

@@ -47,13 +47,12 @@ extension MigrationRunner {
     throws -> StoodStep
   {
     try checkCancelled()
-    let found = try StoreHistory.read(connection)
-    let audit = try record.audit?.following(stepsSince(found, goal))
-    try requireDirection(goal, found, audit)
-    let history = try changeFormat(of: found)
+    let history = try StoreHistory.read(connection)
+    let audit = try record.audit?.following(stepsSince(history, goal))
+    try requireDirection(goal, history, audit)
     if !record.hasSteps { outcome.startVersion = history.version }
     let work =
-      try rest.flatMap { found.generation == record.lastGeneration ? $0 : nil } ?? work(goal, found, history)
+      try rest.flatMap { history.generation == record.lastGeneration ? $0 : nil } ?? work(goal, history)
     guard !work.isNothing else { return StoodStep(standing: history.standing, audit: audit, rest: nil) }
     if !record.hasSteps { outcome.backup = try backup(before: work, history) }
     let (next, left) = work.split(set, history)
@@ -65,13 +64,8 @@ extension MigrationRunner {
   }
 
   /// What is left to be done of a store that somebody else may have changed, with what is asked of it before a step runs.
-  /// - Parameters:
-  ///   - found: The store as it was found.
-  ///   - history: The same, in the present format.
-  private func work(_ goal: MigrationGoal, _ found: StoreHistory, _ history: StoreHistory) throws
-    -> MigrationWork
-  {
-    let work = try history.work(goal, with: set, file: connection.path, format: found.format)
+  private func work(_ goal: MigrationGoal, _ history: StoreHistory) throws -> MigrationWork {
+    let work = try history.work(goal, with: set, file: connection.path)
     try checkTransforms(of: work)
     try checkLosses(of: work)
     // Of all steps that are left: whoever is stopped at a later one is left behind an earlier one.

@@ -109,7 +109,7 @@ package struct MigrationRunner {
   private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
     let history = try StoreHistory.read(connection)
     let work = try history.work(goal, with: set, file: connection.path)
-    guard !work.isNothing || (goal == .latest && history.format < FileFormat.current) else {
+    guard !work.isNothing else {
       MigrationLeavings.remove(of: connection.file)
       var outcome = record.outcome
       if !record.hasSteps { outcome.startVersion = history.version }
@@ -172,12 +172,11 @@ package struct MigrationRunner {
   private func run(
     _ goal: MigrationGoal, _ former: StoreHistory, _ planned: MigrationWork, _ outcome: inout MigrationOutcome
   ) throws {
-    let found = try StoreHistory.read(connection)
-    let history = try changeFormat(of: found)
+    let history = try StoreHistory.read(connection)
     var work = planned
     // Another process may have migrated while this one waited for the lock.
-    if found != former {
-      work = try history.work(goal, with: set, file: connection.path, format: found.format)
+    if history != former {
+      work = try history.work(goal, with: set, file: connection.path)
       try checkTransforms(of: work)
       try checkLosses(of: work)
     }

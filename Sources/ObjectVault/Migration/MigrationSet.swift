@@ -232,11 +232,10 @@ public struct MigrationSet: Sendable, Hashable {
   }
 
   /// The steps above a version, each compiled for the model that it meets and for the engine of this process.
-  /// - Parameter format: The format of the file that they are for.
-  func compiled(after version: Int, format: Int = FileFormat.current) throws -> [CompiledStep] {
+  func compiled(after version: Int) throws -> [CompiledStep] {
     var model = try model(at: version)
     return try steps.dropFirst(version).map { step in
-      let compiled = try step.compiled(from: model, engine: .current, format: format)
+      let compiled = try step.compiled(from: model, engine: .current)
       model = compiled.model
       return compiled
     }

@@ -159,12 +159,11 @@ extension MigrationStep {
   private struct Compilation {
     let step: MigrationStep
     let engine: Engine
-    let format: Int
     private(set) var parts: [CompiledStep.Part] = []
     private(set) var run: Run
 
-    init(_ step: MigrationStep, from model: Schema, engine: Engine, format: Int) {
-      (self.step, self.engine, self.format) = (step, engine, format)
+    init(_ step: MigrationStep, from model: Schema, engine: Engine) {
+      (self.step, self.engine) = (step, engine)
       run = Run(model)
     }
 
@@ -176,7 +175,7 @@ extension MigrationStep {
         append(
           .require(
             text: text.isBlank ? step.words(for: query, of: operation) : text,
-            query: try step.resolved(query, model, operation, format)), operation)
+            query: try step.resolved(query, model, operation)), operation)
       case .transform(let transform):
         flush()
         do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
@@ -187,7 +186,7 @@ extension MigrationStep {
       case .data(let sql, let access):
         flush()
         do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
-        let resolved = try step.resolved(sql, model, operation, format)
+        let resolved = try step.resolved(sql, model, operation)
         append(.data(DataBlock(resolved, among: model.tables.map(\.name)), access), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:
@@ -253,12 +252,11 @@ extension MigrationStep {
   /// - Parameters:
   ///   - model: The model before the step.
   ///   - engine: The engine that will run the statements.
-  ///   - format: The format of the file when the run began.
   ///   - known: The model after the step, where it was made and asked for its faults before.
   func compiled(
-    from model: Schema, engine: Engine, format: Int = FileFormat.current, to known: Schema? = nil
+    from model: Schema, engine: Engine, to known: Schema? = nil
   ) throws -> CompiledStep {
-    var compilation = Compilation(self, from: model, engine: engine, format: format)
+    var compilation = Compilation(self, from: model, engine: engine)
     for operation in operations { try compilation.add(operation) }
     compilation.flush()
     let after = compilation.run.after
@@ -268,13 +266,7 @@ extension MigrationStep {
     return CompiledStep(step: self, parts: compilation.parts, model: after)
   }
 
-  private func resolved(
-    _ sql: String, _ model: Schema, _ operation: MigrationOperation, _ format: Int
-  ) throws -> String {
-    let resolved: String
-    do { resolved = try SQLNames(model: model).resolved(sql) } catch {
-      throw failed(operation, error.reason)
-    }
-    return try withLinkColumns(resolved, model, operation, format: format)
+  private func resolved(_ sql: String, _ model: Schema, _ operation: MigrationOperation) throws -> String {
+    do { return try SQLNames(model: model).resolved(sql) } catch { throw failed(operation, error.reason) }
   }
 }

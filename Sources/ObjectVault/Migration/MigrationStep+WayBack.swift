@@ -30,8 +30,7 @@ extension MigrationStep {
     let derived = try derivedWayBack(from: model, to: after)
     // What is kept in another place after the step may be gone without an operation that says so.
     if case .operations = derived, operations.contains(where: \.subject.mayGiveInverses),
-      // As for a store of the first format: in that every step can be compiled that any store has run.
-      let lost = try compiled(from: model, engine: .current, format: 1).losses.first
+      let lost = try compiled(from: model, engine: .current).losses.first
     {
       return .none(reason: "what \(lost) held is gone")
     }

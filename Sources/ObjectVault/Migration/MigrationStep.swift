@@ -24,8 +24,7 @@ public struct MigrationStep: Sendable, Hashable {
   /// The oldest version of a program's steps that may still open the store after this step.
   public let reader: Int
   /// The losses that its author allows, such as `lossy:User.city`: what was reviewed with the file needs no flag
-  /// of `store-migrate up`. `former-link-columns` says that the step is as old as links whose columns were called
-  /// `source_id` and `target_id`.
+  /// of `store-migrate up`.
   public let allowed: [String]
   /// Whether its author wants an encrypted copy of the store to be made before it.
   public let backup: BackupRule

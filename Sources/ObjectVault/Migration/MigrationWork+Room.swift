@@ -5,12 +5,9 @@ extension MigrationWork {
   /// journal; what a step leaves free the next one takes. A backup needs what the store has.
   /// - Parameter amounts: What each step writes.
   func neededBytes(
-    for history: StoreHistory, amounts: [RowForecast.Amount], storeBytes: Int, makesBackups: Bool
-  ) throws -> Int {
-    // The change of the format writes the links again.
-    let rebuildsLinks =
-      try history.format < FileFormat.current && !history.model().joinTables.isEmpty
-    let written = rebuildsLinks ? storeBytes : min(storeBytes, amounts.map(\.bytes).max() ?? 0)
+    amounts: [RowForecast.Amount], storeBytes: Int, makesBackups: Bool
+  ) -> Int {
+    let written = min(storeBytes, amounts.map(\.bytes).max() ?? 0)
     return 2 * written + (makesBackups && steps.contains(where: \.wantsBackup) ? storeBytes : 0)
   }
 }

@@ -42,13 +42,6 @@ struct RowForecast {
     return try steps.map { try forecast.amounts(of: $0).map(\.rows) }
   }
 
-  /// The rows that a change of the file's format writes.
-  static func rowsOfFormat(_ history: StoreHistory, in connection: Connection) throws -> Int {
-    guard history.format < FileFormat.current else { return 0 }
-    var forecast = RowForecast(connection)
-    return try history.model().joinTables.reduce(0) { try $0 + forecast.amount(ofTable: $1.name).rows }
-  }
-
   private mutating func amount(of compiled: CompiledStep) throws -> Amount {
     try amounts(of: compiled).reduce(Amount(), +)
   }

@@ -31,18 +31,9 @@ struct StandingTables {
   /// each time, and the engine reads no more than some forty brackets in each other.
   private static let (mostCharacters, mostBrackets) = (5000, 12)
 
-  /// - Parameter format: That of the file.
-  init(_ model: Schema, format: Int) {
+  init(_ model: Schema) {
     views = model.titlesOfViews
     for table in model.tables { tables[table.name] = Table(origin: table.name) }
-    guard format < FileFormat.current else { return }
-    for join in model.joinTables {
-      let former = JoinTable.formerColumns
-      tables[join.name]?.columns = [
-        (join.sourceColumn, SQLName(former.source).description),
-        (join.targetColumn, SQLName(former.target).description),
-      ]
-    }
   }
 
   // MARK: Following

@@ -11,7 +11,7 @@ struct StoreHistory: Equatable {
   let modelJSON: String
   let minimumReader: Int
   let generation: Int64
-  /// How the file is laid out. 1: the columns of links are called `source_id` and `target_id`.
+  /// How the file is laid out: see ``FileFormat``.
   let format: Int
   /// What the store is known by; nil when an earlier release made it and none that runs steps has seen it since.
   let storeID: UUID?
@@ -31,10 +31,10 @@ struct StoreHistory: Equatable {
     if version > set.version, minimumReader > set.version { throw newer(than: set, file: file) }
   }
 
-  /// Goes on where this release knows how the file is laid out: of what a later one keeps nothing else can be said.
+  /// Goes on where this release knows how the file is laid out: of what another one keeps nothing else can be said.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)``.
   func requireKnownFormat(file: String) throws {
-    guard format > FileFormat.current else { return }
+    guard format != FileFormat.current else { return }
     throw StoreError.otherFormat(file: file, found: format, supported: FileFormat.current)
   }
 

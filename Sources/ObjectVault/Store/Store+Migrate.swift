@@ -143,7 +143,6 @@ package struct StoreInfo {
   package var generation: Int64 { history.generation }
   package let model: Schema
   let history: StoreHistory
-  private var format: Int { history.format }
 
   /// Compares the history with steps, whatever those say that have not run yet.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)``, ``StoreError/historyConflict(_:)``,
@@ -161,18 +160,11 @@ package struct StoreInfo {
     model = try history.model()
   }
 
-  /// - Throws: ``StoreError/otherFormat(file:found:supported:)`` where this release cannot read the tables.
-  func requireFormat(_ connection: Connection) throws {
-    guard format != FileFormat.current else { return }
-    throw StoreError.otherFormat(file: connection.path, found: format, supported: FileFormat.current)
-  }
-
-  /// A question for rows of an entity; of files that an earlier release laid out, too, because nothing is written.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)`` for a file
-  ///   of a later release.
+  /// A question for rows of an entity.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)``.
   package func rows(of entity: String, in connection: Connection) throws -> EntityRows {
-    if format > FileFormat.current { try requireFormat(connection) }
-    return try EntityRows(model, entity: entity, format: format)
+    try history.requireKnownFormat(file: connection.path)
+    return try EntityRows(model, entity: entity)
   }
 
   /// How many objects of an entity there are, without those of the entities below it.
@@ -198,12 +190,12 @@ package struct StoreInfo {
 
   /// Tables, views, triggers and indexes that are neither of the model nor the store's own, a sentence each.
   package func foreignFindings(_ connection: Connection) throws -> [String] {
-    try ForeignObjects(layout: model.layout(format: format)).findings(connection)
+    try ForeignObjects(layout: model.layout).findings(connection)
   }
 
   /// What the tables have that the model has not, or the reverse.
   package func drift(_ connection: Connection) throws -> [String] {
-    let expected = model.layout(format: format)
+    let expected = model.layout
     return SchemaDifference.lines(
       found: try SchemaDifference.found(expected, in: connection), expected: expected, repairing: model)
   }

@@ -55,13 +55,13 @@ extension StoreInfo {
   /// The table of a relationship's links; nil for one that has none.
   package func linkPlace(of relationship: RelationshipDescription, in entity: EntityDescription) -> LinkPlace?
   {
-    model.linkPlace(of: relationship, in: entity, format: history.format)
+    model.linkPlace(of: relationship, in: entity)
   }
 
   /// Where the order of a to-many's members lies; nil for one without an order.
   package func orderPlace(of relationship: RelationshipDescription, in entity: EntityDescription)
     -> LinkPlace?
   {
-    model.orderPlace(of: relationship, in: entity, format: history.format)
+    model.orderPlace(of: relationship, in: entity)
   }
 }

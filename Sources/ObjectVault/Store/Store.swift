@@ -211,7 +211,7 @@ public final class Store: Sendable {
         let (classes, history) = (core.mapping.schema, try StoreHistory.read(connection))
         let own = try history.model()
         let model = own.meaningHash == classes.meaningHash ? classes : own
-        return try ForeignObjects(layout: model.layout(format: history.format)).findings(connection)
+        return try ForeignObjects(layout: model.layout).findings(connection)
           + model.typeCheck.findings(connection).map { "\($0)" }
           + PartnerCheck(model: model).findings(connection).map { "\($0)" }
           + ReferenceCheck.misled(connection, model)

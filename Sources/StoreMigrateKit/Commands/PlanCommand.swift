@@ -112,7 +112,6 @@ enum PlanCommand: Command {
     let foldedVersion: Int
     let makesBackup: Bool
     let backup: String?
-    let changesFormat: Bool
     let neededBytes: Int
     let freeBytes: Int?
     let cost: StatusCommand.Cost
@@ -120,7 +119,7 @@ enum PlanCommand: Command {
     var next: [String]
 
     private enum CodingKeys: String, CodingKey {
-      case store, from, to, steps, drift, hasOwnTables, transaction, makesBackup, backup, changesFormat,
+      case store, from, to, steps, drift, hasOwnTables, transaction, makesBackup, backup,
         neededBytes, freeBytes, cost, next
     }
 
@@ -132,7 +131,7 @@ enum PlanCommand: Command {
       if steps.contains(where: { $0.transforms.contains(where: \.isMissing) }) { return .refused }
       if lacksRoom { return .noSpace }
       // Of the tables the run asks last, under its lock.
-      guard drift.isEmpty || steps.isEmpty && !changesFormat else { return .failed }
+      guard drift.isEmpty || steps.isEmpty else { return .failed }
       // What a step requires in the words of its author fails as the author's SQL does.
       return switch steps.flatMap(\.refusals).first?.rule {
       case nil: .ok
@@ -157,7 +156,7 @@ enum PlanCommand: Command {
       hasOwnTables: plan.hasOwnTables,
       transaction: try session.commitsEachStep() ? "step" : "all",
       foldedVersion: set.foldedVersion,
-      makesBackup: plan.makesBackup, backup: outlook.backupName, changesFormat: plan.changesFormat,
+      makesBackup: plan.makesBackup, backup: outlook.backupName,
       neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
       cost: StatusCommand.Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
       next: [])

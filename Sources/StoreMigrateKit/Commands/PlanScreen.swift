@@ -6,14 +6,10 @@ import ObjectVault
 
 extension PlanCommand.PlanReport {
   var description: String {
-    let format = "The columns of links get names of their own first (format 2 of the file)."
     guard !steps.isEmpty else {
-      return
-        (["\(store.path) is at version \(from). \(changesFormat ? format : "Nothing to do.")"] + driftLines)
-        .joined(separator: "\n")
+      return (["\(store.path) is at version \(from). Nothing to do."] + driftLines).joined(separator: "\n")
     }
     var lines = driftLines
-    if changesFormat { lines.append(format) }
     lines += head + steps.flatMap(lines(of:)) + statements + ["", room]
     if let wrong { lines.append(wrong) }
     lines.append(outcome)

@@ -52,7 +52,6 @@ enum UpCommand: Command {
     let applied: [String]
     let backup: String?
     let seconds: Double
-    let changedFormat: Bool
     /// Whether another process had changed the version while this one waited for it, or did between two steps.
     let byAnother: Bool
     /// What it did, in words.
@@ -75,7 +74,7 @@ enum UpCommand: Command {
     var next: [String] = []
 
     private enum CodingKeys: String, CodingKey {
-      case store, from, to, applied, backup, seconds, changedFormat, byAnother, others, below, empty,
+      case store, from, to, applied, backup, seconds, byAnother, others, below, empty,
         unusedBytes, isVacuumed, vacuumFailure, next
     }
 
@@ -107,8 +106,7 @@ enum UpCommand: Command {
           + (wayBack.map { " This does:\n  \($0)" } ?? "")
       }
       return applied.isEmpty
-        ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") "
-          + (changedFormat ? "The columns of its links have names of their own now." : "Nothing to do.")
+        ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") Nothing to do."
         : changed(store, to: to, backup: backup, applied: applied, seconds: seconds)
           + (others.map { "\n\($0)" } ?? "")
     }
@@ -124,7 +122,7 @@ enum UpCommand: Command {
       return try withPages(
         UpReport(
           store: session.storeAfterwards, from: plan.storeVersion, to: plan.storeVersion, applied: [],
-          backup: nil, seconds: 0, changedFormat: false, byAnother: false, empty: [], below: below,
+          backup: nil, seconds: 0, byAnother: false, empty: [], below: below,
           wayBack: wayBack), session, key)
     }
     let aftermath = MigrationRun(
@@ -161,8 +159,6 @@ enum UpCommand: Command {
     return UpReport(
       store: summary, from: outcome.startVersion, to: outcome.version, applied: ran.map(name),
       backup: outcome.backup?.path, seconds: seconds,
-      // Who came first has changed the format, too.
-      changedFormat: plan.changesFormat && outcome.startVersion == plan.storeVersion,
       byAnother: others != nil, others: others, empty: ran.filter(\.isEmpty).map(name))
   }
 

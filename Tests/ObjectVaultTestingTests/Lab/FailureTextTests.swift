@@ -232,14 +232,14 @@ import Testing
   @Test func `a shipped store without its key asks for it, and one with a wrong key to check it`()
     async throws
   {
-    let file = packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher")
+    let file = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0/sqlcipher3.sqlcipher")
     let lab = try MicroblogLab.lab()
     expect(
-      try await text { try await lab.checkGolden(file) }, "checkGolden, microblog.sqlcipher:",
+      try await text { try await lab.checkGolden(file) }, "checkGolden, sqlcipher3.sqlcipher:",
       has: ["\(file.path) cannot be decrypted with the key that was given"],
       advice: "Say which key it has: checkGolden(url, key: .passphrase(…)).")
     expect(
       try await text { try await lab.checkGolden(file, key: .passphrase("no")) },
-      "checkGolden, microblog.sqlcipher:", has: [], advice: "Check the key")
+      "checkGolden, sqlcipher3.sqlcipher:", has: [], advice: "Check the key")
   }
 }

@@ -66,13 +66,6 @@ import Testing
       "\(found)".contains("Step 0002 screen_name failed") && "\(found)".contains("lab.rules[\"User.name\"]"))
   }
 
-  @Test func `a store of format 1 is migrated, and keeps what it has`() async throws {
-    let file = packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher")
-    let before = try Data(contentsOf: file)
-    try await Self.lab().checkGolden(file, key: testKey)
-    #expect(try Data(contentsOf: file) == before)
-  }
-
   @Test(arguments: [3, 4].filter { $0 <= Engine.current.cipherMajor })
   func `stores of a release are taken through steps of today`(_ major: Int) async throws {
     let folder = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0")
@@ -95,9 +88,9 @@ import Testing
     let lab = try Self.lab()
     let missing = await #expect(throws: CheckFailure.self) { try await lab.checkGolden("/nowhere/a.store") }
     #expect("\(try #require(missing))".contains("/nowhere/a.store"))
-    let file = packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher")
+    let file = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0/sqlcipher3.sqlcipher")
     let locked = await #expect(throws: CheckFailure.self) { try await lab.checkGolden(file) }
-    #expect("\(try #require(locked))".contains("checkGolden, microblog.sqlcipher"))
+    #expect("\(try #require(locked))".contains("checkGolden, sqlcipher3.sqlcipher"))
   }
 }
 

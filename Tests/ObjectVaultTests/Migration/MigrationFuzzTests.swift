@@ -19,7 +19,7 @@ import Testing
       note: a note with # and "quotes"
       reader: 1
       backup: always
-      allow: lossy:E.a, former-link-columns
+      allow: lossy:E.a, lossy:E.n
 
       [up]
       create entity E {

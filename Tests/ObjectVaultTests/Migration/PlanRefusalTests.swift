@@ -321,23 +321,4 @@ import Testing
         "add index Post(user) unique: the rows could not be asked, for step 0002 step2 writes rows of Post before"
       ])
   }
-
-  @Test func `the room that a change of the format takes is counted`() async throws {
-    let folder = try TemporaryFolder()
-    let url = folder.url.appendingPathComponent("a.store")
-    try FileManager.default.copyItem(
-      at: packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher"), to: url)
-    let connection = try Connection.open(url.path, key: testKey)
-    let texts = try connection.rows("SELECT name, text FROM vault_migrations ORDER BY version")
-    connection.close()
-    let set = try MigrationSet(
-      texts.enumerated().map { index, row in
-        try MigrationStep(
-          number: index + 1, name: row[0].string ?? "", text: "format: 1\n[up]\n\(row[1].string ?? "")")
-      })
-    let plan = try await Store.plan(at: url, key: testKey, migrations: set)
-    #expect(plan.changesFormat && plan.steps.isEmpty && plan.neededBytes == 2 * plan.bytes)
-    _ = try await Store.migrate(at: url, key: testKey, migrations: set)
-    #expect(try await Store.plan(at: url, key: testKey, migrations: set).neededBytes == 0)
-  }
 }

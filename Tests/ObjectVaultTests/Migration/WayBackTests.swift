@@ -131,13 +131,6 @@ import Testing
     #expect(try set.steps[1].wayBack(from: set.model(at: 1)) == .none(reason: "what U.more held is gone"))
   }
 
-  @Test func `a step of stores of the first format is asked for its way back, too`() throws {
-    let up =
-      "add relationship U.more -> V many\nrequire \"links\" {\n SELECT count(*) >= 0 FROM U_tags WHERE source_id > 0\n}"
-    let back = try step(up).wayBack(from: model)
-    #expect(back == .operations([.dropRelationship("U", "more")]))
-  }
-
   @Test func `an author may say that there is none, and why`() throws {
     let said = try step("add index U(s)", down: "irreversible \"it took \\\"days\\\"\"")
     #expect(try said.wayBack(from: model) == .none(reason: "it took \"days\""))

@@ -153,45 +153,4 @@ import Testing
     #expect(try await store.verify().isEmpty)
     store.close()
   }
-
-  // MARK: Format 1
-
-  @Test func `a store of format 1 goes back, and has the present format then`() async throws {
-    try FileManager.default.copyItem(
-      at: packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher"), to: url)
-    let set = try MigrationSet.embedded(MicroblogMigrations.steps)
-    let plan = try await Store.planDowngrade(at: url, key: testKey, to: 4, migrations: set)
-    #expect(plan.steps.map(\.number) == [6, 5] && plan.changesFormat)
-    try await Store.downgrade(
-      at: url, key: testKey, to: 4, migrations: set, makesBackups: false, allowing: Set(plan.unallowedLosses))
-    let store = try await Store.open(at: url, key: testKey)
-    #expect(store.opening.version == 4)
-    #expect(
-      try await store.read { try $0.fetch(entity: "Status").where("ANY tags.name == 'x'").count() } == 1)
-    #expect(try await store.verify().isEmpty)
-    store.close()
-  }
-
-  @Test func `a store of format 1 is not opened by its own model, and the error says what to do`()
-    async throws
-  {
-    try FileManager.default.copyItem(
-      at: packageRoot.appendingPathComponent("Tests/Fixtures/stores/format-1/microblog.sqlcipher"), to: url)
-    let before = try folder.bytes("pictures.store")
-    do {
-      _ = try await Store.open(at: url, key: testKey)
-      Issue.record("It was opened.")
-    } catch StoreError.otherFormat(let file, let found, let supported) {
-      #expect((found, supported) == (1, 2) && file == url.path)
-      let text = "\(StoreError.otherFormat(file: file, found: found, supported: supported))"
-      #expect(text.contains("with its classes and steps") && text.contains("store-migrate up"))
-    }
-    #expect(try folder.bytes("pictures.store") == before)
-    // As it says: once with its classes and steps, and from then on by its own model.
-    try await openMicroblog(url).close()
-    let store = try await Store.open(at: url, key: testKey)
-    #expect(
-      try await store.read { try $0.fetch(entity: "Status").where("ANY tags.name == 'x'").count() } == 1)
-    store.close()
-  }
 }

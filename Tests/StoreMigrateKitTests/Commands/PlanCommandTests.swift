@@ -109,14 +109,14 @@ import Testing
   @Test func `check names steps that do not compile`() throws {
     _ = try write([
       "create entity A {\n relationship bs -> B many inverse B.as\n}\ncreate entity B {\n relationship as -> A many inverse A.bs\n}",
-      "transform sql { INSERT INTO $B.as (source_id, target_id) VALUES (1, 2) }",
+      "transform sql { DELETE FROM $A.bs WHERE $A.bs.C = 1 }",
       "transform sql { DELETE FROM $C }",
     ])
     let result = try run("check")
     #expect(result.status == 2)
     #expect(
       result.output.contains(
-        "0002_s.migration:3, \"transform sql\": links have no columns source_id and target_id"))
+        "0002_s.migration:3, \"transform sql\": $A.bs.C names no column of the links"))
     #expect(result.output.contains("$A.bs.A and $A.bs.B") && result.output.contains("0003_s.migration"))
   }
 }
