@@ -16,7 +16,7 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (isCheck ? [.treatAllWarnings(as: .error)] : [])
 
-// The files that are not Swift; the package manager wants them named.
+// The files that are not Swift; without this list the package manager warns of them.
 let migrationFiles = [
   "0001_initial.migration", "0002_screen_name.migration", "0003_town.migration", "0004_tags.migration",
   "0005_town_is_city.migration", "0006_places.migration",
@@ -48,7 +48,7 @@ let package = Package(
     .target(
       name: "ObjectVault", dependencies: ["CipherSQLite", "CVaultShims"],
       swiftSettings: settings + [.strictMemorySafety()]),
-    // What few apps need at run time: those that do not link it do not compile it.
+    // For development: imports of other databases, renderings of models, folded steps. Apps that do not link it do not compile it.
     .target(
       name: "VaultAuthoring", dependencies: ["ObjectVault", "CipherSQLite"],
       swiftSettings: settings + [.strictMemorySafety()]),

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct MigrationPage {
+@Suite(.tags(.pure)) struct MigrationPage {
   static let path = "Sources/ObjectVault/Documentation.docc/the-migration-file.md"
   static let engines = [("SQLCipher 3", "3.15.2"), ("SQLCipher 4", "3.46.1")]
 

@@ -101,7 +101,7 @@ public enum FaultInjector {
   ///   - program: Its path.
   ///   - arguments: Its arguments.
   ///   - environment: Variables of its own.
-  ///   - part: What the path of a file holds whose calls are counted, such as the folder.
+  ///   - part: Calls are counted on files whose path contains this, such as the folder.
   ///   - calls: The calls that are counted; empty for all.
   ///   - fault: What goes wrong; nil to count alone.
   public static func run(
@@ -122,7 +122,7 @@ public enum FaultInjector {
       })
   }
 
-  /// Starts a program with a fault, for a test that does something meanwhile. Its calls are not told.
+  /// Starts a program with a fault, for a test that does something meanwhile. Its calls are not recorded.
   /// - Parameters:
   ///   - directory: Where it works.
   ///   - environment: Variables of its own.
@@ -145,15 +145,12 @@ public enum FaultInjector {
       .merging(fault?.environment ?? [:]) { $1 }
   }
 
-  /// Whether each call is to be tried: `VAULT_FAULTS=all`, which `make torture` sets.
-  public static let takesAll = ProcessInfo.processInfo.environment["VAULT_FAULTS"] == "all"
-
   /// The indices to try of a number of calls: all in the long form, else at most `most`, spread evenly, the first and the last
   /// among them.
   public static func indices(of count: Int, most: Int = 12) -> [Int] {
-    guard count > most, !takesAll else {
+    guard count > max(most, 1), !isTorture else {
       return count > 0 ? Array(1...count) : []
     }
-    return (0..<most).map { 1 + $0 * (count - 1) / (most - 1) }
+    return most < 2 ? [1] : (0..<most).map { 1 + $0 * (count - 1) / (most - 1) }
   }
 }

@@ -2,15 +2,15 @@
 
 import Foundation
 
-/// A part of a row of cases that changes from day to day, so that each case has its turn. `make torture` takes all of them.
+/// A daily sample of a list of cases; every case comes up in time. The long form takes all of them.
 public enum Rotation {
   /// Which part this run takes: `VAULT_SAMPLE`, which `Scripts/test` prints, or the number of days since 1970.
   public static let seed =
     ProcessInfo.processInfo.environment["VAULT_SAMPLE"].flatMap { Int($0) }
     ?? Int(Date.now.timeIntervalSince1970 / 86_400)
 
-  /// The cases in their order, begun elsewhere each day: for a test that takes the first few that apply.
-  /// - Parameter step: How many places further the next day begins.
+  /// The cases in their order, rotated by day: for a test that takes the first few that apply.
+  /// - Parameter step: By how many places each day.
   public static func turned<Case>(_ cases: [Case], by step: Int) -> [Case] {
     guard !cases.isEmpty else { return [] }
     let start = (seed % cases.count * step) % cases.count
@@ -18,8 +18,8 @@ public enum Rotation {
   }
 
   /// The cases that this run takes: all in the long form.
-  /// - Parameter share: How many parts the list has.
-  public static func part<Case>(of cases: [Case], ofEach share: Int) -> [Case] {
+  /// - Parameter share: Of how many cases one is taken.
+  public static func part<Case>(of cases: [Case], oneIn share: Int) -> [Case] {
     cases.enumerated().filter { isTorture || ($0.offset &+ seed) % max(share, 1) == 0 }.map(\.element)
   }
 }

@@ -15,23 +15,35 @@ public let childKeys = (
   token: KeyFile.Unlock.rawKey([UInt8](repeating: 0x22, count: 32))
 )
 
-/// How often a test of crashes kills its child: 8 times, or as `make torture` says.
-public let killCount = ProcessInfo.processInfo.environment["VAULT_KILLS"].flatMap { Int($0) } ?? 8
+/// Whether tests run in their long form, as in `make torture`: `VAULT_LONG=1`.
+public let isTorture = ProcessInfo.processInfo.environment["VAULT_LONG"] == "1"
 
-/// Whether `make torture` runs: the long forms of the tests.
-public let isTorture = ProcessInfo.processInfo.environment["VAULT_KILLS"] != nil
+/// How often a test of crashes kills its child: 8 times, 300 in the long form, or `VAULT_KILLS`.
+public let killCount =
+  ProcessInfo.processInfo.environment["VAULT_KILLS"].flatMap { Int($0) } ?? (isTorture ? 300 : 8)
 
-/// How long tests of many processes or tasks run, in seconds: 1, or what `make torture` and `make sanitize` say.
-public let childSeconds = ProcessInfo.processInfo.environment["VAULT_SECONDS"].flatMap { Double($0) } ?? 1
+/// How long tests of many processes or tasks run, in seconds: 1, 60 in the long form, or `VAULT_SECONDS`.
+public let childSeconds =
+  ProcessInfo.processInfo.environment["VAULT_SECONDS"].flatMap { Double($0) } ?? (isTorture ? 60 : 1)
 
-/// What steps call that `test-child` runs, too.
+/// How many made-up pairs of models a test takes: 500 in the long form, or `VAULT_PAIRS`.
+/// - Parameter short: How many else.
+public func pairCount(short: Int) -> Int {
+  ProcessInfo.processInfo.environment["VAULT_PAIRS"].flatMap { Int($0) } ?? (isTorture ? 500 : short)
+}
+
+/// The transforms that steps call, shared with `test-child`.
 public let childTransforms: [MigrationTransform] = [
   .objects("double") { object, _ in object["code"] = 2 * (object["code"] as Int) }
 ]
 
 /// Starts `test-child`, lets it run for a random time after its first line, kills it.
+/// - Parameter mayFail: Whether it may end with an error of its own before, as one that waits for a lock in vain.
 /// - Returns: How many lines it wrote.
-public func runAndKillChild(_ mode: String, _ url: URL, after: ClosedRange<Double>) throws -> Int {
+/// - Throws: ``ChildCrash`` if it ended by another signal, or with an error.
+public func runAndKillChild(
+  _ mode: String, _ url: URL, after: ClosedRange<Double>, mayFail: Bool = false
+) throws -> Int {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: builtExecutable("test-child"))
   process.arguments = [mode, url.path]
@@ -43,6 +55,10 @@ public func runAndKillChild(_ mode: String, _ url: URL, after: ClosedRange<Doubl
   kill(process.processIdentifier, SIGKILL)
   output += try pipe.fileHandleForReading.readToEnd() ?? Data()
   process.waitUntilExit()
+  let (reason, status) = (process.terminationReason, process.terminationStatus)
+  guard reason == .exit ? status == 0 || mayFail : status == SIGKILL else {
+    throw ChildCrash(mode: mode, signal: reason == .exit ? 0 : status, errors: "exit \(status)")
+  }
   return String(decoding: output, as: UTF8.self).split(separator: "\n").count
 }
 
@@ -95,11 +111,11 @@ public func runChild(_ mode: String, _ path: String, allowing signal: Int32? = n
   return result.output.split(separator: "\n").map(String.init)
 }
 
-/// A child that nobody killed, and that a signal ended.
+/// A child that crashed, or failed.
 public struct ChildCrash: Error {
   /// What it did.
   public let mode: String
-  /// The signal.
+  /// The signal; 0 of one that failed.
   public let signal: Int32
   /// What it wrote to standard error.
   public let errors: String

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@Suite struct OwnThreadTests {
+@Suite(.tags(.pure)) struct OwnThreadTests {
   /// Says when it ends.
   private final class Witness: Sendable {
     let end: @Sendable () -> Void

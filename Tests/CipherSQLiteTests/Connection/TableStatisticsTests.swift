@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct TablesWithStatistics {
+@Suite(.tags(.slow)) struct TablesWithStatistics {
   private let folder: TemporaryFolder
   private var path: String { folder.path("a.store") }
   private static let tables = """

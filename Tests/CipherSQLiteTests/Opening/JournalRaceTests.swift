@@ -32,19 +32,26 @@ import Testing
     writer.rollback()
   }
 
-  /// Cuts the journal as soon as somebody's copy of the file has begun.
-  private func cutWhileCopying(_ isOver: @escaping @Sendable () -> Bool) -> ThreadWork<Bool> {
-    let (journal, former) = (died + "-journal", Self.copies())
+  /// Cuts the journal as soon as a copy of the file has begun.
+  private func cutWhileCopying(_ isOver: @escaping @Sendable () -> Bool) throws -> ThreadWork<Bool> {
+    let (journal, former, salt) = (died + "-journal", Self.copies(), try Self.salt(died))
     return ThreadWork {
       while !isOver() {
         for name in Self.copies().subtracting(former) {
-          var status = stat()
+          // Another process may make a copy of its own there.
           let path = NSTemporaryDirectory() + "/" + name + "/copy.store"
-          if stat(path, &status) == 0, status.st_size > 0 { return truncate(journal, 0) == 0 }
+          if try Self.salt(path) == salt { return truncate(journal, 0) == 0 }
         }
       }
       return false
     }
+  }
+
+  /// The first bytes of a database, which no other one has; nil where there are none yet.
+  private static func salt(_ path: String) throws -> Data? {
+    guard let file = FileHandle(forReadingAtPath: path) else { return nil }
+    defer { try? file.close() }
+    return try file.read(upToCount: 16).flatMap { $0.count == 16 ? $0 : nil }
   }
 
   private static func copies() -> Set<String> {
@@ -58,7 +65,7 @@ import Testing
       try? FileManager.default.removeItem(atPath: died + "-journal")
       try FileManager.default.copyItem(atPath: folder.path("journal"), toPath: died + "-journal")
       let isOver = Locked(false)
-      let cutting = cutWhileCopying { isOver.withLock { $0 } }
+      let cutting = try cutWhileCopying { isOver.withLock { $0 } }
       let rows = Result {
         let inspection = try Inspection(path: died, key: testKey)
         return try inspection.connection.rows("SELECT DISTINCT x FROM t")

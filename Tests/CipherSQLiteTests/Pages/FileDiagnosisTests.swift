@@ -228,14 +228,17 @@ import Testing
     #expect(throws: SQLError.readOnly(file: path)) { try connection.execute("DELETE FROM t") }
   }
 
-  @Test func `a file of the other SQLCipher version opens, or says which settings it has`() throws {
-    let other = Engine.current.cipherMajor >= 4 ? "/usr/bin/sqlcipher" : nil
-    guard let other, FileManager.default.isExecutableFile(atPath: other) else { return }
-    // Only the 4.x engine reads both: the installed 3.x shell writes the file.
+  @Test(
+    .enabled(
+      if: Engine.current.cipherMajor >= 4
+        && FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlcipher"),
+      "only SQLCipher 4 reads both, and the installed shell writes the file"))
+  func `a file of SQLCipher 3 opens, and says which settings it has`() throws {
+    let other = "/usr/bin/sqlcipher"
     let script = "PRAGMA key='right'; CREATE TABLE t(x); INSERT INTO t VALUES (42);"
     var environment = ["LD_LIBRARY_PATH": ""]
     environment["SQLCIPHER_SHELL"] = ""
-    guard try runTool(other, [path], input: script, environment: environment).status == 0 else { return }
+    #expect(try runTool(other, [path], input: script, environment: environment).status == 0)
     let connection = try open()
     #expect(connection.unlocked.profile.hash == .sha1)
     #expect(try connection.value("SELECT x FROM t") == 42)

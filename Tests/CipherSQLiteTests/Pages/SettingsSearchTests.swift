@@ -41,7 +41,7 @@ import Testing
     return try Connection.open(path, key: .passphrase("right"), configuration: opening)
   }
 
-  @Test(arguments: Rotation.part(of: all, ofEach: 3))
+  @Test(arguments: Rotation.part(of: all, oneIn: 3))
   func `after a rekey beside a reader the new key opens what a killed process left, and the old one is wrong`(
     _ profile: CipherProfile
   ) throws {
@@ -159,14 +159,11 @@ import Testing
       isDone.withLock { $0 = true }
       ended.signal()
     }
-    var looks = 0
     repeat {
-      looks += 1
       #expect(try Connection.open(died, key: new).value("SELECT count(*) FROM t") == 400)
       #expect(throws: SQLError.wrongKey(file: died)) { try Connection.open(died, key: testKey) }
     } while !isDone.withLock { $0 }
     ended.wait()
-    #expect(looks > 0)
     #expect(try Connection.open(died, key: new).value("SELECT count(*) FROM t") == 400)
   }
 }

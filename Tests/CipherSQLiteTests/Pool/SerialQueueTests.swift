@@ -6,7 +6,7 @@ import Testing
 
 @testable import CipherSQLite
 
-@Suite struct SerialQueueTests {
+@Suite(.tags(.pure)) struct SerialQueueTests {
   private struct Failure: Error {}
 
   /// Says when it ends.

@@ -48,7 +48,7 @@ private struct ToolFolder {
   {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 4711)
-    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 12
+    let count = pairCount(short: 12)
     var random = SeededGenerator(seed: seed)
     var tally = RandomSteps.Tally()
     for round in 0..<count {

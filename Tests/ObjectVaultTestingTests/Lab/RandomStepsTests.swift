@@ -20,7 +20,7 @@ import Testing
   @Test func `a random step keeps the objects or refuses to run`() async throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 1919)
-    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 20
+    let count = pairCount(short: 20)
     var random = SeededGenerator(seed: seed)
     var tally = Tally()
     for round in 0..<count {
@@ -38,7 +38,7 @@ import Testing
   @Test func `a random step of entities with parents keeps the objects or refuses to run`() async throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 1222)
-    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 12
+    let count = pairCount(short: 12)
     var random = SeededGenerator(seed: seed)
     var tally = Tally()
     for round in 0..<count {
@@ -59,7 +59,7 @@ import Testing
   {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 2024)
-    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 14
+    let count = pairCount(short: 14)
     var random = SeededGenerator(seed: seed)
     var tally = Tally()
     for round in 0..<count {
@@ -84,7 +84,7 @@ import Testing
   {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["VAULT_SEED"].flatMap { Int($0) } ?? 3107)
-    let count = environment["VAULT_PAIRS"].flatMap { Int($0) } ?? 10
+    let count = pairCount(short: 10)
     var random = SeededGenerator(seed: seed)
     var (tally, kinds) = (Tally(), Set<RandomRenaming.Kind>())
     // As many as it takes until each kind of renaming was among them.

@@ -3,7 +3,7 @@
 import ObjectVault
 import Testing
 
-@Suite(.tags(.slow)) struct LegibleMessages {
+@Suite(.tags(.pure, .slow)) struct LegibleMessages {
   private func message(_ line: String) -> String {
     do {
       _ = try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(line)\n")

@@ -241,7 +241,7 @@ import Testing
       ("decimal", fewer.map { Decimal($0) + 0.5 }),
       ("data", fewer.map { Data([1, UInt8(truncatingIfNeeded: $0)]) }),
     ]
-    for (attribute, list) in Rotation.part(of: lists, ofEach: 3) {
+    for (attribute, list) in Rotation.part(of: lists, oneIn: 3) {
       let count = try context.fetch(Typed.self).where("%K IN %@", attribute, list).count()
       #expect(count == 1, "\(attribute)")
     }

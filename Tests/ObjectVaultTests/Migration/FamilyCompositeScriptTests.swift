@@ -203,7 +203,7 @@ import Testing
     return statements
   }
 
-  @Test(arguments: Rotation.part(of: operations, ofEach: 2))
+  @Test(arguments: Rotation.part(of: operations, oneIn: 2))
   func `an operation does to rows what it does to plain values`(_ line: String) async throws {
     var migrated = 0
     let rounds = isTorture ? 20 : 3

@@ -4,7 +4,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct FamilyProposals {
+@Suite(.tags(.pure)) struct FamilyProposals {
   private func entity(_ name: String, below parent: String? = nil, _ attributes: String...)
     -> EntityDescription
   {

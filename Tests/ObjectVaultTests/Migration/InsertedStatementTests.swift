@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct InsertedStatements {
+@Suite(.tags(.slow)) struct InsertedStatements {
   static let base = InsertedIDs.base
   static let fill = InsertedIDs.fill
 

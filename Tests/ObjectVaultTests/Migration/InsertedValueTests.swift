@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct InsertedValueLists {
+@Suite(.tags(.slow)) struct InsertedValueLists {
   static let base = "create entity Day {\n attribute n int\n attribute s string\n}"
 
   /// The statements with rows of `Day` that the engine gets for a block, and the rows that are there then.

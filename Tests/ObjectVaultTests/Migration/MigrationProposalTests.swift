@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.random, .slow)) struct MigrationProposals {
+@Suite(.tags(.pure, .random, .slow)) struct MigrationProposals {
   private func proposal(
     _ old: String, _ new: String, renaming: [String] = []
   ) throws -> MigrationProposal {

@@ -4,7 +4,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.slow)) struct NameClashes {
+@Suite(.tags(.pure, .slow)) struct NameClashes {
   /// What is there, and a step that would make something of the same name.
   static let cases: [(there: String, step: String)] = [
     ("create entity A_r {\n attribute x int\n}", "add relationship A.r -> B many"),

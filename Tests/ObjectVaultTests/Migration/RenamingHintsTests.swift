@@ -51,7 +51,7 @@ private enum Swapped {
   final class Two: ManagedObject { @Attribute var z: Int = 0 }
 }
 
-@Suite struct RenamingHintOrders {
+@Suite(.tags(.pure)) struct RenamingHintOrders {
   private func steps(_ text: String) throws -> MigrationSet {
     try MigrationSet([MigrationStep(number: 1, name: "x", text: "format: 1\n[up]\n\(text)\n")])
   }

@@ -28,7 +28,7 @@ import Testing
         + "move attribute U.s, U.x, U.y -> Home.s, Home.x, Home.why by U.home",
     ]
 
-  @Test(arguments: Rotation.part(of: steps, ofEach: 4), [false, true])
+  @Test(arguments: Rotation.part(of: steps, oneIn: 4), [false, true])
   func `a step that is taken back leaves tables and rows as they were, and runs again`(
     _ step: String, _ isSparse: Bool
   ) async throws {

@@ -1,9 +1,8 @@
 // A package index as a file that Swift and Python both read: the one of this machine, where there is one, and a
 // generated one of the same shape.
 //
-// By default 6,000 paragraphs of one index are taken; the index alternates daily. Their needs are more than the 20,000 rows
-// from which a scan is split. VAULT_INDEX=all takes all of them (some 66,000 and 60,000), and VAULT_INDEX=5000 another number.
-// `make torture` takes all of both.
+// By default 6,000 paragraphs of one index are taken; the index alternates daily. Their dependencies are more than the 20,000 rows
+// from which a scan is split. The long form takes all of both (some 66,000 and 60,000).
 
 import Foundation
 import TestSupport
@@ -20,16 +19,11 @@ enum PackageIndexFile: String, CaseIterable, Sendable, CustomTestStringConvertib
   /// Those that this run takes of the ones that can be had here.
   static let available = {
     let all = allCases.filter { $0 == .generated || !machinePaths.isEmpty }
-    return Rotation.part(of: all, ofEach: all.count)
+    return Rotation.part(of: all, oneIn: all.count)
   }()
 
   /// How many paragraphs are taken at most; nil for all.
-  static let limit: Int? =
-    switch ProcessInfo.processInfo.environment["VAULT_INDEX"] {
-    case "all": nil
-    case let number?: Int(number) ?? 6_000
-    case nil: 6_000
-    }
+  static let limit: Int? = isTorture ? nil : 6_000
 
   /// Writes the index into a folder.
   /// - Returns: The file.

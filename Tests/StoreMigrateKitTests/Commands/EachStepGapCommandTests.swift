@@ -132,7 +132,7 @@ import Testing
   }
 
   @Test func `a lock between two steps is waited for once, and what stands is told`() throws {
-    let tool = try startAndStop("up old.store --tx step --lock-timeout 20")
+    let tool = try startAndStop("up old.store --tx step --lock-timeout 10")
     let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     try other.execute("BEGIN EXCLUSIVE")
     let start = Date()
@@ -144,8 +144,8 @@ import Testing
     #expect(
       result.errors.contains("behind the last whole step") || result.errors.contains("at version 2"),
       "\(result)")
-    // Twice is 40, and a busy machine takes some seconds for the rest.
-    #expect(seconds < 36, "\(seconds) s")
+    // Twice is 20, and a busy machine takes some seconds for the rest.
+    #expect(seconds < 19, "\(seconds) s")
   }
 
   @Test func `down tells what another process took back between`() throws {

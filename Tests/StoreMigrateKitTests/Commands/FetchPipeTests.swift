@@ -65,7 +65,7 @@ import Testing
         bytes.count { $0 == 10 }
       )
     }
-    for format in Rotation.part(of: ["table", "json", "csv", "lines"], ofEach: 4) {
+    for format in Rotation.part(of: ["table", "json", "csv", "lines"], oneIn: 4) {
       // The last ones: all pages are read for them, and stand in the engine's cache.
       let few = try peak("--format \(format) --limit 1000 --offset 99000")
       let many = try peak("--format \(format)")

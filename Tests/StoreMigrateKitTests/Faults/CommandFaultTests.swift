@@ -13,7 +13,7 @@ struct CommandFaults {
     let kinds = [
       Fault.Kind.kill, .torn, .error(EIO), .error(ENOSPC), .errors(ENOSPC), .delay(milliseconds: 20),
     ]
-    guard !FaultInjector.takesAll else {
+    guard !isTorture else {
       return kinds.flatMap { kind in FaultInjector.indices(of: count).map { Fault(kind, at: $0) } }
     }
     return kinds.enumerated().map { place, kind in

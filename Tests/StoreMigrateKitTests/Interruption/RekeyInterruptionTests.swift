@@ -74,7 +74,7 @@ import Testing
     return (process.terminationStatus, text, Date().timeIntervalSince(start))
   }
 
-  @Test(arguments: Rotation.part(of: [SIGINT, SIGTERM, SIGHUP], ofEach: 3), [1, 2])
+  @Test(arguments: Rotation.part(of: [SIGINT, SIGTERM, SIGHUP], oneIn: 3), [1, 2])
   func `after a signal, and after a second one, the key that is named opens the store`(
     _ signal: Int32, _ times: Int
   ) throws {

@@ -70,7 +70,7 @@ import Testing
     #expect(difference == nil, "\(command): \(difference ?? "")")
   }
 
-  static let others = Rotation.part(of: CommandCase.all.filter { $0.golden == nil }, ofEach: 2)
+  static let others = Rotation.part(of: CommandCase.all.filter { $0.golden == nil }, oneIn: 2)
 
   @Test(arguments: others.indices)
   func `each line without a golden file ends with its code, in JSON too`(_ index: Int) async throws {
