@@ -129,7 +129,9 @@ final class FileHold {
         if wasLogged, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
           throw connection.waitingError()
         }
-        // Nothing is left in it. Later it could be that of who opens the new file.
+        // Nothing is left in either, and the engine does not say whether it could remove them. The log would be read with the new
+        // file, and later the journal could be that of who opens it.
+        try Self.remove(file.log, file)
         try Self.remove(file.journal, file)
       } else {
         try aside.putAside()

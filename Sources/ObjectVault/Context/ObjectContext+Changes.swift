@@ -1,107 +1,8 @@
-// Deletions, and what a context notes of changes until they are saved.
+// What a context notes of changes until they are saved.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Marks an object for deletion by the next save.
-  ///
-  /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
-  /// object is forgotten at once, and its delete rules are applied at once, as it has no row. Where one of them denies that, of the
-  /// object or of a new one that would go along, all of these stay as they are; the save tries it again, and throws if it is
-  /// still denied.
-  public func delete(_ object: ManagedObject) {
-    guard object.context === self else {
-      note(object.strayDeletion)
-      return
-    }
-    guard takesChanges else { return }
-    guard denial(of: object) == nil else {
-      deniedDeletions.append(object)
-      return
-    }
-    var waiting = [object]
-    while let object = waiting.popLast() {
-      pending.wake(object)
-      switch object.state {
-      case .inserted where isWithoutID(object): waiting += forget(object)
-      case .inserted, .fault, .loaded:
-        let wasNew = object.state == .inserted
-        object.leaveRelationships()
-        object.state = .deleted
-        if wasNew { changePending { $0.didForget() } }
-        pending.didDelete(object)
-        if object.entity?.isInJoins == true { deletions.append(object) }
-      case .deleted, .invalid, .detached: break
-      }
-    }
-  }
-
-  private func isWithoutID(_ object: ManagedObject) -> Bool { object.state == .inserted && object.rowID < 0 }
-
-  /// Why a new object cannot be forgotten; nil where it can. Of objects with ids the save knows.
-  private func denial(of object: ManagedObject) -> StoreError? {
-    guard isWithoutID(object) else { return nil }
-    var (going, known, next) = ([object], Set([object]), 0)
-    while next < going.count {
-      for relationship in going[next].entity?.relationships ?? [] where relationship.deleteRule == .cascade {
-        for other in going[next].related(by: relationship) where known.insert(other).inserted {
-          if isWithoutID(other) { going.append(other) }
-        }
-      }
-      next += 1
-    }
-    for object in going {
-      guard let entity = object.entity else { continue }
-      for relationship in entity.relationships where relationship.deleteRule == .deny {
-        let count = object.related(by: relationship).count { !known.contains($0) }
-        guard count == 0 else {
-          return .deleteDenied(
-            entity: entity.name, rowID: object.knownRowID, property: relationship.name, count: count)
-        }
-      }
-    }
-    return nil
-  }
-
-  /// Deletes the new objects whose deletion was denied, as far as nothing denies it any more.
-  /// - Returns: Why the first of the others cannot be deleted.
-  func retryDeletions() -> StoreError? {
-    guard !deniedDeletions.isEmpty else { return nil }
-    let denied = deniedDeletions
-    deniedDeletions = []
-    // Some may have gone meanwhile, with others or by themselves.
-    for object in denied where object.state != .invalid { delete(object) }
-    return deniedDeletions.first.flatMap { denial(of: $0) }
-  }
-
-  /// Forgets a new object whose making failed: who is related to it is so no more.
-  func dismiss(_ object: ManagedObject) {
-    object.leaveEverybody()
-    delete(object)
-  }
-
-  /// Forgets a new object.
-  /// - Returns: The objects that its delete rules take along.
-  private func forget(_ object: ManagedObject) -> [ManagedObject] {
-    guard let entity = object.entity else { return [] }
-    var taken: [ManagedObject] = []
-    for relationship in entity.relationships {
-      let others = object.related(by: relationship)
-      if relationship.deleteRule == .cascade { taken += others }
-      guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
-      for other in others where other.state == .inserted || other.state == .loaded {
-        other.overwrite(.null, inverse, nil)
-      }
-    }
-    object.leaveRelationships()
-    if entity.isInJoins { deletions.append(object) }
-    discard(object)
-    changePending { $0.didForget() }
-    return taken
-  }
-
-  // MARK: Bookkeeping
-
   /// Changes what is pending so that objects may be let go by it: they are released afterwards, as the deinit of a class may
   /// ask the context what is pending.
   /// - Parameter body: Changes it, and returns what it lets go of that rested or waited.
@@ -135,7 +36,7 @@ extension ObjectContext {
       object.overlay = nil
       object.state = .invalid
     }
-    deniedDeletions = []
+    deniedDeletions = DeniedDeletions()
     changePending { $0.clear() }
   }
 

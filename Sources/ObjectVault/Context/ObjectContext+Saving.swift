@@ -58,6 +58,7 @@ extension ObjectContext {
       flushed = []
       writtenBefore = written
     }
+    _ = settleDeniedDeletions()
     let isAwake = pending.isAwake || !faultErrors.isEmpty || failure != nil
     guard !pending.deleted.isEmpty else {
       return try isAwake ? saveAll(.partial) : ()
@@ -108,7 +109,7 @@ extension ObjectContext {
       throw first
     }
     if let failure { throw failure }
-    if let denial = retryDeletions(), extent == .whole { throw denial }
+    if extent == .whole, let denial = settleDeniedDeletions() { throw denial }
     guard pending.isLive else {
       try keepGivenIDs()
       // Changes that came to nothing are done with, too.
@@ -176,7 +177,7 @@ extension ObjectContext {
   /// where no other one deletes any.
   public func rollback() {
     deletions.restart()
-    (faultErrors, deniedDeletions) = ([], [])
+    (faultErrors, deniedDeletions) = ([], DeniedDeletions())
     for object in pending.inserted { discard(object) }
     // Their rows may be others by now, which is why one rolls back after a conflict.
     for object in pending.updated {

@@ -82,8 +82,8 @@ public final class ObjectContext: ObjectHost {
   /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
   /// clears the list.
   public internal(set) var faultErrors: [any Error] = []
-  /// New objects whose deletion a delete rule denied.
-  var deniedDeletions: [ManagedObject] = []
+  /// New objects whose deletion was denied.
+  var deniedDeletions = DeniedDeletions()
   /// ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for each value that a getter met and could not read, once; at most
   /// a thousand.
   ///

@@ -1,15 +1,15 @@
 // The SQL of a data block, and what its text alone tells of it. Such blocks can be long: each is gone through once for all of this.
 
 /// The statements of a data block, as the engine gets them.
-struct DataBlock: Hashable {
+package struct DataBlock: Hashable {
   let sql: String
   /// The tables that it can speak of.
-  let tables: Set<String>
+  package let tables: Set<String>
   /// How many rows its lists of values have.
-  let valueRows: Int
+  package let valueRows: Int
 
   /// - Parameter names: The tables that there are.
-  init(_ sql: String, among names: [String]) {
+  package init(_ sql: String, among names: [String]) {
     let known = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
     // No text that is longer is a name.
     let longest = (known.keys.map(\.unicodeScalars.count).max() ?? 0) + 2

@@ -15,10 +15,13 @@ extension MigrationRunner {
     // Entities with a parent have no table of their own, and no mark.
     let names = EntityNames(model.roots.map(\.name))
     let statements = SQLTemplate.statements(sql)
-    // One by one where it shows: where a statement asks how many rows the last one changed, and where there are triggers.
+    // One by one where it shows: where there are triggers, and where something asks how many rows the last statement changed.
     let mayGroup =
       try !SQLTemplate.names("changes", in: sql)
-      && connection.value("SELECT 1 FROM sqlite_master WHERE type = 'trigger' LIMIT 1") == nil
+      && connection.value(
+        "SELECT 1 FROM sqlite_master WHERE type = 'trigger' OR type = 'view' AND sql LIKE '%changes%' LIMIT 1"
+      )
+        == nil
     var position = 0
     do {
       while let group = try DataStatements(statements, from: &position, names, mayGroup: mayGroup) {

@@ -148,10 +148,22 @@ extension ManagedObject {
     {
       return
     }
-    guard host?.accepts(object, for: self, relationship) == true,
-      members(relationship.slot).members?.contains(object) != false
+    // A link to an object that is to be deleted may be what denies that. The members do not have it any more.
+    let isLinkToDeleted = relationship.join != nil && object.state == .deleted && object.host === host
+    guard isLinkToDeleted || host?.accepts(object, for: self, relationship) == true,
+      isLinkToDeleted || members(relationship.slot).members?.contains(object) != false
     else { return }
     disconnect(object, relationship)
+  }
+
+  /// Takes away the links to members that are to be deleted.
+  final func disconnectDeleted(_ relationship: RelationshipMapping) {
+    guard relationship.join != nil, host?.deletionCount != 0, let state = toMany[relationship.slot] else {
+      return
+    }
+    for object in state.removed.union(state.members ?? []) where object.state == .deleted {
+      disconnect(object, relationship)
+    }
   }
 
   final func connect(_ object: ManagedObject, _ relationship: RelationshipMapping) {
@@ -205,9 +217,9 @@ extension ManagedObject {
     return state
   }
 
-  /// Whether there is nothing of it in the file: it is new, and no flush has left it out, whose members may be there already,
-  /// with the id that it will have.
-  private final var isAllInMemory: Bool { state == .inserted && rowID < 0 }
+  /// Whether there is nothing of it in the file: of one that a flush has left out members may be there already, with the id that it
+  /// will have.
+  private final var isAllInMemory: Bool { isNewWithoutID }
 
   /// Whether it is known to have no members; asks nothing of the file.
   final func hasNoMembers(_ slot: Int) -> Bool {
@@ -253,6 +265,13 @@ extension ManagedObject {
   final func related(by relationship: RelationshipMapping) -> [ManagedObject] {
     guard relationship.isToMany else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
     return Array(members(relationship.slot).members ?? [])
+  }
+
+  /// Whether an object is at the other end, as far as that is in memory.
+  final func isRelated(to object: ManagedObject, by relationship: RelationshipMapping) -> Bool {
+    relationship.isToMany
+      ? members(relationship.slot).members?.contains(object) == true
+      : toOneTarget(relationship.slot) === object
   }
 
   /// Takes the object out of the sets of those it is related to, when it is deleted.

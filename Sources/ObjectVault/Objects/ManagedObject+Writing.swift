@@ -51,6 +51,9 @@ extension ManagedObject {
     overwrite(number, slot, nil, in: host)
   }
 
+  /// Whether it is new, and no flush has given it an id that a row can have.
+  final var isNewWithoutID: Bool { state == .inserted && rowID < 0 }
+
   /// Whether it is new, or was until it was deleted.
   final var isUnwritten: Bool { state == .inserted || (state == .deleted && !hasRow && overlay != nil) }
 

@@ -65,8 +65,10 @@ enum UpCommand: Command {
     /// What the file has of free pages, in bytes, and whether that was given back to the disk.
     var unusedBytes = 0
     var isVacuumed = false
-    /// Why the file could not be written whole, behind the steps, which ran.
+    /// Why the file could not be written whole, after the steps, which ran.
     var vacuumFailure: String?
+    /// Whether it was looked at afterwards.
+    var isLookedAt = false
     var exitCode = ExitCode.ok
     /// The command line that gives the disk back what the file has of free pages; nil where that is not much.
     var offer: String?
@@ -91,9 +93,12 @@ enum UpCommand: Command {
 
     var failure: String? {
       vacuumFailure.map {
-        (applied.isEmpty
-          ? "The file keeps its free pages: " : "The steps ran, and the file keeps its free pages: ")
-          + $0
+        // A disk that fails late has taken the new file all the same.
+        let file =
+          isVacuumed
+          ? "file has no free pages any more, and then something failed: "
+          : isLookedAt ? "file keeps its free pages: " : "file may keep its free pages: "
+        return (applied.isEmpty ? "The " : "The steps ran, and the ") + file + $0
       }
     }
 
@@ -188,7 +193,12 @@ enum UpCommand: Command {
     guard let inspection = try? session.inspection(key: key, waiting: 0.5),
       let free = try? inspection.connection.value("PRAGMA freelist_count")?.int64,
       let pages = try? inspection.connection.value("PRAGMA page_count")?.int64
-    else { return report }
+    else {
+      report.vacuumFailure?.append(" Look at it: \(session.line(InfoCommand.self))")
+      return report
+    }
+    report.isLookedAt = true
+    if report.vacuumFailure != nil { report.isVacuumed = free == 0 }
     report.unusedBytes = Int(free) * inspection.connection.unlocked.profile.pageBytes
     // Less is soon used again.
     if report.unusedBytes >= 1 << 20, free * 4 >= pages {

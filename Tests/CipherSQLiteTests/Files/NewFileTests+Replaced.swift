@@ -269,6 +269,19 @@ extension NewFiles {
     }
   }
 
+  // The engine writes the first 12 bytes over zeros when the rest is on the disk.
+  @Test(arguments: 1...8)
+  func `a journal whose beginning was written in part is the engine's`(_ count: Int) throws {
+    try create()
+    let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+    try folder.write(Data(magic.prefix(count)) + Data(count: 512 - count), to: "a.store-journal")
+    let connection = try Connection.open(path, key: testKey)
+    try connection.setJournalMode(.delete)
+    try connection.execute("CREATE TABLE more(x)")
+    connection.close()
+    #expect(folder.names == ["a.store"])
+  }
+
   @Test func `what is certainly no store is not replaced by a restore`() throws {
     try create()
     let backup = folder.path("b")

@@ -130,3 +130,211 @@ import Testing
     } throws: { isDenied($0) }
   }
 }
+
+/// Objects that deny each other's deletion.
+@Suite struct DeniedChains {
+  private let temporary: TemporaryStore
+  private var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(
+      Schema {
+        Entity(Shackle.self)
+        Entity(Left.self)
+        Entity(Right.self)
+        Entity(Topic.self)
+        Entity(Essay.self)
+      })
+  }
+
+  /// Each hangs on the one before it, and denies nobody but that.
+  private func chain(_ count: Int, in context: ObjectContext) -> [Shackle] {
+    var hooks: [Shackle] = []
+    for number in 0..<count {
+      hooks.append(
+        context.insert(Shackle.self) {
+          $0.number = number
+          $0.above = hooks.last
+        })
+    }
+    return hooks
+  }
+
+  private func count<Object: ManagedObject>(_ type: Object.Type) throws -> Int {
+    try store.makeContext().fetch(type).count()
+  }
+
+  @Test(arguments: [2, 3, 4, 5, 40], [true, false])
+  func `a chain that is deleted from the top is gone with one save`(_ count: Int, _ isFetched: Bool)
+    async throws
+  {
+    let context = store.makeContext()
+    let hooks = chain(count, in: context)
+    for hook in hooks { context.delete(hook) }
+    #expect(hooks.last?.state == .invalid)
+    try context.save()
+    #expect(hooks.allSatisfy { $0.state == .invalid } && !context.hasChanges)
+    #expect(try self.count(Shackle.self) == 0)
+    try await store.write { context in
+      for (index, hook) in chain(count, in: context).enumerated() {
+        context.delete(hook)
+        if isFetched, index == count / 2 { _ = try context.fetch(Shackle.self).count() }
+      }
+    }
+    #expect(try self.count(Shackle.self) == 0)
+  }
+
+  @Test func `a chain with an end that stays is kept, and so is what nothing holds of it`() throws {
+    let context = store.makeContext()
+    let hooks = chain(5, in: context)
+    for hook in hooks[..<4] { context.delete(hook) }
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.deleteDenied(entity: "Shackle", rowID: _, property: "below", count: 1) = error
+      else {
+        return false
+      }
+      return true
+    }
+    #expect(hooks.allSatisfy { $0.state == .inserted })
+    hooks[2].above = nil
+    #expect(throws: StoreError.self) { try context.save() }
+    // The first two hang together, and nothing on them.
+    #expect(hooks.map { $0.state == .invalid } == [true, true, false, false, false])
+    hooks[4].above = nil
+    try context.save()
+    #expect(try context.fetch(Shackle.self).all() == [hooks[4]])
+    #expect(try count(Shackle.self) == 1)
+  }
+
+  @Test(arguments: [true, false])
+  func `two that deny each other go together`(_ isSaved: Bool) throws {
+    let context = store.makeContext()
+    let left = context.insert(Left.self)
+    let right = context.insert(Right.self) { $0.left = left }
+    if isSaved { try context.save() }
+    context.delete(left)
+    context.delete(right)
+    try context.save()
+    #expect(try count(Left.self) == 0 && count(Right.self) == 0)
+  }
+
+  @Test func `a fetch in a write never throws because a deletion waits`() async throws {
+    for isPutRight in [true, false] {
+      let work: @Sendable (ObjectContext) throws -> Void = { context in
+        let upper = context.insert(Shackle.self)
+        let lower = context.insert(Shackle.self) { $0.above = upper }
+        context.delete(upper)
+        for number in 1...3 {
+          _ = try context.fetch(Shackle.self).count()
+          lower.number = number
+        }
+        #expect(try context.fetch(Shackle.self).where("number == 3").all().contains(lower))
+        if isPutRight { lower.above = nil }
+      }
+      if isPutRight {
+        try await store.write(work)
+        #expect(try store.makeContext().fetch(Shackle.self).all().map(\.number) == [3])
+      } else {
+        await #expect(throws: StoreError.self) { try await store.write(work) }
+        #expect(try count(Shackle.self) == 1)
+      }
+    }
+  }
+
+  @Test(arguments: [true, false], 0..<4)
+  func `a link that denies a deletion can be taken away, and is not by adding another`(
+    _ isLinkSaved: Bool, _ way: Int
+  ) throws {
+    let context = store.makeContext()
+    let (topic, other) = (context.insert(Topic.self), context.insert(Topic.self))
+    let paper = context.insert(Essay.self)
+    if isLinkSaved { paper.topics = [topic] }
+    try context.save()
+    if !isLinkSaved { paper.topics = [topic] }
+    context.delete(topic)
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(paper.topics.isEmpty)
+    switch way {
+    case 0: paper.topics = []
+    case 1: paper.remove(topic, from: \.topics)
+    case 2: paper.topics.insert(other)
+    default: paper.add(other, to: \.topics)
+    }
+    #expect(context.faultErrors.isEmpty)
+    if way > 1 {
+      #expect(throws: StoreError.self) { try context.save() }
+      context.rollback()
+      #expect(paper.topics == (isLinkSaved ? [topic] : []))
+      return
+    }
+    try context.save()
+    #expect(try store.makeContext().fetch(Topic.self).count() == 1)
+    #expect(try store.makeContext().fetch(Essay.self).where("topics.@count == 0").count() == 1)
+  }
+
+  @Test func `a saved object that would go along with one that stays denies as one that stays`() throws {
+    let context = store.makeContext()
+    let saved = context.insert(Essay.self)
+    try context.save()
+    let (first, second, pin) = (
+      context.insert(Essay.self), context.insert(Shackle.self), context.insert(Topic.self)
+    )
+    (first.next, first.held, second.essay) = (saved, pin, saved)
+    for object in [first, second] as [ManagedObject] { context.delete(object) }
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(second.state == .inserted && saved.state != .deleted)
+    first.held = nil
+    try context.save()
+    #expect(second.state == .invalid && saved.state == .invalid)
+    #expect(try count(Essay.self) == 0 && count(Shackle.self) == 0 && count(Topic.self) == 1)
+  }
+
+  @Test func `to delete a new object twice is no error`() throws {
+    let context = store.makeContext()
+    let hook = context.insert(Shackle.self)
+    for _ in 0..<2 { context.delete(hook) }
+    try context.save()
+    #expect(context.faultErrors.isEmpty)
+    // One of another context is told.
+    let stranger = store.makeContext().insert(Shackle.self)
+    context.delete(stranger)
+    #expect(throws: StoreError.self) { try context.save() }
+  }
+
+  @Test func `the deletions of a long cascade that is denied are linear`() async {
+    let factor = await timeFactor(from: 250, to: 2000, below: 24) { count in
+      let context = store.makeContext()
+      let papers = (0..<count).map { _ in context.insert(Essay.self) }
+      for (paper, next) in zip(papers, papers.dropFirst()) { paper.next = next }
+      papers[count - 1].held = context.insert(Topic.self)
+      return threadTime {
+        for paper in papers { context.delete(paper) }
+        #expect(throws: StoreError.self) { try context.save() }
+      }
+    }
+    #expect(factor < 24)
+  }
+}
+
+private final class Shackle: ManagedObject {
+  @Attribute var number: Int = 0
+  @ToOne var above: Shackle?
+  @ToOne(onDelete: .deny) var essay: Essay?
+  @ToMany(inverse: \Shackle.above, onDelete: .deny) var below: Set<Shackle>
+}
+private final class Left: ManagedObject {
+  @ToOne(onDelete: .deny) var right: Right?
+}
+private final class Right: ManagedObject {
+  @ToOne(inverse: \Left.right, onDelete: .deny) var left: Left?
+}
+private final class Topic: ManagedObject {
+  @ToMany(onDelete: .deny) var papers: Set<Essay>
+}
+private final class Essay: ManagedObject {
+  @ToMany(inverse: \Topic.papers) var topics: Set<Topic>
+  @ToOne(onDelete: .cascade) var next: Essay?
+  @ToOne(onDelete: .deny) var held: Topic?
+}

@@ -157,10 +157,16 @@ import Testing
 
   // MARK: Statements that others look at
 
-  @Test func `a statement that asks how many rows were changed sees those of the last one`() async throws {
+  @Test(arguments: ["changes()", "(SELECT n FROM Last)"])
+  func `a statement that asks how many rows were changed sees those of the last one`(_ count: String)
+    async throws
+  {
     let some = (1...7).map { "INSERT INTO $Note (text) VALUES ('\($0)');" }.joined(separator: " ")
     let found = try await InsertedIDs.notes(
-      "seed { \(some) UPDATE $Note SET text = 'last ' || changes() WHERE text = '7' }")
+      """
+      create raw view Last { SELECT changes() AS n }
+      seed { \(some) UPDATE $Note SET text = 'last ' || \(count) WHERE text = '7' }
+      """)
     #expect(found.filter { $0.contains("last") }.map { $0.drop { $0 != "l" } } == ["last 1"])
   }
 

@@ -245,9 +245,9 @@ extension Automatic {
     #expect(folder.names.isEmpty)
     try await open(Schema { Entity(Same.Song.self) }).close()
     await isRefused()
-    // Of an earlier format: the model is looked at, and not its digest alone.
+    // As an earlier release leaves it: with the hash of the model alone.
     let connection = try Connection.open(url.path, key: testKey)
-    try connection.execute("UPDATE vault_meta SET value = 1 WHERE key = 'format'")
+    try connection.execute("DELETE FROM vault_meta WHERE key = 'standing'")
     connection.close()
     await isRefused()
     let store = try await open(Schema { Entity(Same.Song.self) })
@@ -255,13 +255,12 @@ extension Automatic {
     store.close()
   }
 
-  @Test func `a former name that has served keeps nobody from opening, whatever the format is`() async throws
-  {
+  @Test func `a former name that has served keeps no program from opening`() async throws {
     try await fill()
     for _ in 0..<2 {
       try await open(second).close()
       let connection = try Connection.open(url.path, key: testKey)
-      try connection.execute("UPDATE vault_meta SET value = 1 WHERE key = 'format'")
+      try connection.execute("DELETE FROM vault_meta WHERE key = 'standing'")
       connection.close()
     }
   }

@@ -118,7 +118,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       case .formerVersion: (["version 2, as before"], ["is at version 1"])
       case .ranAgain: (["is as it was, at version 2"], ["were run again;"])
       case .newStore, .adopted: (["was not made"], ["was made"])
-      case .noFreePages: (["has its free pages"], ["has no free pages"])
+      case .noFreePages: (["has its free pages", "file keeps its free pages"], ["has no free pages"])
       case .newRecord: (["is as before"], ["was written anew"])
       }
     return (own.0 + common, own.1)

@@ -65,6 +65,22 @@ struct CommandFaults {
     }
   }
 
+  @Test func `a restore leaves no log of the former file, whichever file could not be removed`() async throws
+  {
+    let line = "restore @other.store @log.store --yes"
+    let command = try #require(ChangingCommand.all.first { $0.testDescription == line })
+    let bench = try await Bench(command)
+    try bench.reset()
+    let count = try await bench.run(calls: ["unlink"]).calls.count
+    for index in 1...max(count, 1) {
+      try bench.reset()
+      let run = try await bench.run(Fault(.error(EIO), at: index), calls: ["unlink"])
+      let place: Comment = "\(index) of \(count): \(run.result) \(bench.folder.names)"
+      #expect(try bench.isDone() == (run.result.status == 0), place)
+      #expect(run.result.status != 0 || bench.leftovers.isEmpty, place)
+    }
+  }
+
   @Test func `where no file can be renamed without replacing, nor linked, copies can be made`() async throws {
     for command in ChangingCommand.all {
       guard case .copy(let name) = command.effect else { continue }

@@ -1,0 +1,83 @@
+// Deletions: of saved objects until a save, which knows what their rows lead to, and of new ones at once.
+
+internal import CipherSQLite
+
+extension ObjectContext {
+  /// Marks an object for deletion by the next save.
+  ///
+  /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
+  /// object is forgotten at once, and its delete rules are applied at once, as it has no row. Where one of them denies that, of the
+  /// object or of a new one that would go along, all of these stay as they are. The save judges all such deletions together, and
+  /// throws if one is still denied. To delete a new object twice does nothing.
+  public func delete(_ object: ManagedObject) {
+    guard object.context === self else {
+      // A new object that was deleted already has no row that could be missed.
+      if object.rowID >= 0 || object.extras?.former?.host !== self { note(object.strayDeletion) }
+      return
+    }
+    guard takesChanges else { return }
+    guard object.isNewWithoutID else { return remove(object) }
+    guard !deniedDeletions.isHeld(object) else { return deniedDeletions.add(object) }
+    let deletions = NewDeletions([object])
+    if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
+  }
+
+  /// Deletes the new objects whose deletion was denied, as far as nothing that stays denies it any more.
+  /// - Returns: Why the first of the others cannot be deleted.
+  func settleDeniedDeletions() -> StoreError? {
+    guard !deniedDeletions.isEmpty else { return nil }
+    let waiting = deniedDeletions.objects
+    deniedDeletions = DeniedDeletions()
+    // Some may be gone meanwhile. Of those that a flush has given ids the save says whether they can go.
+    for object in waiting where !object.isNewWithoutID { remove(object) }
+    let deletions = NewDeletions(waiting.filter(\.isNewWithoutID))
+    for object in waiting where deletions.goes(object) { remove(object) }
+    deniedDeletions.add(deletions)
+    return deletions.denial
+  }
+
+  /// Forgets a new object, or has the next save delete one; so with what goes along.
+  private func remove(_ object: ManagedObject) {
+    var waiting = [object]
+    while let object = waiting.popLast() {
+      pending.wake(object)
+      switch object.state {
+      case .inserted where object.isNewWithoutID: waiting += forget(object)
+      case .inserted, .fault, .loaded:
+        let wasNew = object.state == .inserted
+        object.leaveRelationships()
+        object.state = .deleted
+        if wasNew { changePending { $0.didForget() } }
+        pending.didDelete(object)
+        if object.entity?.isInJoins == true { deletions.append(object) }
+      case .deleted, .invalid, .detached: break
+      }
+    }
+  }
+
+  /// Forgets a new object whose making failed, and takes it out of all relationships first.
+  func dismiss(_ object: ManagedObject) {
+    object.leaveEverybody()
+    delete(object)
+  }
+
+  /// Forgets a new object.
+  /// - Returns: The objects that its delete rules take along.
+  private func forget(_ object: ManagedObject) -> [ManagedObject] {
+    guard let entity = object.entity else { return [] }
+    var taken: [ManagedObject] = []
+    for relationship in entity.relationships {
+      let others = object.related(by: relationship)
+      if relationship.deleteRule == .cascade { taken += others }
+      guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
+      for other in others where other.state == .inserted || other.state == .loaded {
+        other.overwrite(.null, inverse, nil)
+      }
+    }
+    object.leaveRelationships()
+    if entity.isInJoins { deletions.append(object) }
+    discard(object)
+    changePending { $0.didForget() }
+    return taken
+  }
+}
