@@ -1,7 +1,7 @@
 // Which new objects can be deleted. They have no rows, so memory alone says what their delete rules allow.
 
-/// New objects that are to be deleted together, and what their delete rules take along. Of saved objects among that the save says
-/// whether they can go.
+/// New objects that are to be deleted together, and the objects that their delete rules take along. Whether a saved object may be
+/// deleted is decided by the save.
 struct NewDeletions {
   /// What keeps an object from being deleted: a member of a relationship whose delete rule is deny.
   struct Hold {
@@ -35,7 +35,7 @@ struct NewDeletions {
   private var indexes: [ManagedObject: Int] = [:]
   private let wantedCount: Int
 
-  /// Finds out which of them can go: all that nothing holds which stays.
+  /// Finds the largest set that can be deleted: no member of a deny relationship of any of them stays.
   init(_ wanted: [ManagedObject]) {
     for object in wanted { _ = Self.index(of: object, in: &entries, &indexes) }
     wantedCount = entries.count
@@ -129,7 +129,7 @@ struct NewDeletions {
         }
         waiting += deny(because: index)
       }
-      // What nothing takes along that goes, stays.
+      // An object stays, too, if nothing that goes takes it along.
       let reached = reachedByGoing()
       for index in entries.indices where entries[index].goes && !reached[index] {
         entries[index].goes = false

@@ -28,7 +28,7 @@ extension ObjectContext {
     guard !deniedDeletions.isEmpty else { return nil }
     let waiting = deniedDeletions.objects
     deniedDeletions = DeniedDeletions()
-    // Some may be gone meanwhile. Of those that a flush has given ids the save says whether they can go.
+    // Some may be gone by now. For those that a flush has given ids, the save applies the delete rules.
     for object in waiting where !object.isNewWithoutID { remove(object) }
     let deletions = NewDeletions(waiting.filter(\.isNewWithoutID))
     for object in waiting where deletions.goes(object) { remove(object) }
@@ -36,7 +36,7 @@ extension ObjectContext {
     return deletions.denial
   }
 
-  /// Forgets a new object, or has the next save delete one; so with what goes along.
+  /// Forgets a new object, or marks another for the next save, and does so with all that their delete rules take along.
   private func remove(_ object: ManagedObject) {
     var waiting = [object]
     while let object = waiting.popLast() {

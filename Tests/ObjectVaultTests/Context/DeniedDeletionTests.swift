@@ -147,7 +147,7 @@ import Testing
       })
   }
 
-  /// Each hangs on the one before it, and denies nobody but that.
+  /// New objects of which each refers to the one before it, and so denies the deletion of that one.
   private func chain(_ count: Int, in context: ObjectContext) -> [Shackle] {
     var hooks: [Shackle] = []
     for number in 0..<count {
