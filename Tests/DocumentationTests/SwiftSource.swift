@@ -13,10 +13,9 @@ struct SwiftSource {
   /// type, and does not count.
   let used: Set<String>
 
-  /// The folder of the module that it lies in; nil at the top.
+  /// The folder of the module that it lies in, such as `Migration/Run`; nil at the top.
   var folder: String? {
-    let parts = path.split(separator: "/")
-    return parts.count > 1 ? String(parts[0]) : nil
+    path.lastIndex(of: "/").map { String(path[..<$0]) }
   }
 
   /// - Parameters:
