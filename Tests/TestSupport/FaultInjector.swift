@@ -5,7 +5,7 @@ import Foundation
 
 /// What is to go wrong in a program, and at which of its calls.
 public struct Fault: Sendable, CustomStringConvertible {
-  /// What becomes of the call.
+  /// How a call fails.
   public enum Kind: Sendable, Hashable {
     /// It fails with an error number.
     case error(Int32)
@@ -20,7 +20,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     /// The process gets a signal before it, so many times.
     case signal(Int32, times: Int)
   }
-  /// What becomes of the call.
+  /// How the call fails.
   public let kind: Kind
   /// Which one, counted from 1.
   public let index: Int

@@ -10,7 +10,7 @@ public enum Rotation {
     ?? Int(Date.now.timeIntervalSince1970 / 86_400)
 
   /// The cases in their order, rotated by day: for a test that takes the first few that apply.
-  /// - Parameter step: By how many places each day.
+  /// - Parameter step: By how many places per day.
   public static func turned<Case>(_ cases: [Case], by step: Int) -> [Case] {
     guard !cases.isEmpty else { return [] }
     let start = (seed % cases.count * step) % cases.count
@@ -18,7 +18,7 @@ public enum Rotation {
   }
 
   /// The cases that this run takes: all in the long form.
-  /// - Parameter share: Of how many cases one is taken.
+  /// - Parameter share: One case of so many is taken.
   public static func part<Case>(of cases: [Case], oneIn share: Int) -> [Case] {
     cases.enumerated().filter { isTorture || ($0.offset &+ seed) % max(share, 1) == 0 }.map(\.element)
   }

@@ -27,7 +27,7 @@ public let childSeconds =
   ProcessInfo.processInfo.environment["VAULT_SECONDS"].flatMap { Double($0) } ?? (isTorture ? 60 : 1)
 
 /// How many made-up pairs of models a test takes: 500 in the long form, or `VAULT_PAIRS`.
-/// - Parameter short: How many else.
+/// - Parameter short: The number in the short form.
 public func pairCount(short: Int) -> Int {
   ProcessInfo.processInfo.environment["VAULT_PAIRS"].flatMap { Int($0) } ?? (isTorture ? 500 : short)
 }

@@ -129,8 +129,8 @@ final class FileHold {
         if wasLogged, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
           throw connection.waitingError()
         }
-        // Nothing is left in either, and the engine does not say whether it could remove them. The log would be read with the new
-        // file, and later the journal could be that of who opens it.
+        // Both are done with, and the engine does not report whether it could remove them. A log left here would be read with the
+        // new file, a journal by the next program that opens it.
         try Self.remove(file.log, file)
         try Self.remove(file.journal, file)
       } else {

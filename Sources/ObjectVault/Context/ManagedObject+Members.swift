@@ -21,6 +21,9 @@ extension Persistable where Self: ManagedObject {
 
   /// Takes an object out of a to-many, in a time that does not depend on how many members there are. An object that
   /// is no member stays as it is. The order of the others stays.
+  ///
+  /// Of a many-to-many the link to an object that is to be deleted is removed, too: it may be what denies the deletion. The property
+  /// does not show such an object, so that writing to the property leaves the link.
   public func remove<Members: RelatedMembers>(
     _ object: Members.Member, from path: ReferenceWritableKeyPath<Self, Members>
   ) {

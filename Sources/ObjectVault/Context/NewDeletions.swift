@@ -18,42 +18,56 @@ struct NewDeletions {
 
   private struct Entry {
     let object: ManagedObject
-    /// Whether it can go.
+    /// Whether it can be deleted.
     var goes = true
-    /// Why it cannot, or why one cannot that would go along.
+    /// What keeps it, or an object that it takes along, from being deleted.
     var hold: Hold?
     /// The entries that it takes along.
     var taken: [Int] = []
-    /// Those that take it along.
+    /// The entries that take it along.
     var takers: [Int] = []
+    /// How many of these can be deleted.
+    var goingTakers = 0
     /// The entries that cannot go while it stays.
     var denied: [(entry: Int, relationship: RelationshipMapping)] = []
   }
 
-  /// Those that are to be deleted come first.
+  /// The objects to delete come first, then those that are deleted in any case, then those that both take along.
   private var entries: [Entry] = []
   private var indexes: [ManagedObject: Int] = [:]
-  private let wantedCount: Int
+  private var wantedCount = 0
+  private var rootCount = 0
 
   /// Finds the largest set that can be deleted: no member of a deny relationship of any of them stays.
-  init(_ wanted: [ManagedObject]) {
-    for object in wanted { _ = Self.index(of: object, in: &entries, &indexes) }
+  /// - Parameters:
+  ///   - wanted: The objects to delete.
+  ///   - deleted: Saved objects that the save will delete. Their delete rules are followed through saved objects, as far as these are
+  ///     in memory.
+  ///   - denied: Holds that are known. What an object that is held would take along is not asked for.
+  init(
+    _ wanted: [ManagedObject], with deleted: [ManagedObject] = [],
+    denied: DeniedDeletions = DeniedDeletions()
+  ) {
+    for object in wanted { _ = index(of: object) }
     wantedCount = entries.count
-    takeAlong()
-    refuse(findHolds())
+    for object in deleted { _ = index(of: object) }
+    rootCount = entries.count
+    takeAlong(denied, followsSaved: !deleted.isEmpty)
+    noteHolds()
+    refuse(entries.indices.filter { entries[$0].hold != nil })
   }
 
   func goes(_ object: ManagedObject) -> Bool { indexes[object].map { entries[$0].goes } == true }
 
-  /// Those that cannot go, of the ones that are to be deleted.
+  /// The objects to delete that cannot be deleted.
   var refused: [ManagedObject] { entries[..<wantedCount].filter { !$0.goes }.map(\.object) }
 
-  /// What holds each object that cannot go, those included that would go along.
+  /// What holds each of them, and each object that they would take along.
   var holds: [(object: ManagedObject, hold: Hold)] {
     entries.compactMap { entry in entry.hold.map { (entry.object, $0) } }
   }
 
-  /// Why the first of those that cannot go cannot; nil where all can.
+  /// Why the first of ``refused`` cannot be deleted; nil if there is none.
   var denial: StoreError? {
     guard let hold = entries[..<wantedCount].first(where: { !$0.goes })?.hold, let entity = hold.object.entity
     else { return nil }
@@ -68,55 +82,50 @@ struct NewDeletions {
     member.state != .deleted && member.state != .invalid
   }
 
-  /// The relationships of a new object that have a delete rule.
-  private static func relationships(of object: ManagedObject, _ rule: DeleteRule) -> [RelationshipMapping] {
-    guard object.isNewWithoutID else { return [] }
-    return object.entity?.relationships.filter { $0.deleteRule == rule } ?? []
-  }
-
-  private static func index(
-    of object: ManagedObject, in entries: inout [Entry], _ indexes: inout [ManagedObject: Int]
-  ) -> Int {
+  private mutating func index(of object: ManagedObject) -> Int {
     if let index = indexes[object] { return index }
     indexes[object] = entries.count
     entries.append(Entry(object: object))
     return entries.count - 1
   }
 
-  /// Adds the objects that the delete rules take along, theirs, and so on.
-  private mutating func takeAlong() {
+  /// Adds the objects that the delete rules take along, those that they take along, and so on.
+  private mutating func takeAlong(_ denied: DeniedDeletions, followsSaved: Bool) {
     var next = 0
     while next < entries.count {
       let object = entries[next].object
-      for relationship in Self.relationships(of: object, .cascade) {
-        for other in object.related(by: relationship) {
-          let index = Self.index(of: other, in: &entries, &indexes)
-          entries[next].taken.append(index)
-          entries[index].takers.append(next)
+      entries[next].hold = denied.hold(of: object)
+      if entries[next].hold == nil, followsSaved || object.isNewWithoutID {
+        for relationship in object.entity?.relationships ?? [] where relationship.deleteRule == .cascade {
+          for other in object.relatedInMemory(by: relationship) {
+            let index = index(of: other)
+            entries[next].taken.append(index)
+            entries[index].takers.append(next)
+            entries[index].goingTakers += 1
+          }
         }
       }
       next += 1
     }
   }
 
-  /// Notes which entries deny the deletion of which.
-  /// - Returns: The entries that cannot go whatever becomes of the others.
-  private mutating func findHolds() -> [Int] {
-    for (index, entry) in entries.enumerated() {
-      for relationship in Self.relationships(of: entry.object, .deny) {
-        for member in entry.object.related(by: relationship) where Self.mayHold(member) {
+  /// Notes which entries deny the deletion of which, and what holds an entry from outside of them.
+  private mutating func noteHolds() {
+    for index in entries.indices where entries[index].hold == nil && entries[index].object.isNewWithoutID {
+      let object = entries[index].object
+      for relationship in object.entity?.relationships ?? [] where relationship.deleteRule == .deny {
+        for member in object.related(by: relationship) where Self.mayHold(member) {
           if let other = indexes[member] {
             entries[other].denied.append((index, relationship))
           } else if entries[index].hold == nil {
-            entries[index].hold = Hold(object: entry.object, relationship: relationship, member: member)
+            entries[index].hold = Hold(object: object, relationship: relationship, member: member)
           }
         }
       }
     }
-    return entries.indices.filter { entries[$0].hold != nil }
   }
 
-  /// Marks entries that cannot go, and all that cannot go because of these.
+  /// Marks entries that cannot be deleted, and all that cannot be because of these.
   private mutating func refuse(_ held: [Int]) {
     var waiting = held
     repeat {
@@ -127,19 +136,35 @@ struct NewDeletions {
           entries[taker].hold = entries[taker].hold ?? entries[index].hold
           waiting.append(taker)
         }
-        waiting += deny(because: index)
+        waiting += entriesDenied(by: index)
+        stay(takenBy: index, &waiting)
       }
-      // An object stays, too, if nothing that goes takes it along.
+      // Objects that take each other along stay, too, if nothing else that goes takes one of them.
       let reached = reachedByGoing()
-      for index in entries.indices where entries[index].goes && !reached[index] {
-        entries[index].goes = false
-        waiting += deny(because: index)
-      }
+      for index in entries.indices where entries[index].goes && !reached[index] { stay(index, &waiting) }
     } while !waiting.isEmpty
   }
 
-  /// - Returns: The entries that cannot go because one stays.
-  private mutating func deny(because staying: Int) -> [Int] {
+  /// An object stays if nothing that goes takes it along.
+  private mutating func stay(takenBy staying: Int, _ waiting: inout [Int]) {
+    var last = [staying]
+    while let staying = last.popLast() {
+      for index in entries[staying].taken {
+        entries[index].goingTakers -= 1
+        guard index >= rootCount, entries[index].goes, entries[index].goingTakers == 0 else { continue }
+        stay(index, &waiting)
+        last.append(index)
+      }
+    }
+  }
+
+  private mutating func stay(_ index: Int, _ waiting: inout [Int]) {
+    entries[index].goes = false
+    waiting += entriesDenied(by: index)
+  }
+
+  /// - Returns: The entries that cannot be deleted because one stays.
+  private mutating func entriesDenied(by staying: Int) -> [Int] {
     entries[staying].denied.filter { entries[$0.entry].goes }.map { denied in
       let index = denied.entry
       entries[index].hold =
@@ -152,7 +177,7 @@ struct NewDeletions {
 
   private func reachedByGoing() -> [Bool] {
     var reached = [Bool](repeating: false, count: entries.count)
-    var waiting = (0..<wantedCount).filter { entries[$0].goes }
+    var waiting = (0..<rootCount).filter { entries[$0].goes }
     while let index = waiting.popLast() {
       guard !reached[index] else { continue }
       reached[index] = true
@@ -165,17 +190,17 @@ struct NewDeletions {
 /// New objects whose deletion was denied. They stay as they are until the next save or flush, which judges all of them together.
 struct DeniedDeletions {
   private(set) var objects: [ManagedObject] = []
-  /// What was found to hold objects. An object may be let go meanwhile: the save finds that out.
+  /// What was found to hold objects. A hold may be gone by the save, which judges again.
   private var holds: [ManagedObject: NewDeletions.Hold] = [:]
 
   var isEmpty: Bool { objects.isEmpty }
 
-  /// Whether an object is known to be held, without a look at what would go along.
-  func isHeld(_ object: ManagedObject) -> Bool { holds[object]?.stands == true }
+  /// What is known to hold an object, without a look at what it would take along; nil if nothing is known.
+  func hold(of object: ManagedObject) -> NewDeletions.Hold? {
+    holds[object].flatMap { $0.stands ? $0 : nil }
+  }
 
-  mutating func add(_ object: ManagedObject) { objects.append(object) }
-
-  /// Adds those that cannot go.
+  /// Adds those that cannot be deleted.
   mutating func add(_ deletions: NewDeletions) {
     objects += deletions.refused
     for (object, hold) in deletions.holds { holds[object] = hold }

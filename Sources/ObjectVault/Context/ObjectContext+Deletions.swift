@@ -1,4 +1,4 @@
-// Deletions: of saved objects until a save, which knows what their rows lead to, and of new ones at once.
+// Deletions. A saved object is marked, and the save applies its delete rules; a new object is removed at once.
 
 internal import CipherSQLite
 
@@ -6,32 +6,35 @@ extension ObjectContext {
   /// Marks an object for deletion by the next save.
   ///
   /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
-  /// object is forgotten at once, and its delete rules are applied at once, as it has no row. Where one of them denies that, of the
-  /// object or of a new one that would go along, all of these stay as they are. The save judges all such deletions together, and
-  /// throws if one is still denied. To delete a new object twice does nothing.
+  /// object is forgotten at once, and its delete rules are applied at once, as it has no row. If one of them denies that, of the
+  /// object or of a new one that it would take along, nothing is deleted until the save. That judges all such deletions together
+  /// with the other deletions, and throws if one is still denied. Deleting a new object twice is no error.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
-      // A new object that was deleted already has no row that could be missed.
+      // A new object that was deleted or rolled back before: no error.
       if object.rowID >= 0 || object.extras?.former?.host !== self { note(object.strayDeletion) }
       return
     }
     guard takesChanges else { return }
     guard object.isNewWithoutID else { return remove(object) }
-    guard !deniedDeletions.isHeld(object) else { return deniedDeletions.add(object) }
-    let deletions = NewDeletions([object])
+    let deletions = NewDeletions([object], denied: deniedDeletions)
     if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
   }
 
   /// Deletes the new objects whose deletion was denied, as far as nothing that stays denies it any more.
+  /// - Parameter deleted: The saved objects that are deleted by the save that follows.
   /// - Returns: Why the first of the others cannot be deleted.
-  func settleDeniedDeletions() -> StoreError? {
+  func settleDeniedDeletions(with deleted: [ManagedObject] = []) -> StoreError? {
     guard !deniedDeletions.isEmpty else { return nil }
-    let waiting = deniedDeletions.objects
+    let former = deniedDeletions
+    // Objects that only these deletions still hold are released on return, when nothing is being changed.
+    defer { withExtendedLifetime(former) {} }
     deniedDeletions = DeniedDeletions()
     // Some may be gone by now. For those that a flush has given ids, the save applies the delete rules.
-    for object in waiting where !object.isNewWithoutID { remove(object) }
-    let deletions = NewDeletions(waiting.filter(\.isNewWithoutID))
-    for object in waiting where deletions.goes(object) { remove(object) }
+    for object in former.objects where !object.isNewWithoutID { remove(object) }
+    let deletions = NewDeletions(
+      former.objects.filter(\.isNewWithoutID), with: deleted.filter { $0.state == .deleted })
+    for object in former.objects where deletions.goes(object) { remove(object) }
     deniedDeletions.add(deletions)
     return deletions.denial
   }

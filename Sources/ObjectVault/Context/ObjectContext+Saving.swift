@@ -109,7 +109,7 @@ extension ObjectContext {
       throw first
     }
     if let failure { throw failure }
-    if extent == .whole, let denial = settleDeniedDeletions() { throw denial }
+    if extent == .whole, let denial = settleDeniedDeletions(with: pending.deleted) { throw denial }
     guard pending.isLive else {
       try keepGivenIDs()
       // Changes that came to nothing are done with, too.

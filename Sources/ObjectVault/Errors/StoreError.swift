@@ -224,7 +224,8 @@ extension StoreError: CustomStringConvertible {
         + "names an object once, has values of its properties' types, and both ends of what leads to one another."
     case .deleteDenied(let entity, let rowID, let property, let count):
       "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "
-        + "\(counted(count, "object")), and its delete rule is deny. Delete or move them first."
+        + "\(counted(count, "object")), and its delete rule is deny. Delete them, too, or end their relationship to it: a to-one "
+        + "by nil, a to-many by remove(_:from:)."
     case .readOnlyContext: "This context may only read. Use store.write, or store.makeContext()."
     case .predicate(let error): error.description
     case .noResult(let entity):

@@ -91,12 +91,13 @@ extension DynamicObject {
     addMember(object, relationship)
   }
 
-  /// Takes an object out of a to-many. An object that is no member stays as it is.
+  /// Takes an object out of a to-many. An object that is no member stays as it is. Of a many-to-many the link to an object that is to
+  /// be deleted is removed, too: it may be what denies the deletion.
   /// - Throws: As ``set(_:toOne:)``.
   public func remove(_ object: DynamicObject, from name: String) throws {
     let relationship = try relationship(name, isToMany: true)
     try requireChangeable(name)
-    try check(object, relationship)
+    if !isLinkToDeleted(object, relationship) { try check(object, relationship) }
     removeMember(object, relationship)
   }
 

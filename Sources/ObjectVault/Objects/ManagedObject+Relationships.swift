@@ -148,22 +148,20 @@ extension ManagedObject {
     {
       return
     }
-    // A link to an object that is to be deleted may be what denies that. The members do not have it any more.
-    let isLinkToDeleted = relationship.join != nil && object.state == .deleted && object.host === host
-    guard isLinkToDeleted || host?.accepts(object, for: self, relationship) == true,
-      isLinkToDeleted || members(relationship.slot).members?.contains(object) != false
-    else { return }
+    let state = members(relationship.slot)
+    if isLinkToDeleted(object, relationship) {
+      guard state.members?.contains(object) != false || state.removed.contains(object) else { return }
+    } else {
+      guard host?.accepts(object, for: self, relationship) == true,
+        state.members?.contains(object) != false
+      else { return }
+    }
     disconnect(object, relationship)
   }
 
-  /// Takes away the links to members that are to be deleted.
-  final func disconnectDeleted(_ relationship: RelationshipMapping) {
-    guard relationship.join != nil, host?.deletionCount != 0, let state = toMany[relationship.slot] else {
-      return
-    }
-    for object in state.removed.union(state.members ?? []) where object.state == .deleted {
-      disconnect(object, relationship)
-    }
+  /// Whether an object may be taken out of a many-to-many although it is to be deleted: the link may be what denies the deletion.
+  final func isLinkToDeleted(_ object: ManagedObject, _ relationship: RelationshipMapping) -> Bool {
+    relationship.join != nil && object.state == .deleted && object.host === host
   }
 
   final func connect(_ object: ManagedObject, _ relationship: RelationshipMapping) {
@@ -172,7 +170,7 @@ extension ManagedObject {
       object.writeToOne(self, UInt16(inverse))
       return
     }
-    let isKnown = toMany[relationship.slot]?.isWhole ?? isAllInMemory
+    let isKnown = toMany[relationship.slot]?.isWhole ?? isNewWithoutID
     gain(object, relationship.slot, isOrdered: relationship.isOrdered)
     if let inverse = relationship.inverseSlot {
       let isOrdered = object.entity?.slots[inverse].relationship?.isOrdered == true
@@ -207,9 +205,10 @@ extension ManagedObject {
   /// The state of a to-many, made when it is first touched.
   package final func members(_ slot: Int) -> ToManyState {
     if let state = toMany[slot] { return state }
-    // A new object's members are all in memory: there is nothing to fetch.
+    // The members of a new object are all in memory. One that a flush left out may have members in the file, under the id that it
+    // will have.
     let state = ToManyState(
-      isOrdered: entity?.slots[slot].relationship?.isOrdered == true, isNew: isAllInMemory)
+      isOrdered: entity?.slots[slot].relationship?.isOrdered == true, isNew: isNewWithoutID)
     setMembers(state, slot)
     if mayHaveGained {
       for member in host?.takeGained(of: self, slot) ?? [] { state.insert(member) }
@@ -217,13 +216,9 @@ extension ManagedObject {
     return state
   }
 
-  /// Whether there is nothing of it in the file: of one that a flush has left out members may be there already, with the id that it
-  /// will have.
-  private final var isAllInMemory: Bool { isNewWithoutID }
-
   /// Whether it is known to have no members; asks nothing of the file.
   final func hasNoMembers(_ slot: Int) -> Bool {
-    toMany[slot]?.isWholeAndEmpty ?? (isAllInMemory && !mayHaveGained)
+    toMany[slot]?.isWholeAndEmpty ?? (isNewWithoutID && !mayHaveGained)
   }
 
   /// The state of a to-many that may differ from the file; nil of one that nobody has asked for, and that gained nobody.
@@ -265,6 +260,16 @@ extension ManagedObject {
   final func related(by relationship: RelationshipMapping) -> [ManagedObject] {
     guard relationship.isToMany else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
     return Array(members(relationship.slot).members ?? [])
+  }
+
+  /// The objects at the other end that are in memory; nothing is read for it. A new object is among them wherever it is related.
+  final func relatedInMemory(by relationship: RelationshipMapping) -> [ManagedObject] {
+    if isNewWithoutID { return related(by: relationship) }
+    if relationship.isToMany {
+      return changedMembers(relationship.slot).map { Array($0.members ?? $0.added) } ?? []
+    }
+    guard state != .fault, case .integer(let id) = storedValue(relationship.slot) ?? .null else { return [] }
+    return host?.find(relationship.destination, id).map { [$0] } ?? []
   }
 
   /// Whether an object is at the other end, as far as that is in memory.

@@ -61,8 +61,6 @@ extension ManagedObject {
   private func write<Target: ManagedObject>(_ new: Set<Target>, _ relationship: RelationshipMapping) {
     let (added, removed) = difference(new, relationship)
     for object in removed { disconnect(object, relationship) }
-    // Who adds members says nothing of those that are to be deleted, which the property has not got.
-    if added.isEmpty || !removed.isEmpty { disconnectDeleted(relationship) }
     for object in added { connect(object, relationship) }
   }
 
@@ -117,12 +115,10 @@ extension ManagedObject {
   }
 
   private func write<Target: ManagedObject>(_ new: [Target], _ relationship: RelationshipMapping) {
-    // As in a set.
+    // If the members cannot be read, nothing is changed: those that the list lacks would stay.
     guard loadedMembers(relationship.slot).isWhole else { return }
     if let added = additions(new, relationship) {
       for object in added { connect(object, relationship) }
-      // As in a set.
-      if added.isEmpty { disconnectDeleted(relationship) }
       return
     }
     var seen: Set<Target> = []
@@ -130,7 +126,6 @@ extension ManagedObject {
     let old = Set(memberList(UInt16(relationship.slot), Target.self))
     let removed = old.filter { !seen.contains($0) }
     for object in removed { disconnect(object, relationship) }
-    if !removed.isEmpty { disconnectDeleted(relationship) }
     for object in wanted where !old.contains(object) { connect(object, relationship) }
     if members(relationship.slot).arrange(wanted) { host?.didTouchMembers(self) }
   }

@@ -47,7 +47,7 @@ extension Store {
     defer { connection.close() }
     try StoreFunctions.register(on: connection)
     let info = try StoreInfo(connection)
-    try info.history.requireKnownFormat(file: file.path)
+    try info.requireKnownFormat(file: file.path)
     let drift = try info.drift(connection)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: file.path, differences: drift) }
     return (connection.unlocked, info.history)

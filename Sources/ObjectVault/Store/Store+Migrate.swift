@@ -151,6 +151,10 @@ package struct StoreInfo {
     try history.check(against: migrations, file: file)
   }
 
+  /// Refuses a file of a format that this release does not know.
+  /// - Throws: ``StoreError/otherFormat(file:found:supported:)``.
+  package func requireKnownFormat(file: String) throws { try history.requireKnownFormat(file: file) }
+
   /// Registers what the store's tables and predicates rely on.
   package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }
 
@@ -163,7 +167,7 @@ package struct StoreInfo {
   /// A question for rows of an entity.
   /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)``.
   package func rows(of entity: String, in connection: Connection) throws -> EntityRows {
-    try history.requireKnownFormat(file: connection.path)
+    try requireKnownFormat(file: connection.path)
     return try EntityRows(model, entity: entity)
   }
 

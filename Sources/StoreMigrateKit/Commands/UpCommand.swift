@@ -93,11 +93,14 @@ enum UpCommand: Command {
 
     var failure: String? {
       vacuumFailure.map {
-        // A disk that fails late has taken the new file all the same.
         let file =
-          isVacuumed
-          ? "file has no free pages any more, and then something failed: "
-          : isLookedAt ? "file keeps its free pages: " : "file may keep its free pages: "
+          switch (isLookedAt, unusedBytes) {
+          // The disk may fail after the new file was written.
+          case (true, 0) where isVacuumed: "file has no free pages, but an error followed: "
+          case (true, 0): "file was not written whole; it has no free pages: "
+          case (true, _): "file keeps its free pages: "
+          case (false, _): "file may keep its free pages: "
+          }
         return (applied.isEmpty ? "The " : "The steps ran, and the ") + file + $0
       }
     }
@@ -176,10 +179,11 @@ enum UpCommand: Command {
 
   private static func pages(_ report: UpReport, _ session: Session, _ key: Key) throws -> UpReport {
     var report = report
+    var hadFreePages = false
     if session.arguments.has("--vacuum") {
       // Whatever keeps it from that takes nothing from the steps.
       do {
-        try vacuum(session, key)
+        try vacuum(session, key, &hadFreePages)
         report.isVacuumed = true
         report.store = session.storeAfterwards
       } catch let error as CancellationError where report.applied.isEmpty {
@@ -198,7 +202,9 @@ enum UpCommand: Command {
       return report
     }
     report.isLookedAt = true
-    if report.vacuumFailure != nil { report.isVacuumed = free == 0 }
+    if report.vacuumFailure != nil, hadFreePages, free == 0 {
+      (report.isVacuumed, report.store) = (true, session.storeAfterwards)
+    }
     report.unusedBytes = Int(free) * inspection.connection.unlocked.profile.pageBytes
     // Less is soon used again.
     if report.unusedBytes >= 1 << 20, free * 4 >= pages {
@@ -207,7 +213,8 @@ enum UpCommand: Command {
     return report
   }
 
-  private static func vacuum(_ session: Session, _ key: Key) throws {
+  /// - Parameter hadFreePages: Set before the file is written.
+  private static func vacuum(_ session: Session, _ key: Key, _ hadFreePages: inout Bool) throws {
     let path = try DatabasePath(session.storePath)
     if session.interruption.aftermath == nil {
       session.interruption.begin(
@@ -222,6 +229,7 @@ enum UpCommand: Command {
     let connection = try Connection.open(session.storePath, key: key, configuration: session.configuration())
     // Takes the log, which holds the file once more, into it.
     defer { connection.close() }
+    hadFreePages = try connection.value("PRAGMA freelist_count") != 0
     // Else the new one would be written behind what the log has already.
     _ = try? connection.checkpoint(.truncate)
     if let bytes = connection.contentBytes, let free = path.freeBytes, free < bytes {

@@ -117,7 +117,11 @@ enum VerifyCommand: Command {
     let unread =
       "what the store says of itself cannot be read"
       + (hasSteps ? ", so that its history was not compared" : "")
-    do { return try StoreInfo(connection) } catch let error as StoreError {
+    do {
+      let info = try StoreInfo(connection)
+      try info.requireKnownFormat(file: connection.path)
+      return info
+    } catch let error as StoreError {
       switch error {
       case .bookkeepingDamaged, .historyConflict: findings.append("\(error)")
       default:

@@ -86,7 +86,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
       .refused
     case .migrationNeeded: .attention
     case .notAStore: .cannotDecrypt
-    case .otherFormat(_, let found, let supported): found > supported ? .storeTooNew : .attention
+    case .otherFormat(_, let found, let supported): found > supported ? .storeTooNew : .failed
     case .predicate, .noEntity, .noProperty, .propertyMisused, .renamingRefused: .usage
     default: .failed
     }

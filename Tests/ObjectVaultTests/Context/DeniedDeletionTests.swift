@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `one that is put right before the save is carried out`() throws {
+  @Test func `a denied deletion that is put right is carried out by the save`() throws {
     let context = store.makeContext()
     let leaf = context.insert(Leaf.self)
     let tack = context.insert(Tack.self) { $0.leaf = leaf }
@@ -59,7 +59,7 @@ import Testing
     #expect(try counts() == [0, 1, 1])
   }
 
-  @Test func `what would go along stays as it is`() throws {
+  @Test func `the objects that it would take along stay`() throws {
     let context = store.makeContext()
     let binder = context.insert(Binder.self)
     let leaves = (0..<4).map { _ in context.insert(Leaf.self) { $0.binder = binder } }
@@ -184,7 +184,7 @@ import Testing
     #expect(try self.count(Shackle.self) == 0)
   }
 
-  @Test func `a chain with an end that stays is kept, and so is what nothing holds of it`() throws {
+  @Test func `a chain whose last object stays is kept; cut in two, the free part is deleted`() throws {
     let context = store.makeContext()
     let hooks = chain(5, in: context)
     for hook in hooks[..<4] { context.delete(hook) }
@@ -243,38 +243,115 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false], 0..<4)
-  func `a link that denies a deletion can be taken away, and is not by adding another`(
-    _ isLinkSaved: Bool, _ way: Int
-  ) throws {
+  @Test(arguments: [true, false], [true, false])
+  func `removing the link that denies a deletion permits it`(_ isLinkSaved: Bool, _ isTried: Bool) throws {
     let context = store.makeContext()
-    let (topic, other) = (context.insert(Topic.self), context.insert(Topic.self))
-    let paper = context.insert(Essay.self)
-    if isLinkSaved { paper.topics = [topic] }
-    try context.save()
-    if !isLinkSaved { paper.topics = [topic] }
+    let (topic, other, paper) = try linked(isLinkSaved, in: context)
     context.delete(topic)
-    #expect(throws: StoreError.self) { try context.save() }
-    #expect(paper.topics.isEmpty)
-    switch way {
-    case 0: paper.topics = []
-    case 1: paper.remove(topic, from: \.topics)
-    case 2: paper.topics.insert(other)
-    default: paper.add(other, to: \.topics)
-    }
-    #expect(context.faultErrors.isEmpty)
-    if way > 1 {
-      #expect(throws: StoreError.self) { try context.save() }
-      context.rollback()
-      #expect(paper.topics == (isLinkSaved ? [topic] : []))
-      return
-    }
+    if isTried { #expect(throws: StoreError.self) { try context.save() } }
+    #expect(paper.topics == [other])
+    paper.remove(topic, from: \.topics)
     try context.save()
     #expect(try store.makeContext().fetch(Topic.self).count() == 1)
-    #expect(try store.makeContext().fetch(Essay.self).where("topics.@count == 0").count() == 1)
+    #expect(try store.makeContext().fetch(Essay.self).where("topics.@count == 1").count() == 1)
   }
 
-  @Test func `a saved object that would go along with one that stays denies as one that stays`() throws {
+  @Test(arguments: [true, false], 0..<8)
+  func `writing to the property leaves the link that denies a deletion`(_ isLinkSaved: Bool, _ way: Int)
+    throws
+  {
+    let context = store.makeContext()
+    let (topic, other, paper) = try linked(isLinkSaved, in: context)
+    let third = context.insert(Topic.self)
+    context.delete(topic)
+    switch way {
+    case 0: paper.topics = []
+    case 1: paper.topics.insert(third)
+    case 2: paper.add(third, to: \.topics)
+    case 3: paper.topics.insert(other)
+    case 4: paper.topics = paper.topics.union([])
+    case 5: paper.topics.remove(other)
+    case 6: paper.remove(other, from: \.topics)
+    default: paper.remove(third, from: \.topics)
+    }
+    #expect(context.faultErrors.isEmpty)
+    #expect {
+      try context.save()
+    } throws: { error in
+      guard case StoreError.deleteDenied(entity: "Topic", rowID: _, property: "papers", count: 1) = error
+      else {
+        return false
+      }
+      return true
+    }
+    context.rollback()
+    #expect(paper.topics == (isLinkSaved ? [topic, other] : []))
+  }
+
+  @Test func `by names the link that denies a deletion is removed, too`() async throws {
+    let context = try await Store.open(at: store.url, key: testKey).makeContext()
+    let topic = try context.insert(entity: "Topic")
+    let paper = try context.insert(entity: "Essay")
+    try paper.add(topic, to: "topics")
+    try context.save()
+    context.delete(topic)
+    #expect(throws: StoreError.self) { try context.save() }
+    #expect(throws: StoreError.self) { try paper.add(topic, to: "topics") }
+    try paper.remove(topic, from: "topics")
+    try context.save()
+    #expect(try count(Topic.self) == 0 && count(Essay.self) == 1)
+  }
+
+  @Test func `a link to a deleted object that never was a member is no change`() throws {
+    let context = store.makeContext()
+    let (topic, _, _) = try linked(true, in: context)
+    let paper = context.insert(Essay.self)
+    try context.save()
+    #expect(paper.topics.isEmpty)
+    context.delete(topic)
+    let before = context.pendingChanges
+    paper.remove(topic, from: \.topics)
+    #expect(context.pendingChanges == before && context.faultErrors.isEmpty)
+  }
+
+  private func linked(_ isSaved: Bool, in context: ObjectContext) throws -> (Topic, Topic, Essay) {
+    let (topic, other) = (context.insert(Topic.self), context.insert(Topic.self))
+    let paper = context.insert(Essay.self)
+    if isSaved { paper.topics = [topic, other] }
+    try context.save()
+    if !isSaved { paper.topics = [topic, other] }
+    return (topic, other, paper)
+  }
+
+  @Test(arguments: [true, false])
+  func `what the cascade of a saved object deletes holds no new one`(_ isFetched: Bool) async throws {
+    try await store.write { context in
+      let (saved, middle) = (context.insert(Essay.self), context.insert(Essay.self))
+      saved.next = middle
+      try context.save()
+      let last = context.insert(Essay.self)
+      middle.next = last
+      let hook = context.insert(Shackle.self) { $0.essay = last }
+      if isFetched { _ = try context.fetch(Shackle.self).count() }
+      context.delete(saved)
+      context.delete(hook)
+    }
+    #expect(try count(Essay.self) == 0 && count(Shackle.self) == 0)
+    let context = store.makeContext()
+    let saved = context.insert(Essay.self)
+    try context.save()
+    let last = context.insert(Essay.self)
+    saved.next = last
+    let hook = context.insert(Shackle.self) { $0.essay = last }
+    context.delete(hook)
+    #expect(throws: StoreError.self) { try context.save() }
+    context.delete(saved)
+    try context.save()
+    #expect(hook.state == .invalid && last.state == .invalid)
+    #expect(try count(Essay.self) == 0 && count(Shackle.self) == 0)
+  }
+
+  @Test func `a saved object holds a new one while the object that would take it along stays`() throws {
     let context = store.makeContext()
     let saved = context.insert(Essay.self)
     try context.save()
@@ -303,14 +380,17 @@ import Testing
     #expect(throws: StoreError.self) { try context.save() }
   }
 
-  @Test func `the deletions of a long cascade that is denied are linear`() async {
+  @Test(arguments: ["from its start", "from its end", "with one end for all"])
+  func `the deletions of a long cascade that is denied are linear`(_ way: String) async {
     let factor = await timeFactor(from: 250, to: 2000, below: 24) { count in
       let context = store.makeContext()
       let papers = (0..<count).map { _ in context.insert(Essay.self) }
-      for (paper, next) in zip(papers, papers.dropFirst()) { paper.next = next }
+      for (paper, next) in zip(papers, papers.dropFirst()) {
+        paper.next = way == "with one end for all" ? papers[count - 1] : next
+      }
       papers[count - 1].held = context.insert(Topic.self)
       return threadTime {
-        for paper in papers { context.delete(paper) }
+        for paper in way == "from its start" ? papers : papers.reversed() { context.delete(paper) }
         #expect(throws: StoreError.self) { try context.save() }
       }
     }

@@ -73,7 +73,7 @@ import Testing
       #expect(store.opening.version == 6)
       store.close()
     }
-    if isTorture { #expect(seen == [1, 6]) }
+    if isTorture, killCount >= 50 { #expect(seen == [1, 6]) }
   }
 
   @Test func `kills while steps are taken back leave the new version or the old one`() async throws {
@@ -127,6 +127,6 @@ import Testing
       #expect(left.allSatisfy { $0.hasSuffix(".store") || $0.hasSuffix(".backup") }, "\(left)")
       #expect(try await Store.migrate(at: url, key: testKey, migrations: set).steps == [2, 3])
     }
-    if isTorture { #expect(seen == [1, 3]) }
+    if isTorture, killCount >= 50 { #expect(seen == [1, 3]) }
   }
 }

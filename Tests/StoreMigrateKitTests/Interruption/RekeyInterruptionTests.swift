@@ -11,12 +11,21 @@ import Testing
   /// Some 16 MB, made once and copied: making them takes longer than the rekey that is interrupted.
   private let template: TemporaryFolder
   static let rows = 4000
+  // Raw keys: to derive a key from a passphrase takes longer than the rekey.
+  static let keys = ["horse": Template.key, "pony": Template.newKey]
+  static let environment = [
+    "OLD_KEY": Template.hex(Template.key), "NEW_KEY": Template.hex(Template.newKey),
+  ]
+  static let options = [
+    "--key-env", "OLD_KEY", "--key-format", "hex", "--new-key-env", "NEW_KEY", "--new-key-format", "hex",
+    "--no-input",
+  ]
 
   init() throws {
     folder = try TemporaryFolder()
     template = try TemporaryFolder()
     store = folder.path("a.store")
-    _ = try Connection.create(template.path("a.store"), key: .passphrase("horse")) {
+    _ = try Connection.create(template.path("a.store"), key: .raw(Template.key)) {
       try $0.executeScript(
         """
         CREATE TABLE t(id INTEGER PRIMARY KEY, x BLOB);
@@ -33,13 +42,13 @@ import Testing
 
   /// Which keys open the store, with all that is in it.
   func opens() -> [String] {
-    ["horse", "pony"].filter { key in
-      guard let connection = try? Connection.open(store, key: .passphrase(key)) else { return false }
+    Self.keys.filter { _, key in
+      guard let connection = try? Connection.open(store, key: .raw(key)) else { return false }
       let count = try? connection.value("SELECT count(*) FROM t")
       #expect(count == .integer(Int64(Self.rows)))
       #expect(connection.auditPages().isEmpty)
       return true
-    }
+    }.map(\.key)
   }
 
   func journalBytes() -> Int {
@@ -56,9 +65,8 @@ import Testing
   {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
-    process.arguments = ["rekey", store, "--new-key-env", "NEW_KEY", "--no-input", "--quiet"]
-    process.environment = ProcessInfo.processInfo.environment.merging(
-      ["STORE_MIGRATE_KEY": "horse", "NEW_KEY": "pony"]) { $1 }
+    process.arguments = ["rekey", store, "--quiet"] + Self.options
+    process.environment = ProcessInfo.processInfo.environment.merging(Self.environment) { $1 }
     let errors = Pipe()
     process.standardError = errors
     let start = Date()
@@ -124,9 +132,9 @@ import Testing
       "/bin/bash",
       [
         "-c",
-        "trap '' HUP; \"\(builtExecutable("store-migrate"))\" rekey \(store) --new-key-env NEW_KEY --no-input & "
+        "trap '' HUP; \"\(builtExecutable("store-migrate"))\" rekey \(store) \(Self.options.joined(separator: " ")) & "
           + "sleep 0.1; kill -HUP $!; wait $!",
-      ], environment: ["STORE_MIGRATE_KEY": "horse", "NEW_KEY": "pony"])
+      ], environment: Self.environment)
     #expect(result.status == 0, "\(result)")
     #expect(opens() == ["pony"])
   }
@@ -134,9 +142,9 @@ import Testing
   @Test func `a store in delete mode stays in it, and one with a log keeps that`() throws {
     for mode in ["delete", "wal"] {
       try create()
-      try Connection.open(store, key: .passphrase("horse")).setJournalMode(mode == "wal" ? .wal : .delete)
+      try Connection.open(store, key: .raw(Template.key)).setJournalMode(mode == "wal" ? .wal : .delete)
       #expect(try rekey([]).status == 0)
-      let connection = try Connection.open(store, key: .passphrase("pony"))
+      let connection = try Connection.open(store, key: .raw(Template.newKey))
       #expect(try connection.value("PRAGMA journal_mode") == .text(mode))
     }
   }

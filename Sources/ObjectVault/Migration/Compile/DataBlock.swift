@@ -1,9 +1,9 @@
-// The SQL of a data block, and what its text alone tells of it. Such blocks can be long: each is gone through once for all of this.
+// The SQL of a data block, with what one pass over its text finds.
 
 /// The statements of a data block, as the engine gets them.
 package struct DataBlock: Hashable {
   let sql: String
-  /// The tables that it can speak of.
+  /// The tables whose names occur in it, in any quotes.
   package let tables: Set<String>
   /// How many rows its lists of values have.
   package let valueRows: Int
@@ -11,7 +11,7 @@ package struct DataBlock: Hashable {
   /// - Parameter names: The tables that there are.
   package init(_ sql: String, among names: [String]) {
     let known = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
-    // No text that is longer is a name.
+    // A longer piece is the name of no table.
     let longest = (known.keys.map(\.unicodeScalars.count).max() ?? 0) + 2
     var (scanner, rows) = (SQLScanner(sql), ValueRows())
     var (tables, met): (Set<String>, Set<String>) = ([], [])

@@ -39,7 +39,7 @@ extension StoreHistory {
       minimumReader: Int(try read.integer(.minimumReader, 0...Int64(Int32.max), default: version)),
       // With room above it for as many changes as anybody will make.
       generation: try read.integer(.generation, 0...Int64.max >> 1, default: 0),
-      format: Int(try read.integer(.format, 1...Int64(Int32.max), default: 1)),
+      format: Int(try read.integer(.format, 1...Int64(Int32.max))),
       storeID: try read.uuid(.storeID), copies: read.copies)
   }
 }

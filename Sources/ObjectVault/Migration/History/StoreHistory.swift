@@ -22,7 +22,7 @@ struct StoreHistory: Equatable {
   func model() throws -> Schema { try Schema(json: modelJSON) }
 
   /// Compares the history with the steps at hand.
-  /// - Throws: ``StoreError/otherFormat(file:found:supported:)`` for a file of a later release,
+  /// - Throws: ``StoreError/otherFormat(file:found:supported:)`` for a file of another format,
   ///   ``StoreError/historyConflict(_:)``,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
   func check(against set: MigrationSet, file: String) throws {
@@ -31,7 +31,7 @@ struct StoreHistory: Equatable {
     if version > set.version, minimumReader > set.version { throw newer(than: set, file: file) }
   }
 
-  /// Goes on where this release knows how the file is laid out: of what another one keeps nothing else can be said.
+  /// Refuses a file of a format that this release does not know.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)``.
   func requireKnownFormat(file: String) throws {
     guard format != FileFormat.current else { return }

@@ -139,8 +139,7 @@ extension MigrationPlan {
     hasOwnTables = differences.isEmpty
     drift =
       differences
-      + (try ForeignObjects(layout: expected).obstacles(
-        to: work.steps, connection))
+      + (try ForeignObjects(layout: expected).obstacles(to: work.steps, connection))
     // A later release may have run steps that this one cannot read, and be content with old readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)

@@ -1,4 +1,4 @@
-// What the engine is asked for at once of a data block: a statement, or several insertions that follow each other.
+// The unit in which a data block is run: one statement, or a group of insertions.
 
 /// A statement of a data block, or several insertions that follow each other, of plain values into the same columns: the engine is
 /// asked once for all of these.
@@ -20,10 +20,13 @@ struct DataStatements {
   /// - Returns: nil where nothing is left but comments.
   init?(_ statements: [String], from position: inout Int, _ names: EntityNames, mayGroup: Bool) throws {
     // Comments alone are no statement.
-    while position < statements.count, SQLTemplate.beginning(statements[position]) == nil { position += 1 }
-    guard position < statements.count, let first = SQLTemplate.beginning(statements[position]) else {
-      return nil
+    var first: String?
+    while position < statements.count {
+      first = SQLTemplate.beginning(statements[position])
+      guard first == nil else { break }
+      position += 1
     }
+    guard let first else { return nil }
     texts = [statements[position]]
     beginning = first
     if first == "explain" { throw MigrationRunner.changesNothing(first) }

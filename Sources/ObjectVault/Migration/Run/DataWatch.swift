@@ -33,7 +33,7 @@ final class DataWatch {
       changedIDs.insert(table.lowercased())
     default: break
     }
-    // Of what was written no name leads to it: see above.
+    // The library's own statement calls it. That of the step cannot: DataStatements refuses the name.
     if insertion != nil, action == .function(name: InsertedIDs.function) { return true }
     return MigrationRunner.reads(action) || MigrationRunner.writes(action)
   }

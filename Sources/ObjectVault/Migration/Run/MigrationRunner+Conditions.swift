@@ -43,7 +43,7 @@ extension MigrationRunner {
         seconds: cost.seconds))
   }
 
-  func checkSpace(for work: MigrationWork, _ history: StoreHistory) throws {
+  func checkSpace(for work: MigrationWork) throws {
     guard let bytes = connection.contentBytes,
       let free = connection.file.freeBytes
     else { return }

@@ -15,7 +15,7 @@ extension MigrationRunner {
     // Entities with a parent have no table of their own, and no mark.
     let names = EntityNames(model.roots.map(\.name))
     let statements = SQLTemplate.statements(sql)
-    // One by one where it shows: where there are triggers, and where something asks how many rows the last statement changed.
+    // Insertions are grouped only where nothing can notice: without triggers, and where neither the SQL nor a view asks changes().
     let mayGroup =
       try !SQLTemplate.names("changes", in: sql)
       && connection.value(

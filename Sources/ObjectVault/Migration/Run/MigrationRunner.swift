@@ -1,8 +1,7 @@
 // How steps run: one algorithm, both engines, the whole chain in one transaction, or each step in its own where that is asked
 // for (MigrationRunner+EachStep).
-// What a run has to do is a MigrationWork. What is asked before the first step is in MigrationRunner+Conditions, the change
-// of a file's format in MigrationRunner+Format, the statements of a step in MigrationRunner+Parts; RowAudit checks what
-// they did to rows.
+// What a run has to do is a MigrationWork. What is asked before the first step is in MigrationRunner+Conditions, the statements of
+// a step in MigrationRunner+Parts; RowAudit checks what they did to rows.
 
 package import CipherSQLite
 package import Foundation
@@ -118,7 +117,7 @@ package struct MigrationRunner {
     try checkTransforms(of: work)
     try checkLosses(of: work)
     try checkCost(of: work, history)
-    try checkSpace(for: work, history)
+    try checkSpace(for: work)
     try registerConversions()
     let (outcome, standing) = try withoutForeignKeys {
       // Steps that run again are there in either case: halves of that are no use.
@@ -129,7 +128,7 @@ package struct MigrationRunner {
 
   /// - Parameters:
   ///   - former: The store before the lock.
-  ///   - planned: What the goal came to then.
+  ///   - planned: The work, as it was planned before the lock.
   private func runAll(_ goal: MigrationGoal, _ former: StoreHistory, _ planned: MigrationWork) throws -> (
     outcome: MigrationOutcome, standing: StoreStanding
   ) {

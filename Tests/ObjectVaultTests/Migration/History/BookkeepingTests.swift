@@ -23,6 +23,7 @@ enum Damage {
     ("UPDATE vault_meta SET value = 'x' WHERE key = 'generation'", "row generation"),
     ("UPDATE vault_meta SET value = 0 WHERE key = 'format'", "row format"),
     ("UPDATE vault_meta SET value = 1e300 WHERE key = 'format'", "row format"),
+    ("DELETE FROM vault_meta WHERE key = 'format'", "row format"),
     ("UPDATE vault_meta SET value = 'x' WHERE key = 'storeID'", "row storeID"),
     ("UPDATE vault_meta SET value = NULL WHERE key = 'storeID'", "row storeID"),
     ("UPDATE vault_meta SET value = 7 WHERE key = 'storeID'", "row storeID"),
