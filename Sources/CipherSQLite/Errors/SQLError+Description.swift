@@ -8,7 +8,7 @@ extension SQLError: CustomStringConvertible {
     switch self {
     case .wrongKey(let file):
       "\(file): the key does not fit. It looks the same where the first page of the file is damaged, and where the file has other "
-        + "rounds, which it does not tell. Check which key is in use; if it is the right one, look for a backup, or give rounds that are not the engine's own (\(ToolName.current) --cipher rounds=N, Configuration.profile). "
+        + "rounds, which it does not tell. Check which key is in use; if it is the right one, look for a backup, or give rounds that are not the engine's own (Configuration.profile). "
         + "The file is unchanged."
     case .notEncrypted(let file):
       "\(file): this is a plain, unencrypted SQLite file. Only encrypted files are opened here."
@@ -159,7 +159,7 @@ extension SQLError: CustomStringConvertible {
       "\(file): the transaction that is open here has changes. Commit or roll back first."
     case .verificationFailed(let file, let reason):
       "\(file): the result could not be verified (\(reason)); the former state was kept. "
-        + "Check the file (\(ToolName.current) verify) and the disk, and try again."
+        + "Check the file and the disk, and try again."
     case .unsupported(let feature, let engine):
       "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
     // A library's call, which has no error of the system.
@@ -174,14 +174,14 @@ extension SQLError: CustomStringConvertible {
         : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
     case .keyFileTooCostly(let file, let seconds, let memory):
       "\(file): to try its passphrases would take about \(Self.costs(seconds, memory)), more than is allowed. "
-        + "If the file is as you made it, allow that (KeyFile.Unlock.allowing, \(ToolName.current) --slots-work)."
+        + "If the file is as you made it, allow that (KeyFile.Unlock.allowing)."
     case .slotTooCostly(let file, let seconds, let memory, let allowedSeconds, let allowedMemory):
       "\(file): the slot was not made: opening it would take about \(Self.costs(seconds, memory)), and "
         + "\(Self.costs(allowedSeconds, allowedMemory)) are allowed. Allow more "
-        + "(KeyFile.Unlock.allowing, \(ToolName.current) --slots-work SECONDS). Nothing was changed."
+        + "(KeyFile.Unlock.allowing). Nothing was changed."
     case .notVerified(let file):
       "\(file): stopped after the commit: the NEW key is in force, and not every page was read with it. "
-        + "Check the file when there is time (\(ToolName.current) verify)."
+        + "Check the file when there is time."
     case .rekeyDamaged(let file, let pages):
       "\(file): the NEW key is in force, and \(Self.list(pages)) damaged or missing since. "
         + "Restore the file from a backup, and look after the disk."

@@ -75,6 +75,9 @@ struct FormerKey: Equatable {
     guard (1...Self.maximumPathBytes).contains(path.utf8.count), !path.utf8.contains(0) else { return }
     files = Array(([path] + files.filter { $0 != path }).prefix(Self.maximumFiles))
   }
+
+  /// Takes a path out.
+  mutating func forget(_ path: String) { files.removeAll { $0 == path } }
 }
 
 extension KeyFileFormat {

@@ -24,7 +24,10 @@ private struct KeyInFile: KeyKeeper {
     let file = try KeyFile.open(at: path, unlock: secret)
     do {
       let result = try body(file.key)
-      if let fits { file.abandonRotation(secret) { fits($0, result) } }
+      if let fits {
+        file.abandonRotation(secret) { fits($0, result) }
+        file.note([database], under: nil)
+      }
       return result
     } catch SQLError.wrongKey(let given) {
       // A rotation may have been interrupted after the database had got its new key. That it fits is proved by the

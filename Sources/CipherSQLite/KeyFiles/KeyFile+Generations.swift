@@ -45,20 +45,16 @@ extension KeyFile {
     }
   }
 
-  /// Notes that files were seen under a former data key, for those who ask which there are. A courtesy: where the file cannot be
-  /// written at the moment, nothing is noted.
+  /// Notes under which data key files were seen, for those who ask which files a former one opens. A courtesy: where the file cannot
+  /// be written at the moment, nothing is noted.
   /// - Parameters:
   ///   - paths: Absolute paths.
-  ///   - number: The number of a ``Generation``. Nothing is noted of the present one.
-  package func note(_ paths: [String], under number: Int) {
-    guard let format = try? authentic(), let known = format.former(number),
-      !paths.allSatisfy(known.files.contains)
-    else { return }
+  ///   - number: The number of a ``Generation``; nil for the present one, which has no list. From the lists of the others they are
+  ///     removed.
+  package func note(_ paths: [String], under number: Int?) {
+    guard let format = try? authentic(), format.noting(paths, under: number) != nil else { return }
     try? locked(waiting: 0) { lock in
-      var format = try authentic()
-      for index in format.formerKeys.indices where format.formerKeys[index].number == known.number {
-        for path in paths { format.formerKeys[index].note(path) }
-      }
+      guard let format = try authentic().noting(paths, under: number) else { return }
       try write(format, dataKey: dataKey, previous: .asItIs, under: lock)
     }
   }
@@ -75,7 +71,15 @@ extension KeyFile {
 }
 
 extension KeyFileFormat {
-  fileprivate func former(_ number: Int) -> FormerKey? {
-    formerKeys.first { $0.number == UInt64(clamping: number) }
+  /// The format with files in the list of one data key and in no other; nil if that is so already.
+  fileprivate func noting(_ paths: [String], under number: Int?) -> KeyFileFormat? {
+    var format = self
+    for index in formerKeys.indices {
+      let isUnder = formerKeys[index].number == number.map { UInt64(clamping: $0) }
+      for path in paths where formerKeys[index].files.contains(path) != isUnder {
+        if isUnder { format.formerKeys[index].note(path) } else { format.formerKeys[index].forget(path) }
+      }
+    }
+    return format.formerKeys.map(\.files) == formerKeys.map(\.files) ? nil : format
   }
 }

@@ -33,17 +33,16 @@ extension HistoryConflict: CustomStringConvertible {
     switch self {
     case .edited(let number, let name, let applied, let found, let difference):
       "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
-        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step; where it is meant and makes the same model: "
-        + "\(ToolName.current) repair STORE \(numbered(number))."
+        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step; where it is meant and makes the same model, "
+        + "record it as it is now (Store.repair)."
         + difference.map { "\n  \($0)" }.joined()
     case .misembedded(let number, let name):
       "\(numbered(number)) \(name) stands in Embedded.swift with the checksum of another text: the file was edited or merged by "
-        + "hand. Write it anew of the steps: \(ToolName.current) embed."
+        + "hand. Write it anew of the steps."
     case .refolded(let number, let name, let applied, let found, let into, let intoName):
       "\(numbered(number)) \(name) ran as another than was folded into \(numbered(into)) \(intoName) (applied "
         + "\(applied.prefix(11))…, folded \(found.prefix(11))…), and its file is gone. Take the files of before the fold out of "
-        + "the repository's past, and record the step as it is there: \(ToolName.current) repair STORE \(numbered(number)) "
-        + "--migrations FOLDER."
+        + "the repository's past, and record the step as it is there (Store.repair)."
     case .foldEdited(let number, let name, let difference):
       "The steps up to \(numbered(number)) \(name) were folded into it, and its file makes another model now than they did: "
         + "\(difference.joined(separator: "; ")). Undo the edit, and put the change into a new step."
@@ -66,8 +65,7 @@ extension HistoryConflict: CustomStringConvertible {
           ?? "Take the files of those steps out of the repository's past, and migrate the store with them once.")
     case .duplicate(let number, let files):
       "Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")). The one that is not released, or "
-        + "that is of your own branch, goes behind the other: "
-        + files.map { "\(ToolName.current) rebase \(shellWord($0))" }.joined(separator: ", or ") + "."
+        + "that is of your own branch, goes after the other: give it the next free number."
     }
   }
 }

@@ -253,14 +253,14 @@ extension StoreError: CustomStringConvertible {
       "\(file) is at version \(found); these migrations end at \(supported)."
         + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program"
         + (canDowngrade
-          ? ", or take the store back by what it carries itself: \(ToolName.current) down \(shellPath(file)) --to \(supported)."
+          ? ", or take the store back to \(supported) by what it carries itself (Store.downgrade)."
           : ".")
     case .noWayBack(let step, let name, let reason):
       "Step \(numbered(step)) \(name) cannot be taken back: \(ended(legible(reason))) Nothing was changed."
     case .wayBackLoses(let step, let name, let losses, let emptied):
       "Taking back step \(numbered(step)) \(name) loses what is in \(lossText(losses, emptied)) for good, and "
-        + "nobody allowed it. When that is meant, allow it: "
-        + losses.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed."
+        + "nobody allowed it. When that is meant, allow it by these names: "
+        + losses.joined(separator: ", ") + ". Nothing was changed."
     case .repairRefused(let file, let step, let reason):
       "\(file): step \(numbered(step)) cannot be recorded anew: \(ended(reason)) Nothing was changed."
     case .adoptionRefused(let file, let reason, let takesRows):
@@ -268,8 +268,8 @@ extension StoreError: CustomStringConvertible {
         + (takesRows ? "Its rows can be taken into a new store. " : "") + "Nothing was changed."
     case .adoptionLoses(let file, let losses):
       "\(file): not all of it has a place in a store. Nothing was changed."
-        + losses.map { "\n  \($0)" }.joined() + "\nWhat may be left is allowed: "
-        + losses.map { "--allow lossy:\($0.name)" }.joined(separator: " ")
+        + losses.map { "\n  \($0)" }.joined() + "\nWhat may be left is allowed by these names: "
+        + losses.map(\.name).joined(separator: ", ")
     case .foldRefused(let number, let reason):
       "The steps up to \(numbered(number)) cannot be folded into one: \(ended(reason))"
     case .migrationNeeded(let need): need.description
@@ -290,7 +290,7 @@ extension StoreError: CustomStringConvertible {
         + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
     case .schemaMismatch(let differences, let lines):
       "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
-        + "Correct the classes, or write the missing step (\(ToolName.current) new NAME)"
+        + "Correct the classes, or write the missing step"
         + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
     case .schemaDrift(let file, let differences):
       "\(file): the tables are not those of the store's model: \(differences.joined(separator: "; ")). "
@@ -307,7 +307,7 @@ extension StoreError: CustomStringConvertible {
       "\(file) has format \(found), that of a later release; this one reads format \(supported). Update the program."
     case .bookkeepingDamaged(let file, let place, let reason):
       "\(file): \(place) \(ended(reason)) The store keeps this for itself, and something else has written there: undo that with "
-        + "the sqlcipher shell, or restore the file from a backup (\(ToolName.current) restore)."
+        + "the sqlcipher shell, or restore the file from a backup."
     case .storeMigratedElsewhere(let file):
       "\(file): another process has migrated the store while it was open here. Open it again."
     case .notEnoughSpace(let file, let needed, let free):

@@ -55,7 +55,7 @@ enum DiffCommand: Command {
         + (session.arguments.has("--no-rename") ? ["--no-rename"] : []))
     return DiffReport(
       operations: proposal.lines, losses: proposal.losses, lossTexts: proposal.lossTexts,
-      notes: proposal.notes,
+      notes: proposal.notesWithOptions,
       doubts: doubts.map(\.description), answers: session.answers(to: doubts),
       next: proposal.lines.isEmpty ? [] : [line])
   }

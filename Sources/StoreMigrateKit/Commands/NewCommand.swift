@@ -87,7 +87,8 @@ enum NewCommand: Command {
     try TextFile.create(Array(text.utf8), at: file.path)
     return NewReport(
       file: file.path, operations: proposal?.operations.map(\.summary) ?? [],
-      losses: proposal?.losses ?? [], lossTexts: proposal?.lossTexts ?? [], notes: proposal?.notes ?? [],
+      losses: proposal?.losses ?? [], lossTexts: proposal?.lossTexts ?? [],
+      notes: proposal?.notesWithOptions ?? [],
       next: [session.offer(EmbedCommand.self, [])])
   }
 
@@ -114,9 +115,14 @@ enum NewCommand: Command {
       lines.append("# allow: \(proposal.losses.map { "lossy:\($0)" }.joined(separator: ", "))")
     }
     lines.append("")
-    lines += proposal.notes.map { "# \($0.replacing("\n", with: " "))" }
+    lines += proposal.notesWithOptions.map { "# \($0.replacing("\n", with: " "))" }
     return (lines + ["[up]"] + proposal.lines + [""]).joined(separator: "\n")
   }
+}
+
+extension MigrationProposal {
+  /// The notes, with the options that answer them.
+  var notesWithOptions: [String] { remarks + servedHints.map { "\($0.note): --rename \($0.renaming)" } }
 }
 
 extension Option {

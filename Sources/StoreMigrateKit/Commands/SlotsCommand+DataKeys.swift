@@ -85,18 +85,15 @@ extension SlotsCommand {
 
   private static func list(_ files: [String]) -> String { files.joined(separator: ", ") }
 
-  /// The files in the folders of some others that open with a former data key, by its number.
+  /// The files in the folders of some others that open with a data key, by its number.
   private static func files(
     near others: [String], under keys: KeyFile
   ) throws -> [Int: [String]] {
-    let present = try KeyFile.generations(at: keys.path)[0].number
     var found: [Int: [String]] = [:]
     for folder in Set(others.compactMap { try? DatabasePath($0).folder }).sorted() {
       for path in DatabasePath.databases(in: folder) {
         // One that cannot be read is none that could be told of.
-        guard let number = try? keys.generation(of: path), number != present else {
-          continue
-        }
+        guard let number = try? keys.generation(of: path) else { continue }
         found[number, default: []].append(path)
       }
     }

@@ -123,7 +123,7 @@ enum VerifyCommand: Command {
       return info
     } catch let error as StoreError {
       switch error {
-      case .bookkeepingDamaged, .historyConflict: findings.append("\(error)")
+      case .bookkeepingDamaged, .historyConflict: findings.append(ErrorText.of(error))
       default:
         guard !findings.isEmpty else { throw error }
         findings.append(unread)

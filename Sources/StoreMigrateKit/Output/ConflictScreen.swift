@@ -85,7 +85,7 @@ struct ConflictScreen {
     case .otherConflict(let conflict):
       [
         "  Undo the edit, or put the change into a new step. As it is it can be recorded once this is mended, too:",
-        "  \(conflict)",
+        "  \(ErrorText.text(of: conflict))",
       ]
     }
   }

@@ -1,4 +1,4 @@
-// Errors in the words of the tool, where the library speaks to a program.
+// Errors in the words of the tool: the library speaks to a program, and knows no command and no option.
 
 import CipherSQLite
 import Foundation
@@ -23,8 +23,50 @@ enum ErrorText {
     case StoreError.stopped(_, let cause):
       StoreError.withoutUnchanged(cause.error.map { of($0) } ?? "\(cause)")
     case let error as CocoaError: text(of: error)
-    default: "\(error)"
+    case StoreError.historyConflict(let conflict): text(of: conflict)
+    default: withRemedy(error)
     }
+  }
+
+  private static func withRemedy(_ error: any Error) -> String {
+    let all = "\(error)"
+    guard let remedy = remedy(for: error) else { return all }
+    // That nothing was changed stays at the end.
+    let text = StoreError.withoutUnchanged(all)
+    return "\(text) \(remedy)" + all.dropFirst(text.count)
+  }
+
+  static func text(of conflict: HistoryConflict) -> String {
+    let lines: [ToolLine] =
+      switch conflict {
+      case .edited(let number, _, _, _, _): [ToolLine("repair", "STORE", numbered(number))]
+      case .misembedded: [ToolLine("embed")]
+      case .refolded(let number, _, _, _, _, _):
+        [ToolLine("repair", "STORE", numbered(number), "--migrations", "FOLDER")]
+      case .duplicate(_, let files): files.map { ToolLine("rebase", $0) }
+      case .foldEdited, .missing, .reordered, .gap, .noVersion, .folded: []
+      }
+    return "\(conflict)" + (lines.isEmpty ? "" : " \(lines.map(\.description).joined(separator: ", or ")).")
+  }
+
+  /// The command or the option that helps.
+  private static func remedy(for error: any Error) -> String? {
+    switch error {
+    case SQLError.wrongKey: "Rounds are given by --cipher rounds=N."
+    case SQLError.verificationFailed(let file, _), SQLError.notVerified(let file):
+      "\(ToolLine("verify", argumentPath(file)))"
+    case SQLError.keyFileTooCostly, SQLError.slotTooCostly: "Here that is --slots-work SECONDS."
+    case StoreError.storeIsNewer(let file, _, let supported, _, canDowngrade: true):
+      "\(ToolLine("down", argumentPath(file), "--to", "\(supported)"))."
+    case StoreError.wayBackLoses(_, _, let losses, _): allowing(losses)
+    case StoreError.adoptionLoses(_, let losses): allowing(losses.map(\.name))
+    case StoreError.backupFailed: "With --no-backup no copy is made."
+    default: nil
+    }
+  }
+
+  private static func allowing(_ losses: [String]) -> String {
+    "Here: " + losses.map { "--allow lossy:\($0)" }.joined(separator: " ")
   }
 
   private static func logUnreadable(_ file: String, _ takesImmutable: Bool) -> String {

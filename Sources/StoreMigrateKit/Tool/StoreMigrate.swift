@@ -130,7 +130,6 @@ public enum StoreMigrate {
   /// Comes before everything else. Ends the process where no command could run.
   private static func prepare() {
     StandardStream.prepare()
-    ToolName.current = ToolLine.program
     do { try Surroundings.require() } catch {
       var output = Output(code: ExitCode(error), errors: "store-migrate: \(error)")
       exit(write(&output).rawValue)

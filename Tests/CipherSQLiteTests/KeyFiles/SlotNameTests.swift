@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct SlotNames {
+@Suite(.tags(.pure)) struct SlotNames {
   private let folder: TemporaryFolder
   private let path: String
   private static let token = KeyFile.Unlock.rawKey([UInt8](repeating: 9, count: 32))

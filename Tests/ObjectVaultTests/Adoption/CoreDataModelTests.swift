@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-@Suite(.tags(.slow)) struct CoreDataModels {
+@Suite(.tags(.pure, .slow)) struct CoreDataModels {
   private static var archive: CoreDataArchive {
     var archive = CoreDataArchive()
     archive.add("Album", attribute: "coverTitle", type: 700)

@@ -5,7 +5,7 @@ import Foundation
 import ObjectVault
 import Testing
 
-@Suite(.tags(.slow)) struct ObjectTables {
+@Suite(.tags(.pure, .slow)) struct ObjectTables {
   /// A table and what should be in it.
   final class Model {
     private let table = ObjectTable()

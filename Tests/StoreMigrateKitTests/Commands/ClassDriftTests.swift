@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct ClassDrifts {
+@Suite(.tags(.pure)) struct ClassDrifts {
   @Test func `what may be a renaming is told beside what its lines would lose`() throws {
     let folder = try TemporaryFolder()
     func run(_ words: String..., version: Int) throws -> ToolResult {

@@ -101,7 +101,7 @@ import Testing
     #expect(
       told.status != 0
         && told.errors.contains("the steps up to 0002 s are folded into it and run as a whole")
-        && told.errors.contains("repeat them all (redo --steps 3), or no more than the last 1"), "\(told)")
+        && told.errors.contains("repeat all 3 steps, or no more than the last 1"), "\(told)")
     #expect(!told.errors.contains("Migrate the store"), "\(told)")
     for count in ["1", "3"] {
       let again = try run("redo", "--steps", count, "--yes", "--no-backup")

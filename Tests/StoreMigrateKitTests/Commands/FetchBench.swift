@@ -31,27 +31,34 @@ private let wide = Schema(entities: [
 struct FetchBench {
   let folder: TemporaryFolder
   let url: URL
-  static let key = Key.passphrase("horse")
+  // Raw keys: these tests are about rows and not about passphrases.
+  static let key = Key.raw(Template.key)
+  static let keyOptions = ["--key-format", "hex", "--no-input"]
+  static let environment = ["STORE_MIGRATE_KEY": Template.hex(Template.key)]
+  /// A program that calls the tool with the form of the key, for commands of a shell.
+  private let tools: TemporaryFolder
 
   init() throws {
     folder = try TemporaryFolder()
     url = folder.url.appendingPathComponent("notes.store")
+    tools = try TemporaryFolder()
+    let script = "#!/bin/sh\nexec '\(builtExecutable("store-migrate"))' \"$@\" --key-format hex\n"
+    try tools.write(Data(script.utf8), to: "tool")
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: tools.path("tool"))
   }
 
-  func run(_ words: String..., key: String = "horse") throws -> ToolResult { try run(words, key: key) }
+  func run(_ words: String..., key: [UInt8] = Template.key) throws -> ToolResult { try run(words, key: key) }
 
-  func run(_ words: [String], key: String = "horse") throws -> ToolResult {
+  func run(_ words: [String], key: [UInt8] = Template.key) throws -> ToolResult {
     try runTool(
-      builtExecutable("store-migrate"), [words[0], url.path] + words.dropFirst() + ["--no-input"],
-      environment: ["STORE_MIGRATE_KEY": key])
+      builtExecutable("store-migrate"), [words[0], url.path] + words.dropFirst() + Self.keyOptions,
+      environment: ["STORE_MIGRATE_KEY": Template.hex(key)])
   }
 
   func shell(_ command: String) throws -> ToolResult {
     try runTool(
       "/bin/bash", ["-c", command],
-      environment: [
-        "STORE_MIGRATE_KEY": "horse", "TOOL": builtExecutable("store-migrate"), "STORE": url.path,
-      ])
+      environment: Self.environment.merging(["TOOL": tools.path("tool"), "STORE": url.path]) { $1 })
   }
 
   func makeBlog() async throws {

@@ -135,10 +135,10 @@ import Testing
     }
     let foreign = try bench.run("fetch", "User")
     #expect(foreign.status == 12 && foreign.errors.contains("no store of ObjectVault"), "\(foreign)")
-    let wrong = try bench.run("fetch", "User", key: "pony")
+    let wrong = try bench.run("fetch", "User", key: Template.newKey)
     #expect(wrong.status == 12 && wrong.output.isEmpty)
-    #expect(try bench.run("count", "User", key: "pony").status == 12)
-    let json = try bench.run("fetch", "User", "--json", key: "pony")
+    #expect(try bench.run("count", "User", key: Template.newKey).status == 12)
+    let json = try bench.run("fetch", "User", "--json", key: Template.newKey)
     #expect(json.status == 12 && json.output.contains("\"ok\":false"))
   }
 }

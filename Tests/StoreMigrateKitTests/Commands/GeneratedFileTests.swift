@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.slow)) struct GeneratedFileOwners {
+@Suite(.tags(.pure, .slow)) struct GeneratedFileOwners {
   private static let names = ["migrations.lock", "schema.json", "Embedded.swift"]
   private static let commands = [["embed"], ["squash", "--to", "2"], ["rebase", "0002_s2.migration"]]
   private let folder: TemporaryFolder

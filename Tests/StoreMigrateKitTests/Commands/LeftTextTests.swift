@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults, .slow), .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+@Suite(.tags(.faults, .pure, .slow), .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct LeftTexts {
   private let folder: TemporaryFolder
   private var steps: String { folder.path("Steps") }

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite(.tags(.slow)) struct NameForms {
+@Suite(.tags(.pure, .slow)) struct NameForms {
   private static let (composed, split) = ("gr\u{F6}\u{DF}e", "gro\u{308}\u{DF}e")
   private let folder: TemporaryFolder
   private var steps: URL { folder.url.appendingPathComponent("Steps") }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.slow)) struct PackageTargets {
+@Suite(.tags(.pure, .slow)) struct PackageTargets {
   private let folder: TemporaryFolder
 
   init() throws {

@@ -131,6 +131,27 @@ import Testing
     #expect(try KeyFile.generations(at: keys).map(\.number) == [2])
   }
 
+  @Test func `a store is listed under the data key that it was seen with last, and under no other`() throws {
+    for store in ["a.store", "b.store"] {
+      #expect(try open("create", folder.path(store), "-m", steps(1)).status == 0)
+    }
+    let seen = "1 file was last seen under it:\n  \(folder.path("b.store"))"
+    #expect(try rotate("a.store").output.contains(seen))
+    let both = try rotate("a.store", "b.store")
+    #expect(both.status == 0 && !both.output.contains("last seen"), "\(both)")
+    #expect(try rotate("a.store").output.contains(seen))
+    let brought = try runTool(
+      builtExecutable("store-migrate"),
+      [
+        "rekey", folder.path("b.store"), "--slots", keys, "--new-slots", keys, "--key-file", secret,
+        "--key-format", "hex", "--new-key-file", secret, "--new-key-format", "hex", "--no-input",
+      ])
+    #expect(brought.status == 0, "\(brought)")
+    #expect(try open("up", folder.path("b.store"), "-m", steps(2)).status == 0)
+    let listed = try run("slots", "list", keys)
+    #expect(!listed.output.contains("b.store\n") && !listed.output.hasSuffix("b.store"), "\(listed)")
+  }
+
   @Test func `a store that does not open keeps all of them from being rotated`() throws {
     #expect(try open("create", folder.path("a.store"), "-m", steps(1)).status == 0)
     let before = try folder.bytes("app.keys")

@@ -5,7 +5,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct StepNames {
+@Suite(.tags(.pure)) struct StepNames {
   let folder: TemporaryFolder
   var steps: String { folder.path("Steps") }
 

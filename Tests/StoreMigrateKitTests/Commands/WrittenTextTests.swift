@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults, .slow), .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
+@Suite(.tags(.faults, .pure, .slow), .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct WrittenTexts {
   private static let commands = [
     ["new", "foo"], ["embed"], ["squash", "--to", "2"], ["rebase", "0002_s2.migration"],

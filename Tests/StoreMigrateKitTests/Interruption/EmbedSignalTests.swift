@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.tags(.faults)) struct EmbedSignals {
+@Suite(.tags(.faults, .pure)) struct EmbedSignals {
   private static let names = ["migrations.lock", "schema.json", "Embedded.swift"]
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))

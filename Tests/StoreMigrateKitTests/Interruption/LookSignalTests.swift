@@ -38,8 +38,8 @@ import Testing
     let line = words.map { ["notes.store", "Steps"].contains($0) ? bench.folder.path($0) : $0 }
     func run(_ fault: Fault? = nil) throws -> FaultInjector.Run {
       try FaultInjector.run(
-        builtExecutable("store-migrate"), line + ["--no-input"],
-        environment: ["STORE_MIGRATE_KEY": "horse"], in: bench.folder.url.path, fault: fault)
+        builtExecutable("store-migrate"), line + FetchBench.keyOptions,
+        environment: FetchBench.environment, in: bench.folder.url.path, fault: fault)
     }
     let clean = try run()
     try #require(clean.calls.contains { $0.path.hasSuffix("-shm") }, "\(clean)")
@@ -69,8 +69,8 @@ import Testing
     try folder.write(Data(endless.utf8), to: "M/0001_endless.migration")
     let process = Process()
     process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
-    process.arguments = ["create", folder.path("new.store"), "-m", folder.path("M"), "--no-input"]
-    process.environment = ProcessInfo.processInfo.environment.merging(["STORE_MIGRATE_KEY": "horse"]) { $1 }
+    process.arguments = ["create", folder.path("new.store"), "-m", folder.path("M")] + FetchBench.keyOptions
+    process.environment = ProcessInfo.processInfo.environment.merging(FetchBench.environment) { $1 }
     let errors = Pipe()
     process.standardError = errors
     try process.run()
@@ -96,8 +96,8 @@ import Testing
       let before = bench.folder.names
       let process = Process()
       process.executableURL = URL(fileURLWithPath: builtExecutable("store-migrate"))
-      process.arguments = ["fetch", bench.url.path, "Thing", "--no-input", "--format", "lines"]
-      process.environment = ProcessInfo.processInfo.environment.merging(["STORE_MIGRATE_KEY": "horse"]) { $1 }
+      process.arguments = ["fetch", bench.url.path, "Thing", "--format", "lines"] + FetchBench.keyOptions
+      process.environment = ProcessInfo.processInfo.environment.merging(FetchBench.environment) { $1 }
       let (output, errors) = (Pipe(), Pipe())
       (process.standardOutput, process.standardError) = (output, errors)
       try process.run()

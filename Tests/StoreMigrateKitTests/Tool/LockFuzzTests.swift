@@ -9,7 +9,7 @@ import StoreMigrateKit
 import TestSupport
 import Testing
 
-@Suite(.tags(.random, .slow)) struct LockFuzz {
+@Suite(.tags(.pure, .random, .slow)) struct LockFuzz {
   private static let words = [
     "<<<<<<< ours\n", "=======\n", "||||||| base\n", ">>>>>>> theirs\n", "released: ", "released: 4.1\n",
     "\n", "\r\n", " ",

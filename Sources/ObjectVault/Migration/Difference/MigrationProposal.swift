@@ -24,9 +24,9 @@ public struct MigrationProposal: Sendable, Hashable {
   /// What a person has to look at before the step can be used.
   public var notes: [String] { remarks + servedHints.map(\.note) }
   /// The notes but for those of ``servedHints``.
-  let remarks: [String]
+  package let remarks: [String]
   /// What a class says of former names, and may have been done.
-  let servedHints: [RenamingDoubt]
+  package let servedHints: [RenamingDoubt]
 
   /// The operations as a migration file has them.
   public var lines: [String] { operations.map(\.description) }

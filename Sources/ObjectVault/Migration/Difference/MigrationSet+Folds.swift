@@ -40,7 +40,7 @@ extension MigrationSet {
     throw StoreError.noWayBack(
       step: target + 1, name: steps[target].name,
       reason: "the steps up to \(numbered(fold.number)) \(fold.name) are folded into it and run as a whole; "
-        + "repeat them all (redo --steps \(version))\(least)")
+        + "repeat all \(version) steps\(least)")
   }
 
   /// That the steps make the model which a store has at a version. Each step at hand has the checksum of what ran; what was

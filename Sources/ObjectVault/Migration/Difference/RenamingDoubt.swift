@@ -2,13 +2,13 @@
 // for who lets opening make them.
 
 /// That a class says of its own name, or of that of a property, that it was another one, and both are there.
-struct RenamingDoubt: Sendable, Hashable {
+package struct RenamingDoubt: Sendable, Hashable {
   /// What the class says; a property by the name of its class.
-  let renaming: MigrationRenaming
+  package let renaming: MigrationRenaming
 
-  /// For who writes steps: the tool takes the answer.
-  var note: String {
-    "\(question(of: "the steps have")) where not, say so for each that is called otherwise now: --rename \(renaming)"
+  /// For an author of steps, who can answer with ``MigrationRenaming``s.
+  package var note: String {
+    "\(question(of: "the steps have")) where not, say so for each that is called otherwise now"
   }
 
   /// For a program without steps of its own, which has nothing to answer with but its classes.

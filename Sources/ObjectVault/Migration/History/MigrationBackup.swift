@@ -34,7 +34,7 @@ enum MigrationBackup {
       throw StoreError.backupFailed(
         file: connection.path, backup: path,
         reason:
-          "this path cannot be used: \(reason); give the store a shorter name, or do without the copy (--no-backup)"
+          "this path cannot be used: \(reason); give the store a shorter name, or do without the copy"
       )
     } catch let error as SQLError {
       throw StoreError.backupFailed(file: connection.path, backup: path, reason: "\(error)")

@@ -28,7 +28,7 @@ import VaultAuthoring
       else { return false }
       return applied != found && found == folded.steps[1].checksum
         && "\(error)".contains("ran as another than was folded into 0003")
-        && "\(error)".contains("store-migrate repair STORE 0002 --migrations FOLDER")
+        && "\(error)".contains("record the step as it is there (Store.repair)")
     }
     await #expect {
       try await Store.planRepair(at: lab.url, key: testKey, steps: [2], migrations: fold)

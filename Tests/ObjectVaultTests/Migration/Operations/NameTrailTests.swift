@@ -3,7 +3,7 @@
 import ObjectVault
 import Testing
 
-@Suite struct NameTrails {
+@Suite(.tags(.pure)) struct NameTrails {
   private static let base = """
     create entity User {
         attribute name string
