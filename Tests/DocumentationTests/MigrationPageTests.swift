@@ -101,7 +101,7 @@ import Testing
     var lines = try Self.lines()
     let (model, examples) = try Self.examples(lines)
     #expect(examples.count > 20)
-    let isWriting = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil
+    let isWriting = Golden.isWriting
     for example in examples.reversed() {
       let made =
         ["```text"] + example.operations.split(separator: "\n").map(String.init) + ["```", "", "```sql"]

@@ -22,7 +22,7 @@ public enum Golden {
       let parts = name.split(separator: ".", maxSplits: 1)
       own = folder.appendingPathComponent("\(parts[0]).sqlcipher4.\(parts.dropFirst().first ?? "txt")")
     }
-    if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil { try write(text, common, own) }
+    if isWriting { try write(text, common, own) }
     let file = own.flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil } ?? common
     let golden = try String(contentsOf: file, encoding: .utf8)
     guard text != golden else { return nil }
@@ -42,6 +42,9 @@ public enum Golden {
       atPath: packageRoot.appendingPathComponent("Tests/\(target)/Golden").path
     ).sorted()
   }
+
+  /// Whether golden files are being written.
+  public static var isWriting: Bool { ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil }
 
   private static func write(_ text: String, _ common: URL, _ own: URL?) throws {
     guard let own else { return try Data(text.utf8).write(to: common) }

@@ -43,7 +43,7 @@ import Testing
     return all + (try connection.rows("SELECT body FROM texts WHERE body MATCH 'quick'"))
   }
 
-  func create(_ path: String? = nil, key: Key = .passphrase("horse")) throws {
+  func create(_ path: String? = nil, key: Key = .named("horse")) throws {
     _ = try Connection.create(path ?? self.path, key: key) { try $0.executeScript(Self.content) }
   }
 
@@ -53,15 +53,15 @@ import Testing
     let made = try runTool(shell, [path], input: Self.content)
     #expect(made.status == 0 && made.errors.isEmpty, "\(made.errors)")
     let before = try folder.bytes("a.store")
-    try Connection.encrypt(plaintext: path, to: out, key: .passphrase("horse"))
+    try Connection.encrypt(plaintext: path, to: out, key: .named("horse"))
     #expect(try folder.bytes("a.store") == before)
-    let connection = try Connection.open(out, key: .passphrase("horse"))
+    let connection = try Connection.open(out, key: .named("horse"))
     #expect(connection.unlocked.profile == Engine.current.newFileProfile)
     #expect(connection.auditPages().isEmpty)
     try create(folder.path("same.store"))
     #expect(
       try fingerprint(connection)
-        == fingerprint(Connection.open(folder.path("same.store"), key: .passphrase("horse"))))
+        == fingerprint(Connection.open(folder.path("same.store"), key: .named("horse"))))
     #expect(try folder.bytes("out.store").range(of: Data("canary".utf8)) == nil)
     #expect(folder.names == ["a.store", "out.store", "same.store"])
   }
@@ -70,7 +70,7 @@ import Testing
   func `an export in clear is a plain file that the shell reads, mode 0600`() throws {
     let shell = try #require(cipherShell)
     try create()
-    try Connection.open(path, key: .passphrase("horse")).exportPlaintext(to: out)
+    try Connection.open(path, key: .named("horse")).exportPlaintext(to: out)
     let read = try runTool(
       shell, [out],
       input: "SELECT name FROM person ORDER BY id; PRAGMA user_version; PRAGMA integrity_check;\n")
@@ -78,45 +78,45 @@ import Testing
     let mode = try FileManager.default.attributesOfItem(atPath: out)[.posixPermissions] as? Int
     #expect(mode == 0o600)
     // And back again: everything survives both ways.
-    try Connection.encrypt(plaintext: out, to: folder.path("back.store"), key: .passphrase("pony"))
+    try Connection.encrypt(plaintext: out, to: folder.path("back.store"), key: .named("pony"))
     #expect(
-      try fingerprint(Connection.open(folder.path("back.store"), key: .passphrase("pony")))
-        == fingerprint(Connection.open(path, key: .passphrase("horse"))))
+      try fingerprint(Connection.open(folder.path("back.store"), key: .named("pony")))
+        == fingerprint(Connection.open(path, key: .named("horse"))))
   }
 
   @Test func `a copy has a key, a salt and settings of its own`() throws {
     try create()
-    let connection = try Connection.open(path, key: .passphrase("horse"))
+    let connection = try Connection.open(path, key: .named("horse"))
     try connection.setJournalMode(.wal)
     var profile = Engine.current.newFileProfile
     profile.pageBytes = 8192
-    try connection.copy(to: out, key: .passphrase("pony"), profile: profile)
-    let copy = try Connection.open(out, key: .passphrase("pony"))
+    try connection.copy(to: out, key: .named("pony"), profile: profile)
+    let copy = try Connection.open(out, key: .named("pony"))
     #expect(copy.unlocked.profile == profile)
     #expect(try fingerprint(copy) == fingerprint(connection))
-    #expect(throws: SQLError.wrongKey(file: out)) { try Connection.open(out, key: .passphrase("horse")) }
+    #expect(throws: SQLError.wrongKey(file: out)) { try Connection.open(out, key: .named("horse")) }
     #expect(try folder.bytes("a.store").prefix(16) != folder.bytes("out.store").prefix(16))
   }
 
   @Test func `what is wrong is told before a file is made`() throws {
     try create()
-    let connection = try Connection.open(path, key: .passphrase("horse"))
+    let connection = try Connection.open(path, key: .named("horse"))
     #expect(throws: SQLError.emptyKey) { try connection.copy(to: out, key: .passphrase("")) }
     #expect(throws: SQLError.alreadyExists(file: path)) { try connection.exportPlaintext(to: path) }
     #expect(throws: SQLError.notADatabase(file: path, reason: "it is not a plain SQLite file")) {
-      try Connection.encrypt(plaintext: path, to: out, key: .passphrase("x"))
+      try Connection.encrypt(plaintext: path, to: out, key: .named("x"))
     }
     #expect(throws: SQLError.notFound(file: folder.path("none"))) {
-      try Connection.encrypt(plaintext: folder.path("none"), to: out, key: .passphrase("x"))
+      try Connection.encrypt(plaintext: folder.path("none"), to: out, key: .named("x"))
     }
     var odd = Engine.current.newFileProfile
     odd.pageBytes = 1000
     #expect(throws: SQLError.cipherSettingsMismatch(file: out, profile: odd)) {
-      try connection.copy(to: out, key: .passphrase("x"), profile: odd)
+      try connection.copy(to: out, key: .named("x"), profile: odd)
     }
     try connection.execute("BEGIN")
     #expect(throws: SQLError.uncommittedChanges(file: path)) {
-      try connection.copy(to: out, key: .passphrase("x"))
+      try connection.copy(to: out, key: .named("x"))
     }
     connection.rollback()
     #expect(folder.names == ["a.store"])
@@ -124,57 +124,57 @@ import Testing
 
   @Test func `a file of older settings is brought to the engine's own, in place`() throws {
     let old = CipherProfile.sqlcipher3
-    _ = try Connection.create(folder.path("first.store"), key: .passphrase("horse")) {
+    _ = try Connection.create(folder.path("first.store"), key: .named("horse")) {
       try $0.executeScript(Self.content)
     }
-    try Connection.open(folder.path("first.store"), key: .passphrase("horse")).copy(
-      to: path, key: .passphrase("horse"), profile: old)
-    let before = try fingerprint(Connection.open(path, key: .passphrase("horse")))
-    let moved = try Connection.upgradeCipher(path, key: .passphrase("horse"))
+    try Connection.open(folder.path("first.store"), key: .named("horse")).copy(
+      to: path, key: .named("horse"), profile: old)
+    let before = try fingerprint(Connection.open(path, key: .named("horse")))
+    let moved = try Connection.upgradeCipher(path, key: .named("horse"))
     #expect(moved.from == old && moved.to == Engine.current.newFileProfile)
-    let connection = try Connection.open(path, key: .passphrase("horse"))
+    let connection = try Connection.open(path, key: .named("horse"))
     #expect(connection.unlocked.profile == Engine.current.newFileProfile)
     #expect(try fingerprint(connection) == before)
     connection.close()
-    let again = try Connection.upgradeCipher(path, key: .passphrase("horse"))
+    let again = try Connection.upgradeCipher(path, key: .named("horse"))
     #expect(again.from == again.to)
     #expect(folder.names == ["a.store", "first.store"])
   }
 
   @Test func `an upgrade is refused while another connection has the file open in WAL mode`() throws {
     try create()
-    let first = try Connection.open(path, key: .passphrase("horse"))
-    try first.copy(to: out, key: .passphrase("horse"), profile: .sqlcipher3)
+    let first = try Connection.open(path, key: .named("horse"))
+    try first.copy(to: out, key: .named("horse"), profile: .sqlcipher3)
     first.close()
-    let other = try Connection.open(out, key: .passphrase("horse"))
+    let other = try Connection.open(out, key: .named("horse"))
     try other.setJournalMode(.wal)
     try other.execute("INSERT INTO log VALUES ('in the log')")
     var configuration = Connection.Configuration()
     configuration.busyTimeout = 0.2
     #expect(throws: SQLError.self) {
-      try Connection.upgradeCipher(out, key: .passphrase("horse"), configuration: configuration)
+      try Connection.upgradeCipher(out, key: .named("horse"), configuration: configuration)
     }
     #expect(try other.value("SELECT count(*) FROM log") == 4)
     other.close()
-    _ = try Connection.upgradeCipher(out, key: .passphrase("horse"))
-    let found = try Connection.open(out, key: .passphrase("horse"))
+    _ = try Connection.upgradeCipher(out, key: .named("horse"))
+    let found = try Connection.open(out, key: .named("horse"))
     #expect(try found.value("SELECT count(*) FROM log") == 4)
   }
 
   @Test func `a pool goes on under a new key and another page size`() async throws {
     try create()
-    let pool = try ConnectionPool(path: path, key: .passphrase("horse"))
+    let pool = try ConnectionPool(path: path, key: .named("horse"))
     _ = try await pool.read { try $0.value("SELECT count(*) FROM person") }
     var profile = pool.profile
     profile.pageBytes = 2048
-    try pool.rekey(to: .passphrase("pony"), profile: profile)
+    try pool.rekey(to: .named("pony"), profile: profile)
     #expect(pool.profile == profile)
     try await pool.write { _ = try $0.execute("INSERT INTO person(name) VALUES ('Cy')") }
     #expect(try await pool.read { try $0.value("SELECT count(*) FROM person") } == 4)
     pool.close()
-    #expect(throws: SQLError.wrongKey(file: path)) { try Connection.open(path, key: .passphrase("horse")) }
+    #expect(throws: SQLError.wrongKey(file: path)) { try Connection.open(path, key: .named("horse")) }
     // The profile is found out by authenticating pages: it is what the file really has.
-    let fresh = try Connection.open(path, key: .passphrase("pony"))
+    let fresh = try Connection.open(path, key: .named("pony"))
     #expect(try fresh.integrityErrors().isEmpty && fresh.unlocked.profile == profile)
   }
 
@@ -201,20 +201,20 @@ import Testing
 
   @Test func `a second file with its own key and settings is attached, used and let go`() throws {
     try create()
-    let main = try Connection.open(path, key: .passphrase("horse"))
-    try main.copy(to: out, key: .passphrase("pony"), profile: .sqlcipher3)
+    let main = try Connection.open(path, key: .named("horse"))
+    try main.copy(to: out, key: .named("pony"), profile: .sqlcipher3)
     #expect(throws: SQLError.wrongKey(file: out)) {
-      try main.attach(out, as: "other", key: .passphrase("horse"))
+      try main.attach(out, as: "other", key: .named("horse"))
     }
-    try main.attach(out, as: "other", key: .passphrase("pony"))
+    try main.attach(out, as: "other", key: .named("pony"))
     _ = try main.transaction {
       try main.execute("INSERT INTO other.person(name) SELECT 'from main ' || name FROM main.person")
     }
     #expect(try main.value("SELECT count(*) FROM other.person") == 6)
     try main.detach("other")
     #expect(throws: SQLError.self) { try main.value("SELECT 1 FROM other.person") }
-    let alone = try Connection.open(out, key: .passphrase("pony"))
+    let alone = try Connection.open(out, key: .named("pony"))
     #expect(try alone.value("SELECT count(*) FROM person") == 6)
-    #expect(try Connection.open(path, key: .passphrase("horse")).value("SELECT count(*) FROM person") == 3)
+    #expect(try Connection.open(path, key: .named("horse")).value("SELECT count(*) FROM person") == 3)
   }
 }

@@ -15,13 +15,13 @@ import Testing
   }
 
   func create(pages: Int = 40) throws {
-    _ = try Connection.create(path, key: .passphrase("right")) { connection in
+    _ = try Connection.create(path, key: .named("right")) { connection in
       try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, body BLOB)")
       for _ in 0..<pages { try connection.execute("INSERT INTO t(body) VALUES (randomblob(3500))") }
     }
   }
 
-  func open(_ key: Key = .passphrase("right")) throws -> Connection {
+  func open(_ key: Key = .named("right")) throws -> Connection {
     // A rekey waits as long for a reader that never leaves, and continues.
     var configuration = Connection.Configuration()
     configuration.busyTimeout = 0.05
@@ -36,7 +36,7 @@ import Testing
   @Test func `a wrong key is told as such and changes no byte`() throws {
     try create()
     let before = try folder.bytes("a.store")
-    #expect(throws: SQLError.wrongKey(file: path)) { try open(.passphrase("wrong")) }
+    #expect(throws: SQLError.wrongKey(file: path)) { try open(.named("wrong")) }
     #expect(throws: SQLError.wrongKey(file: path)) { try open(.raw([UInt8](repeating: 7, count: 32))) }
     #expect(try folder.bytes("a.store") == before)
     #expect(folder.names == ["a.store"])
@@ -61,7 +61,7 @@ import Testing
     let reader = try open()
     try reader.begin(.deferred)
     #expect(try reader.value("SELECT count(*) FROM t") == 40)
-    try writer.rekey(to: .passphrase("new"))
+    try writer.rekey(to: .named("new"))
     let log = try folder.bytes("a.store-wal")
     var file = try folder.bytes("a.store")
     let pages = Dictionary(frames(of: log).map { ($0.page, $0.bytes) }) { $1 }
@@ -71,9 +71,9 @@ import Testing
     try folder.write(file, to: "b.store")
     try folder.write(log, to: "b.store-wal")
     let died = folder.path("b.store")
-    #expect(throws: SQLError.wrongKey(file: died)) { try Connection.open(died, key: .passphrase("right")) }
-    #expect(throws: SQLError.wrongKey(file: died)) { try Inspection(path: died, key: .passphrase("right")) }
-    let opened = try Connection.open(died, key: .passphrase("new"))
+    #expect(throws: SQLError.wrongKey(file: died)) { try Connection.open(died, key: .named("right")) }
+    #expect(throws: SQLError.wrongKey(file: died)) { try Inspection(path: died, key: .named("right")) }
+    let opened = try Connection.open(died, key: .named("new"))
     #expect(try opened.value("SELECT sum(length(body)) FROM t") == 140_000)
     _ = try opened.checkpoint(.truncate)
     #expect(opened.auditPages().isEmpty)
@@ -102,7 +102,7 @@ import Testing
     try create()
     let url = URL(fileURLWithPath: path)
     let old = try [UInt8](Data(contentsOf: url))
-    try open().rekey(to: .passphrase("new"))
+    try open().rekey(to: .named("new"))
     let new = try [UInt8](Data(contentsOf: url))
     #expect(old.count == new.count && old[..<16] == new[..<16])
     let pages = old.count / 4096
@@ -114,14 +114,14 @@ import Testing
         .write(to: URL(fileURLWithPath: path + "-journal"))
     }
     try die()
-    #expect(throws: SQLError.wrongKey(file: path)) { try open(.passphrase("new")) }
+    #expect(throws: SQLError.wrongKey(file: path)) { try open(.named("new")) }
     try die()
-    #expect(throws: SQLError.wrongKey(file: path)) { try open(.passphrase("wrong")) }
+    #expect(throws: SQLError.wrongKey(file: path)) { try open(.named("wrong")) }
     // Reading alone puts nothing back.
     var reading = Connection.Configuration()
     reading.access = .readOnly
     #expect(throws: SQLError.interruptedWrite(file: path)) {
-      try Connection.open(path, key: .passphrase("right"), configuration: reading)
+      try Connection.open(path, key: .named("right"), configuration: reading)
     }
     try die()
     let opened = try open()
@@ -141,7 +141,7 @@ import Testing
     try folder.write(file, to: "b.store")
     try folder.write(try folder.bytes("a.store-wal"), to: "b.store-wal")
     #expect(throws: SQLError.corrupted(file: folder.path("b.store"), pages: [1, 2, 3])) {
-      try Connection.open(folder.path("b.store"), key: .passphrase("right"))
+      try Connection.open(folder.path("b.store"), key: .named("right"))
     }
   }
 
@@ -206,14 +206,14 @@ import Testing
     try folder.write(Data(), to: "a.store")
     #expect(throws: SQLError.emptyFile(file: path)) { try open() }
     #expect(throws: SQLError.isDirectory(file: folder.url.path)) {
-      try Connection.open(folder.url.path, key: .passphrase("x"))
+      try Connection.open(folder.url.path, key: .named("x"))
     }
     let lost = folder.path("none/a.store")
     #expect(throws: SQLError.folderMissing(folder: folder.path("none"))) {
-      try Connection.create(lost, key: .passphrase("x")) { _ in }
+      try Connection.create(lost, key: .named("x")) { _ in }
     }
     #expect(throws: SQLError.notFound(file: folder.path("b.store"))) {
-      try Connection.open(folder.path("b.store"), key: .passphrase("x"))
+      try Connection.open(folder.path("b.store"), key: .named("x"))
     }
   }
 
@@ -223,7 +223,7 @@ import Testing
     #expect(throws: SQLError.readOnly(file: path)) { try open() }
     var configuration = Connection.Configuration()
     configuration.access = .readOnly
-    let connection = try Connection.open(path, key: .passphrase("right"), configuration: configuration)
+    let connection = try Connection.open(path, key: .named("right"), configuration: configuration)
     #expect(try connection.value("SELECT count(*) FROM t") == 40)
     #expect(throws: SQLError.readOnly(file: path)) { try connection.execute("DELETE FROM t") }
   }
@@ -239,7 +239,7 @@ import Testing
     var environment = ["LD_LIBRARY_PATH": ""]
     environment["SQLCIPHER_SHELL"] = ""
     #expect(try runTool(other, [path], input: script, environment: environment).status == 0)
-    let connection = try open()
+    let connection = try open(.passphrase("right"))
     #expect(connection.unlocked.profile.hash == .sha1)
     #expect(try connection.value("SELECT x FROM t") == 42)
   }

@@ -41,7 +41,7 @@ import Testing
     return try Connection.open(path, key: .passphrase("right"), configuration: opening)
   }
 
-  @Test(arguments: Rotation.part(of: all, oneIn: 3))
+  @Test(arguments: Rotation.part(of: all, oneIn: 6))
   func `after a rekey beside a reader the new key opens what a killed process left, and the old one is wrong`(
     _ profile: CipherProfile
   ) throws {

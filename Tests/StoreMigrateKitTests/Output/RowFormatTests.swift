@@ -20,7 +20,8 @@ import Testing
     let plain = try runTool(
       shell, [bench.url.path],
       input:
-        "PRAGMA key = 'horse';\n\(pragmas)\n.mode csv\nSELECT id, name, city FROM \"User\" ORDER BY name;\n")
+        "PRAGMA key = \"x'\(Template.hex(Template.key))'\";\n\(pragmas)\n.mode csv\nSELECT id, name, city FROM \"User\" ORDER BY name;\n"
+    )
     let found = try bench.run(
       "fetch", "User", "--columns", "id,name,city", "--sort", "name", "--format", "csv")
     let lines = plain.output.replacing("\r\n", with: "\n").split(separator: "\n").filter { $0 != "ok" }

@@ -25,7 +25,7 @@ import Testing
       StoreMigrate.commandNames.map { ($0, try Self.help("help", $0)) }, overview: Self.help("--help"),
       codes: ExitCode.allCases.map { ($0.rawValue, $0.meaning) })
     let text = page[..<range.upperBound] + intro + made
-    if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
+    if Golden.isWriting {
       return try Data(text.utf8).write(to: Self.url)
     }
     let (kept, new) = (page.split(separator: "\n"), text.split(separator: "\n"))

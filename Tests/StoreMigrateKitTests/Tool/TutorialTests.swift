@@ -89,7 +89,7 @@ import Testing
       language = nil
     }
     #expect(commands > 20)
-    if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
+    if Golden.isWriting {
       return try Data(made.joined(separator: "\n").utf8).write(to: url)
     }
     let first = zip(made, lines).enumerated().first { $0.element.0 != $0.element.1 }
