@@ -116,7 +116,7 @@ import Testing
     let folder = "Sources/ObjectVault/Migration"
     let files =
       PackageFiles.files(in: "\(folder)/Operations", suffix: ".swift") + [
-        "\(folder)/MigrationLine+Operations.swift"
+        "\(folder)/Language/MigrationLine+Operations.swift"
       ]
     var taken: Set<String> = []
     for file in files {

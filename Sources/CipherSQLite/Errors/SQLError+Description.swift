@@ -7,9 +7,9 @@ extension SQLError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .wrongKey(let file):
-      "\(file): the key does not fit. It looks the same where the first page of the file is damaged, and where the file has other "
-        + "rounds, which it does not tell. Check which key is in use; if it is the right one, look for a backup, or give rounds that are not the engine's own (Configuration.profile). "
-        + "The file is unchanged."
+      "\(file): the key does not fit. Check which key is in use. If it is the right one, page 1 may be damaged (restore a "
+        + "backup), or the file uses a number of KDF rounds that is not the default, which it does not record "
+        + "(Configuration.profile). The file is unchanged."
     case .notEncrypted(let file):
       "\(file): this is a plain, unencrypted SQLite file. Only encrypted files are opened here."
     case .notADatabase(let file, let reason):
@@ -174,7 +174,7 @@ extension SQLError: CustomStringConvertible {
         : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
     case .keyFileTooCostly(let file, let seconds, let memory):
       "\(file): to try its passphrases would take about \(Self.costs(seconds, memory)), more than is allowed. "
-        + "If the file is as you made it, allow that (KeyFile.Unlock.allowing)."
+        + "If the file is as you made it, allow more (KeyFile.Unlock.allowing)."
     case .slotTooCostly(let file, let seconds, let memory, let allowedSeconds, let allowedMemory):
       "\(file): the slot was not made: opening it would take about \(Self.costs(seconds, memory)), and "
         + "\(Self.costs(allowedSeconds, allowedMemory)) are allowed. Allow more "

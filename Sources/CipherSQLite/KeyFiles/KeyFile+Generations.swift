@@ -45,12 +45,12 @@ extension KeyFile {
     }
   }
 
-  /// Notes under which data key files were seen, for those who ask which files a former one opens. A courtesy: where the file cannot
-  /// be written at the moment, nothing is noted.
+  /// Records the data key under which files were last seen. A courtesy: where the key file cannot be written at the moment, nothing
+  /// is recorded.
   /// - Parameters:
   ///   - paths: Absolute paths.
-  ///   - number: The number of a ``Generation``; nil for the present one, which has no list. From the lists of the others they are
-  ///     removed.
+  ///   - number: The number of a ``Generation``; nil for the present one, which keeps no list: the paths are only removed from the
+  ///     others.
   package func note(_ paths: [String], under number: Int?) {
     guard let format = try? authentic(), format.noting(paths, under: number) != nil else { return }
     try? locked(waiting: 0) { lock in

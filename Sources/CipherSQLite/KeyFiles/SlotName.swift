@@ -11,7 +11,7 @@ enum SlotName {
       if !(1...64).contains(name.utf8.count) {
         "a name has 1 to 64 bytes, and this one has \(name.utf8.count)"
       } else if name.contains("=") {
-        "an equals sign is no part of a name: commands part a name from a file by one"
+        "an equals sign is not allowed in a name: it separates a name from a file"
       } else if name.unicodeScalars.contains(where: isHidden) {
         "a name is one line of signs that are seen, without line ends, tabs and escape characters"
       } else if others.contains(name) {

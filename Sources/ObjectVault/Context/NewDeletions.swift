@@ -32,7 +32,7 @@ struct NewDeletions {
     var denied: [(entry: Int, relationship: RelationshipMapping)] = []
   }
 
-  /// The objects to delete come first, then those that are deleted in any case, then those that both take along.
+  /// In this order: the objects to delete; those that the deletions of saved objects take along; what either takes along.
   private var entries: [Entry] = []
   private var indexes: [ManagedObject: Int] = [:]
   private var wantedCount = 0
@@ -41,18 +41,17 @@ struct NewDeletions {
   /// Finds the largest set that can be deleted: no member of a deny relationship of any of them stays.
   /// - Parameters:
   ///   - wanted: The objects to delete.
-  ///   - deleted: Saved objects that the save will delete. Their delete rules are followed through saved objects, as far as these are
-  ///     in memory.
-  ///   - denied: Holds that are known. What an object that is held would take along is not asked for.
+  ///   - taken: Other objects that the save deletes, new ones and others.
+  ///   - denied: Known holds. The cascades of a held object are not followed.
   init(
-    _ wanted: [ManagedObject], with deleted: [ManagedObject] = [],
+    _ wanted: [ManagedObject], with taken: [ManagedObject] = [],
     denied: DeniedDeletions = DeniedDeletions()
   ) {
     for object in wanted { _ = index(of: object) }
     wantedCount = entries.count
-    for object in deleted { _ = index(of: object) }
+    for object in taken { _ = index(of: object) }
     rootCount = entries.count
-    takeAlong(denied, followsSaved: !deleted.isEmpty)
+    takeAlong(denied)
     noteHolds()
     refuse(entries.indices.filter { entries[$0].hold != nil })
   }
@@ -90,14 +89,14 @@ struct NewDeletions {
   }
 
   /// Adds the objects that the delete rules take along, those that they take along, and so on.
-  private mutating func takeAlong(_ denied: DeniedDeletions, followsSaved: Bool) {
+  private mutating func takeAlong(_ denied: DeniedDeletions) {
     var next = 0
     while next < entries.count {
       let object = entries[next].object
       entries[next].hold = denied.hold(of: object)
-      if entries[next].hold == nil, followsSaved || object.isNewWithoutID {
+      if entries[next].hold == nil, object.isNewWithoutID {
         for relationship in object.entity?.relationships ?? [] where relationship.deleteRule == .cascade {
-          for other in object.relatedInMemory(by: relationship) {
+          for other in object.related(by: relationship) {
             let index = index(of: other)
             entries[next].taken.append(index)
             entries[index].takers.append(next)
@@ -131,36 +130,31 @@ struct NewDeletions {
     repeat {
       while let index = waiting.popLast() {
         guard entries[index].goes else { continue }
-        entries[index].goes = false
         for taker in entries[index].takers where entries[taker].goes {
           entries[taker].hold = entries[taker].hold ?? entries[index].hold
           waiting.append(taker)
         }
-        waiting += entriesDenied(by: index)
-        stay(takenBy: index, &waiting)
+        keep(index, &waiting)
       }
-      // Objects that take each other along stay, too, if nothing else that goes takes one of them.
+      // A cycle of cascades stays when no deleted object outside it takes one of its members.
       let reached = reachedByGoing()
-      for index in entries.indices where entries[index].goes && !reached[index] { stay(index, &waiting) }
+      for index in entries.indices where !reached[index] { keep(index, &waiting) }
     } while !waiting.isEmpty
   }
 
-  /// An object stays if nothing that goes takes it along.
-  private mutating func stay(takenBy staying: Int, _ waiting: inout [Int]) {
-    var last = [staying]
-    while let staying = last.popLast() {
-      for index in entries[staying].taken {
-        entries[index].goingTakers -= 1
-        guard index >= rootCount, entries[index].goes, entries[index].goingTakers == 0 else { continue }
-        stay(index, &waiting)
-        last.append(index)
+  /// Marks an entry as one that stays, and all that nothing else takes along.
+  /// - Parameter waiting: Gets the entries that cannot be deleted because of them.
+  private mutating func keep(_ index: Int, _ waiting: inout [Int]) {
+    var staying = [index]
+    while let index = staying.popLast() {
+      guard entries[index].goes else { continue }
+      entries[index].goes = false
+      waiting += entriesDenied(by: index)
+      for other in entries[index].taken {
+        entries[other].goingTakers -= 1
+        if other >= rootCount, entries[other].goingTakers == 0 { staying.append(other) }
       }
     }
-  }
-
-  private mutating func stay(_ index: Int, _ waiting: inout [Int]) {
-    entries[index].goes = false
-    waiting += entriesDenied(by: index)
   }
 
   /// - Returns: The entries that cannot be deleted because one stays.

@@ -22,21 +22,47 @@ extension ObjectContext {
   }
 
   /// Deletes the new objects whose deletion was denied, as far as nothing that stays denies it any more.
-  /// - Parameter deleted: The saved objects that are deleted by the save that follows.
+  /// - Parameter isBeforeSave: Whether the saved objects are deleted next.
   /// - Returns: Why the first of the others cannot be deleted.
-  func settleDeniedDeletions(with deleted: [ManagedObject] = []) -> StoreError? {
+  func settleDeniedDeletions(isBeforeSave: Bool) throws -> StoreError? {
     guard !deniedDeletions.isEmpty else { return nil }
     let former = deniedDeletions
     // Objects that only these deletions still hold are released on return, when nothing is being changed.
     defer { withExtendedLifetime(former) {} }
-    deniedDeletions = DeniedDeletions()
     // Some may be gone by now. For those that a flush has given ids, the save applies the delete rules.
     for object in former.objects where !object.isNewWithoutID { remove(object) }
     let deletions = NewDeletions(
-      former.objects.filter(\.isNewWithoutID), with: deleted.filter { $0.state == .deleted })
+      former.objects.filter(\.isNewWithoutID), with: isBeforeSave ? try objectsTakenAlong() : [])
+    deniedDeletions = DeniedDeletions()
     for object in former.objects where deletions.goes(object) { remove(object) }
     deniedDeletions.add(deletions)
     return deletions.denial
+  }
+
+  /// The objects in memory that the deletions of saved objects take along, through others in memory and in the file.
+  private func objectsTakenAlong() throws -> [ManagedObject] {
+    guard !pending.deleted.isEmpty else { return [] }
+    return try withConnection { connection in
+      var related = RelatedRows(pending, maps, ConnectionReader(connection: connection))
+      var going: [Int: RowIDSet] = [:]
+      var level = pending.deletedIDs()
+      while !level.isEmpty {
+        for (entity, ids) in level { going[entity, default: RowIDSet()].formUnion(ids) }
+        var next: [Int: RowIDSet] = [:]
+        for (entity, ids) in level {
+          for relationship in core.mapping.entities[entity].relationships
+          where relationship.deleteRule == .cascade {
+            let others = RowIDSet(try related.links(relationship, of: ids).lazy.map(\.other))
+            for (entity, some) in try related.byEntity(others, relationship.destination) {
+              let fresh = some.filter { going[entity.index]?.contains($0) != true }
+              if !fresh.isEmpty { next[entity.index, default: RowIDSet()].formUnion(fresh) }
+            }
+          }
+        }
+        level = next
+      }
+      return going.flatMap { entity, ids in ids.compactMap(maps[entity].find) }
+    }
   }
 
   /// Forgets a new object, or marks another for the next save, and does so with all that their delete rules take along.

@@ -58,7 +58,7 @@ extension ObjectContext {
       flushed = []
       writtenBefore = written
     }
-    _ = settleDeniedDeletions()
+    _ = try settleDeniedDeletions(isBeforeSave: false)
     let isAwake = pending.isAwake || !faultErrors.isEmpty || failure != nil
     guard !pending.deleted.isEmpty else {
       return try isAwake ? saveAll(.partial) : ()
@@ -109,7 +109,7 @@ extension ObjectContext {
       throw first
     }
     if let failure { throw failure }
-    if extent == .whole, let denial = settleDeniedDeletions(with: pending.deleted) { throw denial }
+    if extent == .whole, let denial = try settleDeniedDeletions(isBeforeSave: true) { throw denial }
     guard pending.isLive else {
       try keepGivenIDs()
       // Changes that came to nothing are done with, too.

@@ -38,7 +38,7 @@ extension HistoryConflict: CustomStringConvertible {
         + difference.map { "\n  \($0)" }.joined()
     case .misembedded(let number, let name):
       "\(numbered(number)) \(name) stands in Embedded.swift with the checksum of another text: the file was edited or merged by "
-        + "hand. Write it anew of the steps."
+        + "hand. Generate it again from the steps."
     case .refolded(let number, let name, let applied, let found, let into, let intoName):
       "\(numbered(number)) \(name) ran as another than was folded into \(numbered(into)) \(intoName) (applied "
         + "\(applied.prefix(11))…, folded \(found.prefix(11))…), and its file is gone. Take the files of before the fold out of "

@@ -268,8 +268,8 @@ extension StoreError: CustomStringConvertible {
         + (takesRows ? "Its rows can be taken into a new store. " : "") + "Nothing was changed."
     case .adoptionLoses(let file, let losses):
       "\(file): not all of it has a place in a store. Nothing was changed."
-        + losses.map { "\n  \($0)" }.joined() + "\nWhat may be left is allowed by these names: "
-        + losses.map(\.name).joined(separator: ", ")
+        + losses.map { "\n  \($0)" }.joined()
+        + "\nWhat may be left is allowed by these names: \(losses.map(\.name).joined(separator: ", "))."
     case .foldRefused(let number, let reason):
       "The steps up to \(numbered(number)) cannot be folded into one: \(ended(reason))"
     case .migrationNeeded(let need): need.description

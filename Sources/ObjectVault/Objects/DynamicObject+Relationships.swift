@@ -97,6 +97,7 @@ extension DynamicObject {
   public func remove(_ object: DynamicObject, from name: String) throws {
     let relationship = try relationship(name, isToMany: true)
     try requireChangeable(name)
+    try checkEntity(of: object, relationship)
     if !isLinkToDeleted(object, relationship) { try check(object, relationship) }
     removeMember(object, relationship)
   }

@@ -150,7 +150,10 @@ extension ManagedObject {
     }
     let state = members(relationship.slot)
     if isLinkToDeleted(object, relationship) {
-      guard state.members?.contains(object) != false || state.removed.contains(object) else { return }
+      // Of what a flush has written, the members in memory may know nothing.
+      let isKnown = relationship.inverseSlot.flatMap { object.toMany[$0]?.members?.contains(self) }
+      guard isKnown != false || state.members?.contains(object) == true || state.removed.contains(object)
+      else { return }
     } else {
       guard host?.accepts(object, for: self, relationship) == true,
         state.members?.contains(object) != false
@@ -260,16 +263,6 @@ extension ManagedObject {
   final func related(by relationship: RelationshipMapping) -> [ManagedObject] {
     guard relationship.isToMany else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
     return Array(members(relationship.slot).members ?? [])
-  }
-
-  /// The objects at the other end that are in memory; nothing is read for it. A new object is among them wherever it is related.
-  final func relatedInMemory(by relationship: RelationshipMapping) -> [ManagedObject] {
-    if isNewWithoutID { return related(by: relationship) }
-    if relationship.isToMany {
-      return changedMembers(relationship.slot).map { Array($0.members ?? $0.added) } ?? []
-    }
-    guard state != .fault, case .integer(let id) = storedValue(relationship.slot) ?? .null else { return [] }
-    return host?.find(relationship.destination, id).map { [$0] } ?? []
   }
 
   /// Whether an object is at the other end, as far as that is in memory.

@@ -3,7 +3,8 @@
 /// Identifies an object of one entity in its store, in every context and process.
 ///
 /// A new object has a temporary id until it is saved, by which its own context alone finds it; then its id is final and never given
-/// out again, not even after the object was deleted. Inside ``Store/write(_:)`` it has its final id at once, so that the body can return it:
+/// out again, not even after the object was deleted. Inside ``Store/write(_:)`` it has its final id at once, so that the body can
+/// return it. A write that throws has saved nothing: later objects get the ids of its objects.
 ///
 /// ```swift
 /// let id = try await store.write { context in

@@ -65,8 +65,12 @@ enum InfoCommand: Command {
     let connection = inspection.connection
     let number = { (pragma: SQLName) in Int(try connection.value("PRAGMA \(pragma)")?.int64 ?? 0) }
     var (summary, damage): (StoreInfo?, String?) = (nil, nil)
-    do { summary = try StoreInfo(connection) } catch StoreError.notAStore {
-    } catch let error as StoreError { damage = "\(error)" }
+    do {
+      let info = try StoreInfo(connection)
+      try info.requireKnownFormat(file: connection.path)
+      summary = info
+    } catch StoreError.notAStore {
+    } catch let error as StoreError { damage = ErrorText.of(error) }
     var counts: [String: Int] = [:]
     for entity in summary?.model.entities ?? [] {
       counts[entity.name] = try summary.map { try $0.count(of: entity.name, in: connection) }

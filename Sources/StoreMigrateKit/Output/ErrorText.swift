@@ -4,16 +4,20 @@ import CipherSQLite
 import Foundation
 import ObjectVault
 
-enum ErrorText {
+package enum ErrorText {
   /// - Parameters:
   ///   - hasStore: Whether the command is about a store; else nothing is said of one.
   ///   - takesImmutable: Whether the command has the option that does without locks.
-  static func of(_ error: any Error, hasStore: Bool = true, takesImmutable: Bool = false) -> String {
+  package static func of(_ error: any Error, hasStore: Bool = true, takesImmutable: Bool = false) -> String {
     guard hasStore else {
       return StoreError.withoutUnchanged(of(error, takesImmutable: takesImmutable))
     }
     return switch error {
     case SQLError.logUnreadable(let file): logUnreadable(file, takesImmutable)
+    case SQLError.wrongKey(let file):
+      "\(file): the key does not fit. Check which key is in use. If it is the right one, page 1 may be damaged (restore a "
+        + "backup), or the file uses a number of KDF rounds that is not the default, which it does not record (--cipher rounds=N). "
+        + "The file is unchanged."
     case SQLError.readOnly(let file):
       "\(file): the file may only be read, and this command writes to it. Make it writable, or work on a copy of it."
     case SQLError.emptyFile(let file):
@@ -28,12 +32,28 @@ enum ErrorText {
     }
   }
 
+  /// What helps, in the words of the tool.
+  private enum Remedy {
+    /// An option, as a sentence.
+    case option(String)
+    /// Commands, or options for this one, each on a line of its own, to be copied.
+    case lines([String])
+  }
+
   private static func withRemedy(_ error: any Error) -> String {
     let all = "\(error)"
-    guard let remedy = remedy(for: error) else { return all }
-    // That nothing was changed stays at the end.
-    let text = StoreError.withoutUnchanged(all)
-    return "\(text) \(remedy)" + all.dropFirst(text.count)
+    switch remedy(for: error) {
+    case nil: return all
+    case .lines(let lines): return withLines(all, lines)
+    case .option(let sentence):
+      // That nothing was changed stays at the end.
+      let text = StoreError.withoutUnchanged(all)
+      return "\(text) \(sentence)" + all.dropFirst(text.count)
+    }
+  }
+
+  private static func withLines(_ text: String, _ lines: [String]) -> String {
+    ([text] + lines.map { "    \($0)" }).joined(separator: "\n")
   }
 
   static func text(of conflict: HistoryConflict) -> String {
@@ -46,27 +66,32 @@ enum ErrorText {
       case .duplicate(_, let files): files.map { ToolLine("rebase", $0) }
       case .foldEdited, .missing, .reordered, .gap, .noVersion, .folded: []
       }
-    return "\(conflict)" + (lines.isEmpty ? "" : " \(lines.map(\.description).joined(separator: ", or ")).")
+    return withLines("\(conflict)", lines.map(\.description))
   }
 
-  /// The command or the option that helps.
-  private static func remedy(for error: any Error) -> String? {
+  private static func remedy(for error: any Error) -> Remedy? {
     switch error {
-    case SQLError.wrongKey: "Rounds are given by --cipher rounds=N."
     case SQLError.verificationFailed(let file, _), SQLError.notVerified(let file):
-      "\(ToolLine("verify", argumentPath(file)))"
-    case SQLError.keyFileTooCostly, SQLError.slotTooCostly: "Here that is --slots-work SECONDS."
+      // Of a copy that was to be made there is no file.
+      (try? DatabasePath.isTaken(file)) == true ? line("verify", argumentPath(file)) : nil
+    case SQLError.keyFileTooCostly, SQLError.slotTooCostly: .option("That is --slots-work SECONDS.")
     case StoreError.storeIsNewer(let file, _, let supported, _, canDowngrade: true):
-      "\(ToolLine("down", argumentPath(file), "--to", "\(supported)"))."
+      line("down", argumentPath(file), "--to", "\(supported)")
+    case StoreError.bookkeepingDamaged(let file, _, _):
+      line("restore", "BACKUP", argumentPath(file))
+    case StoreError.schemaMismatch: line("new", "NAME", "--from-model")
     case StoreError.wayBackLoses(_, _, let losses, _): allowing(losses)
     case StoreError.adoptionLoses(_, let losses): allowing(losses.map(\.name))
-    case StoreError.backupFailed: "With --no-backup no copy is made."
+    case StoreError.backupFailed(_, _, let reason) where reason.hasSuffix(MigrationBackup.withoutCopy):
+      .option("With --no-backup no copy is made.")
     default: nil
     }
   }
 
-  private static func allowing(_ losses: [String]) -> String {
-    "Here: " + losses.map { "--allow lossy:\($0)" }.joined(separator: " ")
+  private static func line(_ words: String...) -> Remedy { .lines([ToolLine(words).description]) }
+
+  private static func allowing(_ losses: [String]) -> Remedy {
+    .lines([losses.map { "--allow lossy:\($0)" }.joined(separator: " ")])
   }
 
   private static func logUnreadable(_ file: String, _ takesImmutable: Bool) -> String {

@@ -144,6 +144,8 @@ import Testing
         Entity(Right.self)
         Entity(Topic.self)
         Entity(Essay.self)
+        Entity(Wrapper.self)
+        Entity(Ream.self)
       })
   }
 
@@ -297,6 +299,10 @@ import Testing
     context.delete(topic)
     #expect(throws: StoreError.self) { try context.save() }
     #expect(throws: StoreError.self) { try paper.add(topic, to: "topics") }
+    // One of another entity has nothing to do with it.
+    let other = try context.insert(entity: "Shackle")
+    context.delete(other)
+    #expect(throws: StoreError.self) { try paper.remove(other, from: "topics") }
     try paper.remove(topic, from: "topics")
     try context.save()
     #expect(try count(Topic.self) == 0 && count(Essay.self) == 1)
@@ -308,6 +314,7 @@ import Testing
     let paper = context.insert(Essay.self)
     try context.save()
     #expect(paper.topics.isEmpty)
+    #expect(topic.papers.count == 1)
     context.delete(topic)
     let before = context.pendingChanges
     paper.remove(topic, from: \.topics)
@@ -321,6 +328,42 @@ import Testing
     try context.save()
     if !isSaved { paper.topics = [topic, other] }
     return (topic, other, paper)
+  }
+
+  @Test(arguments: [true, false])
+  func `members that were never read go along with a saved object, too`(_ isRead: Bool) throws {
+    let made = store.makeContext()
+    let owner = made.insert(Ream.self)
+    made.insert(Ream.self) { $0.owner = owner }
+    try made.save()
+    let context = store.makeContext()
+    let all = try context.fetch(Ream.self).all()
+    let (upper, lower) = (
+      try #require(all.first { $0.owner == nil }), try #require(all.first { $0.owner != nil })
+    )
+    if isRead { #expect(upper.parts == [lower]) }
+    let last = context.insert(Ream.self) { $0.owner = lower }
+    let hook = context.insert(Ream.self) { $0.denied = last }
+    context.delete(hook)
+    context.delete(upper)
+    try context.save()
+    #expect(try count(Ream.self) == 0)
+  }
+
+  @Test func `in a write what was denied before a flush and deleted after it is judged with the rest`()
+    async throws
+  {
+    try await store.write { context in
+      let (member, held) = (context.insert(Ream.self), context.insert(Ream.self))
+      let first = context.insert(Ream.self) { $0.denied = held }
+      member.owner = first
+      context.delete(first)
+      _ = try context.fetch(Ream.self).count()
+      let second = context.insert(Ream.self) { $0.denied = member }
+      context.delete(second)
+      context.delete(held)
+    }
+    #expect(try count(Ream.self) == 0)
   }
 
   @Test(arguments: [true, false])
@@ -380,6 +423,41 @@ import Testing
     #expect(throws: StoreError.self) { try context.save() }
   }
 
+  @Test func `in a write a link that a flush has written can be removed`() async throws {
+    try await store.write { context in
+      _ = context.insert(Topic.self)
+      _ = context.insert(Essay.self)
+    }
+    try await store.write { context in
+      let (topic, paper) = (try context.fetch(Topic.self).one(), try context.fetch(Essay.self).one())
+      topic.papers.insert(paper)
+      context.delete(topic)
+      #expect(paper.topics.isEmpty)
+      _ = try context.fetch(Essay.self).where("topics.@count > 5").count()
+      paper.remove(topic, from: \.topics)
+    }
+    #expect(try count(Topic.self) == 0 && count(Essay.self) == 1)
+  }
+
+  @Test func `deletions that deny each other one after the other are judged in linear time`() async {
+    let factor = await timeFactor(from: 250, to: 2000, below: 24) { count in
+      let context = store.makeContext()
+      var last = context.insert(Essay.self)
+      let wrappers = (0..<count).map { _ in
+        context.insert(Wrapper.self) {
+          $0.denied = last
+          last = context.insert(Essay.self)
+          $0.taken = last
+        }
+      }
+      return threadTime {
+        for wrapper in wrappers { context.delete(wrapper) }
+        #expect(throws: StoreError.self) { try context.save() }
+      }
+    }
+    #expect(factor < 24)
+  }
+
   @Test(arguments: ["from its start", "from its end", "with one end for all"])
   func `the deletions of a long cascade that is denied are linear`(_ way: String) async {
     let factor = await timeFactor(from: 250, to: 2000, below: 24) { count in
@@ -409,6 +487,15 @@ private final class Left: ManagedObject {
 }
 private final class Right: ManagedObject {
   @ToOne(inverse: \Left.right, onDelete: .deny) var left: Left?
+}
+private final class Ream: ManagedObject {
+  @ToOne var owner: Ream?
+  @ToMany(inverse: \Ream.owner, onDelete: .cascade) var parts: Set<Ream>
+  @ToOne(onDelete: .deny) var denied: Ream?
+}
+private final class Wrapper: ManagedObject {
+  @ToOne(onDelete: .cascade) var taken: Essay?
+  @ToOne(onDelete: .deny) var denied: Essay?
 }
 private final class Topic: ManagedObject {
   @ToMany(onDelete: .deny) var papers: Set<Essay>

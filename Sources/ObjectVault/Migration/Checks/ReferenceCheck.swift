@@ -64,6 +64,46 @@ enum ReferenceCheck {
     return found
   }
 
+  /// A table outside the model that has foreign keys.
+  struct ForeignTable {
+    let name: String
+    /// Whether the engine has a number for each row.
+    let hasRowIDs: Bool
+  }
+
+  static func foreignTables(_ connection: Connection, _ model: Schema) throws -> [ForeignTable] {
+    let own = Set(
+      (OwnTables.names + model.roots.map(\.name) + model.joinTables.map(\.name)).map { $0.lowercased() })
+    let tables = try connection.rows(
+      "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return try tables.compactMap { row in
+      guard let name = row[0].string, !own.contains(name.lowercased()),
+        try connection.value("PRAGMA foreign_key_list(\(identifier: name))") != nil
+      else { return nil }
+      let isNumbered = row[1].string?.lowercased().hasSuffix("without rowid") == false
+      return ForeignTable(name: name, hasRowIDs: isNumbered)
+    }
+  }
+
+  /// Dangling references of tables outside the model. Foreign keys are off while steps run, so that no ON DELETE rule of theirs
+  /// applies.
+  static func foreign(_ connection: Connection, _ tables: [ForeignTable]) throws -> Set<DanglingReference> {
+    var found: Set<DanglingReference> = []
+    for table in tables {
+      var counts: [Int64: Int64] = [:]
+      for row in try connection.rows("PRAGMA foreign_key_check(\(identifier: table.name))") {
+        let constraint = row[3].int64 ?? 0
+        counts[constraint, default: 0] += 1
+        // Rows that have no number are told apart by how many they are.
+        let key =
+          table.hasRowIDs
+          ? [row[1], .integer(constraint)] : [.null, .integer(constraint), .integer(counts[constraint] ?? 0)]
+        found.insert(DanglingReference(property: "the table \(table.name)", key: key, isLink: false))
+      }
+    }
+    return found
+  }
+
   /// The references that lead to a row, but to one of another entity than theirs; a sentence each.
   static func misled(_ connection: Connection, _ model: Schema) throws -> [String] {
     guard model.hasFamilies else { return [] }

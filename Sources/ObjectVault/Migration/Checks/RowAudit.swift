@@ -23,6 +23,9 @@ struct RowAudit {
   let readers: [String: ValueReader]
   /// Old damage, which does not block a step. New damage does.
   private var known: Set<DanglingReference> = []
+  /// Tables outside the model that have foreign keys, and their old damage.
+  private let foreignTables: [ReferenceCheck.ForeignTable]
+  private var knownForeign: Set<DanglingReference> = []
   /// Whether tables have changed since, so that old damage may have other names now.
   private var isStale = false
   /// What the steps wrote, by the names of now.
@@ -52,7 +55,9 @@ struct RowAudit {
     written = (former?.written ?? []).map {
       Written(step: $0.step, place: .before, blame: $0.blame, columns: $0.columns, isFilled: $0.isFilled)
     }
+    foreignTables = try model.map { try ReferenceCheck.foreignTables(connection, $0) } ?? []
     if let model { known = try ReferenceCheck.dangling(connection, model) }
+    knownForeign = try ReferenceCheck.foreign(connection, foreignTables)
   }
 
   /// Called before each step of the run.
@@ -75,6 +80,7 @@ struct RowAudit {
   ) throws {
     isStale = true
     try follow(part)
+    try checkForeign(of: step, by: part.operations)
     let blame: Blame = { part.blamed(entity: $0, property: $1) }
     try checkTypes(unseen, part.model, of: step, asking: part, blaming: blame)
     guard !part.filled.isEmpty else { return }
@@ -106,9 +112,7 @@ struct RowAudit {
   mutating func wrote(
     _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, by operations: [MigrationOperation]
   ) throws {
-    var names: [String] = []
-    for operation in operations where !names.contains(operation.summary) { names.append(operation.summary) }
-    let name = names.joined(separator: "; ")
+    let name = Self.names(of: operations)
     try checkTypes(columns, model, of: step) { _, _ in name }
     if !columns.isEmpty {
       written.append(Written(step: step, place: place, blame: { _, _ in name }, columns: columns))
@@ -117,6 +121,22 @@ struct RowAudit {
     let fresh = found.subtracting(known)
     guard fresh.isEmpty else { throw step.failed(name, ReferenceCheck.sentence(fresh)) }
     known = found
+    try checkForeign(of: step, by: operations)
+  }
+
+  /// Refuses a step that deletes what tables outside the model refer to.
+  private mutating func checkForeign(of step: MigrationStep, by operations: [MigrationOperation]) throws {
+    guard !foreignTables.isEmpty else { return }
+    let found = try ReferenceCheck.foreign(connection, foreignTables)
+    let fresh = found.subtracting(knownForeign)
+    guard fresh.isEmpty else { throw step.failed(Self.names(of: operations), ReferenceCheck.sentence(fresh)) }
+    knownForeign = found
+  }
+
+  private static func names(of operations: [MigrationOperation]) -> String {
+    var names: [String] = []
+    for operation in operations where !names.contains(operation.summary) { names.append(operation.summary) }
+    return names.joined(separator: "; ")
   }
 
   private func checkTypes(

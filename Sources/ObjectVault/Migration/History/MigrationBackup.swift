@@ -4,7 +4,10 @@
 internal import CipherSQLite
 private import Foundation
 
-enum MigrationBackup {
+package enum MigrationBackup {
+  /// The end of the reason why a copy could not be made, where a run can do without one.
+  package static let withoutCopy = "do without the copy"
+
   /// How many copies of a store are kept beside it.
   static let kept = 2
 
@@ -34,7 +37,7 @@ enum MigrationBackup {
       throw StoreError.backupFailed(
         file: connection.path, backup: path,
         reason:
-          "this path cannot be used: \(reason); give the store a shorter name, or do without the copy"
+          "this path cannot be used: \(reason); give the store a shorter name, or \(withoutCopy)"
       )
     } catch let error as SQLError {
       throw StoreError.backupFailed(file: connection.path, backup: path, reason: "\(error)")

@@ -12,8 +12,8 @@ final class DataWatch {
   private(set) var changesRows = false
   /// The tables of which it changes ids, in lower case.
   private(set) var changedIDs: Set<String> = []
-  /// The entity that it gives rows without ids, which is refused; nil where there is none.
-  private(set) var unnumbered: String?
+  /// The entity that it gives rows without ids, which is refused, and the trigger that does so; nil where there is none.
+  private(set) var unnumbered: (entity: String, trigger: String?)?
   /// What it may read and write, where its author says so.
   private(set) var declared: DeclaredColumns?
 
@@ -27,8 +27,10 @@ final class DataWatch {
     changesRows = changesRows || MigrationRunner.writes(action)
     switch action {
     case .insert(let table) where table.lowercased() != insertion?.entity.lowercased():
-      unnumbered = entities.entity(of: table)
-      if unnumbered != nil { return false }
+      if let entity = entities.entity(of: table) {
+        unnumbered = (entity, object)
+        return false
+      }
     case .update(let table, let column) where MigrationRunner.isID(column):
       changedIDs.insert(table.lowercased())
     default: break

@@ -96,10 +96,13 @@ extension MigrationRunner {
       guard let unread = watch.unnumbered else {
         throw Self.explained(insertion?.asWritten(error, columns: columns) ?? error)
       }
+      let entity = unread.entity
       throw ModelError(
-        reason:
-          "rows are inserted into \(unread) in a way that gives them no ids; write INSERT INTO $\(unread) (…) "
-          + "VALUES … or SELECT …")
+        reason: unread.trigger.map {
+          "the trigger \($0) inserts rows into \(entity), which get no ids that way; drop it, and insert these rows in the step"
+        }
+          ?? "rows are inserted into \(entity) in a way that gives them no ids; write INSERT INTO $\(entity) (…) VALUES … or "
+          + "SELECT …")
     }
   }
 

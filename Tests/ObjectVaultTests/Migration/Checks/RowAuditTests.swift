@@ -35,6 +35,37 @@ private let guests = Schema { Entity(Guest.self) }
 
   // MARK: References
 
+  @Test func `a step that deletes what a table made by hand refers to is refused`() async throws {
+    let connection = try Connection.open(lab.url.path, key: testKey)
+    try connection.executeScript(
+      """
+      CREATE TABLE mine (id INTEGER PRIMARY KEY, tag REFERENCES Tag(id) ON DELETE CASCADE);
+      INSERT INTO Tag(id, name) VALUES (71, 'mine'), (72, 'gone');
+      INSERT INTO mine VALUES (5, 71), (6, NULL);
+      """)
+    connection.close()
+    let failed = await failure {
+      try await lab.migrate("transform sql { DELETE FROM $Tag WHERE $Tag.id > 70 }")
+    }
+    #expect(
+      failed?.reason.contains("1 reference leads to a row that is gone: the table mine (row 5)") == true,
+      "\(failed as Any)")
+    #expect(try lab.rows("SELECT count(*) FROM Tag WHERE id > 70") == [[2]])
+    // Old damage blocks nothing, and hides no new one.
+    let other = try Connection.open(lab.url.path, key: testKey)
+    try other.executeScript(
+      "PRAGMA foreign_keys = OFF; CREATE TABLE others (n PRIMARY KEY, tag REFERENCES Tag(id)) WITHOUT ROWID; INSERT INTO others VALUES ('a', 99), ('b', 71);"
+    )
+    other.close()
+    let again = await failure {
+      try await lab.migrate(
+        "add attribute Tag.more string optional\ntransform sql { DELETE FROM $Tag WHERE $Tag.id = 71 }")
+    }
+    #expect(again?.operation == "transform sql", "\(again as Any)")
+    #expect(again?.reason.contains("the table mine (row 5); the table others") == true, "\(again as Any)")
+    try await lab.migrate("transform sql { DELETE FROM $Tag WHERE $Tag.id = 72 }")
+  }
+
   @Test(arguments: [
     (
       "INSERT INTO $Post($Post.text, $Post.user) VALUES ('new', 99)",

@@ -155,6 +155,19 @@ import Testing
     #expect(try lab.rows("SELECT id FROM Note WHERE text = 'x'") == [[10]])
   }
 
+  @Test func `a trigger made by hand that inserts rows without ids is named`() async throws {
+    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+    let connection = try Connection.open(lab.url.path, key: testKey)
+    try connection.execute(
+      "CREATE TRIGGER mine AFTER INSERT ON Note BEGIN INSERT INTO Tag(t) VALUES (NEW.text); END")
+    connection.close()
+    await #expect {
+      try await lab.migrate("seed { INSERT INTO $Note (text) VALUES ('x') }")
+    } throws: {
+      "\($0)".contains("the trigger mine inserts rows into Tag, which get no ids that way; drop it")
+    }
+  }
+
   // MARK: Statements that others look at
 
   @Test(arguments: ["changes()", "(SELECT n FROM Last)"])
