@@ -82,7 +82,7 @@ package struct TableStatistics {
     for row in all where row[0] == "table" {
       guard let name = row[1].string, let sql = row[3].string?.asciiLowercased else { continue }
       guard !sql.hasPrefix("create virtual") else { continue }
-      tables[name] = Table(name: name, hasRowID: !sql.hasSuffix("without rowid"))
+      tables[name] = Table(name: name, hasRowID: sql.split(separator: ")").last?.contains("without") != true)
     }
     for row in all where row[0] == "index" {
       guard let name = row[1].string, let table = row[2].string, let sql = row[3].string else { continue }

@@ -80,8 +80,9 @@ enum ReferenceCheck {
       guard let name = row[0].string, !own.contains(name.lowercased()),
         try connection.value("PRAGMA foreign_key_list(\(identifier: name))") != nil
       else { return nil }
-      let isNumbered = row[1].string?.lowercased().hasSuffix("without rowid") == false
-      return ForeignTable(name: name, hasRowIDs: isNumbered)
+      // WITHOUT ROWID stands after the columns, on newer engines beside STRICT.
+      let options = row[1].string?.split(separator: ")").last?.lowercased() ?? ""
+      return ForeignTable(name: name, hasRowIDs: !options.contains("without"))
     }
   }
 
