@@ -13,7 +13,7 @@ struct FileStatus: Equatable {
   let mode: UInt32
   let owner: UInt32
   let group: UInt32
-  /// How many names it has.
+  /// How many names it has: 0 when it lost the last one while the system looked.
   let names: Int
 
   /// What is at a path; a link counts as itself. nil when there is nothing.
@@ -51,6 +51,9 @@ struct FileStatus: Equatable {
   var isDirectory: Bool { mode & UInt32(S_IFMT) == S_IFDIR }
   /// Whether this process made it, as far as its owner tells.
   var isOwn: Bool { owner == UInt32(geteuid()) }
+
+  /// Whether it can be reached by another name, too.
+  var hasOtherNames: Bool { names > 1 }
 
   func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 

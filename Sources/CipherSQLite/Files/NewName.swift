@@ -35,7 +35,7 @@ package enum NewName {
   /// Only in the file's folder, and only a name that leads to the same file and is ours: one of ``TemporaryName``, or the file's
   /// own with ``unfinished`` behind it. What is merely called alike stays.
   package static func finish(_ file: DatabasePath) {
-    guard let status = FileStatus(file.path), status.isRegular, status.names > 1 else { return }
+    guard let status = FileStatus(file.path), status.isRegular, status.hasOtherNames else { return }
     for name in Leftovers.names(in: file.folder)
     where name != file.name && (name == file.name + unfinished || TemporaryName.isOurs(name)) {
       let path = file.sibling(name)

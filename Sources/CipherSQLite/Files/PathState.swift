@@ -56,8 +56,8 @@ enum PathState: Equatable {
   /// - Throws: ``SQLError/severalNames(file:count:)``.
   static func requireOneName(_ file: DatabasePath) throws(SQLError) {
     NewName.finish(file)
-    if let names = FileStatus(file.path)?.names, names > 1 {
-      throw .severalNames(file: file.given, count: names)
+    if let status = FileStatus(file.path), status.hasOtherNames {
+      throw .severalNames(file: file.given, count: status.names)
     }
   }
 
@@ -96,7 +96,7 @@ enum PathState: Equatable {
   static func checkCompanions(_ file: DatabasePath, isRead: Bool) throws {
     for suffix in DatabasePath.companionSuffixes {
       guard let status = FileStatus(file.path + suffix) else { continue }
-      guard status.isRegular, status.names == 1 else {
+      guard status.isRegular, !status.hasOtherNames else {
         let kind =
           status.isDirectory ? "a folder" : status.isRegular ? "a file with another name" : status.kind
         throw SQLError.companionUnusable(file: file.given + suffix, kind: kind)

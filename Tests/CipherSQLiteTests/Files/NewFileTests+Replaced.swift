@@ -269,6 +269,24 @@ extension NewFiles {
     }
   }
 
+  // Who looks at a file while its only name is removed may be told that it has none.
+  @Test func `a log that goes while a file is opened is no reason to refuse the file`() async throws {
+    try create()
+    let (log, isDone) = (path + "-wal", Locked(false))
+    let neighbour = ThreadWork {
+      while !isDone.withLock({ $0 }) {
+        close(open(log, O_CREAT | O_WRONLY, 0o600))
+        unlink(log)
+      }
+    }
+    var configuration = Connection.Configuration()
+    configuration.access = .immutable
+    defer { isDone.withLock { $0 = true } }
+    for _ in 0..<400 { try Connection.open(path, key: testKey, configuration: configuration).close() }
+    isDone.withLock { $0 = true }
+    try await neighbour.value
+  }
+
   // The engine writes the first 12 bytes over zeros when the rest is on the disk.
   @Test(arguments: 1...8)
   func `a journal whose beginning was written in part is the engine's`(_ count: Int) throws {
