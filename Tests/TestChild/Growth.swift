@@ -17,7 +17,7 @@ private func peak() -> Int {
   #endif
 }
 
-/// Fetches, inserts and changes by turns in one transaction, so that each fetch writes what was done before it.
+/// Fetches, inserts and changes by turns in one transaction.
 /// - Returns: By how many MiB the memory grew after the first of the turns.
 func growWhileFetching(_ url: URL, turns: Int) async throws -> Int {
   let store = try await openMicroblog(url)
@@ -27,7 +27,7 @@ func growWhileFetching(_ url: URL, turns: Int) async throws -> Int {
     var start = 0
     for number in 0..<turns {
       if number == turns / 10 { start = peak() }
-      _ = try context.fetch(Country.self).where("name == %@", "none").first()
+      _ = try context.fetch(User.self).where("name == %@", "none").first()
       context.insert(User.self) { $0.name = "user \(number)" }
       user.screenName = "first \(number)"
     }

@@ -1,4 +1,4 @@
-// Workloads 46 and 47: many small writes, and a fetch by a list of ids.
+// Workloads 46 to 48: many small writes, a fetch by a list of ids, and objects that are found or made.
 
 import CFloor
 import CipherSQLite
@@ -60,6 +60,56 @@ extension Bench {
       }
       blackHole(rows.count)
       return time
+    }
+  }
+}
+
+extension Bench {
+  // MARK: 48
+
+  /// Looks for each key by an index, and inserts a row where there is none: each second one is found.
+  func floorFindOrMake(_ count: Int) -> Double {
+    floor.run(
+      """
+      DROP TABLE IF EXISTS Author;
+      CREATE TABLE Author (id INTEGER PRIMARY KEY, _version INTEGER NOT NULL DEFAULT 1, name TEXT NOT NULL, age INTEGER NOT NULL);
+      CREATE INDEX Author_name ON Author(name)
+      """)
+    return seconds {
+      let find = floor.prepare("SELECT id, _version, name, age FROM Author WHERE name = ?")
+      let make = floor.prepare("INSERT INTO Author(name, age) VALUES (?, 1)")
+      floor.run("BEGIN IMMEDIATE")
+      for number in 0..<count {
+        let name = "author \(number % (count / 2))"
+        sqlite3_bind_text(find, 1, name, -1, Floor.transient)
+        let isThere = sqlite3_step(find) == SQLITE_ROW
+        sqlite3_reset(find)
+        guard !isThere else { continue }
+        sqlite3_bind_text(make, 1, name, -1, Floor.transient)
+        if sqlite3_step(make) != SQLITE_DONE { fatalError("floor insert") }
+        sqlite3_reset(make)
+      }
+      floor.run("COMMIT")
+      for each in [find, make] { sqlite3_finalize(each) }
+    }
+  }
+
+  func oursFindOrMake(_ count: Int, inWrite: Bool) async throws -> Double {
+    try clear("Author")
+    let work: @Sendable (ObjectContext) throws -> Void = { context in
+      for number in 0..<count {
+        let name = "author \(number % (count / 2))"
+        guard try context.fetch(Author.self).where(#Predicate { $0.name == name }).first() == nil else {
+          continue
+        }
+        context.insert(Author.self) { ($0.name, $0.age) = (name, 1) }
+      }
+    }
+    return try await secondsOfAll {
+      if inWrite { return try await store.write(work) }
+      let context = store.makeContext()
+      try work(context)
+      try context.save()
     }
   }
 }

@@ -313,6 +313,22 @@ let workloads = [
   } ours: {
     try await reads.oursByList(Array(ids.prefix(10_000)))
   },
+  Workload(
+    number: 48, name: "find or make 20,000, in a write", rows: 20_000, firstStage: 12, goal: 12,
+    countsProcess: true
+  ) {
+    bench.floorFindOrMake(20_000)
+  } ours: {
+    try await bench.oursFindOrMake(20_000, inWrite: true)
+  },
+  Workload(
+    number: 48, name: "find or make 20,000, in a context", rows: 20_000, firstStage: 14, goal: 14,
+    countsProcess: true
+  ) {
+    bench.floorFindOrMake(20_000)
+  } ours: {
+    try await bench.oursFindOrMake(20_000, inWrite: false)
+  },
   // With 500 embedded steps, against the file and its key by the C interface and a millisecond more.
   Workload(number: 35, name: "open, 500 steps (bare + 1 ms)", rows: 500, firstStage: 1, goal: 1) {
     (long?.bareSeconds() ?? .nan) + 0.001

@@ -60,6 +60,29 @@ extension Connection {
     registrations.append { try $0.registerTextCheck() }
   }
 
+  /// Registers `vault_pending(id)`: 1 for an id of ``pendingRows``, else 0. No schema uses it, so that copies do not need it.
+  package func registerPendingRows() throws {
+    let handle = try unsafe opened()
+    let rows = unsafe Unmanaged.passRetained(pendingRows).toOpaque()
+    let code = unsafe sqlite3_create_function_v2(
+      handle, "vault_pending", 1, SQLITE_UTF8, rows,
+      { context, _, values in
+        guard let data = unsafe sqlite3_user_data(context) else { return }
+        let rows = unsafe Unmanaged<PendingRows>.fromOpaque(data).takeUnretainedValue()
+        let isPending = unsafe rows.contains(sqlite3_value_int64(values?[0]))
+        unsafe sqlite3_result_int(context, isPending ? 1 : 0)
+      }, nil, nil, { data in unsafe data.map { unsafe Unmanaged<AnyObject>.fromOpaque($0).release() } })
+    guard code == SQLITE_OK else { throw error(code, sql: "") }
+  }
+
+  /// Runs `body`, while which `vault_pending(id)` is 1 for the ids of some sets.
+  package func withPendingRows<Result>(_ ids: [Set<Int64>], _ body: () throws -> Result) rethrows -> Result {
+    let former = pendingRows.ids
+    pendingRows.ids = ids
+    defer { pendingRows.ids = former }
+    return try body()
+  }
+
   /// Registers a collation.
   ///
   /// - Parameters:

@@ -91,6 +91,8 @@ private import Foundation
   var feeder: RowFeeder?
   /// The same of new values of rows that are there already.
   var changer: RowChanger?
+  /// What `vault_pending(id)` looks at: see ``withPendingRows(_:_:)``.
+  let pendingRows = PendingRows()
   /// Registers again, on another connection, what was registered here.
   var registrations: [(Connection) throws -> Void] = []
 

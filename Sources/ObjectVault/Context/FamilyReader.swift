@@ -77,6 +77,7 @@ extension RowReader {
     if known.overlay != nil, let entity = known.entity {
       map.host?.note(StoreError.objectGone(entity: entity.name, rowID: id))
     }
+    map.host?.didLoseRow(id, table: map.table)
     return (map.add(id), true)
   }
 }

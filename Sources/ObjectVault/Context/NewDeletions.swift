@@ -94,7 +94,7 @@ struct NewDeletions {
     while next < entries.count {
       let object = entries[next].object
       entries[next].hold = denied.hold(of: object)
-      if entries[next].hold == nil, object.isNewWithoutID {
+      if entries[next].hold == nil, object.state == .inserted {
         for relationship in object.entity?.relationships ?? [] where relationship.deleteRule == .cascade {
           for other in object.related(by: relationship) {
             let index = index(of: other)
@@ -110,7 +110,8 @@ struct NewDeletions {
 
   /// Notes which entries deny the deletion of which, and what holds an entry from outside of them.
   private mutating func noteHolds() {
-    for index in entries.indices where entries[index].hold == nil && entries[index].object.isNewWithoutID {
+    for index in entries.indices where entries[index].hold == nil && entries[index].object.state == .inserted
+    {
       let object = entries[index].object
       for relationship in object.entity?.relationships ?? [] where relationship.deleteRule == .deny {
         for member in object.related(by: relationship) where Self.mayHold(member) {
@@ -181,7 +182,7 @@ struct NewDeletions {
   }
 }
 
-/// New objects whose deletion was denied. They stay as they are until the next save or flush, which judges all of them together.
+/// New objects whose deletion was denied. They stay as they are until the next save, which judges all of them together.
 struct DeniedDeletions {
   private(set) var objects: [ManagedObject] = []
   /// What was found to hold objects. A hold may be gone by the save, which judges again.

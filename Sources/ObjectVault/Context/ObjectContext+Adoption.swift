@@ -5,74 +5,33 @@ internal import CipherSQLite
 extension ObjectContext {
   /// Makes memory agree with what was written.
   func adopt(_ plan: SavePlan) {
-    if !plan.extent.isPartial || !plan.deletion.isEmpty { pending.wakeAll() }
-    let givenUp = pending.resting.hasWanting || !plan.wanting.isEmpty ? rowsGivenUp(plan) : []
     for (object, overlay) in plan.released { object.overlay = overlay }
     for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
-    let written =
-      plan.leftOut.isEmpty
-      ? plan.inserted : plan.inserted.map { ($0, $1.filter { !plan.leftOut.contains($0) }) }
-    // Where nothing stays pending, each gets its id with its row: a pass over all objects waits for the memory of each.
-    let isComplete =
-      plan.leftOut.isEmpty && plan.heldBack.isEmpty && (plan.extent.deletes || pending.deleted.isEmpty)
-    adoptRows(written, plan, settling: isComplete)
-    // To-ones of what stays pending may hold temporary ids: they are resolved while all objects still have theirs.
-    for object in plan.leftOut { resolveReferences(of: object, plan) }
-    for object in plan.heldBack.keys { resolveReferences(of: object, plan) }
-    if !plan.extent.deletes { for object in pending.deleted { resolveReferences(of: object, plan) } }
-    for object in plan.leftOut { if let map = object.map { settle(object, map, plan) } }
-    if !isComplete {
-      for (entity, objects) in written {
-        let map = maps[entity.index]
-        for object in objects { settleNew(object, map, plan) }
-      }
-    }
-    let unsaved = plan.leftOut.union(plan.heldBack.lazy.filter { Self.holdsReference($0, $1) }.map(\.key))
-    changePending { $0.settleMembers(but: unsaved) }
+    adoptRows(plan)
+    pending.settleMembers()
     forgetReleased(plan.deletion)
     forgetDeleted(plan)
-    if plan.extent.isPartial { flushed?.append(contentsOf: written.flatMap(\.objects)) }
-    let (inserted, updated) = (pending.awake.inserted, pending.awake.updated)
-    // Those that were refreshed are not among the updated ones any more.
-    for object in updated where object.overlay == nil { object.isRegistered = false }
-    let inserts = plan.leftOut.isEmpty ? [] : inserted.filter { $0.state == .inserted }
-    let updates =
-      plan.heldBack.isEmpty ? [] : (updated + plan.newlyChanged).filter { plan.heldBack[$0] != nil }
-    changePending {
-      $0.keep(
-        inserted: inserts, updated: updates, deleted: plan.extent.deletes ? [] : $0.deleted,
-        resting: plan.extent.isPartial ? plan.resting : [:])
-      $0.wakeWanting(givenUp)
-      if !plan.deletion.isEmpty, !plan.wanting.isEmpty { $0.lookAgain() }
-    }
-  }
-
-  /// The rows that have other unique values than before.
-  private func rowsGivenUp(_ plan: SavePlan) -> [RowPlace] {
-    plan.updated.flatMap { entity, objects in
-      objects.filter { !plan.givenUp(entity, $0).isEmpty }.map {
-        RowPlace(table: entity.root.index, id: $0.rowID)
-      }
-    }
+    // Those that were refreshed are not among the updated ones of the plan.
+    for object in pending.updated where object.overlay == nil { object.isRegistered = false }
+    changePending { $0.clear() }
   }
 
   // MARK: Rows
 
-  private func adoptRows(_ inserted: [EntityObjects], _ plan: SavePlan, settling: Bool) {
+  private func adoptRows(_ plan: SavePlan) {
     var packer = RowPacker(
       firstPageBytes: plan.updated.contains { $0.objects.count > 8 } ? 65_536 : 512, pageBytes: 65_536)
-    for (entity, objects) in inserted {
+    for (entity, objects) in plan.inserted {
       let map = maps[entity.index]
       objects.forEachLent { object in
         adopt(object, entity, plan, version: RowVersions.first, &packer)
-        if settling { settleNew(object, map, plan) }
+        settle(object, map, plan)
       }
     }
     for (entity, objects) in plan.updated {
       // Of what the last object changed, mostly the same as the next one.
       var (changed, slots): (SlotSet, [Int]) = (SlotSet(), [])
       objects.forEachLent { object in
-        if let held = plan.held(object) { return adopt(object, entity, plan, but: held, &packer) }
         let isDone = object.withOverlay { overlay in
           if overlay.changed != changed {
             changed = overlay.changed
@@ -121,47 +80,12 @@ extension ObjectContext {
     object.isRegistered = false
   }
 
-  /// The same for an object of which some properties stay pending.
-  private func adopt(
-    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, but held: SlotSet,
-    _ packer: inout RowPacker
-  ) {
-    guard let overlay = object.overlay else { return }
-    let written = overlay.changed.subtracting(held)
-    let whole = Overlay(slotCount: entity.slots.count, changed: written, run: overlay.run)
-    for slot in entity.storedSlots where written.contains(slot) { whole[slot] = overlay[slot] }
-    object.overlay = whole
-    adopt(
-      object, entity, plan,
-      version: written.isEmpty ? object.rowVersion : RowVersions.next(object.rowVersion), &packer)
-    overlay.changed = held
-    object.overlay = overlay
-    object.isRegistered = true
-  }
-
-  private func settleNew(_ object: ManagedObject, _ map: IdentityMap, _ plan: SavePlan) {
-    settle(object, map, plan)
-    object.state = .loaded
-  }
-
   /// Gives an object its final id.
   private func settle(_ object: ManagedObject, _ map: IdentityMap, _ plan: SavePlan) {
     map.remove(object.rowID, object)
     object.rowID = plan.ids.final(object.rowID)
     map.insert(object, for: object.rowID)
-  }
-
-  /// What stays pending refers to what was saved by its final id from now on.
-  private func resolveReferences(of object: ManagedObject, _ plan: SavePlan) {
-    guard let overlay = object.overlay, let entity = object.entity, entity.hasToOne else { return }
-    for slot in entity.storedSlots where entity.isToOne[slot] && overlay.changed.contains(slot) {
-      overlay[slot] = plan.resolved(overlay[slot])
-    }
-  }
-
-  private static func holdsReference(_ object: ManagedObject, _ slots: SlotSet) -> Bool {
-    guard let entity = object.entity else { return false }
-    return entity.storedSlots.contains { entity.isToOne[$0] && slots.contains($0) }
+    object.state = .loaded
   }
 
   // MARK: Deletions

@@ -5,10 +5,10 @@ internal import CipherSQLite
 extension ObjectContext {
   /// Changes what is pending so that objects may be let go by it: they are released afterwards, as the deinit of a class may
   /// ask the context what is pending.
-  /// - Parameter body: Changes it, and returns what it lets go of that rested or waited.
   @discardableResult func changePending<Result>(_ body: (inout PendingChanges) -> Result) -> Result {
-    let former = pending.releasable
+    let former = pending
     let result = body(&pending)
+    if pending.generation != former.generation { index.clear() }
     withExtendedLifetime(former) {}
     return result
   }
@@ -62,8 +62,8 @@ extension ObjectContext {
   }
 
   func didWrite(_ object: ManagedObject, isFirst: Bool) {
-    pending.wake(object)
-    pending.didWrite(isAgain: isFirst && object.isRegistered)
+    index.wake(object)
+    if isFirst, object.isRegistered { pending.didChangeAgain() }
     guard object.state == .loaded, !object.isRegistered else { return }
     object.isRegistered = true
     pending.didChange(object)
@@ -85,7 +85,7 @@ extension ObjectContext {
   }
 
   /// The indexes of the entities of which rows may go, as deleted objects or with them.
-  private var entitiesThatMayGo: Set<Int> { pending.entitiesDeleted.union(entitiesThatMayGoAlong) }
+  var entitiesThatMayGo: Set<Int> { pending.entitiesDeleted.union(entitiesThatMayGoAlong) }
 
   /// The indexes of the entities of which rows may go by cascades.
   var entitiesThatMayGoAlong: Set<Int> {
@@ -101,6 +101,8 @@ extension ObjectContext {
     }
     return found
   }
+
+  func didLoseRow(_ id: Int64, table: Int) { index.lose(id, table: table) }
 
   func didTouchMembers(_ object: ManagedObject) { pending.didTouch(object) }
 
@@ -177,6 +179,12 @@ extension ObjectContext {
         }
       }
     }
+  }
+
+  /// Runs `body`, whose statements leave out the rows with some ids where they ask for it, in one snapshot of the file.
+  func withPendingRows<Result>(_ ids: [Set<Int64>], _ body: () throws -> Result) throws -> Result {
+    guard !ids.isEmpty else { return try withSnapshot(body) }
+    return try withSnapshot { try withConnection { try $0.withPendingRows(ids, body) } }
   }
 
   /// A read of tables that are others by now says so, and takes nothing in them for what it was.

@@ -16,23 +16,22 @@ extension ObjectContext {
       return
     }
     guard takesChanges else { return }
-    guard object.isNewWithoutID else { return remove(object) }
+    guard object.state == .inserted else { return remove(object) }
     let deletions = NewDeletions([object], denied: deniedDeletions)
     if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
   }
 
-  /// Deletes the new objects whose deletion was denied, as far as nothing that stays denies it any more.
-  /// - Parameter isBeforeSave: Whether the saved objects are deleted next.
+  /// Deletes new objects whose deletion was denied, as far as nothing that stays denies it any more. A save calls it before it deletes
+  /// the saved objects.
   /// - Returns: Why the first of the others cannot be deleted.
-  func settleDeniedDeletions(isBeforeSave: Bool) throws -> StoreError? {
+  func settleDeniedDeletions() throws -> StoreError? {
     guard !deniedDeletions.isEmpty else { return nil }
     let former = deniedDeletions
     // Objects that only these deletions still hold are released on return, when nothing is being changed.
     defer { withExtendedLifetime(former) {} }
-    // Some may be gone by now. For those that a flush has given ids, the save applies the delete rules.
-    for object in former.objects where !object.isNewWithoutID { remove(object) }
+    // Some may have been deleted since.
     let deletions = NewDeletions(
-      former.objects.filter(\.isNewWithoutID), with: isBeforeSave ? try objectsTakenAlong() : [])
+      former.objects.filter { $0.state == .inserted }, with: try objectsTakenAlong())
     deniedDeletions = DeniedDeletions()
     for object in former.objects where deletions.goes(object) { remove(object) }
     deniedDeletions.add(deletions)
@@ -44,24 +43,11 @@ extension ObjectContext {
     guard !pending.deleted.isEmpty else { return [] }
     return try withConnection { connection in
       var related = RelatedRows(pending, maps, ConnectionReader(connection: connection))
-      var going: [Int: RowIDSet] = [:]
-      var level = pending.deletedIDs()
-      while !level.isEmpty {
-        for (entity, ids) in level { going[entity, default: RowIDSet()].formUnion(ids) }
-        var next: [Int: RowIDSet] = [:]
-        for (entity, ids) in level {
-          for relationship in core.mapping.entities[entity].relationships
-          where relationship.deleteRule == .cascade {
-            let others = RowIDSet(try related.links(relationship, of: ids).lazy.map(\.other))
-            for (entity, some) in try related.byEntity(others, relationship.destination) {
-              let fresh = some.filter { going[entity.index]?.contains($0) != true }
-              if !fresh.isEmpty { next[entity.index, default: RowIDSet()].formUnion(fresh) }
-            }
-          }
-        }
-        level = next
+      var deletion = PlannedDeletion(entityCount: maps.count)
+      try related.followCascades(of: pending.deletedIDs(), in: core.mapping, into: &deletion)
+      return core.mapping.entities.flatMap { entity in
+        deletion.going(entity).compactMap(maps[entity.index].find)
       }
-      return going.flatMap { entity, ids in ids.compactMap(maps[entity].find) }
     }
   }
 
@@ -69,14 +55,12 @@ extension ObjectContext {
   private func remove(_ object: ManagedObject) {
     var waiting = [object]
     while let object = waiting.popLast() {
-      pending.wake(object)
+      index.wake(object)
       switch object.state {
-      case .inserted where object.isNewWithoutID: waiting += forget(object)
-      case .inserted, .fault, .loaded:
-        let wasNew = object.state == .inserted
+      case .inserted: waiting += forget(object)
+      case .fault, .loaded:
         object.leaveRelationships()
         object.state = .deleted
-        if wasNew { changePending { $0.didForget() } }
         pending.didDelete(object)
         if object.entity?.isInJoins == true { deletions.append(object) }
       case .deleted, .invalid, .detached: break

@@ -8,8 +8,8 @@ extension ObjectContext {
   /// to-one that leads to it is nil, and no new link is one with it. Places of members in ordered relationships are numbers
   /// that the save finds: there are none here, though ``hasChanges`` says that members have moved.
   ///
-  /// Inside ``Store/write(_:)`` it is all that the write has changed and not yet committed, whether it is in memory, or a fetch or
-  /// a ``save()`` has put it into the file; new objects have their final ids.
+  /// Inside ``Store/write(_:)`` it is all that the write has changed and not yet committed, whether it is in memory or a ``save()`` has
+  /// put it into the file; new objects have their final ids.
   ///
   /// Costs time and memory in proportion to what is pending, or was written.
   public var pendingChanges: ChangeSet {
@@ -34,7 +34,7 @@ extension ObjectContext {
         .init(entity: entity.name, rowID: object.knownRowID, values: values.filter { !$0.value.isNull }))
     }
     changes.updated = pending.updated.compactMap(update(of:))
-    for object in pending.deleted where object.state == .deleted && !object.isUnwritten {
+    for object in pending.deleted where object.state == .deleted {
       guard let entity = object.entity else { continue }
       let slots = object.hasRow ? entity.storedSlots : []
       let values = Self.values(entity, slots) { object.rowValue($0) ?? .null }

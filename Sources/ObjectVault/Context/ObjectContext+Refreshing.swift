@@ -31,7 +31,7 @@ extension ObjectContext {
       let (slot, destination) =
         isOwner ? (relationship.slot, relationship.destination) : (inverse, relationship.owner)
       guard let overlay = object.overlay, overlay.changed.contains(slot) else { continue }
-      pending.wake(object)
+      index.wake(object)
       let stored = storedTarget(object, slot)
       for id in [overlay[slot].int64, stored] {
         if let partner = id.flatMap(maps[destination.index].find) { waiting.append((partner, !isOwner)) }
@@ -42,7 +42,7 @@ extension ObjectContext {
       guard object.hasRow else { continue }
       overlay.changed.remove(slot)
       if overlay.changed.isEmpty {
-        pending.didRefresh(wasChanged: object.isRegistered)
+        if object.isRegistered { pending.didRefresh() }
         object.overlay = nil
       }
     }

@@ -1,4 +1,4 @@
-// Saves, what a fetch inside a write writes before, and rollbacks.
+// Saves and rollbacks.
 
 internal import CipherSQLite
 
@@ -17,15 +17,11 @@ extension ObjectContext {
   func saveBeforeCommit() throws { try save(isLast: true) }
 
   private func save(isLast: Bool) throws {
-    do { try save(.whole, isLast: isLast) } catch StoreError.validation(let failures) {
+    do { try write(isLast: isLast) } catch StoreError.validation(let failures) {
       throw StoreError.validation(failures.map { named($0) })
     } catch StoreError.deleteDenied(let entity, let id, let property, let count) {
       throw StoreError.deleteDenied(
         entity: entity, rowID: knownID(id, entity), property: property, count: count)
-    }
-    if case .transaction(let connection, _) = access, flushed != nil {
-      flushed = nil
-      try connection.releaseSavepoint(Self.flushName)
     }
   }
 
@@ -47,94 +43,26 @@ extension ObjectContext {
     return maps[entity.index].find(id)?.knownRowID ?? id
   }
 
-  /// Writes what is complete, so that a fetch inside a writing transaction finds it.
-  ///
-  /// What breaks a rule as yet stays pending: a new object that is half filled, whose id is given out all the same
-  /// so that those who refer to it can be written; of a changed object the properties that may not be so; all
-  /// deletions, when one of them is denied. Whoever looks for an object need not finish another one first.
-  func flush() throws {
-    if case .transaction(let connection, _) = access, flushed == nil {
-      try connection.beginSavepoint(Self.flushName)
-      flushed = []
-      writtenBefore = written
-    }
-    _ = try settleDeniedDeletions(isBeforeSave: false)
-    let isAwake = pending.isAwake || !faultErrors.isEmpty || failure != nil
-    guard !pending.deleted.isEmpty else {
-      return try isAwake ? saveAll(.partial) : ()
-    }
-    guard try pending.mayDelete && !isStillHeld() else {
-      return try isAwake ? saveAll(.partialWithoutDeletions) : ()
-    }
-    do { try saveAll(.partial) } catch {
-      guard Self.isRule(error) else { throw error }
-      if isAwake { try saveAll(.partialWithoutDeletions) }
-      pending.didDenyDeletions(error)
-    }
-  }
-
-  /// Saves until nothing more can be written: what was written may have been in the way of what was left out.
-  private func saveAll(_ extent: SaveExtent) throws {
-    // What woke may be gone again with the save itself.
-    repeat { try save(extent) } while pending.wokeOthers && pending.isAwake
-  }
-
-  /// Whether something still holds the deletions that a flush was denied. False where that cannot be known without a plan of all
-  /// deletions.
-  private func isStillHeld() throws -> Bool {
-    guard !pending.holds.isEmpty else { return false }
-    let mayGoAlong = entitiesThatMayGoAlong
-    var count = pending.holds.count
-    try withConnection { connection in
-      var related = RelatedRows(pending, maps, ConnectionReader(connection: connection))
-      // The last one that stands is enough, and a hold that is released is asked for once.
-      while count > 0, try !related.stands(pending.holds[count - 1], mayGoAlong: mayGoAlong) { count -= 1 }
-    }
-    pending.didReleaseHolds(after: count)
-    return count > 0
-  }
-
-  private static let flushName = "vault_flush"
-
-  private static func isRule(_ error: any Error) -> Bool {
-    switch error {
-    case StoreError.validation, SQLError.constraint, is DeletionsMustWait: true
-    default: false
-    }
-  }
-
-  private func save(_ extent: SaveExtent, isLast: Bool = false) throws {
+  private func write(isLast: Bool) throws {
     if let first = faultErrors.first {
       faultErrors = []
       throw first
     }
-    if let failure { throw failure }
-    if extent == .whole, let denial = try settleDeniedDeletions(isBeforeSave: true) { throw denial }
+    if let denial = try settleDeniedDeletions() { throw denial }
     guard pending.isLive else {
       try keepGivenIDs()
       // Changes that came to nothing are done with, too.
-      if extent == .whole, pending.mayBeLive {
-        adopt(SavePlan(extent, entityCount: core.mapping.entities.count))
-      }
+      if pending.mayBeLive { adopt(SavePlan(entityCount: core.mapping.entities.count)) }
       return
     }
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
     case .transaction(let connection, _):
-      // A savepoint inside of the one beneath all flushes costs memory on SQLCipher 3 until that one ends. It is there
-      // for errors that one can put right; a flush that deletes nothing has none.
-      let writer: SaveWriter
-      if isLast {
-        // An error ends the transaction.
-        writer = try write(extent, connection, isLast: true)
-      } else if extent == .whole || (extent.deletes && !pending.deleted.isEmpty) {
-        writer = try connection.savepoint { try write(extent, connection, isLast: false) }
-      } else {
-        do { writer = try write(extent, connection, isLast: false) } catch {
-          failure = error
-          throw error
-        }
-      }
+      // The last save needs no savepoint: an error takes the whole transaction back.
+      let writer =
+        isLast
+        ? try write(on: connection, isLast: true)
+        : try connection.savepoint { try write(on: connection, isLast: false) }
       adopt(writer.plan)
       hasWritten = true
       if !isLast, committed != nil { written.rows.note(writer.plan, core.mapping) }
@@ -143,7 +71,7 @@ extension ObjectContext {
       try pool.withWriter { connection in
         let writer = try connection.transaction(.immediate) {
           try core.checkGeneration(connection)
-          return try write(extent, connection, isLast: true)
+          return try write(on: connection, isLast: true)
         }
         adopt(writer.plan)
         publish(writer.record)
@@ -153,14 +81,11 @@ extension ObjectContext {
 
   /// Plans and writes; in memory nothing has changed when it returns.
   /// - Parameter isLast: Whether the commit follows. Then no call asks which rows were changed.
-  private func write(_ extent: SaveExtent, _ connection: Connection, isLast: Bool) throws -> SaveWriter {
+  private func write(on connection: Connection, isLast: Bool) throws -> SaveWriter {
     // Asked once: who begins to listen meanwhile hears of the next save.
     let records = records
-    // What is deleted may be in the way of any object.
-    let looksAtAll = !extent.isPartial || (extent.deletes && !pending.deleted.isEmpty)
     var planner = SavePlanner(
-      looksAtAll ? pending : pending.awake, resting: looksAtAll ? RestingObjects() : pending.resting, extent,
-      core.mapping, maps, ConnectionReader(connection: connection),
+      pending, core.mapping, maps, ConnectionReader(connection: connection),
       isHeard: records || (!isLast && committed != nil))
     let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
     try writer.write()
@@ -169,9 +94,6 @@ extension ObjectContext {
 
   /// Forgets all changes since the last save: new objects become invalid, the others are as in the store, so that those
   /// whose rows were deleted meanwhile are invalid, too. Errors of those changes in ``faultErrors`` are forgotten.
-  ///
-  /// Objects whose deletion a fetch has carried out meanwhile, inside ``Store/write(_:)``, stay invalid; their rows
-  /// are there again.
   ///
   /// Asks the file once for each entity with changed objects, so as to find the rows that are gone; not inside ``Store/write(_:)``,
   /// where no other one deletes any.
@@ -185,19 +107,12 @@ extension ObjectContext {
       object.isRegistered = false
     }
     for object in pending.deleted where object.state == .deleted {
-      if object.isUnwritten {
-        discard(object)
-      } else {
-        object.state = .fault
-        forget(object)
-        object.isRegistered = false
-      }
+      object.state = .fault
+      forget(object)
+      object.isRegistered = false
     }
     loseRowsThatAreGone(pending.updated + pending.deleted)
-    for object in pending.touched.union(pending.waiting.values.joined()) {
-      object.toMany.forEach { $0.forget() }
-    }
-    undoFlush()
+    for object in pending.touched { object.toMany.forEach { $0.forget() } }
     do { try keepGivenIDs() } catch { note(error) }
     changePending { $0.clear() }
   }
@@ -222,32 +137,9 @@ extension ObjectContext {
     }
   }
 
-  /// Takes back what fetches have written.
-  private func undoFlush() {
-    guard case .transaction(let connection, _) = access, let flushed else { return }
-    self.flushed = nil
-    written = writtenBefore
-    failure = nil
-    do {
-      try connection.rollBack(toSavepoint: Self.flushName)
-      try connection.releaseSavepoint(Self.flushName)
-      try keepMarks(connection)
-    } catch { note(error) }
-    for object in flushed { discard(object) }
-    for object in maps.objects {
-      object.toMany.forEach { $0.forget() }
-      forget(object)
-    }
-  }
-
   /// Ids that new objects were given and that no row will have are not given out again.
   private func keepGivenIDs() throws {
     guard !pending.given.isEmpty, case .transaction(let connection, canWrite: true) = access else { return }
-    try keepMarks(connection)
-  }
-
-  /// Ids that were given out and taken back are not given out again.
-  private func keepMarks(_ connection: Connection) throws {
     for map in maps.all where map.highest > 0 {
       try RowIDs(connection: connection).raise(map.entity.root.name, to: map.highest)
     }

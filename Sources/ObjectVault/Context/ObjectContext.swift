@@ -1,7 +1,7 @@
 // The scratch pad: identity map, pending changes, and the doors to reading and saving.
 //   ObjectContext+Faults          rows into objects, faults, prefetching
 //   ObjectContext+Changes         deletions, and what is noted until the save
-//   ObjectContext+Saving          saves, flushes before fetches, and rollbacks
+//   ObjectContext+Saving          saves and rollbacks
 //   ObjectContext+Adoption        what a save leaves in memory      +Publishing   what it tells to those who listen
 //   ObjectContext+PendingChanges  what a save would change, as a value
 
@@ -46,6 +46,8 @@ public final class ObjectContext: ObjectHost {
   let run: CancellableRun?
   /// What differs from the store.
   @safe @exclusivity(unchecked) package var pending = PendingChanges()
+  /// The same by the values of properties, for fetches.
+  let index = PendingIndex()
   /// The reader of a fetch that asks several times, in a transaction; nil outside of one.
   var snapshot: Connection?
   /// Deletions after which sets that are in memory may hold an object that is no member any more.
@@ -64,20 +66,14 @@ public final class ObjectContext: ObjectHost {
   @usableFromInline @exclusivity(unchecked) private(set) var lastMap: LastMap?
   /// Which store its objects are of.
   @usableFromInline let mark: StoreMark
-  /// New objects that fetches wrote since the last save, with a savepoint beneath; nil when no fetch did.
-  var flushed: [ManagedObject]?
   /// What the saves of the transaction have written.
   var written = Written()
-  /// The same before the first of the flushes that ``rollback()`` takes back.
-  var writtenBefore = Written()
   /// Whether a save of the transaction has written anything.
   var hasWritten = false
   /// Whether the saves of the transaction are written down, decided once for all of them; nil outside of one.
   let isRecording: Bool?
   /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)?
-  /// Why the transaction cannot be committed: a flush failed half-way.
-  var failure: (any Error)?
 
   /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
   /// clears the list.
@@ -155,7 +151,7 @@ public final class ObjectContext: ObjectHost {
   }
 
   /// Whether there is anything to save; inside ``Store/write(_:)`` whether anything was changed that is not committed, also
-  /// where a fetch or a ``save()`` has put it into the file.
+  /// where a ``save()`` has put it into the file.
   public var hasChanges: Bool { pending.isLive || !written.rows.isEmpty }
 
   // MARK: Making and deleting
@@ -221,8 +217,7 @@ public final class ObjectContext: ObjectHost {
   /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those. An order of its
   /// members that was changed, and nothing else of them, is as in the store again.
   ///
-  /// In ``Store/write(_:)`` the row is that of the transaction: what a fetch has written there since the last save stays, and
-  /// ``rollback()`` takes it back, too.
+  /// In ``Store/write(_:)`` the row is that of the transaction.
   public func refresh(_ object: ManagedObject) {
     guard object.context === self else { return }
     // A row that was gone may be there again.
@@ -236,8 +231,8 @@ public final class ObjectContext: ObjectHost {
   func forget(_ object: ManagedObject) {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
     // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
-    pending.wake(object)
-    pending.didRefresh(wasChanged: object.isRegistered && object.overlay != nil)
+    index.wake(object)
+    if object.isRegistered, object.overlay != nil { pending.didRefresh() }
     object.overlay = nil
     object.state = .fault
     object.forgetFetchedMembers(keepsOrders: false)

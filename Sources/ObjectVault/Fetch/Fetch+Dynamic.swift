@@ -45,12 +45,13 @@ extension Fetch where Object == DynamicObject {
     }
     let ids = try rowIDs { $0 }
     let map = context.maps[entity.index]
-    let unknown = ids.filter { $0 > 0 && map.find($0) == nil }
+    let known = { id in map.find(id) ?? context.promised(map, id) }
+    let unknown = ids.filter { known($0) == nil }
     let found = try ContextReader(context: context).entities(of: unknown, entity)
     let names = Dictionary(found.map { ($0.id, $0.entity.name) }) { first, _ in first }
     return ids.map { id in
       DynamicID(
-        entity: names[id] ?? map.find(id)?.entity?.name ?? entity.name, rowID: id, of: context.mark(of: id))
+        entity: names[id] ?? known(id)?.entity?.name ?? entity.name, rowID: id, of: context.mark(of: id))
     }
   }
 }

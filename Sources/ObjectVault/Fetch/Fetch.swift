@@ -23,8 +23,8 @@ public import Foundation
 public struct Fetch<Object: ManagedObject> {
   let context: ObjectContext
   var parameters = FetchParameters()
-  /// The arguments of conditions, by index, that name objects which were new when they were given: their ids are
-  /// known once the fetch has written them.
+  /// The arguments of conditions, by index, that name objects which were new when they were given: a save gives them
+  /// their ids.
   private var newObjects: [Int: [Any?]] = [:]
   private var includesPending = true
 
@@ -113,15 +113,15 @@ public struct Fetch<Object: ManagedObject> {
   /// Whether what is pending in the context takes part, which it does unless this is called with `false`.
   ///
   /// SQL finds what is in the store. Objects with pending changes, and objects whose relationships lead the predicate
-  /// or the sort to such ones, are asked in memory; who is asked in memory has its row fetched, and what the
-  /// predicate asks of its relationships. That costs as much as there are such objects, and nothing where nothing is
-  /// pending. Objects that go with deleted ones by their delete rules are gone.
+  /// or the sort to such ones, are asked in memory: their rows are fetched, and what the predicate asks of their
+  /// relationships. Objects that go with deleted ones by their delete rules are gone.
   ///
-  /// With `false` only what is in the store is found, without the objects that were deleted in the context: of objects
-  /// that differ from the store, those whose stored values fulfil the predicate.
+  /// That costs as much as there are such objects, and nothing where nothing is pending. An equality on an attribute or a to-one looks
+  /// at the pending objects with that value alone, so that find-or-create by a key takes as long at the end of a loop as at its
+  /// beginning: <doc:predicates> says when. After thousands of changes a ``ObjectContext/save()`` makes other fetches cheap again.
   ///
-  /// Inside ``Store/write(_:)`` what is pending is written before a fetch where it may concern it, as far as it
-  /// breaks no rule; with `false` always.
+  /// With `false` stored rows are found by their stored values, without those that were deleted in the context. Inside
+  /// ``Store/write(_:)`` what ``ObjectContext/save()`` has written counts as stored.
   public func includingPending(_ isIncluding: Bool) -> Fetch {
     var copy = self
     copy.includesPending = isIncluding
@@ -136,8 +136,8 @@ public struct Fetch<Object: ManagedObject> {
   /// core and a second reader are free; see ``ObjectContext/statistics``.
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
-    let entity = try entity()
-    return try atOneMoment { try all(entity) }
+    let entity = try known()
+    return try atOneMoment(entity) { try all(entity) }
   }
 
   private func all(_ entity: EntityMapping) throws -> [Object] {
@@ -167,8 +167,8 @@ public struct Fetch<Object: ManagedObject> {
 
   /// How many objects there are, at most the limit.
   public func count() throws -> Int {
-    let entity = try entity()
-    return try atOneMoment {
+    let entity = try known()
+    return try atOneMoment(entity) {
       if let merge = try merge(entity) { return try merge.count() }
       return Int(try value(try compiled(.count, entity))?.int64 ?? 0)
     }
@@ -176,8 +176,8 @@ public struct Fetch<Object: ManagedObject> {
 
   /// Whether there is any such object.
   public func exists() throws -> Bool {
-    let entity = try entity()
-    return try atOneMoment {
+    let entity = try known()
+    return try atOneMoment(entity) {
       if let merge = try atMost(1).merge(entity) { return try merge.exists() }
       return try value(try atMost(1).compiled(.existence, entity)) != nil
     }
@@ -193,8 +193,8 @@ public struct Fetch<Object: ManagedObject> {
   }
 
   func rowIDs<ID>(_ make: (Int64) -> ID) throws -> [ID] {
-    let entity = try entity()
-    return try atOneMoment {
+    let entity = try known()
+    return try atOneMoment(entity) {
       if let merge = try merge(entity) { return try merge.ids().map(make) }
       let compiled = try compiled(.ids, entity)
       context.statistics.queries += 1
@@ -227,35 +227,20 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  /// The same, without what was deleted in this context and is not saved yet. That is taken out by the statement, so
-  /// that limits and counts are those of what is left.
-  private func present(_ entity: EntityMapping) throws -> FetchParameters {
-    var copy = try PendingMerge.inFile(try current(), context)
-    guard !context.pending.entitiesDeleted.isDisjoint(with: entity.branch.map(\.index)) else { return copy }
-    let gone = context.pending.deleted.filter { entity.includes($0.entity) }
-    for some in gone.chunked(PredicateError.maximumListCount) {
-      let ids = some.map { PredicateOperand.value(.id($0.rowID)) }
-      copy.conditions.append(FetchCondition(node: .not(.isIn(.path(PropertyPath([])), ids, []))))
-    }
-    return copy
-  }
-
-  private var mayMerge: Bool { context.pending.mayBeLive && includesPending }
-
   /// Lets what asks the file more than once, for pending changes or to prefetch, see it as it is at one moment.
-  private func atOneMoment<Result>(_ body: () throws -> Result) throws -> Result {
-    mayMerge || !parameters.prefetch.isEmpty ? try context.withSnapshot(body) : try body()
+  private func atOneMoment<Result>(_ entity: EntityMapping, _ body: () throws -> Result) throws -> Result {
+    if context.pending.mayBeLive, !includesPending {
+      context.index.update(context.pending)
+      return try context.withPendingRows([context.index.deletedRows(of: entity)], body)
+    }
+    return context.pending.mayBeLive || !parameters.prefetch.isEmpty
+      ? try context.withSnapshot(body) : try body()
   }
 
-  /// What memory has a part in; nil where nothing is pending, and in writing transactions, which write it before.
+  /// What memory has a part in; nil where nothing is pending.
   private func merge(_ entity: EntityMapping) throws -> PendingMerge? {
-    guard mayMerge, case .pooled = context.access else { return nil }
+    guard includesPending, context.pending.mayBeLive else { return nil }
     return try PendingMerge(try current(), on: entity, in: context)
-  }
-
-  /// Whether what is pending in a writing transaction may change what the fetch finds.
-  private func concerns(_ entity: EntityMapping) -> Bool {
-    !includesPending || !newObjects.isEmpty || PendingMerge.isConcerned(parameters, on: entity, in: context)
   }
 
   private var name: String { entityName ?? "\(type)" }
@@ -266,21 +251,15 @@ public struct Fetch<Object: ManagedObject> {
     throw StoreError.unknownEntity(name: name)
   }
 
-  private func entity() throws -> EntityMapping {
-    let entity = try known()
-    if case .transaction(_, canWrite: true) = context.access, context.pending.isLive, concerns(entity) {
-      try context.flush()
-    }
-    return entity
-  }
-
   private func compiled(_ selection: Selection, _ entity: EntityMapping) throws -> CompiledFetch {
     let plans = context.core.plans[entity.index]
     // As mostly: the request as it stands, which is not copied.
-    guard !newObjects.isEmpty || !context.pending.deleted.isEmpty || context.pending.mayHaveInserted else {
+    guard !newObjects.isEmpty || context.pending.mayBeLive else {
       return try plans.compiled(selection, parameters, in: context.core.mark)
     }
-    return try plans.compiled(selection, try present(entity), in: context.core.mark)
+    var request = try PendingMerge.inFile(try current(), context)
+    request.leavesOutPending = !includesPending && !context.pending.deleted.isEmpty
+    return try plans.compiled(selection, request, in: context.core.mark)
   }
 
   private func value(_ compiled: CompiledFetch) throws -> SQLValue? {

@@ -12,12 +12,12 @@ struct PendingMerge {
   private let context: ObjectContext
   private let entity: EntityMapping
   private let request: FetchParameters
-  private let view: PendingView
   private let order: EvaluatedOrder
-  /// The ways that the predicate or the sort takes, the short ones first.
+  private let ground: PendingGround
+  /// The ways that the predicate or the sort takes, the short ones first; none where it asks only for the ids of what to-ones lead to.
   private let routes: [[RelationshipMapping]]
-  /// Whom the statement leaves out.
-  private var excluded: Set<Int64> = []
+  /// The ids of rows that the statement leaves out. The first of these sets may be large, and is lent.
+  private let excluded: [Set<Int64>]
   /// Those for which the predicate holds, in order.
   private(set) var matches: [ManagedObject] = []
 
@@ -34,27 +34,93 @@ struct PendingMerge {
       request.sort.map { ($0.names, $0.isDescending) }, entity: entity.name, schema: schema)
     let names = evaluator.routes.union(order.routes)
     guard Self.restsOnPending(request, names, on: entity, in: context) else { return nil }
-    let routes = names.compactMap { Self.steps($0, entity) }.sorted { $0.count < $1.count }
-    let view = try PendingView(
-      context,
-      of: Set((routes.compactMap { $0.last?.destination } + [entity]).flatMap { $0.branch.map(\.index) }))
-    self.view = view
-    self.routes = routes
-    let own = view.changed(entity).filter { Self.isAsked(entity, request, $0) }
-    excluded = view.rows(of: entity)
-    for route in routes { excluded.formUnion(try owners(by: route)) }
-    guard !excluded.isEmpty || !own.isEmpty else { return nil }
-    // Who was only touched is asked anew: somebody else may have changed its row.
-    var present = own.filter { $0.state == .inserted || ($0.state == .loaded && $0.overlay != nil) }
-    let unknown = excluded.subtracting(present.lazy.map(\.rowID)).subtracting(view.doomedRows(of: entity))
-    present = try (present + rows(unknown.sorted())).filter(view.isPresent)
+    context.index.update(context.pending)
+    let all = names.compactMap { Self.steps($0, entity) }.sorted { $0.count < $1.count }
+    let reader = ContextReader(context: context)
+    var related = RelatedRows(context.pending, context.maps, reader, index: context.index)
+    var deletion = PlannedDeletion(entityCount: context.maps.count)
+    if Self.mayLose([entity] + all.compactMap { $0.last?.destination }, context) {
+      try related.followCascades(of: context.pending.deletedIDs(), in: context.core.mapping, into: &deletion)
+    }
+    var present: [ManagedObject]
+    if evaluator.deepRoutes.isEmpty, order.deepRoutes.isEmpty {
+      (routes, ground) = ([], PendingGround(context, deletion, nil))
+      let (changed, going) = (context.index.rows(of: entity), Set(deletion.branchRows(entity)))
+      // Of a row that leads to one that goes, the file has the to-one still.
+      let losing = try all.reduce(into: Set<Int64>()) { losing, route in
+        losing.formUnion(
+          try Self.owners(by: route, to: Set(deletion.branchRows(route[0].destination)), reader))
+      }.filter { !changed.contains($0) && !going.contains($0) }
+      excluded = [changed, going, losing].filter { !$0.isEmpty }
+      present = Self.candidates(evaluator.requiredValues, entity, deletion, context)
+      present += try rows(losing.sorted())
+    } else {
+      let view = PendingView(
+        context,
+        of: Set(([entity] + all.compactMap { $0.last?.destination }).flatMap { $0.branch.map(\.index) }),
+        related, deletion)
+      (routes, ground) = (all, PendingGround(context, deletion, view))
+      let left = try all.reduce(into: view.rows(of: entity)) { left, route in
+        guard let end = route.last?.destination else { return }
+        left.formUnion(try Self.owners(by: route, to: view.rows(of: end), reader))
+      }
+      excluded = left.isEmpty ? [] : [left]
+      // Who was only touched is asked anew: somebody else may have changed its row.
+      present = view.changed(entity).filter {
+        $0.state == .inserted || ($0.state == .loaded && $0.overlay != nil)
+      }
+      let unknown = left.subtracting(present.lazy.map(\.rowID)).subtracting(deletion.branchRows(entity))
+      present += try rows(unknown.sorted())
+    }
+    present = present.filter { deletion.leaves($0) && Self.isAsked(entity, request, $0) }
     try follow(routes, of: present)
-    matches = sorted(present.filter { evaluator.holds(for: PendingSubject(object: $0, view: view)) })
+    matches = sorted(present.filter { evaluator.holds(for: PendingSubject($0, on: ground)) })
+    if excluded.isEmpty, matches.isEmpty { return nil }
+  }
+
+  /// Whether rows of some entities, or of those below them, may go with deleted objects. Of the first entity itself it is known
+  /// who is deleted.
+  private static func mayLose(_ entities: [EntityMapping], _ context: ObjectContext) -> Bool {
+    guard !context.pending.deleted.isEmpty else { return false }
+    let own = Set(entities[0].branch.map(\.index))
+    let others = entities.dropFirst().flatMap { $0.branch.map(\.index) }
+    return !context.entitiesThatMayGoAlong.isDisjoint(with: own)
+      || !context.entitiesThatMayGo.isDisjoint(with: others)
+  }
+
+  /// The new and changed objects for which a condition may hold.
+  private static func candidates(
+    _ required: [(name: String, value: SQLValue)], _ entity: EntityMapping, _ deletion: PlannedDeletion,
+    _ context: ObjectContext
+  ) -> [ManagedObject] {
+    let choices = required.compactMap { name, value in
+      heldValues(value, of: name, entity, deletion, context).map { (name: name, values: $0) }
+    }
+    let counts = choices.map { context.index.count(of: entity, where: $0.name, isOneOf: $0.values) }
+    guard let least = counts.indices.min(by: { counts[$0] < counts[$1] }) else {
+      return context.index.objects(of: entity)
+    }
+    return context.index.objects(of: entity, where: choices[least].name, isOneOf: choices[least].values)
+  }
+
+  /// As what objects hold a value of a property. A to-one holds the temporary id of a new object, whichever that was given.
+  /// - Returns: nil where they may hold anything: a to-one that leads to what is deleted, or was new and is gone, is nil.
+  private static func heldValues(
+    _ value: SQLValue, of name: String, _ entity: EntityMapping, _ deletion: PlannedDeletion,
+    _ context: ObjectContext
+  ) -> [SQLValue]? {
+    guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
+      return [value]
+    }
+    if value.isNull, context.pending.mayReferToForgotten || !deletion.isEmpty { return nil }
+    let table = relationship.destination.root.index
+    let temporary = value.int64.flatMap { context.pending.given.temporary($0, table: table) }
+    return temporary.map { [value, .integer($0)] } ?? [value]
   }
 
   /// The request as the file takes it: new objects of this context are replaced by an id that no row has.
   static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
-    guard context.pending.mayHaveInserted else { return request }
+    guard !context.pending.inserted.isEmpty else { return request }
     let maps = Set(context.maps.all.map { ObjectIdentifier($0) })
     var copy = request
     copy.conditions = request.conditions.map { condition in
@@ -68,34 +134,6 @@ struct PendingMerge {
       }
     }
     return copy
-  }
-
-  /// With more pending objects than these, a writing transaction writes them rather than look at each of them.
-  private static let fewObjects = 64
-
-  /// Whether what is pending in a writing transaction may change what a fetch finds, as far as that is quickly said.
-  static func isConcerned(
-    _ request: FetchParameters, on entity: EntityMapping, in context: ObjectContext
-  ) -> Bool {
-    // What is wrong with the changes or the request is reported after the flush.
-    guard context.faultErrors.isEmpty, context.failure == nil, request.failure == nil,
-      (try? request.conditions.forEach { try $0.node.check() }) != nil
-    else { return true }
-    let schema = context.core.mapping.schema
-    let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
-    let sort = request.sort.map { ($0.names, $0.isDescending) }
-    let routes = evaluator.routes.union(EvaluatedOrder(sort, entity: entity.name, schema: schema).routes)
-    guard restsOnPending(request, routes, on: entity, in: context) else { return false }
-    // Through relationships there are more ways than are quickly looked at.
-    guard context.pending.deleted.isEmpty, context.pending.count <= fewObjects, routes.isEmpty,
-      !evaluator.asksForNumbersOfIDs
-    else { return true }
-    if context.pending.updated.contains(where: { entity.includes($0.entity) && $0.overlay != nil }) {
-      return true
-    }
-    return context.pending.inserted.contains { object in
-      isAsked(entity, request, object) && evaluator.holds(for: PlainSubject(object: object))
-    }
   }
 
   /// Whether anything that is pending concerns an entity that a fetch looks at: what it finds rests on the rows and the links of
@@ -131,14 +169,13 @@ struct PendingMerge {
     return steps
   }
 
-  /// The ids of objects that lead to changed ones by a route, in the file: from the end of the route back, step by step.
-  private func owners(by route: [RelationshipMapping]) throws -> Set<Int64> {
-    guard let end = route.last?.destination else { return [] }
-    var ids = view.rows(of: end)
-    for relationship in route.reversed() where !ids.isEmpty {
-      ids = try view.owners(relationship, leadingTo: ids)
+  /// The ids of objects that lead to some rows by a route, in the file: from the end of the route back, step by step.
+  private static func owners(
+    by route: [RelationshipMapping], to rows: Set<Int64>, _ reader: ContextReader
+  ) throws -> Set<Int64> {
+    try route.reversed().reduce(rows) { ids, relationship in
+      ids.isEmpty ? [] : try reader.owners(relationship, leadingTo: ids.sorted())
     }
-    return ids
   }
 
   private func rows(_ ids: [Int64]) throws -> [ManagedObject] {
@@ -158,14 +195,13 @@ struct PendingMerge {
     request.includesSubentities ? entity.includes(object.entity) : object.entity === entity
   }
 
-  private static func isOne(of ids: [Int64], isNegated: Bool = false) -> FetchCondition {
-    let node = PredicateNode.isIn(.path(PropertyPath([])), ids.map { .value(.id($0)) }, [])
-    return FetchCondition(node: isNegated ? .not(node) : node)
+  private static func isOne(of ids: [Int64]) -> FetchCondition {
+    FetchCondition(node: .isIn(.path(PropertyPath([])), ids.map { .value(.id($0)) }, []))
   }
 
   /// Reads what the routes lead to, step by step, so that no object asks for its own.
   private func follow(_ routes: [[RelationshipMapping]], of objects: [ManagedObject]) throws {
-    guard !objects.isEmpty else { return }
+    guard !objects.isEmpty, let view = ground.view else { return }
     var ends: [[SlotPlace]: [ManagedObject]] = [[]: objects]
     for route in routes {
       let places = route.map { SlotPlace(entity: $0.owner.index, slot: $0.slot) }
@@ -181,8 +217,7 @@ struct PendingMerge {
   private func ranked(_ object: ManagedObject) -> Ranked {
     // New objects come behind all others, as they will.
     let id = object.rowID < 0 ? (1 << 62) - object.rowID : object.rowID
-    let values =
-      request.sort.isEmpty ? [] : order.values(of: PendingSubject(object: object, view: view))
+    let values = request.sort.isEmpty ? [] : order.values(of: PendingSubject(object, on: ground))
     return (object, values, id)
   }
 
@@ -239,30 +274,32 @@ struct PendingMerge {
     return try request.offset < matches.count || count() > 0
   }
 
-  func ids() throws -> [Int64] { try matches.isEmpty ? ids(outside) : all().map(\.rowID) }
+  func ids() throws -> [Int64] { try matches.isEmpty ? ids(outside) : all().map(\.knownRowID) }
 
   /// The request without those that memory decides about.
   private var outside: FetchParameters {
     var copy = request
-    for some in excluded.sorted().chunked(PredicateError.maximumListCount) {
-      copy.conditions.append(Self.isOne(of: some, isNegated: true))
-    }
+    copy.leavesOutPending = !excluded.isEmpty
     return copy
   }
 
   private func objects(_ request: FetchParameters) throws -> [ManagedObject] {
     let compiled = try Self.compiled(.objects, request, entity, context)
-    return try context.objects(entity, compiled, isBranch: request.includesSubentities)
+    return try context.withPendingRows(excluded) {
+      try context.objects(entity, compiled, isBranch: request.includesSubentities)
+    }
   }
 
   private func ids(_ request: FetchParameters) throws -> [Int64] {
     let compiled = try Self.compiled(.ids, request, entity, context)
-    return try context.ids(compiled.text, compiled.bindings)
+    return try context.withPendingRows(excluded) { try context.ids(compiled.text, compiled.bindings) }
   }
 
   private func value(_ selection: Selection, _ request: FetchParameters) throws -> SQLValue? {
     let compiled = try Self.compiled(selection, request, entity, context)
     context.statistics.queries += 1
-    return try context.withConnection { try $0.value(sql: compiled.text, compiled.bindings) }
+    return try context.withPendingRows(excluded) {
+      try context.withConnection { try $0.value(sql: compiled.text, compiled.bindings) }
+    }
   }
 }

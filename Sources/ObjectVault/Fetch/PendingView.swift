@@ -9,7 +9,7 @@ internal import CipherSQLite
 final class PendingView {
   private let context: ObjectContext
   private let pending: PendingObjects
-  private let reader: ContextReader
+  private let deletion: PlannedDeletion
   private var related: RelatedRows
   /// By relationship and owner: who is at the other end.
   private var ends: [SlotPlace: [Int64: [ManagedObject]]] = [:]
@@ -18,12 +18,12 @@ final class PendingView {
   /// By the entity's index: whose row is gone.
   private var gone: [Set<Int64>]
 
-  /// - Parameter entities: The indexes of those that the fetch looks at.
-  init(_ context: ObjectContext, of entities: Set<Int>) throws {
-    self.context = context
-    reader = ContextReader(context: context)
-    related = RelatedRows(context.pending, context.maps, reader)
-    pending = try PendingObjects(context, of: entities, &related)
+  /// - Parameters:
+  ///   - entities: The indexes of those that the fetch looks at.
+  ///   - deletion: What goes with the deleted objects.
+  init(_ context: ObjectContext, of entities: Set<Int>, _ related: RelatedRows, _ deletion: PlannedDeletion) {
+    (self.context, self.related, self.deletion) = (context, related, deletion)
+    pending = PendingObjects(context, of: entities, deletion)
     read = Array(repeating: [], count: context.maps.count)
     gone = read
   }
@@ -33,11 +33,6 @@ final class PendingView {
 
   /// The rows of an entity that memory decides about.
   func rows(of entity: EntityMapping) -> Set<Int64> { pending.rows(of: entity) }
-
-  /// The rows of an entity that go with deleted objects, or are theirs.
-  func doomedRows(of entity: EntityMapping) -> RowIDSet { pending.doomedRows(of: entity) }
-
-  func isPresent(_ object: ManagedObject) -> Bool { pending.isPresent(object) }
 
   /// Whom a relationship of an object leads to; of one that ``follow(_:of:)`` was asked for.
   func ends(_ slot: Int, of object: ManagedObject) -> [ManagedObject] {
@@ -66,14 +61,14 @@ final class PendingView {
 
   /// The objects of some ids, as far as they are there once all is saved.
   private func present(_ ids: RowIDSet, _ entity: EntityMapping) throws -> [Int64: ManagedObject] {
-    let (map, doomed) = (context.maps[entity.index], pending.doomedRows(of: entity))
+    let map = context.maps[entity.index]
     var found: [Int64: ManagedObject] = [:]
     var unknown: [Int64] = []
-    for id in ids where !doomed.contains(id) {
+    for id in ids where !deletion.goes(id, entity) {
       if let object = map.find(id),
         object.overlay != nil || object.state == .deleted || read[entity.index].contains(id)
       {
-        if pending.isPresent(object) { found[id] = object }
+        if deletion.leaves(object) { found[id] = object }
       } else if id > 0, !gone[entity.index].contains(id) {
         unknown.append(id)
       }
@@ -81,45 +76,62 @@ final class PendingView {
     for batch in unknown.chunked(batchSize) {
       let rows = try context.rows(batch, of: entity)
       read[entity.index].formUnion(rows.lazy.map(\.rowID))
-      for object in rows where pending.isPresent(object) { found[object.rowID] = object }
+      for object in rows where deletion.leaves(object) { found[object.rowID] = object }
     }
     gone[entity.index].formUnion(unknown.lazy.filter { !self.read[entity.index].contains($0) })
     return found
   }
+}
 
-  /// The rows of the file that lead to some rows by a relationship.
-  func owners(_ relationship: RelationshipMapping, leadingTo ids: Set<Int64>) throws -> Set<Int64> {
-    let sorted = ids.sorted()
-    switch relationship.storage {
-    case .column:
-      let links = try reader.referrers(relationship.owner, relationship.slot, to: sorted)
-      return Set(links.lazy.map(\.other))
-    case .inverseColumn:
-      guard let inverse = relationship.inverseSlot else { return [] }
-      return Set(try reader.targets(relationship.destination, inverse, of: sorted).lazy.map(\.other))
-    case .join(let table, let isSource):
-      return Set(try reader.links(table, fromSource: !isSource, of: sorted).lazy.map(\.other))
-    }
+/// What evaluated objects are asked in one fetch.
+final class PendingGround {
+  let context: ObjectContext
+  /// What goes with the deleted objects; empty where that does not concern the fetch.
+  let deletion: PlannedDeletion
+  /// nil where no relationship is looked through: what a to-one leads to is asked for its id alone then.
+  let view: PendingView?
+
+  init(_ context: ObjectContext, _ deletion: PlannedDeletion, _ view: PendingView?) {
+    (self.context, self.deletion, self.view) = (context, deletion, view)
   }
 }
 
 /// An object with what is pending.
 struct PendingSubject: PredicateSubject {
-  let object: ManagedObject
-  let view: PendingView
+  /// nil for one that is asked for its id alone.
+  private let object: ManagedObject?
+  private let id: Int64
+  private let ground: PendingGround
 
-  var subjectID: Int64 { object.rowID }
-
-  func value(of attribute: String) -> SQLValue { slot(attribute).flatMap { object.storedValue($0) } ?? .null }
-
-  func target(of relationship: String) -> PendingSubject? { members(of: relationship).first }
-
-  func members(of relationship: String) -> [PendingSubject] {
-    guard let slot = slot(relationship) else { return [] }
-    return view.ends(slot, of: object).map { PendingSubject(object: $0, view: view) }
+  init(_ object: ManagedObject, on ground: PendingGround) {
+    (self.object, id, self.ground) = (object, 0, ground)
   }
 
-  private func slot(_ name: String) -> Int? { object.entity?.slot(named: name) }
+  private init(id: Int64, on ground: PendingGround) { (object, self.id, self.ground) = (nil, id, ground) }
+
+  var subjectID: Int64 { object?.knownRowID ?? id }
+
+  func value(of attribute: String) -> SQLValue {
+    slot(attribute).flatMap { object?.storedValue($0) } ?? .null
+  }
+
+  func target(of relationship: String) -> PendingSubject? {
+    guard ground.view == nil else { return members(of: relationship).first }
+    guard let slot = slot(relationship), let id = object?.storedValue(slot)?.int64,
+      let destination = object?.entity?.slots[slot].relationship?.destination,
+      ground.deletion.isEmpty || !ground.deletion.goes(id, destination)
+    else { return nil }
+    guard id < 0 else { return PendingSubject(id: id, on: ground) }
+    // A new object that was deleted again has left its temporary id behind.
+    return ground.context.maps[destination.index].find(id).map { PendingSubject($0, on: ground) }
+  }
+
+  func members(of relationship: String) -> [PendingSubject] {
+    guard let slot = slot(relationship), let object, let view = ground.view else { return [] }
+    return view.ends(slot, of: object).map { PendingSubject($0, on: ground) }
+  }
+
+  private func slot(_ name: String) -> Int? { object?.entity?.slot(named: name) }
 }
 
 /// The answers of the connection that a context reads on.
@@ -142,5 +154,18 @@ struct ContextReader: LinkReader {
   }
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds] {
     ids.isEmpty ? [] : try asking { try $0.links(table, fromSource: fromSource, of: ids) }
+  }
+
+  /// The rows of the file that lead to some rows by a relationship.
+  func owners(_ relationship: RelationshipMapping, leadingTo ids: [Int64]) throws -> Set<Int64> {
+    switch relationship.storage {
+    case .column:
+      return Set(try referrers(relationship.owner, relationship.slot, to: ids).lazy.map(\.other))
+    case .inverseColumn:
+      guard let inverse = relationship.inverseSlot else { return [] }
+      return Set(try targets(relationship.destination, inverse, of: ids).lazy.map(\.other))
+    case .join(let table, let isSource):
+      return Set(try links(table, fromSource: !isSource, of: ids).lazy.map(\.other))
+    }
   }
 }

@@ -36,6 +36,7 @@ package enum StoreFunctions {
       ValueArithmetic.compareNumbers(arguments[0], arguments[1]).map { .integer(Int64($0)) } ?? .null
     }
     try connection.register(function: "vault_unpack", argumentCount: 1) { PackedList.unpack($0[0]) }
+    try connection.registerPendingRows()
     try unsafe connection.register(collation: "vault_decimal") { left, right in
       unsafe ValueArithmetic.compareDecimals(left, right)
     }

@@ -150,7 +150,7 @@ extension ManagedObject {
     }
     let state = members(relationship.slot)
     if isLinkToDeleted(object, relationship) {
-      // Of what a flush has written, the members in memory may know nothing.
+      // The members in memory may lack links that a save has written.
       let isKnown = relationship.inverseSlot.flatMap { object.toMany[$0]?.members?.contains(self) }
       guard isKnown != false || state.members?.contains(object) == true || state.removed.contains(object)
       else { return }
@@ -173,7 +173,7 @@ extension ManagedObject {
       object.writeToOne(self, UInt16(inverse))
       return
     }
-    let isKnown = toMany[relationship.slot]?.isWhole ?? isNewWithoutID
+    let isKnown = toMany[relationship.slot]?.isWhole ?? (state == .inserted)
     gain(object, relationship.slot, isOrdered: relationship.isOrdered)
     if let inverse = relationship.inverseSlot {
       let isOrdered = object.entity?.slots[inverse].relationship?.isOrdered == true
@@ -208,10 +208,9 @@ extension ManagedObject {
   /// The state of a to-many, made when it is first touched.
   package final func members(_ slot: Int) -> ToManyState {
     if let state = toMany[slot] { return state }
-    // The members of a new object are all in memory. One that a flush left out may have members in the file, under the id that it
-    // will have.
+    // The members of a new object are all in memory.
     let state = ToManyState(
-      isOrdered: entity?.slots[slot].relationship?.isOrdered == true, isNew: isNewWithoutID)
+      isOrdered: entity?.slots[slot].relationship?.isOrdered == true, isNew: self.state == .inserted)
     setMembers(state, slot)
     if mayHaveGained {
       for member in host?.takeGained(of: self, slot) ?? [] { state.insert(member) }
@@ -221,7 +220,7 @@ extension ManagedObject {
 
   /// Whether it is known to have no members; asks nothing of the file.
   final func hasNoMembers(_ slot: Int) -> Bool {
-    toMany[slot]?.isWholeAndEmpty ?? (isNewWithoutID && !mayHaveGained)
+    toMany[slot]?.isWholeAndEmpty ?? (state == .inserted && !mayHaveGained)
   }
 
   /// The state of a to-many that may differ from the file; nil of one that nobody has asked for, and that gained nobody.

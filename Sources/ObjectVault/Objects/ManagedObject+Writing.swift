@@ -51,12 +51,6 @@ extension ManagedObject {
     overwrite(number, slot, nil, in: host)
   }
 
-  /// Whether it is new, and no flush has given it an id that a row can have.
-  final var isNewWithoutID: Bool { state == .inserted && rowID < 0 }
-
-  /// Whether it is new, or was until it was deleted.
-  final var isUnwritten: Bool { state == .inserted || (state == .deleted && !hasRow && overlay != nil) }
-
   /// Whether the object is pending already, so that one more value changes nothing else.
   @inline(__always) private final var isOpen: Bool {
     state == .inserted || (state == .loaded && isRegistered)
@@ -85,6 +79,7 @@ extension ManagedObject {
     if let present = self.overlay {
       overlay = present
       overlay.refused?[slot] = nil
+      if overlay.refused?.isEmpty == true { overlay.refused = nil }
       overlay.tellsNextWrite = false
     } else {
       // Writing what is there already is no change.

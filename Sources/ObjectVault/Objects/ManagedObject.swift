@@ -303,7 +303,7 @@ public protocol Persistable: AnyObject {}
   public final var isFault: Bool { state == .fault }
 
   /// The names of the attributes and to-ones written since the last save, with the values to be stored; inside
-  /// ``Store/write(_:)`` since the write began, whether a fetch or a save has put them into the file or not.
+  /// ``Store/write(_:)`` since the write began, whether a save has put them into the file or not.
   public final var changedValues: [String: SQLValue] {
     guard let host, let entity else { return [:] }
     var values = host.uncommittedValues(of: self)

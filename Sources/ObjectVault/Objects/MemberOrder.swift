@@ -7,12 +7,8 @@ struct MemberOrder<Object: AnyObject & Hashable> {
   /// The places by object; made when one is first taken out, as few lists lose any.
   private var indexes: [ObjectIdentifier: Int]?
   private var gaps = 0
-  /// How long the first part is that has no waiting member, in places and in objects.
-  private var settled = (places: 0, objects: 0)
   /// Whether it is another order than the file's with the new members at its end.
   private(set) var isRearranged = false
-  /// Whether the order was changed since the last save or flush.
-  private(set) var wasArranged = false
 
   init(_ objects: [Object] = []) { places = objects }
 
@@ -26,16 +22,10 @@ struct MemberOrder<Object: AnyObject & Hashable> {
   }
 
   /// It is another order than the file's from now on.
-  mutating func didArrange() { (isRearranged, wasArranged) = (true, true) }
+  mutating func didArrange() { isRearranged = true }
 
-  /// A member was added that is in the list: it may wait now in the part that had none.
-  mutating func didAddAgain() { settled = (0, 0) }
-
-  /// The file holds the order, but for some members that wait: these go to its end when they are saved.
-  mutating func didSave(but waiting: Set<Object>) {
-    isRearranged = !waiting.isEmpty && (isRearranged || !ends(with: waiting))
-    wasArranged = false
-  }
+  /// The file holds the order.
+  mutating func didSave() { isRearranged = false }
 
   /// Puts an object, which is not in it, at the end.
   mutating func append(_ object: Object) {
@@ -49,35 +39,11 @@ struct MemberOrder<Object: AnyObject & Hashable> {
     if let index = known.removeValue(forKey: ObjectIdentifier(object)) {
       places[index] = nil
       gaps += 1
-      if index < settled.places { settled.objects -= 1 }
     }
     indexes = known
     guard gaps > 16, gaps * 2 > places.count else { return }
     places.removeAll { $0 == nil }
-    (indexes, gaps, settled) = (nil, 0, (0, 0))
-  }
-
-  /// Whether all members that wait stand after all others. Each place is looked at once, however often this is asked: who
-  /// waits no more does not wait again, and new members come to the end.
-  private mutating func ends(with waiting: Set<Object>) -> Bool {
-    while settled.places < places.count {
-      if let object = places[settled.places] {
-        guard !waiting.contains(object) else { break }
-        settled.objects += 1
-      }
-      settled.places += 1
-    }
-    return places.count - gaps - settled.objects == waiting.count
-  }
-
-  /// Some of the objects, in their order.
-  mutating func sorted(_ some: [Object]) -> [Object] {
-    guard some.count > 1 else { return some }
-    let known = indexes ?? indexesByObject
-    indexes = known
-    return some.sorted { left, right in
-      (known[ObjectIdentifier(left)] ?? 0) < (known[ObjectIdentifier(right)] ?? 0)
-    }
+    (indexes, gaps) = (nil, 0)
   }
 
   /// Those of some objects that stand last, one after the other; all of them where the order was not rearranged and these

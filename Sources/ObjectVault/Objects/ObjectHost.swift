@@ -51,6 +51,8 @@ protocol ObjectHost: AnyObject {
   /// Something was written to an object.
   /// - Parameter isFirst: Whether it was as its row before.
   func didWrite(_ object: ManagedObject, isFirst: Bool)
+  /// A row of a table is another object's from now on.
+  func didLoseRow(_ id: Int64, table: Int)
   /// Members of an object differ from the store's from now on.
   func didTouchMembers(_ object: ManagedObject)
   /// An object became a member of one whose members nobody has asked for.

@@ -96,7 +96,7 @@ package final class Overlay {
   @safe @exclusivity(unchecked) package var changed: SlotSet
   /// Why slots hold nil although something else was written: it has no stored form. The save says so.
   @safe @exclusivity(unchecked) var refused: [Int: any Error]? { didSet { isOpen = takesUntold } }
-  /// Whether its context is told of the next write, too, as of the first one: who waits for changes asks for it.
+  /// Whether its context is told of the next write, too, as of the first one: the index of pending objects asks for it.
   @safe @exclusivity(unchecked) var tellsNextWrite = false { didSet { isOpen = takesUntold } }
   private var takesUntold: Bool { refused == nil && !tellsNextWrite }
   /// Whether a value is put in, and that is all. Kept, as each setter asks.
@@ -205,30 +205,16 @@ struct MemberStates {
   }
 }
 
-/// Added and removed members.
-struct MemberChanges {
-  var added: Set<ManagedObject> = []
-  var removed: Set<ManagedObject> = []
-
-  var isEmpty: Bool { added.isEmpty && removed.isEmpty }
-
-  mutating func formUnion(_ other: MemberChanges) {
-    added.formUnion(other.added)
-    removed.formUnion(other.removed)
-  }
-}
-
 /// The members of a to-many, as far as they are known, and what changed since the last save.
 package final class ToManyState {
   // Sets of members cost more than the members, and of most new objects nobody ever asks for them.
   /// Who was inserted since anybody last asked, and is in none of the sets yet; empty in a relationship with an order.
   private var news: [ManagedObject] = []
   private var knownMembers: Set<ManagedObject>?
-  /// What changed since the last save or flush.
-  private var recent = MemberChanges()
-  /// Changes of members that flushes have left out. Kept apart, so that a flush looks at recent changes and at the members that
-  /// it saves, and at no others.
-  private var waiting = MemberChanges()
+  /// Who came since the last save, but for the news.
+  private var knownAdded: Set<ManagedObject> = []
+  /// Who went since the last save.
+  private(set) var removed: Set<ManagedObject> = []
   /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
   /// a member before, or not: the last word counts.
   var members: Set<ManagedObject>? {
@@ -237,10 +223,7 @@ package final class ToManyState {
   }
   var added: Set<ManagedObject> {
     takeNewsIn()
-    return waiting.added.isEmpty ? recent.added : recent.added.union(waiting.added)
-  }
-  var removed: Set<ManagedObject> {
-    waiting.removed.isEmpty ? recent.removed : recent.removed.union(waiting.removed)
+    return knownAdded
   }
   /// The order of the members, and before they are fetched of those that were added; nil for a relationship without one.
   private(set) var order: MemberOrder<ManagedObject>?
@@ -260,7 +243,7 @@ package final class ToManyState {
   /// Whether it is known to have no members.
   var isWholeAndEmpty: Bool { news.isEmpty && knownMembers?.isEmpty == true }
   /// Whether it differs from the file by members that came or went.
-  var isChanged: Bool { !(news.isEmpty && recent.isEmpty && waiting.isEmpty) }
+  var isChanged: Bool { !(news.isEmpty && knownAdded.isEmpty && removed.isEmpty) }
 
   /// Whether it got members since the last save that nobody has asked for. Who has them is among those who were touched.
   var hasNews: Bool { !news.isEmpty }
@@ -268,33 +251,15 @@ package final class ToManyState {
   private func takeNewsIn() {
     guard !news.isEmpty else { return }
     defer { news = [] }
-    guard recent.added.isEmpty else {
+    guard knownAdded.isEmpty else {
       // In place: who adds members one by one asks each time.
-      recent.added.formUnion(news)
+      knownAdded.formUnion(news)
       knownMembers?.formUnion(news)
       return
     }
     // One set for both, where they are the same.
-    recent.added = Set(news)
-    if knownMembers?.isEmpty == true { knownMembers = recent.added } else { knownMembers?.formUnion(news) }
-  }
-
-  private func isAdded(_ object: ManagedObject) -> Bool {
-    recent.added.contains(object) || waiting.added.contains(object)
-  }
-
-  private func isRemoved(_ object: ManagedObject) -> Bool {
-    recent.removed.contains(object) || waiting.removed.contains(object)
-  }
-
-  private func forgetAddition(of object: ManagedObject) {
-    recent.added.remove(object)
-    waiting.added.remove(object)
-  }
-
-  private func forgetRemoval(of object: ManagedObject) {
-    recent.removed.remove(object)
-    waiting.removed.remove(object)
+    knownAdded = Set(news)
+    if knownMembers?.isEmpty == true { knownMembers = knownAdded } else { knownMembers?.formUnion(news) }
   }
 
   /// Whether the order is another than the file's with the new members at its end.
@@ -302,32 +267,30 @@ package final class ToManyState {
 
   /// Whether an object that comes back goes behind members which are not known.
   func needsMembers(for object: ManagedObject) -> Bool {
-    order != nil && knownMembers == nil && isRemoved(object)
+    order != nil && knownMembers == nil && removed.contains(object)
   }
 
   package func insert(_ object: ManagedObject) {
-    if order == nil, typed == nil, recent.removed.isEmpty, waiting.removed.isEmpty {
+    if order == nil, typed == nil, removed.isEmpty {
       return news.append(object)
     }
     takeNewsIn()
-    let isThere = knownMembers?.contains(object) ?? isAdded(object)
+    let isThere = knownMembers?.contains(object) ?? knownAdded.contains(object)
     // In the file it has a place that is not the end.
-    if order != nil, knownMembers != nil, isRemoved(object) { order?.didArrange() }
-    if isThere {
-      order?.didAddAgain()
-    } else {
+    if order != nil, knownMembers != nil, removed.contains(object) { order?.didArrange() }
+    if !isThere {
       order?.append(object)
       typed?.insert(object)
     }
     knownMembers?.insert(object)
-    forgetRemoval(of: object)
-    if !waiting.added.contains(object) { recent.added.insert(object) }
+    removed.remove(object)
+    knownAdded.insert(object)
   }
 
   func remove(_ object: ManagedObject) {
     leave(object)
-    forgetAddition(of: object)
-    recent.removed.insert(object)
+    knownAdded.remove(object)
+    removed.insert(object)
   }
 
   /// An object is no member any more, in the file neither.
@@ -352,7 +315,7 @@ package final class ToManyState {
   /// The members as they were fetched, in their order.
   package func adopt(_ fetched: [ManagedObject]) {
     // Deleted ones too, which `typed` leaves out: a rollback brings them back.
-    let present = fetched.filter { !isRemoved($0) }
+    let present = fetched.filter { !removed.contains($0) }
     let stored = Set(present)
     knownMembers = stored.union(added)
     typed = nil
@@ -385,39 +348,15 @@ package final class ToManyState {
       knownMembers = nil
     }
     takeNewsIn()
-    (recent, waiting) = (MemberChanges(), MemberChanges())
-    order?.didSave(but: [])
+    (knownAdded, removed) = ([], [])
+    order?.didSave()
     if knownMembers == nil { keepAdded() }
   }
 
-  /// A member is saved that flushes had left out.
-  func didSave(waiting member: ManagedObject) {
-    waiting.removed.remove(member)
-    guard waiting.added.remove(member) != nil, knownMembers == nil else { return }
-    order?.remove(member)
-  }
-
-  /// The store holds what memory holds, but for what concerns objects that were left out of a flush.
-  /// - Returns: The recent members that were left out.
-  func didFlush(but isLeftOut: (ManagedObject) -> Bool) -> [ManagedObject] {
+  /// Members that a save may have to place, in their order. Where the order was not rearranged they go to the end.
+  var unplaced: [ManagedObject] {
     takeNewsIn()
-    let left = MemberChanges(
-      added: recent.added.filter(isLeftOut), removed: recent.removed.filter(isLeftOut))
-    if order != nil, knownMembers == nil {
-      for object in recent.added where !left.added.contains(object) { order?.remove(object) }
-    }
-    recent = MemberChanges()
-    waiting.formUnion(left)
-    order?.didSave(but: waiting.added)
-    return Array(left.added) + left.removed
-  }
-
-  /// Members that a save may have to place, in their order: those of `waited` that still wait, and the recent ones. Where the order
-  /// was not rearranged they go to the end.
-  func unplaced(_ waited: [ManagedObject]) -> [ManagedObject] {
-    takeNewsIn()
-    let first = order?.sorted(waited.filter(waiting.added.contains)) ?? []
-    return first + (order?.last(recent.added) ?? [])
+    return order?.last(knownAdded) ?? []
   }
 
   /// Back to not being fetched.
@@ -433,16 +372,14 @@ package final class ToManyState {
   /// An object is no new member any more.
   func takeBack(inserted object: ManagedObject) {
     takeNewsIn()
-    guard isAdded(object) else { return }
-    forgetAddition(of: object)
+    guard knownAdded.remove(object) != nil else { return }
     leave(object)
   }
 
   /// An object is a member again, as it is in the file.
   func takeBack(removed object: ManagedObject) {
     takeNewsIn()
-    guard isRemoved(object) else { return }
-    forgetRemoval(of: object)
+    guard removed.remove(object) != nil else { return }
     guard knownMembers != nil else { return }
     if order != nil, !isRearranged {
       // Where it stands, the file says.
@@ -458,7 +395,7 @@ package final class ToManyState {
 
   private func keepAdded() {
     guard let present = order?.objects else { return }
-    order = MemberOrder(recent.added.isEmpty && waiting.added.isEmpty ? [] : present.filter(isAdded))
+    order = MemberOrder(knownAdded.isEmpty ? [] : present.filter(knownAdded.contains))
   }
 }
 

@@ -13,6 +13,8 @@ package struct EvaluatedOrder {
   private let keys: [Key]
   /// The relationships that it looks through, as names from the object on; each with all that lead to it.
   package let routes: Set<[String]>
+  /// Those of them at whose end more than the id is read.
+  let deepRoutes: Set<[String]>
 
   /// - Parameters:
   ///   - keys: The names of each, from the object on.
@@ -25,7 +27,7 @@ package struct EvaluatedOrder {
         operand: preparation.path(path), order: PredicatePreparation.order(preparation.type(path), nil),
         isDescending: key.isDescending)
     }
-    routes = preparation.routes
+    (routes, deepRoutes) = (preparation.routes, preparation.deepRoutes)
   }
 
   /// What an object is sorted by. The id of a new object comes behind all others, as it will.

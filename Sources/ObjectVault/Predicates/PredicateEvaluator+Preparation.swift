@@ -20,7 +20,8 @@ struct PredicatePreparation {
   private var scopes: [Scope]
   private var values: [PredicateValue] = []
   private(set) var routes: Set<[String]> = []
-  private(set) var asksForNumbersOfIDs = false
+  /// Those of them at whose end more than the id is read.
+  private(set) var deepRoutes: Set<[String]> = []
 
   init(_ entity: String, _ schema: Schema) {
     self.schema = schema
@@ -105,7 +106,7 @@ struct PredicatePreparation {
       steps.append(.init(name: name, isToMany: relationship.isToMany))
       entity = schema.flattenedEntity(named: relationship.destination)
       route.append(name)
-      routes.insert(route)
+      follow(route)
     }
     scopes.append(Scope(entity: entity, prefix: Array(names), route: route))
     defer { scopes.removeLast() }
@@ -125,7 +126,6 @@ struct PredicatePreparation {
   /// An id that is held against a number, and no object: a new object has none yet, and gets one behind all others.
   private mutating func numbered(_ operand: Operand, against other: PredicateOperand) -> Operand {
     guard case .id = operand, isNumber(other) else { return operand }
-    asksForNumbersOfIDs = true
     return .numberOfID(operand)
   }
 
@@ -137,6 +137,11 @@ struct PredicatePreparation {
     case .path(let path): return walk(path).rest.first.map { $0 != "id" } ?? false
     case .count, .arithmetic, .call, .coalesce: return true
     }
+  }
+
+  private mutating func follow(_ route: [String]) {
+    routes.insert(route)
+    deepRoutes.insert(route)
   }
 
   // MARK: Operands
@@ -152,7 +157,7 @@ struct PredicatePreparation {
     case .count(let path):
       let end = walk(path)
       guard let name = end.rest.first else { return .value(.null) }
-      routes.insert(end.route + [name])
+      follow(end.route + [name])
       return .count(depth: path.depth, end.toOnes, name)
     case .arithmetic(let left, let operation, let right):
       return .arithmetic(number(left), operation, number(right))
@@ -173,7 +178,6 @@ struct PredicatePreparation {
     guard case .coalesce(let first, let second) = operand else {
       let result = stored(operand)
       guard case .id = result else { return result }
-      asksForNumbersOfIDs = true
       return .numberOfID(result)
     }
     let result = Operand.coalesce(number(first), number(second))
@@ -210,9 +214,10 @@ struct PredicatePreparation {
     {
       toOnes.append(name)
       route.append(name)
-      routes.insert(route)
-      entity = schema.flattenedEntity(named: relationship.destination)
       names.removeFirst()
+      // The id behind a single to-one stands in the object's own row.
+      if route.count == 1, names.isEmpty || names == ["id"] { routes.insert(route) } else { follow(route) }
+      entity = schema.flattenedEntity(named: relationship.destination)
     }
     return (toOnes, route, entity, names)
   }

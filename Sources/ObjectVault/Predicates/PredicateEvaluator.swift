@@ -50,8 +50,8 @@ package struct PredicateEvaluator {
   private let condition: Condition
   /// The relationships that it looks through, as names from the object on; each with all that lead to it.
   package let routes: Set<[String]>
-  /// Whether an id is held against a number, of which a new object has none yet.
-  let asksForNumbersOfIDs: Bool
+  /// Those of them at whose end more than the id is read.
+  let deepRoutes: Set<[String]>
 
   /// - Parameters:
   ///   - nodes: All of them have to hold.
@@ -64,7 +64,25 @@ package struct PredicateEvaluator {
     var preparation = PredicatePreparation(entity, schema)
     condition = .all(conditions.map { preparation.condition($0) })
     routes = preparation.routes
-    asksForNumbersOfIDs = preparation.asksForNumbersOfIDs
+    deepRoutes = preparation.deepRoutes
+  }
+
+  /// Equalities without which the condition does not hold: the name of an attribute, or of a to-one, and its value. That of a to-one is
+  /// an id.
+  var requiredValues: [(name: String, value: SQLValue)] { Self.requiredValues(condition) }
+
+  private static func requiredValues(_ condition: Condition) -> [(name: String, value: SQLValue)] {
+    switch condition {
+    case .all(let parts): return parts.flatMap(requiredValues)
+    case .comparison(let property, .equality(true), .value(let value), _),
+      .comparison(.value(let value), .equality(true), let property, _):
+      switch property {
+      case .attribute(depth: 0, let toOnes, let name) where toOnes.isEmpty: return [(name, value)]
+      case .id(depth: 0, let toOnes) where toOnes.count == 1: return [(toOnes[0], value)]
+      default: return []
+      }
+    default: return []
+    }
   }
 
   /// Whether the condition holds for the object.

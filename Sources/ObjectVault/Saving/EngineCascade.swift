@@ -7,7 +7,7 @@ extension SavePlanner {
   /// The relationships whose members need not be looked at when their owners go: none of them is in memory, nobody hears of
   /// them, nothing goes with them or loses them, and no rule of anybody else asks whether they go.
   func relationshipsLeftToEngine() throws -> Set<ObjectIdentifier> {
-    guard !isHeard, plan.extent == .whole, !pending.deleted.isEmpty else { return [] }
+    guard !isHeard, !pending.deleted.isEmpty else { return [] }
     let owners = Set(pending.deleted.lazy.compactMap(\.entity).map(\.index))
     var left: Set<ObjectIdentifier> = []
     // Once, and only where somebody asks: whose rule takes offence, by whom they lead to.

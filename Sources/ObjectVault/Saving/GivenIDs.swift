@@ -30,12 +30,8 @@ extension PendingChanges {
   /// Gives an id to each new object that has none, in the order in which they were made: ids rise with that.
   /// - Parameter nextID: The next free id of a table, by the index of the entity at its root.
   mutating func giveIDs(_ nextID: (_ table: Int) throws -> Int64) rethrows {
-    // Those that rest have theirs.
-    let inserted = awake.inserted
-    for object in inserted[min(given.seen, inserted.count)...] {
-      if object.state == .inserted, object.rowID < 0, given.final(object.rowID) == nil,
-        let table = object.map?.table
-      {
+    for object in inserted[given.seen...] {
+      if object.state == .inserted, given.final(object.rowID) == nil, let table = object.map?.table {
         given.give(try nextID(table), to: object.rowID, table: table)
       }
       given.seen += 1

@@ -42,8 +42,6 @@ extension PendingChanges {
     }
     object.toMany.forEach { state in
       guard state.isChanged, !touched.contains(object) else { return }
-      let others = state.added.union(state.removed)
-      guard !others.allSatisfy({ waiting[$0]?.contains(object) == true }) else { return }
       found.append("has other members than the file, and nobody knows")
     }
     return found
@@ -61,8 +59,7 @@ extension PendingChanges {
       let (source, target) = join.isSource ? (owner, member) : (member, owner)
       let key = LinkKey(
         table: join.table.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
-      // The link of one that was left out by a flush is written.
-      return links[key] == nil && member.state != .inserted ? "a member without a link" : nil
+      return links[key] == nil ? "a member without a link" : nil
     }
     guard let slot = relationship.inverseSlot, member.state != .deleted else { return nil }
     let leadsHere =

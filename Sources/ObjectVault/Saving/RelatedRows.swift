@@ -25,9 +25,13 @@ struct RelatedRows {
   private var referrers: [SlotPlace: [Int64: [ManagedObject]]] = [:]
   /// Pending links by their table; made when they are first asked for.
   private var linksByTable: [String: [PendingLink]]?
+  /// Who knows the new and changed objects by what their to-ones hold; nil where all are looked through once.
+  private let index: PendingIndex?
 
-  init(_ pending: PendingChanges, _ maps: IdentityMaps, _ reader: any LinkReader) {
-    (self.pending, self.maps, self.reader) = (pending, maps, reader)
+  init(
+    _ pending: PendingChanges, _ maps: IdentityMaps, _ reader: any LinkReader, index: PendingIndex? = nil
+  ) {
+    (self.pending, self.maps, self.reader, self.index) = (pending, maps, reader, index)
   }
 
   /// The links of some objects by one relationship. Deleted objects take part with what they were related to.
@@ -52,6 +56,16 @@ struct RelatedRows {
 
   /// New and changed objects whose to-one was set to some objects.
   mutating func changedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: RowIDSet) -> [LinkEnds] {
+    if let index {
+      return index.objects(
+        of: entity, where: entity.slots[slot].name, isOneOf: ids.map { .integer($0) }
+      ).compactMap { object in
+        guard entity.includes(object.entity), isChanged(object, slot), let id = target(of: object, slot),
+          ids.contains(id)
+        else { return nil }
+        return LinkEnds(own: id, other: object.rowID)
+      }
+    }
     let place = SlotPlace(entity: entity.index, slot: slot)
     let known = referrers[place] ?? changed(place, entity)
     // Of a deep hierarchy each level asks: looking through all of them each time would be quadratic.
@@ -113,27 +127,32 @@ struct RelatedRows {
     return Array(found.union(stored.lazy.filter { !removed.contains($0) }))
   }
 
-  // MARK: Deletions
+  // MARK: Cascades
 
-  /// Whether a hold stands for certain. False where only a plan of all deletions can tell.
-  /// - Parameter mayGoAlong: The indexes of the entities of which something may go with what is deleted.
-  mutating func stands(_ hold: DeletionHold, mayGoAlong: Set<Int>) throws -> Bool {
-    guard maps[hold.entity.index].find(hold.id)?.state == .deleted,
-      mayGoAlong.isDisjoint(with: (hold.holder.branch + hold.holder.relatives).map(\.index))
-    else { return false }
-    let (map, ids) = (maps[hold.holder.index], RowIDSet([hold.id]))
-    func stays(_ link: LinkEnds) -> Bool { map.find(link.other)?.state != .deleted }
-    switch hold.reason {
-    case .requirement(let entity, let slot):
-      return try storedReferrers(entity, slot, to: ids).contains(where: stays)
-    case .denial(let relationship):
-      // Asked first, as it need not look at what is pending.
-      if case .inverseColumn = relationship.storage, let slot = relationship.inverseSlot,
-        try storedReferrers(relationship.destination, slot, to: ids).contains(where: stays)
-      {
-        return true
+  /// Adds the objects with some ids, by the index of each one's own entity, who goes with them by cascades, and so on.
+  /// - Parameter left: The relationships that are not followed.
+  mutating func followCascades(
+    of ids: [Int: RowIDSet], in mapping: SchemaMapping, but left: Set<ObjectIdentifier> = [],
+    into deletion: inout PlannedDeletion
+  ) throws {
+    // Of entities of which something goes, and of no others: a chain of entities has as many levels as it has entities.
+    var level = ids
+    while !level.isEmpty {
+      let going = level.sorted { $0.key < $1.key }.map { (entity: mapping.entities[$0.key], ids: $0.value) }
+      for (entity, ids) in going { deletion.add(ids, of: entity) }
+      var next: [Int: RowIDSet] = [:]
+      for (entity, ids) in going {
+        for relationship in entity.relationships
+        where relationship.deleteRule == .cascade && !left.contains(ObjectIdentifier(relationship)) {
+          let others = RowIDSet(try links(relationship, of: ids).lazy.map(\.other))
+          // The rules of whoever goes are those of its own entity.
+          for (entity, some) in try byEntity(others, relationship.destination) {
+            let staying = some.filter { !deletion.goes($0, entity) }
+            if !staying.isEmpty { next[entity.index, default: RowIDSet()].formUnion(staying) }
+          }
+        }
       }
-      return try links(relationship, of: ids).contains(where: stays)
+      level = next
     }
   }
 

@@ -6,47 +6,11 @@ internal import CipherSQLite
 /// Objects of one entity.
 package typealias EntityObjects = (entity: EntityMapping, objects: [ManagedObject])
 
-/// How much of what is pending is written.
-package enum SaveExtent {
-  /// All, or nothing.
-  case whole
-  /// What breaks no rule.
-  case partial
-  /// The same, and the deletions wait.
-  case partialWithoutDeletions
-
-  var isPartial: Bool { self != .whole }
-  var deletes: Bool { self != .partialWithoutDeletions }
-}
-
 /// What a save will write.
 package struct SavePlan {
-  package let extent: SaveExtent
   /// The new and the changed objects that are written.
   package var inserted: [EntityObjects] = []
   var updated: [EntityObjects] = []
-  /// New objects that stay pending.
-  var leftOut: Set<ManagedObject> = []
-  /// Of changed objects, the properties that stay pending.
-  var heldBack: [ManagedObject: SlotSet] = [:]
-  /// Objects of both kinds that break a rule by themselves.
-  var broken: Set<ManagedObject> = []
-  /// Objects of both kinds that want unique values, with the rows that have them.
-  var wanting: [ManagedObject: Set<RowPlace>] = [:]
-  /// Objects that want unique values of which it is not known which row has them.
-  var unsettled: Set<ManagedObject> = []
-
-  /// The objects that the next flush need not look at, unless they change, or a row that is in their way.
-  var resting: [ManagedObject: Set<RowPlace>] {
-    guard !broken.isEmpty || !wanting.isEmpty else { return [:] }
-    // What goes may be in the way of any of them.
-    var resting = deletion.isEmpty ? wanting : [:]
-    for object in broken where deletion.isEmpty || wanting[object] == nil {
-      resting[object] = wanting[object] ?? []
-    }
-    for object in unsettled { resting[object] = nil }
-    return resting
-  }
   /// What objects will hold that lose a reference by this save: their overlays with nil in its place.
   package var released: [ManagedObject: Overlay] = [:]
   /// Those of them that had no change before.
@@ -57,8 +21,7 @@ package struct SavePlan {
   package var deletion: PlannedDeletion
   package var ids = PlannedIDs()
 
-  init(_ extent: SaveExtent, entityCount: Int) {
-    self.extent = extent
+  init(entityCount: Int) {
     deletion = PlannedDeletion(entityCount: entityCount)
   }
 
@@ -81,11 +44,6 @@ package struct SavePlan {
     return try body(overlay)
   }
 
-  /// The properties of an object that stay pending.
-  @inline(__always) func held(_ object: ManagedObject) -> SlotSet? {
-    heldBack.isEmpty ? nil : heldBack[object]
-  }
-
   /// Whether an object is deleted by the save.
   func goes(_ object: ManagedObject) -> Bool {
     guard !deletion.isEmpty, let entity = object.entity else { return false }
@@ -94,7 +52,7 @@ package struct SavePlan {
 
   /// The slots of unique values that an object gives up: one for each index, and all of raw indexes.
   func givenUp(_ entity: EntityMapping, _ object: ManagedObject) -> [Int] {
-    guard let changed = overlay(of: object)?.changed.subtracting(held(object)) else { return [] }
+    guard let changed = overlay(of: object)?.changed else { return [] }
     return entity.uniqueKeys.compactMap { key in key.first(where: changed.contains) }
       + entity.rawUniqueSlots.filter(changed.contains)
   }
@@ -130,10 +88,6 @@ package struct PlannedDeletion {
   package private(set) var isEmpty = true
   /// Rows whose to-one a delete rule sets to nil.
   package var released: [(entity: Int, slot: Int, ids: [Int64])] = []
-  /// New objects that go with deleted ones, or were deleted after a flush had left them out: their links go one by one,
-  /// as they have no row whose deletion takes them along.
-  package var unwritten: [ManagedObject] = []
-
   init(entityCount: Int) { gathered = .init(repeating: GatheredRowIDs(), count: entityCount) }
 
   /// A level: what goes with those who were added before.

@@ -10,33 +10,8 @@ extension SavePlanner {
   mutating func planDeletions() throws {
     guard !pending.deleted.isEmpty else { return }
     let left = try relationshipsLeftToEngine()
-    // Of entities of which something goes, and of no others: a chain of entities has as many levels as it has entities.
-    var level = pending.deletedIDs()
-    while !level.isEmpty {
-      let going = level.sorted { $0.key < $1.key }.map { (entity: mapping.entities[$0.key], ids: $0.value) }
-      for (entity, ids) in going { plan.deletion.add(ids, of: entity) }
-      var next: [Int: RowIDSet] = [:]
-      for (entity, ids) in going {
-        for relationship in entity.relationships
-        where relationship.deleteRule == .cascade && !left.contains(ObjectIdentifier(relationship)) {
-          let ids = try relatedIDs(relationship, ids)
-          // The rules of whoever goes are those of its own entity.
-          let destination = relationship.destination
-          for (entity, some) in try related.byEntity(staying(ids, destination), destination) {
-            if !some.isEmpty { next[entity.index, default: RowIDSet()].formUnion(some) }
-          }
-        }
-      }
-      level = next
-    }
+    try related.followCascades(of: pending.deletedIDs(), in: mapping, but: left, into: &plan.deletion)
     let going = mapping.entities.map(plan.deletion.going)
-    for entity in mapping.entities {
-      for id in going[entity.index] {
-        if let object = maps[entity.index].find(id), object.isUnwritten {
-          plan.deletion.unwritten.append(object)
-        }
-      }
-    }
     for entity in mapping.entities where !going[entity.index].isEmpty {
       try applyRules(entity, going[entity.index])
     }
@@ -46,38 +21,30 @@ extension SavePlanner {
     for relationship in entity.relationships {
       switch relationship.deleteRule {
       case .deny:
-        guard denial == nil || plan.extent.isPartial else { continue }
+        guard denial == nil else { continue }
         let links = try related.links(relationship, of: ids)
         let left = staying(RowIDSet(links.lazy.map(\.other)), relationship.destination)
         let holding = links.filter { left.contains($0.other) }
-        hold(entity, ids: holding.lazy.map(\.own), .denial(relationship))
-        guard denial == nil, let owner = holding.lazy.map(\.own).min() else { continue }
+        guard let owner = holding.lazy.map(\.own).min() else { continue }
         denial = StoreError.deleteDenied(
           entity: entity.name, rowID: owner, property: relationship.name,
           count: Set(holding.lazy.filter { $0.own == owner }.map(\.other)).count)
       case .nullify:
         if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
-          try releaseReferrers(relationship.destination, inverse, of: entity, ids)
+          try releaseReferrers(relationship.destination, inverse, to: ids)
         }
       case .cascade: break
       }
     }
     for referrer in entity.danglingReferrers {
-      try releaseReferrers(referrer.owner, referrer.slot, of: entity, ids)
+      try releaseReferrers(referrer.owner, referrer.slot, to: ids)
     }
-  }
-
-  private mutating func hold(
-    _ entity: EntityMapping, ids: some Sequence<Int64>, _ reason: DeletionHold.Reason
-  ) {
-    guard plan.extent.isPartial else { return }
-    holds += DeletionHold.all(of: entity, ids: ids, reason: reason)
   }
 
   /// Sets the to-ones that lead to what goes to nil: of objects in memory by an update, with their versions compared, of
   /// the others by a statement of its own.
   private mutating func releaseReferrers(
-    _ entity: EntityMapping, _ slot: Int, of target: EntityMapping, _ ids: RowIDSet
+    _ entity: EntityMapping, _ slot: Int, to ids: RowIDSet
   ) throws {
     let changed = staying(RowIDSet(related.changedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
     // Who goes too need not be cut off first, and may have to have a reference.
@@ -99,10 +66,6 @@ extension SavePlanner {
     guard let first = rows.first else { return }
     // A column that entities share takes NULL, whoever of them requires it: the engine would not refuse.
     if entity.isRequired[slot] {
-      let holding = Set(rows)
-      hold(
-        target, ids: links.lazy.filter { holding.contains($0.other) }.map(\.own),
-        .requirement(entity, slot: slot))
       denial =
         denial
         ?? StoreError.validation([
@@ -117,11 +80,6 @@ extension SavePlanner {
   /// Those of some ids that do not go.
   private func staying(_ ids: RowIDSet, _ entity: EntityMapping) -> RowIDSet {
     ids.filter { !plan.deletion.goes($0, entity) }
-  }
-
-  /// The ids at the other end of a relationship of some objects.
-  private mutating func relatedIDs(_ relationship: RelationshipMapping, _ ids: RowIDSet) throws -> RowIDSet {
-    RowIDSet(try related.links(relationship, of: ids).lazy.map(\.other))
   }
 
   // MARK: Versions

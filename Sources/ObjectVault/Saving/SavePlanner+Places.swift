@@ -7,37 +7,20 @@ extension SavePlanner {
   /// owner's are.
   mutating func planPlaces() throws {
     guard mapping.hasOrder else { return }
-    let waited = membersThatWaited
-    let owners = pending.touched.union(waited.keys)
     for entity in mapping.entities {
       for relationship in entity.relationships where relationship.isOrdered {
         var places: [MemberPlace] = []
-        for owner in owners where owner.entity === entity && isThere(owner) {
+        for owner in pending.touched where owner.entity === entity && isThere(owner) {
           guard let state = owner.toMany[relationship.slot], let order = state.order else { continue }
-          let new = state.unplaced(waited[owner] ?? []).filter { isWritten($0, relationship) }
-          // What a flush has arranged it need not arrange again.
-          guard !new.isEmpty || (plan.extent.isPartial ? order.wasArranged : order.isRearranged) else {
-            continue
-          }
-          let goToEnd =
-            !order.isRearranged || (plan.extent.isPartial && !order.wasArranged && waited[owner] == nil)
-          places += try self.places(new, relationship, of: owner, state, order, goToEnd: goToEnd)
+          let new = state.unplaced.filter(isThere)
+          guard !new.isEmpty || order.isRearranged else { continue }
+          places += try self.places(new, relationship, of: owner, state, order)
         }
         guard !places.isEmpty else { continue }
         places.sort { ($0.owner, $0.member) < ($1.owner, $1.member) }
         plan.places.append(PlannedPlaces(relationship: relationship, members: places))
       }
     }
-  }
-
-  /// Those of the objects to be written that flushes had left out, by whose members they are.
-  private var membersThatWaited: [ManagedObject: [ManagedObject]] {
-    var found: [ManagedObject: [ManagedObject]] = [:]
-    guard !pending.waiting.isEmpty else { return found }
-    for object in (plan.inserted + plan.updated).lazy.flatMap(\.objects) {
-      for owner in pending.waiting[object] ?? [] { found[owner, default: []].append(object) }
-    }
-    return found
   }
 
   private func isThere(_ object: ManagedObject) -> Bool {
@@ -47,22 +30,12 @@ extension SavePlanner {
     }
   }
 
-  /// Whether an object is a member once the plan is written.
-  private func isWritten(_ object: ManagedObject, _ relationship: RelationshipMapping) -> Bool {
-    guard isThere(object) else { return false }
-    // A link is written with the ids of both ends, even of one that a flush leaves out.
-    guard case .inverseColumn = relationship.storage, let slot = relationship.inverseSlot else { return true }
-    guard !plan.leftOut.contains(object), plan.held(object)?.contains(slot) != true else { return false }
-    guard resting.contains(object) else { return true }
-    return object.state != .inserted && object.overlay?.changed.contains(slot) != true
-  }
-
   private func places(
     _ new: [ManagedObject], _ relationship: RelationshipMapping, of owner: ManagedObject,
-    _ state: ToManyState, _ order: MemberOrder<ManagedObject>, goToEnd: Bool
+    _ state: ToManyState, _ order: MemberOrder<ManagedObject>
   ) throws -> [MemberPlace] {
     let id = plan.ids.final(owner.rowID)
-    if goToEnd {
+    if !order.isRearranged {
       let stored = try standing(new, relationship, of: owner)
       let behind = new.map { plan.ids.final($0.rowID) }.filter { stored[$0] == nil }
       let last = behind.isEmpty || owner.rowID < 0 ? nil : try reader.lastPlace(relationship, of: id)
@@ -97,7 +70,7 @@ extension SavePlanner {
     let isStored = Set(stored.lazy.map(\.member))
     // Whom the file has no more, and this context did not add, somebody else has taken out.
     let wanted = order.objects.filter {
-      isWritten($0, relationship) && (new.contains($0) || isStored.contains($0.rowID))
+      isThere($0) && (new.contains($0) || isStored.contains($0.rowID))
     }.map { plan.ids.final($0.rowID) }
     var places = MemberOrdering.changes(wanted, stored.map { ($0.member, $0.place) })
     let added = Set(new.lazy.map(\.rowID))

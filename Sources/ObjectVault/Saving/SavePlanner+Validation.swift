@@ -11,9 +11,7 @@ extension SavePlanner {
     for (entity, objects) in plan.updated where entity.hasToOne { releaseForgotten(objects, entity) }
     var failures: [ValidationFailure] = []
     for (entity, objects) in plan.inserted + plan.updated { check(objects, entity, &failures) }
-    guard plan.extent.isPartial || failures.isEmpty else { throw StoreError.validation(failures) }
-    guard !plan.leftOut.isEmpty else { return }
-    plan.inserted = grouped(plan.inserted.flatMap(\.objects).filter { !plan.leftOut.contains($0) })
+    guard failures.isEmpty else { throw StoreError.validation(failures) }
   }
 
   /// The new objects where nothing is deleted and all are of one entity, as they mostly are where they are many: found by one
@@ -103,12 +101,5 @@ extension SavePlanner {
     failures.append(
       ValidationFailure(
         entity: entity.name, property: entity.slots[slot].name, rowID: object.rowID, reason: reason))
-    guard plan.extent.isPartial else { return }
-    plan.broken.insert(object)
-    if object.state == .inserted {
-      plan.leftOut.insert(object)
-    } else {
-      plan.heldBack[object, default: SlotSet()].insert(slot)
-    }
   }
 }

@@ -8,8 +8,6 @@ internal import CipherSQLite
 /// Makes the plan of one save.
 package struct SavePlanner {
   let pending: PendingChanges
-  /// What the plan does not look at.
-  let resting: RestingObjects
   let mapping: SchemaMapping
   /// The live objects, by their entity's index.
   let maps: IdentityMaps
@@ -20,33 +18,24 @@ package struct SavePlanner {
   var related: RelatedRows
   /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
   var denial: StoreError?
-  /// For a flush, what holds objects that can be judged by themselves.
-  var holds: [DeletionHold] = []
 
   package init(
-    _ pending: PendingChanges, _ extent: SaveExtent, _ mapping: SchemaMapping, _ maps: IdentityMaps,
-    _ reader: any SaveReader, isHeard: Bool = true
+    _ pending: PendingChanges, _ mapping: SchemaMapping, _ maps: IdentityMaps, _ reader: any SaveReader,
+    isHeard: Bool = true
   ) {
-    self.init(pending, resting: RestingObjects(), extent, mapping, maps, reader, isHeard: isHeard)
-  }
-
-  init(
-    _ pending: PendingChanges, resting: RestingObjects, _ extent: SaveExtent, _ mapping: SchemaMapping,
-    _ maps: IdentityMaps, _ reader: any SaveReader, isHeard: Bool
-  ) {
-    (self.resting, self.isHeard) = (resting, isHeard)
+    self.isHeard = isHeard
     (self.pending, self.mapping, self.maps, self.reader) = (pending, mapping, maps, reader)
     related = RelatedRows(pending, maps, reader)
-    plan = SavePlan(extent, entityCount: mapping.entities.count)
+    plan = SavePlan(entityCount: mapping.entities.count)
   }
 
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/deleteDenied(entity:rowID:property:count:)``,
   ///   ``StoreError/conflict(_:)``, ``StoreError/idsExhausted(entity:)``; ``SQLError``.
   package mutating func make() throws -> SavePlan {
-    if plan.extent.deletes { try planDeletions() }
+    try planDeletions()
     try validate()
-    if plan.extent.deletes { try checkVersions() }
-    if let denial { throw plan.extent.isPartial ? DeletionsMustWait(holds: holds) : denial }
+    try checkVersions()
+    if let denial { throw denial }
     try planIDs()
     planLinks()
     try planPlaces()
@@ -55,16 +44,10 @@ package struct SavePlanner {
 
   /// Reserves an id for each new object.
   private mutating func planIDs() throws {
-    // Those that an earlier flush left out have theirs.
-    let isFresh = plan.leftOut.isEmpty && !pending.hasLeftOut
-    let new =
-      isFresh
-      ? plan.inserted
-      : grouped(pending.inserted.filter { $0.state == .inserted && $0.rowID < 0 && !plan.goes($0) })
-    let lowest = new.isEmpty ? 0 : pending.lastTemporaryID
+    let lowest = plan.inserted.isEmpty ? 0 : pending.lastTemporaryID
     plan.ids = PlannedIDs(first: pending.firstTemporaryID, lowest: lowest)
     var tables = pending.given.tables
-    for (entity, objects) in byTable(new) {
+    for (entity, objects) in byTable(plan.inserted) {
       tables.remove(entity.index)
       try giveIDs(to: plan.ids.assignGiven(pending.given, to: objects), entity)
     }

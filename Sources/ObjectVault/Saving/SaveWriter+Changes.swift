@@ -30,11 +30,11 @@ extension SaveWriter {
   /// Writes them, each if its row still has the version that was fetched.
   /// - Parameters:
   ///   - sorted: By their ids.
-  ///   - wait: Called with an object whose unique values collide, if such may wait, and the columns of the index.
+  ///   - collide: Called with an object whose unique values collide, if such are noted, and the columns of the index.
   /// - Returns: The objects after that one, which are not written: to restart the run after each collision would be quadratic.
   func feedChanges(
     _ sorted: [ManagedObject], _ entity: EntityMapping, _ slots: [Int],
-    wait: (ManagedObject, _ columns: Set<String>) -> Void
+    collide: (ManagedObject, _ columns: Set<String>) -> Void
   ) throws -> ArraySlice<ManagedObject> {
     guard !sorted.isEmpty else { return [] }
     let references = entity.hasToOne ? slots.filter { entity.isToOne[$0] } : []
@@ -62,8 +62,8 @@ extension SaveWriter {
       let object = sorted[end]
       try unlessColliding(object) {
         throw translated(message, code, sql, object)
-      } wait: { columns in
-        wait(object, columns)
+      } writeRest: {
+        collide(object, $0)
       }
     }
     if record != nil {

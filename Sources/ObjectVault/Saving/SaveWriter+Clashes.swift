@@ -11,6 +11,16 @@ struct UniqueClashes {
   /// By the index of the entity at the root of the table and the final id: the new objects. Made for the first clash.
   fileprivate var newObjects: [Int: [Int64: ManagedObject]]?
 
+  /// The slots of changed objects that were not written, as others have their values.
+  private var setAside: [ManagedObject: SlotSet] = [:]
+
+  /// What of an object was not written.
+  fileprivate func slotsSetAside(of object: ManagedObject) -> SlotSet? { setAside[object] }
+
+  mutating func didSetAside(_ slots: SlotSet, of object: ManagedObject) {
+    setAside[object] = setAside[object]?.union(slots) ?? slots
+  }
+
   fileprivate mutating func note(_ failure: ValidationFailure) {
     if known.insert(failure).inserted { failures.append(failure) }
   }
@@ -40,7 +50,7 @@ extension SaveWriter {
   func note(_ collision: UniqueCollision, of object: ManagedObject) throws -> Set<String> {
     guard let entity = object.entity, let overlay = plan.overlay(of: object) else { throw collision }
     let met = entity.storedSlots.filter { collision.columns.contains(entity.slots[$0].column) }
-    let written = overlay.changed.subtracting(plan.held(object))
+    let written = overlay.changed.subtracting(clashes.slotsSetAside(of: object))
     var taken: Set<Int> = []
     func note(_ key: [Int], _ holder: ValidationFailure.Holder?) {
       taken.formUnion(key)
@@ -64,34 +74,19 @@ extension SaveWriter {
     return Set(taken.map { entity.slots[$0].column })
   }
 
-  /// Leaves out a new object that cannot be written as it is. Where clashes are noted, its row is written without the values
-  /// that others have.
-  func leaveOut(_ object: ManagedObject, _ entity: EntityMapping, without columns: Set<String>) throws {
-    plan.leftOut.insert(object)
+  /// Writes the row of a new object without the values that others have.
+  func insert(_ object: ManagedObject, _ entity: EntityMapping, without columns: Set<String>) throws {
     let taken = entity.storedSlots.filter { columns.contains(entity.slots[$0].column) }
-    guard collisions == .note, !taken.isEmpty, let overlay = plan.overlay(of: object) else { return }
+    guard !taken.isEmpty, let overlay = plan.overlay(of: object) else { return }
     let attributes = taken.filter { !entity.isToOne[$0] }
     let rest = Overlay(copy: overlay)
     for slot in attributes.isEmpty ? taken : attributes {
       rest[slot] = Self.valueSetAside(of: plan.ids.final(object.rowID))
     }
     plan.released[object] = rest
-    collisions = .wait
+    collisions = .drop
     defer { collisions = .note }
     try insert([object], entity)
-  }
-
-  /// Notes which row is in the way of an object that stays pending.
-  func noteHolder(_ collision: UniqueCollision, of object: ManagedObject) throws {
-    guard let entity = object.entity,
-      let key = entity.uniqueKeys.first(where: { key in
-        Set(key.map { entity.slots[$0].column }) == Set(collision.columns)
-      }), let id = try holderID(of: key, besides: object, entity)
-    else {
-      plan.unsettled.insert(object)
-      return
-    }
-    plan.wanting[object, default: []].insert(RowPlace(table: entity.root.index, id: id))
   }
 
   /// The object that has the values of a key.

@@ -4,9 +4,8 @@ internal import CipherSQLite
 
 extension SaveWriter {
   func delete() throws {
-    guard plan.extent.deletes, !plan.deletion.isEmpty else { return }
+    guard !plan.deletion.isEmpty else { return }
     try recordLinksThatGo()
-    try unlinkUnwritten()
     for (index, slot, ids) in plan.deletion.released {
       let entity = mapping.entities[index]
       let firesTriggers = try firesTriggers(entity)
@@ -18,7 +17,6 @@ extension SaveWriter {
         }
       }
     }
-    if !plan.leftOut.isEmpty || !plan.heldBack.isEmpty { try checkNothingElseGoes() }
     try unlinkRowsThatGo()
     try deleteRows()
   }
@@ -29,82 +27,6 @@ extension SaveWriter {
     for (table, side, ids) in endsThatGo {
       for id in ids {
         try connection.execute(sql: table.unlinkAllSQL(fromSource: side), [.integer(id)])
-      }
-    }
-  }
-
-  /// The plan stands for the file as it is when all is written, and a flush leaves things out.
-  private func checkNothingElseGoes() throws {
-    let reader = ConnectionReader(connection: connection)
-    var (isHeld, holds): (Bool, [DeletionHold]) = (false, [])
-    func requireGoing(
-      _ links: [LinkEnds], to other: EntityMapping, of entity: EntityMapping, _ reason: DeletionHold.Reason?
-    ) {
-      let staying = links.filter { !plan.deletion.goes($0.other, other) }
-      isHeld = isHeld || !staying.isEmpty
-      guard let reason else { return }
-      holds += DeletionHold.all(of: entity, ids: staying.lazy.map(\.own), reason: reason)
-    }
-    func requireReferrersGoing(
-      _ other: EntityMapping, _ slot: Int, to rows: [Int64], of entity: EntityMapping
-    )
-      throws
-    {
-      // Whatever the rule: the engine has one for each column that leads to a row that goes. One that may be empty will be, once
-      // what keeps it is put right.
-      requireGoing(
-        try reader.referrers(other, slot, to: rows), to: other, of: entity,
-        other.isRequired[slot] ? .requirement(other, slot: slot) : nil)
-    }
-    for entity in mapping.entities {
-      let rows = plan.deletion.rows(entity)
-      guard !rows.isEmpty else { continue }
-      for relationship in entity.relationships {
-        let (destination, rule) = (relationship.destination, relationship.deleteRule)
-        let reason: DeletionHold.Reason? = rule == .deny ? .denial(relationship) : nil
-        if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
-          try requireReferrersGoing(destination, inverse, to: rows, of: entity)
-        }
-        guard rule != .nullify else { continue }
-        switch relationship.storage {
-        case .inverseColumn: break
-        case .column:
-          // What was changed of a row that goes is not written.
-          let stored = rows.filter { id in
-            maps[entity.index].find(id)?.overlay?.changed.contains(relationship.slot) != true
-          }
-          let links = try reader.targets(entity, relationship.slot, of: stored)
-          requireGoing(links, to: destination, of: entity, reason)
-        case .join(let table, let isSource):
-          let links = try reader.links(table, fromSource: isSource, of: rows)
-          requireGoing(links, to: destination, of: entity, reason)
-        }
-      }
-      for referrer in entity.danglingReferrers {
-        try requireReferrersGoing(referrer.owner, referrer.slot, to: rows, of: entity)
-      }
-    }
-    if isHeld { throw DeletionsMustWait(holds: holds) }
-  }
-
-  /// Deletes the links of objects whose row was never written: no deletion of a row takes them along.
-  private func unlinkUnwritten() throws {
-    let unwritten = plan.deletion.unwritten.filter { $0.rowID > 0 }
-    guard !unwritten.isEmpty else { return }
-    for relationship in mapping.relationships {
-      guard case .join(let table, isSource: true) = relationship.storage else { continue }
-      let inverse = relationship.inverseSlot.map { relationship.destination.slots[$0].name }
-      for (entity, side, name) in [
-        (relationship.owner, true, relationship.name), (relationship.destination, false, inverse ?? "id"),
-      ] {
-        for object in unwritten where entity.includes(object.entity) {
-          try connection.execute(sql: table.unlinkAllSQL(fromSource: side), [.integer(object.rowID)])
-          let left = try connection.value(
-            sql: table.linksSQL(fromSource: side, count: 1), [.integer(object.rowID)])
-          if left != nil {
-            throw ignored(entity, property: name, object.rowID, "unlinked")
-          }
-        }
       }
     }
   }
@@ -162,8 +84,7 @@ extension SaveWriter {
       try fires ? connection.savepoint { try run(ids) } : run(ids)
     }
     do { return try attempt(ids[...]) } catch SQLError.constraint(let message, let code, let sql) {
-      // A flush takes no notice of who it was, and leaves all deletions to the save.
-      if !plan.extent.isPartial, !isOfModel(message, code) {
+      if !isOfModel(message, code) {
         if ids.count == 1 { throw try refused(entity, ids[0], message) }
         try findRefused(entity, ids[...], attempt)
       }

@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// Writes the places that were planned. A member that was left out has no row, and is written with the next save.
+  /// Writes the places that were planned.
   func writePlaces() throws {
     for planned in plan.places {
       try connection.withStatement(sql: planned.relationship.placeSQL) { statement in
@@ -18,7 +18,7 @@ extension SaveWriter {
     }
   }
 
-  /// A member that has no row yet, or that somebody else took away, has no place; one that is there a trigger holds.
+  /// A member that somebody else took away has no place; one that is there a trigger holds.
   private func requireNoSuch(_ member: MemberPlace, _ relationship: RelationshipMapping) throws {
     let ends = [SQLValue.integer(member.member), .integer(member.owner)]
     guard try connection.value(sql: relationship.placeValueSQL, ends) != nil else { return }

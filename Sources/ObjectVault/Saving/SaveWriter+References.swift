@@ -5,8 +5,6 @@ internal import CipherSQLite
 extension SaveWriter {
   /// Finds references to rows that somebody else deleted, while the object can still be named: the commit would
   /// only say that there is one.
-  ///
-  /// What a flush leaves out counts as being there: its row comes with the save.
   func checkReferences() throws {
     guard connection.hasUnresolvedReferences else { return }
     var failures: [ValidationFailure] = []
@@ -37,19 +35,11 @@ extension SaveWriter {
       }
     }
     guard failures.isEmpty else { throw StoreError.validation(failures) }
-    guard !plan.extent.isPartial else { return }
     throw SQLError.constraint(
       message: "a reference leads to a row that is gone", extendedCode: 787, sql: "COMMIT")
   }
 
   private func isGone(_ entity: EntityMapping, _ id: Int64) throws -> Bool {
-    if plan.extent.isPartial {
-      // Also one that is to be deleted, as long as its deletion waits.
-      if maps[entity.index].find(id)?.isUnwritten == true { return false }
-      if plan.leftOut.contains(where: { entity.includes($0.entity) && plan.ids.final($0.rowID) == id }) {
-        return false
-      }
-    }
     return try connection.value(sql: entity.existenceSQL, [.integer(id)]) == nil
   }
 

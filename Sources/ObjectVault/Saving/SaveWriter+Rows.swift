@@ -31,8 +31,8 @@ extension SaveWriter {
           try run(statement, for: object)
           if connection.changes != 1 { throw ignored(entity, object.rowID, "written") }
           recordInsertion(of: object, entity, overlay)
-        } wait: { columns in
-          try leaveOut(object, entity, without: columns)
+        } writeRest: {
+          try insert(object, entity, without: $0)
         }
       }
     }
@@ -68,15 +68,14 @@ extension SaveWriter {
         let object = fed[position]
         try unlessColliding(object) {
           throw translated(message, code, sql, object)
-        } wait: { columns in
-          try leaveOut(object, entity, without: columns)
+        } writeRest: {
+          try insert(object, entity, without: $0)
         }
         start = position + 1
       }
     }
     guard record != nil else { return }
-    let leftOut = self.plan.leftOut
-    for object in fed where leftOut.isEmpty || !leftOut.contains(object) {
+    for object in fed {
       if let overlay = plan.overlay(of: object) { recordInsertion(of: object, entity, overlay) }
     }
   }
@@ -101,7 +100,7 @@ extension SaveWriter {
     // Read once: a plan that is asked for anew is a copy with all its references.
     let plan = plan
     // Mostly the same of all.
-    if plan.heldBack.isEmpty, let first = objects.first, let changed = plan.overlay(of: first)?.changed,
+    if let first = objects.first, let changed = plan.overlay(of: first)?.changed,
       objects.allLent({ object in plan.withOverlay(of: object) { $0.changed == changed } == true })
     {
       return [(changed, objects)]
@@ -109,8 +108,7 @@ extension SaveWriter {
     var shapes: [SlotSet: Int] = [:]
     var groups: [(changed: SlotSet, objects: [ManagedObject])] = []
     for object in objects {
-      guard let overlay = plan.overlay(of: object) else { continue }
-      let changed = overlay.changed.subtracting(plan.held(object))
+      guard let changed = plan.overlay(of: object)?.changed else { continue }
       if let place = shapes[changed] {
         groups[place].objects.append(object)
       } else {
@@ -135,17 +133,19 @@ extension SaveWriter {
         for object in alone {
           try unlessColliding(object) {
             try update(object, entity, slots, statement)
-          } wait: { columns in
-            collided.append((object, columns))
+          } writeRest: {
+            collided.append((object, $0))
           }
         }
       }
     }
     for (object, columns) in collided {
-      // Without the values that collide; where these are not among what was changed, as with a trigger, without any of it.
-      let few = slots.filter { columns.contains(entity.slots[$0].column) }
-      for slot in few.isEmpty ? slots : few { plan.heldBack[object, default: SlotSet()].insert(slot) }
-      try update([object], entity, changed.subtracting(plan.held(object)))
+      // The other values, so that their clashes are found, too. Where the engine names no changed column there are none to tell.
+      var rest = changed
+      for slot in slots where columns.contains(entity.slots[slot].column) { rest.remove(slot) }
+      guard rest != changed else { continue }
+      clashes.didSetAside(changed.subtracting(rest), of: object)
+      try update([object], entity, rest)
     }
   }
 

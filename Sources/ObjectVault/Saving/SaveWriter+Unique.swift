@@ -23,37 +23,21 @@ struct UniqueCollision: Error {
 enum CollisionRule {
   /// The rows are written in another way.
   case stop
-  /// The object stays pending.
-  case wait
-  /// The object is noted, and the save fails when all are known.
+  /// The object is noted, and its row is written without the value. The save fails when all are known.
   case note
+  /// The object was noted before: its row is not written.
+  case drop
 }
 
 extension SaveWriter {
   func writeRowsInAnyOrder() throws {
-    let isPartial = plan.extent.isPartial
     if mayCollide {
       let recorded = record
       do { return try connection.savepoint(writeRows) } catch is UniqueCollision { record = recorded }
-      guard isPartial else {
-        // A raw index may make one value of all that is set aside.
-        do { try connection.savepoint(setAside) } catch SQLError.constraint {}
-        return try writeRowsNotingClashes()
-      }
-      do {
-        return try connection.savepoint {
-          try setAside()
-          try writeRows()
-        }
-      } catch is UniqueCollision {
-        record = recorded
-      } catch SQLError.constraint(_, let code, _) where Self.isUnique(code) {
-        record = recorded
-      }
+      // A raw index may make one value of all that is set aside.
+      do { try connection.savepoint(setAside) } catch SQLError.constraint {}
     }
-    guard isPartial else { return try writeRowsNotingClashes() }
-    collisions = .wait
-    try writeRows()
+    try writeRowsNotingClashes()
   }
 
   private var mayCollide: Bool {
@@ -65,17 +49,15 @@ extension SaveWriter {
   }
 
   /// Runs `body`, which writes the row of an object, and deals with a unique value that it collides with.
-  /// - Parameter wait: Called where the object is not written as it is, with the columns that cannot be.
+  /// - Parameter writeRest: Writes the object without the values in some columns, which others have.
   func unlessColliding(
-    _ object: ManagedObject, _ body: () throws -> Void, wait: (_ columns: Set<String>) throws -> Void
+    _ object: ManagedObject, _ body: () throws -> Void, writeRest: (_ columns: Set<String>) throws -> Void
   ) throws {
     do { try body() } catch let collision as UniqueCollision {
       switch collisions {
       case .stop: throw collision
-      case .wait:
-        try noteHolder(collision, of: object)
-        try wait(Set(collision.columns))
-      case .note: try wait(try note(collision, of: object))
+      case .note: try writeRest(try note(collision, of: object))
+      case .drop: break
       }
     }
   }

@@ -9,7 +9,7 @@ internal import CipherSQLite
 
 /// Writes one plan.
 final class SaveWriter {
-  /// What was planned. A flush leaves more out when it meets unique values that collide.
+  /// What was planned. Where unique values collide, some values of it are set aside.
   var plan: SavePlan
   let mapping: SchemaMapping
   let maps: IdentityMaps
@@ -41,7 +41,6 @@ final class SaveWriter {
     } catch SQLError.constraint(let message, let code, let sql) {
       throw translated(message, code, sql, nil)
     }
-    try writeCollided()
     try writePlaces()
     try recordPlaces(since: places)
     try checkReferences()
@@ -56,16 +55,6 @@ final class SaveWriter {
   func writeRows() throws {
     for (entity, objects) in plan.inserted { try insert(objects, entity) }
     try update()
-  }
-
-  /// What a deleted row stood in the way of.
-  private func writeCollided() throws {
-    guard plan.extent.isPartial, !plan.leftOut.isEmpty, !plan.deletion.levels.isEmpty else { return }
-    for (entity, objects) in plan.inserted {
-      let collided = objects.filter(plan.leftOut.contains)
-      plan.leftOut.subtract(collided)
-      try insert(collided, entity)
-    }
   }
 
   // MARK: Errors

@@ -1,4 +1,4 @@
-// What the flushes and saves inside a write have changed in the file, until it is committed: ids alone. What the rows held before
+// What the saves inside a write have changed in the file, until it is committed: ids alone. What the rows held before
 // stands in the last commit, and what they hold now in the file, so that a write of a million rows keeps no value of them.
 
 internal import CipherSQLite
@@ -29,7 +29,7 @@ struct WrittenRows {
   /// Notes what was written of a plan, once its objects have their final ids.
   mutating func note(_ plan: SavePlan, _ mapping: SchemaMapping) {
     for (entity, objects) in plan.inserted + plan.updated {
-      note(RowIDSet(objects.lazy.filter { !plan.leftOut.contains($0) }.map(\.rowID)), entity)
+      note(RowIDSet(objects.lazy.map(\.rowID)), entity)
     }
     for (entity, ids) in plan.deletion.levels {
       note(RowIDSet(ids), mapping.entities[entity])

@@ -57,6 +57,7 @@ final class FetchPlans: Sendable {
     let isLimited: Bool
     let isOffset: Bool
     let includesSubentities: Bool
+    let leavesOutPending: Bool
     let templates: [ObjectIdentifier]
     let sort: [FetchParameters.SortKey]
   }
@@ -72,7 +73,7 @@ final class FetchPlans: Sendable {
       self.template = UInt(bitPattern: ObjectIdentifier(template))
       details =
         UInt(selection.rawValue) | (request.limit != nil ? 8 : 0) | (request.offset > 0 ? 16 : 0)
-        | (request.includesSubentities ? 32 : 0)
+        | (request.includesSubentities ? 32 : 0) | (request.leavesOutPending ? 64 : 0)
     }
 
     // The lowest bits of an address are 0; only what is equal has to have one hash.
@@ -147,7 +148,8 @@ final class FetchPlans: Sendable {
     }
     return Key(
       selection: selection, isLimited: request.limit != nil, isOffset: request.offset > 0,
-      includesSubentities: request.includesSubentities, templates: templates, sort: request.sort)
+      includesSubentities: request.includesSubentities, leavesOutPending: request.leavesOutPending,
+      templates: templates, sort: request.sort)
   }
 
   /// The SQL of a request on this entity.

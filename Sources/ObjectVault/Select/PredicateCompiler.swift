@@ -121,6 +121,10 @@ struct PredicateCompiler {
       // SQLite has no OFFSET without LIMIT; -1 is none.
       statement.window = request.offset > 0 ? .limitAndOffset : .limit
     }
+    if request.leavesOutPending {
+      let stays: SQL = "NOT vault_pending(t0.\"id\")"
+      statement.condition = statement.condition.map { "(\($0)) AND \(stays)" } ?? stays
+    }
     return statement
   }
 
@@ -225,6 +229,8 @@ struct FetchParameters: Sendable {
   var offset = 0
   /// Whether objects of the entities below are found, too.
   var includesSubentities = true
+  /// Whether rows are left out that ``Connection/withPendingRows(_:_:)`` names.
+  var leavesOutPending = false
   /// What was wrong with a key path, for the verbs to throw.
   var failure: StoreError?
 

@@ -122,6 +122,9 @@ public final class Store: Sendable {
   /// Runs `body` with a context in one transaction: saved and committed when it returns, rolled back when it
   /// throws or the task is cancelled.
   ///
+  /// Fetches find what is pending, as in any context. A body that changes thousands of objects, with fetches in between that are not
+  /// by a key, should save now and then: each of these looks at all that is pending. See <doc:predicates>.
+  ///
   /// Writes run one after another, in the order of their calls. An object cannot be the result: a body that is
   /// one `insert` says `_ = context.insert(…)`.
   /// After a failure objects that the body let out are ``ManagedObject/State/invalid``. Once the task is cancelled, nothing

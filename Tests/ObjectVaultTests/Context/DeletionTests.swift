@@ -89,7 +89,7 @@ final class Seal: ManagedObject {
     #expect(try await temporary.store.verify().isEmpty)
   }
 
-  @Test func `the engine takes nobody along whom a flush left out`() async throws {
+  @Test func `a member that was given to another owner does not go with its former owner`() async throws {
     let temporary = try await TemporaryStore(Self.holders)
     try await temporary.store.write { context in
       let seal = context.insert(Seal.self) { $0.text = "s" }
@@ -111,6 +111,26 @@ final class Seal: ManagedObject {
     }
     let reader = temporary.store.makeContext()
     #expect(try reader.fetch(Seal.self).one().holder?.name == "b")
+  }
+
+  @Test func `what is written to an object that an earlier save deleted is told by the next save`()
+    async throws
+  {
+    let temporary = try await TemporaryStore(library)
+    let context = temporary.store.makeContext()
+    let (ann, one) = (
+      context.insert(Author.self) { $0.name = "Ann" }, context.insert(Book.self) { $0.title = "One" }
+    )
+    try context.save()
+    context.delete(one)
+    try context.save()
+    one.title = "Two"
+    #expect { try context.save() } throws: { error in
+      if case StoreError.objectGone("Book", _) = error { true } else { false }
+    }
+    one.author = ann
+    #expect(throws: StoreError.self) { try context.save() }
+    try context.save()
   }
 
   @Test func `what a deleted object had let go of does not hold its deletion back`() async throws {

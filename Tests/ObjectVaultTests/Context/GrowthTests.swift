@@ -1,4 +1,4 @@
-// What takes as long or as much at the end of a loop as at its beginning: flushes, sets that lose their members, and
+// What takes as long or as much at the end of a loop as at its beginning: fetches, sets that lose their members, and
 // the memory of a long transaction.
 
 import Foundation
@@ -117,7 +117,7 @@ import Testing
     #expect(try other.fetch(Genre.self).count() == left.count)
   }
 
-  @Test func `links of a half-filled object outlast flushes, its completion, and its deletion`() async throws
+  @Test func `links of a half-filled object outlast fetches, its completion, and its deletion`() async throws
   {
     let temporary = try await TemporaryStore(library)
     try await temporary.store.write { context in
@@ -150,7 +150,7 @@ import Testing
     let path = folder.url.appendingPathComponent("blog.store").path
     let lines = try await onThread { try runChild("fetch-and-insert", path) }
     let grown = try #require(lines.first.flatMap { Int($0) })
-    // Two pages or more for each of 4,500 turns were 60 MiB.
+    // A fetch that writes keeps two pages or more for each of 4,500 turns: 60 MiB.
     #expect(grown < 25, "\(grown) MiB")
   }
 }

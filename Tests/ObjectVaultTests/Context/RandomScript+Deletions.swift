@@ -31,13 +31,12 @@ extension RandomScript {
     guard dice.isOne(in: 3) else { return }
     log("roll back")
     context.rollback()
-    (world, isDirty, objects) = (saved, false, [:])
+    (world, objects) = (saved, [:])
   }
 
   /// Puts right what is broken: all of it, or some.
   func putRight(all: Bool) throws {
     log(all ? "put right all" : "put right some")
-    isDirty = true
     func isChosen() -> Bool { all || dice.isOne(in: 2) }
     for key in world.keys(.maker) {
       let code = world.makers[key]?.code

@@ -129,7 +129,6 @@ extension RandomScript {
       guard let key = dice.pick(world.keys(.maker)) else { return }
       let code = dice.next(25)
       log("code of \(key): \(code)")
-      isDirty = true
       try maker(key).code = code
       world.makers[key]?.code = code
     case 1:
@@ -142,7 +141,7 @@ extension RandomScript {
       guard let key = dice.pick(world.keys(.part)) else { return }
       let (first, second) = (dice.next(4), dice.isOne(in: 4) ? nil : dice.next(12))
       log("pair of \(key): \(first), \(second ?? -1)")
-      (isDirty, isInside) = (true, true)
+      isInside = true
       try part(key).first = first
       try look()
       isInside = false
@@ -156,7 +155,6 @@ extension RandomScript {
     guard let key = dice.pick(world.keys(.label)) else { return }
     let name = "label \(dice.next(12))"
     log("name of \(key): \(name)")
-    isDirty = true
     try label(key).name = name
     world.labels[key] = .some(name)
   }
@@ -167,7 +165,7 @@ extension RandomScript {
       let first = world.makers[one]?.code, let second = world.makers[two]?.code
     else { return }
     log("swap the codes of \(one) and \(two)")
-    (isDirty, isInside) = (true, true)
+    isInside = true
     try maker(one).code = second
     try look()
     isInside = false

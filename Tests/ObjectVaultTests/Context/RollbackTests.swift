@@ -12,7 +12,7 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  @Test func `a rollback takes back what fetches have written`() async throws {
+  @Test func `a rollback inside a write takes back all that was not saved`() async throws {
     try await temporary.begin()
     try await store.write { context in
       let one = try context.fetch(Book.self).one()

@@ -51,7 +51,7 @@ import Testing
     #expect(found.dropFirst(14).map(\.title) == Array(titles.dropFirst(14)))
   }
 
-  @Test func `a new object in a predicate is found once the fetch has written it`() async throws {
+  @Test func `a predicate that names a new object finds the objects that refer to it`() async throws {
     try await temporary.store.write { context in
       let author = context.insert(Author.self) { $0.name = "A" }
       let genre = context.insert(Genre.self) { $0.name = "G" }

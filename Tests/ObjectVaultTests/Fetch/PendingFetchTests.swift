@@ -7,22 +7,24 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.random, .slow)) struct PendingFetches {
-  @Test func `random fetches find what is pending, as plain values say`() async throws {
+  @Test(arguments: Workplace.allCases)
+  func `random fetches find what is pending, as plain values say`(_ place: Workplace) async throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 815)
-    var random = SeededGenerator(seed: seed)
     let temporary = try await TemporaryStore(library)
-    let context = temporary.store.makeContext()
-    let graph = PendingGraph(context, PredicateDifferential.fill(context, &random))
-    for round in 0..<(isTorture ? 300 : 8) {
-      do {
-        for _ in 0..<25 { try graph.compare(PredicateDifferential.node(depth: 2, &random), &random) }
-      } catch let mismatch as Mismatch {
-        Issue.record("seed \(seed), round \(round): \(mismatch)")
-        return
+    try await temporary.store.work(in: place) { context in
+      var random = SeededGenerator(seed: seed)
+      let graph = PendingGraph(context, PredicateDifferential.fill(context, &random))
+      for round in 0..<(isTorture ? 300 : 6) {
+        do {
+          for _ in 0..<25 { try graph.compare(PredicateDifferential.node(depth: 2, &random), &random) }
+        } catch let mismatch as Mismatch {
+          Issue.record("seed \(seed), round \(round): \(mismatch)")
+          return
+        }
+        #expect(context.faultErrors.isEmpty)
+        if round % 3 == 0 { try context.save() }
+        for _ in 0..<Int.random(in: 1...6, using: &random) { graph.change(&random) }
       }
-      #expect(context.faultErrors.isEmpty)
-      if round % 3 == 0 { try context.save() }
-      for _ in 0..<Int.random(in: 1...6, using: &random) { graph.change(&random) }
     }
   }
 
@@ -34,7 +36,7 @@ import Testing
     try await temporary.begin()
   }
 
-  @Test func `a new object has an id above all numbers, and a write gives it its own before it is asked for`()
+  @Test func `the id of a new object is above all numbers, and inside a write its final one`()
     async throws
   {
     let context = store.makeContext()
@@ -138,7 +140,7 @@ import Testing
     #expect(context.statistics.queries == before + 1)
   }
 
-  @Test func `inside a write, what does not concern a fetch is not written before it`() async throws {
+  @Test func `inside a write, new objects are found by a value while they are new`() async throws {
     try await store.write { context in
       for number in 0..<10 {
         let name = "genre \(number)"

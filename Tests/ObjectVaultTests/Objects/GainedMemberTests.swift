@@ -112,17 +112,17 @@ import Testing
     #expect(again.books.map(\.title) == ["unsaved"])
   }
 
-  @Test func `what a fetch has written of an unread owner that it left out is found when it is asked`()
+  @Test func `members of an unread owner that is half filled are found when it is asked`()
     async throws
   {
     try await store.write { context in
-      // Without a name it is left out.
+      // Half filled, without a name.
       let open = context.insert(Author.self)
       let first = context.insert(Book.self) {
         $0.title = "first"
         $0.author = open
       }
-      // Without a title this one, too.
+      // So is this one, without a title.
       let second = context.insert(Book.self) { $0.author = open }
       #expect(try context.fetch(Book.self).where("title == 'first'").one() === first)
       try checkPending(context)

@@ -112,17 +112,20 @@ import Testing
     #expect(try other.rows(sql: "SELECT count(*) FROM Author WHERE age >= 40") == [[.integer(0)]])
   }
 
-  @Test func `in a write, those that collide wait, and the others are written`() async throws {
+  @Test func `in a write, those that collide are named, and all are written when they are put right`()
+    async throws
+  {
     try await store.write { context in
       let authors = (0..<300).map { number in
         context.insert(Author.self) { $0.name = number % 100 == 99 ? "same" : "author \(number)" }
       }
-      let found = try context.fetch(Author.self).all()
-      #expect(found.count == 298)
-      #expect(authors.filter { $0.state == .inserted }.count == 2)
-      for (number, author) in authors.enumerated() where author.state == .inserted {
-        author.name = "late \(number)"
-      }
+      let collided = [authors[199], authors[299]].map(\.id.rowID)
+      var met: [Int64] = []
+      do { try context.save() } catch StoreError.validation(let failures) { met = failures.map(\.rowID) }
+      #expect(met == collided)
+      let new = authors.filter { $0.isInserted }
+      #expect(new.count == 300)
+      for number in [199, 299] { authors[number].name = "late \(number)" }
     }
     let names = try store.makeContext().fetch(Author.self).sorted(by: \.id).all().map(\.name)
     #expect(names.count == 300 && names[99] == "same" && names[199] == "late 199" && names[299] == "late 299")

@@ -29,7 +29,7 @@ func checkPending(_ context: ObjectContext) throws {
     }
     context.delete(author)
     #expect(before.inserted == [author] && before.touched.isEmpty)
-    #expect(context.pending.count == 2)
+    #expect(context.pending.inserted.count == 2)
   }
 
   @Test func `a change that nobody was told of is found`() throws {

@@ -109,8 +109,8 @@ final class PlanBench {
   // Objects do not retain their map, which the context does otherwise.
   deinit { for object in maps.objects { object.map = nil } }
 
-  func plan(_ extent: SaveExtent = .whole, isHeard: Bool = true) throws -> SavePlan {
-    var planner = SavePlanner(pending, extent, mapping, maps, reader, isHeard: isHeard)
+  func plan(isHeard: Bool = true) throws -> SavePlan {
+    var planner = SavePlanner(pending, mapping, maps, reader, isHeard: isHeard)
     return try planner.make()
   }
 

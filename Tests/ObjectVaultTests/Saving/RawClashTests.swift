@@ -71,13 +71,15 @@ import Testing
     #expect(all[0].mail == "0@b" && all[0].age == 0)
   }
 
-  @Test func `what meets a raw index waits inside a write, and is found when it is put right`() async throws {
+  @Test func `inside a write, what meets a raw index is found as it stands, and saved when it is put right`()
+    async throws
+  {
     try await store.write { context in
       let new = context.insert(Member.self) { ($0.name, $0.mail) = ("new", "1@B") }
       let old = try context.fetch(Member.self).where("name == '0'").one()
-      #expect(try context.fetch(Member.self).count() == 3 && new.isInserted)
+      #expect(try context.fetch(Member.self).count() == 4 && new.isInserted)
       (old.mail, old.age) = ("2@B", 7)
-      #expect(try context.fetch(Member.self).where("mail == '0@b'").one() === old)
+      #expect(try context.fetch(Member.self).where("mail == '2@B'").one() === old)
       #expect(throws: StoreError.self) { try context.save() }
       new.mail = "new@b"
       #expect(try context.fetch(Member.self).where("mail == 'new@b'").one() === new)
@@ -88,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `what a trigger meets in another row is told of the object that woke it, and waits for it`(
+  func `what a trigger meets in another row is told of the object that fired it`(
     _ isWrite: Bool
   )
     async throws
@@ -98,8 +100,7 @@ import Testing
       try await store.write { context in
         let member = try context.fetch(Member.self).where("name == '0'").one()
         member.age = 1
-        #expect(try context.fetch(Member.self).where("age == 1").count() == 0)
-        #expect(try context.fetch(Member.self).where("age == 0").count() == 3)
+        #expect(try context.fetch(Member.self).where("age == 1").one() === member)
         #expect(failures(of: context) == [reason])
         member.age = 2
         #expect(try context.fetch(Member.self).where("age == 2").one() === member)

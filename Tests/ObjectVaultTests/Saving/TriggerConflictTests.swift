@@ -72,7 +72,7 @@ import Testing
     #expect(try rows("SELECT count(*) FROM latest") == [SQLValue.integer(Int64(count))].map { "\($0)" })
   }
 
-  enum Way: String, CaseIterable { case saved, heard, flushed }
+  enum Way: String, CaseIterable { case saved, heard, inWrite }
 
   @Test(arguments: Way.allCases, [1, 10, 100])
   func `of links, one of which is there already`(_ way: Way, _ count: Int) async throws {
@@ -82,7 +82,7 @@ import Testing
     let listener = way == .heard ? store.changes() : nil
     try execute("INSERT INTO Book_genres(Book_id, Genre_id) VALUES (1, 1); DELETE FROM latest")
     for number in 0..<2 {
-      if way == .flushed {
+      if way == .inWrite {
         let (bookIDs, genreID) = (books.map(\.id), genres[number].id)
         try await store.write { context in
           for id in bookIDs {

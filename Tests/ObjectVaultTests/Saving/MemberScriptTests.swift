@@ -1,5 +1,5 @@
-// Members that flushes leave out, of relationships of each kind: whatever becomes of them and whenever they are written, memory and
-// file have those of plain lists.
+// Members of relationships of each kind, with fetches and saves in between: whatever becomes of them, memory and file have those
+// of plain lists.
 
 import Foundation
 import ObjectVault
@@ -15,9 +15,9 @@ final class Troupe: ManagedObject {
 }
 
 final class Player: ManagedObject {
-  /// Without a default: a flush leaves out who has none.
+  /// Without a default: who has none cannot be saved.
   @Attribute var title: String
-  /// Together with the troupe only one has it: a flush leaves out who wants another's.
+  /// Together with the troupe only one has it.
   @Attribute var code: Int?
   @ToOne var troupe: Troupe?
   @ToOne var pool: Troupe?
@@ -30,7 +30,7 @@ let troupes = Schema {
   Entity(Player.self).unique(\.troupe, \.code)
 }
 
-@Suite(.tags(.random)) struct WaitingMembers {
+@Suite(.tags(.random)) struct MemberScripts {
   /// What the troupes have, by the numbers of players.
   private struct Lists: Equatable {
     var players: [Int] = []
@@ -122,7 +122,7 @@ let troupes = Schema {
       }
       try checkPending(context)
     }
-    // In any order, with a flush after each.
+    // In any order, with a fetch after each.
     while let player = dice.pick(players) {
       players.removeAll { $0 === player }
       (player.title, player.code) = ("\(numbers[player] ?? 0)", nil)
