@@ -3,9 +3,6 @@
 //
 //   SELECT vault_take(a, b) FROM t WHERE …            an aggregate: one step for all rows, in the order of the scan; of a
 //                                                     sorted window in that of the query inside (Decision 0018)
-//   SELECT 1 FROM t WHERE vault_until(?1, a, b)       a condition that is false until so many rows were taken in, in the order
-//     ORDER BY id LIMIT ?1 > 0                        of the scan: one step for all. They are the first ones unless the engine
-//                                                     sorts behind the condition, which Statement.hasSorted() tells
 //   SELECT vault_place(a, b) FROM t … ORDER BY …      a function: a step for each row, which gives the number under which
 //                                                     the row was taken in, before or after the engine sorted
 
@@ -40,8 +37,6 @@ package enum RowFunction: String, Sendable {
   case take = "vault_take"
   /// The function, whose result is the number of the row: for statements that are sorted whole.
   case place = "vault_place"
-  /// The condition, which is true from the row on whose number is the first argument: for the first rows of a scan.
-  case until = "vault_until"
 
   /// How many columns a row may have: on no engine does a function take more arguments.
   package static let columnLimit = 127
@@ -94,10 +89,6 @@ package final class RowHanding {
       code = unsafe sqlite3_create_function_v2(
         handle, RowFunction.place.rawValue, -1, flags, address, placeRow, nil, nil, nil)
     }
-    if code == SQLITE_OK {
-      code = unsafe sqlite3_create_function_v2(
-        handle, RowFunction.until.rawValue, -1, flags, address, takeUntil, nil, nil, nil)
-    }
     return code
   }
 }
@@ -111,16 +102,6 @@ private let placeRow: Callback = { context, count, values in
   unsafe handOver(context, count, values) { handing in
     unsafe sqlite3_result_int64(context, sqlite3_int64(handing.count))
     handing.count += 1
-  }
-}
-
-private let takeUntil: Callback = { context, count, values in
-  guard count > 0, let values = unsafe values else { return unsafe refuse(context) }
-  unsafe handOver(context, count - 1, values + 1) { handing in
-    let wanted = unsafe sqlite3_value_int64(values[0])
-    guard handing.count < wanted else { throw ScanWentOn() }
-    handing.count += 1
-    unsafe sqlite3_result_int(context, handing.count == wanted ? 1 : 0)
   }
 }
 
@@ -151,11 +132,8 @@ private let takeUntil: Callback = { context, count, values in
 
 /// Something else than the statement of a fetch called the function: one that a person wrote, or the file.
 private func refuse(_ context: OpaquePointer?) {
-  unsafe sqlite3_result_error(context, "vault_take, vault_place and vault_until are for fetches alone", -1)
+  unsafe sqlite3_result_error(context, "vault_take and vault_place are for fetches alone", -1)
 }
-
-/// ``RowFunction/until`` was asked about a row behind the last one that was wanted: the engine sorts what it lets through.
-package struct ScanWentOn: Error {}
 
 /// The engine had no memory for a value that it was asked for.
 struct NoMemory: Error {}

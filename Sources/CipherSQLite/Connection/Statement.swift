@@ -151,13 +151,6 @@ public import Foundation
   /// Makes the statement ready to run again. Bindings stay.
   public func reset() { unsafe sqlite3_reset(raw) }
 
-  /// Whether the engine has sorted rows since this was asked last. Rows that it finds in their order it does not sort.
-  package func hasSorted() -> Bool {
-    // The engine looks into the statement before it looks whether there is one.
-    guard let raw = unsafe raw else { return false }
-    return unsafe sqlite3_stmt_status(raw, SQLITE_STMTSTATUS_SORT, 1) > 0
-  }
-
   // MARK: Columns
 
   /// Column `index` of the present row.

@@ -12,8 +12,6 @@ protocol RowCollecting: RowTaker {
   func expect(_ count: Int)
   /// Takes in the statement's present row.
   func take(_ statement: Statement) throws
-  /// Forgets the objects.
-  func beginAgain()
 }
 
 extension RowCollecting {
@@ -43,10 +41,6 @@ extension RowCollecting {
         try run(text, values, on: connection) { while try $0.step() {} }
       }
       return found
-    case .until(let text, let placed):
-      if try handOverFirst(text, values, on: connection) { return found }
-      beginAgain()
-      return try all(.placed(placed), values, on: connection)
     case .placed(let text):
       var places: [Int] = []
       try connection.handRows(to: self) {
@@ -57,21 +51,6 @@ extension RowCollecting {
       // Where the engine did not have to sort they are in their order already.
       return places.elementsEqual(found.indices) ? found : places.map { found[$0] }
     }
-  }
-
-  /// Runs a query that ends by a condition.
-  /// - Returns: Whether the rows are the first ones: whether the engine went through them in the order that was asked for.
-  private func handOverFirst(_ text: String, _ values: [SQLValue], on connection: Connection) throws -> Bool {
-    do {
-      return try connection.handRows(to: self) {
-        try run(text, values, on: connection) { statement in
-          // What a run that was stopped left.
-          _ = statement.hasSorted()
-          while try statement.step() {}
-          return !statement.hasSorted()
-        }
-      }
-    } catch is ScanWentOn { return false }
   }
 
   private func run<Result>(
@@ -103,8 +82,6 @@ final class RowCollector: RowCollecting {
   }
 
   func expect(_ count: Int) { found.reserveCapacity(count) }
-
-  func beginAgain() { (found, owners) = ([], []) }
 
   func take(_ statement: Statement) throws {
     found.append(reader.read(statement, &packer))
@@ -144,8 +121,6 @@ final class FamilyCollector: RowCollecting {
   }
 
   func expect(_ count: Int) { found.reserveCapacity(count) }
-
-  func beginAgain() { (found, owners) = ([], []) }
 
   func take(_ statement: Statement) throws {
     found.append(try reader.read(statement, &packer))

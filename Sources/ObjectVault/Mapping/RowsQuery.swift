@@ -12,10 +12,6 @@ enum RowsQuery: Sendable, Hashable {
   case whole(String, SplitQuery)
   /// All rows are handed over, and a step for each gives the number under which it was: the order is that of the steps.
   case placed(String)
-  /// The first rows of a table in the order of their ids. A condition ends the scan, so that one step hands over all. Where the
-  /// engine sorts behind the condition, what was handed over is not what was asked for, and the other text is run, as of
-  /// ``placed(_:)``.
-  case until(String, otherwise: String)
 
   /// A query that is not sorted.
   /// - Parameters:
@@ -39,12 +35,11 @@ struct SplitQuery: Sendable, Hashable {
 }
 
 extension RowFunction {
-  /// The columns as its arguments. Of ``until`` the first value of the statement says how many rows are wanted.
+  /// The columns as its arguments.
   func call(_ columns: SQL) -> SQL {
     switch self {
     case .take: "vault_take(\(columns))"
     case .place: "vault_place(\(columns))"
-    case .until: "vault_until(?1, \(columns))"
     }
   }
 }

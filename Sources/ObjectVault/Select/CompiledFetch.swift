@@ -22,7 +22,7 @@ public struct CompiledFetch: Sendable, Hashable {
     case .stepped: .stepped
     case .taken(let text): .handedOver(text)
     case .whole(let text, _): .split(text)
-    case .placed(let text), .until(let text, _): .handedOver(text)
+    case .placed(let text): .handedOver(text)
     }
   }
 

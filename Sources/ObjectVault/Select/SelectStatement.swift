@@ -131,25 +131,7 @@ extension SelectStatement {
     // Also of a window whose rows come in its order: the engine counts each before it asks for the next. Out of a query inside
     // another SQLCipher 4 copies each value twice, which is a third of the time of the engine.
     copy.columns = RowFunction.place.call(columns)
-    if columnsAreNames, columnCount < RowFunction.columnLimit, let first = firstRows {
-      return .until(first.text, otherwise: copy.sql.text)
-    }
     return .placed(copy.sql.text)
-  }
-
-  /// Hands over the first rows of a table, by a condition that ends the scan; nil where other rows are wanted.
-  ///
-  /// The condition has to be the only one: nobody knows which of several the engine looks at first. The engine is kept from sorting
-  /// behind it: by NOT INDEXED from scanning an index that has all columns, and by the likelihood from taking it that no more than
-  /// one row is left, as it does where its statistics are of a table with one row.
-  private var firstRows: SQL? {
-    guard case .table(let table, let alias) = source, window == .limit, condition == nil, joins.isEmpty,
-      let sort = order.first?.sql
-    else { return nil }
-    return """
-      SELECT 1 FROM \(table) \(alias: alias) NOT INDEXED WHERE likelihood(\(RowFunction.until.call(columns)), 1.0) \
-      ORDER BY \(sort) LIMIT ?1 > 0
-      """
   }
 
   /// The id of the rows of a table.

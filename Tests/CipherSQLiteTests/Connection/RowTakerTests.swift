@@ -63,60 +63,6 @@ import Testing
     #expect(numbers.map { keeper.ids[Int($0)] } == sorted && sorted != keeper.ids)
   }
 
-  @Test(arguments: [-1, 0, 1, 3, 7, 8, 1 << 40])
-  func `a scan ends with the row that was wanted last`(_ wanted: Int64) throws {
-    for order in ["id", "id DESC"] {
-      let keeper = Keeper()
-      let results: [Int64] = try connection.handRows(to: keeper) {
-        try connection.withStatement(
-          sql:
-            "SELECT id FROM t NOT INDEXED WHERE likelihood(vault_until(?1, id, a, b), 1.0) ORDER BY \(order) LIMIT ?1 > 0"
-        ) { statement in
-          var results: [Int64] = []
-          try statement.bind(wanted, at: 1)
-          while try statement.step() { results.append(statement.int64(0)) }
-          return results
-        }
-      }
-      let all = try connection.rows(sql: "SELECT id FROM t ORDER BY \(order)").compactMap { $0[0].int64 }
-      #expect(keeper.ids == Array(all.prefix(Int(max(0, wanted)))))
-      #expect(results == (1...7 ~= wanted ? [all[Int(wanted) - 1]] : []))
-    }
-  }
-
-  @Test(arguments: ["t", "of_one", "lies"])
-  func `a scan that is sorted behind its condition is told from one that ended`(_ table: String) throws {
-    // Where the statistics are of one row the engine would rather sort the one that a condition leaves.
-    try connection.executeScript(
-      """
-      CREATE TABLE of_one(id INTEGER PRIMARY KEY, a, b); INSERT INTO of_one VALUES (1, 1, 1); ANALYZE of_one;
-      INSERT INTO of_one SELECT * FROM t WHERE id > 1; ANALYZE sqlite_master;
-      CREATE TABLE lies AS SELECT id, a, b FROM t ORDER BY b;
-      PRAGMA reverse_unordered_selects = ON;
-      """)
-    let sql =
-      "SELECT 1 FROM \(table) NOT INDEXED WHERE likelihood(vault_until(?1, id, a, b), 1.0) ORDER BY id LIMIT ?1 > 0"
-    for wanted: Int64 in [0, 1, 3, 7, 8] {
-      let keeper = Keeper()
-      var (hasSorted, wentOn) = (false, false)
-      do {
-        try connection.handRows(to: keeper) {
-          try connection.withStatement(sql: sql) { statement in
-            try statement.bind(wanted, at: 1)
-            while try statement.step() {}
-            hasSorted = statement.hasSorted()
-            #expect(!statement.hasSorted())
-          }
-        }
-      } catch is ScanWentOn { wentOn = true }
-      // No more than were wanted are taken in, whatever the engine does with them.
-      #expect(keeper.ids.count == min(7, Int(wanted)))
-      #expect(wentOn == (table == "lies" && (1...6).contains(wanted)))
-      #expect(hasSorted == (table == "lies" && wanted > 6))
-      if table != "lies" { #expect(keeper.ids == Array((1...7).prefix(Int(wanted)))) }
-    }
-  }
-
   @Test func `no row is handed over of none`() throws {
     let keeper = Keeper()
     _ = try run(keeper, "SELECT vault_take(id, a, b) FROM t WHERE id > 100")
@@ -127,7 +73,6 @@ import Testing
 
   @Test(arguments: [
     "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id, a, b) FROM t ORDER BY b",
-    "SELECT 1 FROM t WHERE vault_until(7, id, a, b) ORDER BY id LIMIT 1",
   ])
   func `an error of the taker ends the statement, and is thrown as it is`(_ sql: String) throws {
     let keeper = Keeper()
@@ -171,14 +116,12 @@ import Testing
     _ = try run(Keeper(), "SELECT vault_take(id, a, b) FROM t")
     for sql in [
       "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id) FROM t",
-      "SELECT vault_until(1, id, a, b) FROM t",
     ] {
       #expect { try connection.rows(sql: sql) } throws: { "\($0)".contains("for fetches alone") }
     }
     // With another number of columns than the one that is expected.
     for sql in [
-      "SELECT vault_take() FROM t", "SELECT vault_take(id, a, b, 4) FROM t", "SELECT vault_until() FROM t",
-      "SELECT vault_until(id, a, b) FROM t",
+      "SELECT vault_take() FROM t", "SELECT vault_take(id, a, b, 4) FROM t", "SELECT vault_place(id) FROM t",
     ] {
       #expect { try run(Keeper(), sql) } throws: { "\($0)".contains("for fetches alone") }
     }

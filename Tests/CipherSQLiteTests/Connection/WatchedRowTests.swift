@@ -50,7 +50,6 @@ import Testing
 
   private static let fetches = [
     "SELECT vault_take(id, b) FROM t", "SELECT vault_place(id, b) FROM t ORDER BY a",
-    "SELECT 1 FROM t WHERE vault_until(1000000, id, b) ORDER BY id LIMIT 1",
   ]
 
   @Test(arguments: fetches)

@@ -96,7 +96,7 @@ import Testing
         Issue.record("not handed over")
         continue
       }
-      #expect(text.contains("vault_until"))
+      #expect(text.contains("vault_place"))
       // What it is printed as is for a shell.
       #expect(try !limited.sql.text.contains("vault_"))
     }
