@@ -225,6 +225,22 @@ extension Store {
     }
   }
 
+  @Test func `an object that is refreshed is not kept alive by what is pending beside it`() async throws {
+    let temporary = try await TemporaryStore(coinModel)
+    try await temporary.store.write { context in _ = context.insert(Tray.self) }
+    let context = temporary.store.makeContext()
+    context.insert(Coin.self) { $0.code = "draft" }
+    #expect(try context.fetch(Coin.self).where("code == 'draft'").count() == 1)
+    weak var refreshed: Tray?
+    func refresh() throws {
+      let tray = try context.fetch(Tray.self).one()
+      context.refresh(tray)
+      refreshed = tray
+    }
+    try refresh()
+    #expect(refreshed == nil)
+  }
+
   @Test(arguments: Workplace.allCases)
   func `objects that give a value up after a fetch by it are passed over in linear time`(_ place: Workplace)
     async throws
