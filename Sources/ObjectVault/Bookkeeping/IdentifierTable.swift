@@ -29,7 +29,7 @@ struct IdentifierTable {
   ///
   /// Of one row, which OR FAIL changes or leaves as ABORT would. What may have to be undone alone, as REPLACE and ABORT,
   /// makes the engine copy each page that the statement changes; SQLCipher 3 keeps those copies in memory until the
-  /// savepoint of the save ends. But FAIL would go for somebody's triggers, too.
+  /// savepoint of the save ends. Where triggers are fired FAIL is not used: it would be in force for their statements, too.
   /// - Parameter isNew: Whether the entity has no mark yet.
   func set(_ entity: String, to last: Int64, isNew: Bool) throws {
     let sql =

@@ -46,7 +46,7 @@ public final class ObjectContext: ObjectHost {
   let run: CancellableRun?
   /// What differs from the store.
   @safe @exclusivity(unchecked) package var pending = PendingChanges()
-  /// The same by the values of properties, for fetches.
+  /// The pending objects by the values of their properties, for fetches.
   let index = PendingIndex()
   /// The reader of a fetch that asks several times, in a transaction; nil outside of one.
   var snapshot: Connection?

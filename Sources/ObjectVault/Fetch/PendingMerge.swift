@@ -65,7 +65,7 @@ struct PendingMerge {
         left.formUnion(try Self.owners(by: route, to: view.rows(of: end), reader))
       }
       excluded = left.isEmpty ? [] : [left]
-      // Who was only touched is asked anew: somebody else may have changed its row.
+      // An object of which only the members have changed is read anew: its row may be newer than what memory holds.
       present = view.changed(entity).filter {
         $0.state == .inserted || ($0.state == .loaded && $0.overlay != nil)
       }

@@ -215,7 +215,7 @@ struct PredicatePreparation {
       toOnes.append(name)
       route.append(name)
       names.removeFirst()
-      // The id behind a single to-one stands in the object's own row.
+      // The object's own row holds the id of what its to-one leads to.
       if route.count == 1, names.isEmpty || names == ["id"] { routes.insert(route) } else { follow(route) }
       entity = schema.flattenedEntity(named: relationship.destination)
     }

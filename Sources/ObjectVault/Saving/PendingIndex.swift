@@ -21,20 +21,19 @@ final class PendingIndex {
   /// Takes in what has become pending.
   func update(_ pending: PendingChanges) {
     if seen.generation != pending.generation { clear() }
-    seen.generation = pending.generation
-    // An object that is released meanwhile may wake others.
-    let woken = woken
+    let (former, woken) = (seen, woken)
+    // All is as it will be when an object is released, which may fetch.
+    defer { withExtendedLifetime(woken) {} }
     self.woken = []
-    for object in pending.inserted[seen.inserted...] { takeIn(object, isNew: true) }
-    for object in pending.updated[seen.updated...] { takeIn(object, isNew: true) }
+    seen = (pending.generation, pending.inserted.count, pending.updated.count, pending.deleted.count)
+    for object in pending.inserted[former.inserted...] { takeIn(object, isNew: true) }
+    for object in pending.updated[former.updated...] { takeIn(object, isNew: true) }
     for object in woken { takeIn(object, isNew: false) }
-    for object in pending.deleted[seen.deleted...] where object.rowID > 0 {
+    for object in pending.deleted[former.deleted...] where object.rowID > 0 {
       guard let table = object.map?.table else { continue }
       rows[table, default: []].insert(object.rowID)
       deletedRows[table, default: []].insert(object.rowID)
     }
-    (seen.inserted, seen.updated) = (pending.inserted.count, pending.updated.count)
-    seen.deleted = pending.deleted.count
   }
 
   private func takeIn(_ object: ManagedObject, isNew: Bool) {
@@ -58,7 +57,7 @@ final class PendingIndex {
     woken.append(object)
   }
 
-  /// A row is another one from now on, and nobody's here.
+  /// Another program has made a row one of another entity: what was written to its object here is lost.
   func lose(_ id: Int64, table: Int) { rows[table]?.remove(id) }
 
   /// Forgets all.

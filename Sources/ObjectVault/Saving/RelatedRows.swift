@@ -145,7 +145,7 @@ struct RelatedRows {
         for relationship in entity.relationships
         where relationship.deleteRule == .cascade && !left.contains(ObjectIdentifier(relationship)) {
           let others = RowIDSet(try links(relationship, of: ids).lazy.map(\.other))
-          // The rules of whoever goes are those of its own entity.
+          // An object may be of an entity below the destination, which has rules of its own.
           for (entity, some) in try byEntity(others, relationship.destination) {
             let staying = some.filter { !deletion.goes($0, entity) }
             if !staying.isEmpty { next[entity.index, default: RowIDSet()].formUnion(staying) }

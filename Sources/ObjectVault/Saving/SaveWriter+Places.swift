@@ -18,7 +18,7 @@ extension SaveWriter {
     }
   }
 
-  /// A member that somebody else took away has no place; one that is there a trigger holds.
+  /// Where no place was written, the member was taken away by somebody else, or else a trigger prevents the write, which is told.
   private func requireNoSuch(_ member: MemberPlace, _ relationship: RelationshipMapping) throws {
     let ends = [SQLValue.integer(member.member), .integer(member.owner)]
     guard try connection.value(sql: relationship.placeValueSQL, ends) != nil else { return }
