@@ -88,7 +88,8 @@ extension Connection {
     }
   }
 
-  private func copyPages(to copy: Connection, _ progress: (Int, Int) throws -> Void) throws {
+  /// Copies all pages, in a transaction of the caller's, to a database that is empty.
+  func copyPages(to copy: Connection, _ progress: (Int, Int) throws -> Void) throws {
     // Both connections are open until the backup is finished, which is exactly once.
     guard let backup = unsafe sqlite3_backup_init(copy.handle, "main", handle, "main") else {
       throw unsafe copy.error(sqlite3_errcode(copy.handle), sql: "backup")

@@ -93,7 +93,7 @@ extension Store {
     return try await plan(.back(to: version), at: url, key: key, migrations, profile, busyTimeout)
   }
 
-  private static func requireVersion(_ version: Int, _ migrations: MigrationSet) throws {
+  static func requireVersion(_ version: Int, _ migrations: MigrationSet) throws {
     guard version < 0 else { return }
     throw StoreError.historyConflict(.noVersion(version, last: migrations.version))
   }

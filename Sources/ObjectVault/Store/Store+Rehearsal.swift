@@ -1,67 +1,131 @@
-// What tests of a store need beside what an app does: its writing connection, and a migration that is watched.
+// Running steps on a copy first.
 
-package import CipherSQLite
-package import Foundation
+public import CipherSQLite
+public import Foundation
 
 extension Store {
-  /// Lends the writing connection, after the writes that were asked for before: to let it fail, or to watch it.
-  package func withWritingConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-    try pool.withWriter(body)
+  /// Runs the steps that a store lacks on a copy of it, and says how that went: what a plan does not know, as rows are then
+  /// what earlier steps have made of them.
+  ///
+  /// ```swift
+  /// let rehearsal = try await Store.rehearse(
+  ///   at: url, key: .passphrase("correct horse"),
+  ///   migrations: .directory(migrationsURL))
+  /// if let failure = rehearsal.failure { throw failure }
+  /// ```
+  ///
+  /// The copy is as encrypted as the store, under its key, in a folder of this user's alone below that of temporary files
+  /// (`TMPDIR`); it is removed at the end. The store is not changed, and others may work with it meanwhile. It takes as long as
+  /// the run itself would, and the copying besides. Losses count as allowed.
+  /// - Parameters:
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - migrations: The steps.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
+  ///   - progress: As for ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
+  /// - Throws: As ``plan(at:key:migrations:profile:busyTimeout:)``; `SQLError.diskFull` where the copy, with what the steps
+  ///   write, has no room among the temporary files. What the steps themselves would throw is
+  ///   ``MigrationRehearsal/failure``.
+  public static func rehearse(
+    at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5,
+    progress: Progress? = nil
+  ) async throws -> MigrationRehearsal {
+    try await rehearse(
+      .latest, at: url, key: key, migrations, RunSettings(profile, busyTimeout, false, [], progress))
   }
 
-  /// Runs the steps that a store lacks, as ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``
-  /// does, on the caller's thread and on a connection that `prepare` was given before.
+  /// The same for ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
   /// - Parameters:
-  ///   - key: One that needs not be resolved.
-  ///   - goal: What is to be done.
-  ///   - schema: Classes that are asked behind the last step; nil for none.
-  ///   - losses: What may be lost.
-  ///   - progress: Told of rows and steps.
-  ///   - prepare: Called for each attempt; there are several where another process is waited for.
-  package static func rehearseMigration(
-    at url: URL, key: Key, migrations: MigrationSet, _ goal: MigrationGoal = .latest,
-    reading schema: Schema? = nil, allowing losses: Set<String> = [], makesBackups: Bool = false,
-    commitsEachStep: Bool = false, progress: Progress? = nil,
-    prepare: (Connection) throws -> Void
-  ) throws -> MigrationOutcome {
-    let record = RunRecord()
-    return try record.telling {
-      try afterMigrations(DatabasePath(url.filePath).path, nil, CancellableRun()) {
-        let connection = try Connection.open(url.filePath, key: key)
-        defer { connection.close() }
-        try StoreFunctions.register(on: connection)
-        try prepare(connection)
-        return try MigrationRunner(
-          connection: connection, set: migrations, progress: progress, makesBackups: makesBackups,
-          allowedLosses: RunSettings.named(losses), readers: schema?.readers ?? [:],
-          commitsEachStep: commitsEachStep,
-          record: record
-        ).run(goal)
+  ///   - url: The store.
+  ///   - key: Its key.
+  ///   - version: The version that it is to have.
+  ///   - migrations: The steps at hand.
+  ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
+  ///   - progress: As for ``rehearse(at:key:migrations:profile:busyTimeout:progress:)``.
+  /// - Throws: As ``planDowngrade(at:key:to:migrations:profile:busyTimeout:)``, and as
+  ///   ``rehearse(at:key:migrations:profile:busyTimeout:progress:)``.
+  public static func rehearseDowngrade(
+    at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil,
+    busyTimeout: Double = 5, progress: Progress? = nil
+  ) async throws -> MigrationRehearsal {
+    try requireVersion(version, migrations)
+    return try await rehearse(
+      .back(to: version), at: url, key: key, migrations,
+      RunSettings(profile, busyTimeout, false, [], progress))
+  }
+
+  /// - Parameter immutable: Promises that nobody writes meanwhile, as for `Inspection`.
+  package static func rehearse(
+    _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ settings: RunSettings,
+    immutable: Bool = false
+  ) async throws -> MigrationRehearsal {
+    let key = try await key.resolved()
+    return try await cancellable(by: settings.progress) { run in
+      let inspection = try Inspection(
+        path: url.filePath, key: key, busyTimeout: settings.busyTimeout, profile: settings.profile,
+        immutable: immutable)
+      return try withExtendedLifetime(inspection) {
+        try MigrationRehearsal(of: inspection, goal, migrations, settings, run)
       }
     }
   }
 }
 
-extension Store.Migrations {
-  /// The steps, read, and compared with the classes as an opening does.
-  /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; what reading them throws.
-  package func loaded(for schema: Schema) throws -> MigrationSet {
-    try schema.validate()
-    return try agreed(with: schema)
+extension MigrationRehearsal {
+  /// Runs steps on a copy.
+  /// - Parameters:
+  ///   - settings: As for a run on the store. Losses are allowed, and no backup of the copy is made.
+  ///   - run: Is cancelled with the call.
+  /// - Throws: What keeps the copy from being made, or its disk from taking what the steps write; what says that the steps are
+  ///   not those of the store; `CancellationError`.
+  init(
+    of inspection: Inspection, _ goal: MigrationGoal, _ set: MigrationSet, _ settings: Store.RunSettings,
+    _ run: CancellableRun
+  ) throws {
+    let original = inspection.connection
+    let (plan, copy) = try run.run(original) {
+      try StoreFunctions.register(on: original)
+      let plan = try MigrationPlan(inspection, set, goal, makesBackups: false)
+      let mark = MigrationMark.path(of: ScratchCopy.fileName)
+      return (
+        plan, try ScratchCopy(of: original, room: plan.neededBytes, others: [mark]) { try run.check() }
+      )
+    }
+    let (record, start, connection) = (RunRecord(), Date(), copy.connection)
+    failure = try withExtendedLifetime(copy) {
+      try StoreFunctions.register(on: connection)
+      return try run.run(connection) {
+        let runner = MigrationRunner(
+          connection: connection, set: set, progress: settings.progress, makesBackups: false,
+          allowedLosses: Set(plan.unallowedLosses), commitsEachStep: settings.commitsEachStep,
+          record: record)
+        return try Self.failure { try record.telling { _ = try runner.run(goal) } }
+      }
+    }
+    (steps, seconds) = (record.laps, Date().timeIntervalSince(start))
   }
-}
 
-extension StoreInfo {
-  /// The table of a relationship's links; nil for one that has none.
-  package func linkPlace(of relationship: RelationshipDescription, in entity: EntityDescription) -> LinkPlace?
-  {
-    model.linkPlace(of: relationship, in: entity)
+  /// What a run on the store would throw, too. What befalls the copy alone is thrown on.
+  private static func failure(of body: () throws -> Void) throws -> StoreError? {
+    do {
+      try body()
+      return nil
+    } catch {
+      var cause = error
+      if case StoreError.stopped(_, let inner) = error, let inner = inner.error { cause = inner }
+      cause = ofCopy(cause)
+      guard cause is StoreError, let failure = error as? StoreError else { throw cause }
+      return failure
+    }
   }
 
-  /// Where the order of a to-many's members lies; nil for one without an order.
-  package func orderPlace(of relationship: RelationshipDescription, in entity: EntityDescription)
-    -> LinkPlace?
-  {
-    model.orderPlace(of: relationship, in: entity)
+  /// The disk that is full is that of the copy.
+  private static func ofCopy(_ error: any Error) -> any Error {
+    switch error {
+    case SQLError.diskFull, StoreError.notEnoughSpace: SQLError.diskFull(file: NSTemporaryDirectory())
+    default: error
+    }
   }
 }

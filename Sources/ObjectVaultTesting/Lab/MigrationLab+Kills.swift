@@ -22,7 +22,7 @@ extension MigrationLab {
   /// - Throws: ``CheckFailure`` with the moment.
   public func checkKilledAnywhere(from version: LabVersion = 1, moments: Int = 16) async throws {
     try await checkKilledAnywhere(from: version, moments: moments) { url, prepare in
-      _ = try Store.rehearseMigration(at: url, key: key, migrations: migrations, prepare: prepare)
+      _ = try Store.migrateWatched(at: url, key: key, migrations: migrations, prepare: prepare)
     }
   }
 

@@ -17,18 +17,28 @@ enum PlanCommand: Command {
         "--to", value: "N",
         "no further than version N; below the store's version: what `down --to N` would do"),
       Option.transaction,
+      Option(
+        "--rehearse",
+        "run the steps on an encrypted copy, which is removed afterwards, and say how that",
+        "went; the copy lies among the temporary files ($TMPDIR), and needs room as the store does"),
     ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate plan notes.store --key-command 'pass show notes'
       store-migrate plan notes.store --json
       store-migrate plan notes.store --to 6
+      store-migrate plan notes.store --rehearse
 
     Shows what `up` would do, or `down` where --to leads back. Changes no byte of it, and leaves no file behind. Asks the
-    rows what the steps will ask of them, as far as no earlier step writes there: where they would refuse rows, for values
-    that are there twice, something required that is missing, or several where one is left, it counts them. Ends as `up`
-    would once losses are allowed, which a plan shows and `up` asks for: with 5 for such rows, with 1 for what a step
-    requires in its author's words, with 6 where the disk has not the room.
+    rows what the steps will ask of them: where they would refuse rows, for values that are there twice, something required
+    that is missing, or several where one is left, it counts them. What is about a table that an earlier step changes is not
+    known before the run, and the plan says so with a question mark.
+
+    --rehearse finds that out: it runs the steps on a copy under the store's key, tells what `up` would have said, and how
+    long each step took. Losses count as allowed.
+
+    Ends as `up` would once losses are allowed, which a plan shows and `up` asks for: with 5 for rows that are refused, with
+    1 for what a step requires in its author's words, with 6 where the disk has not the room.
     """
 
   struct PlannedStep: Encodable {
@@ -97,6 +107,32 @@ enum PlanCommand: Command {
     }
   }
 
+  /// What running the steps on a copy came to.
+  struct Rehearsal: Encodable {
+    struct Step: Encodable {
+      let number: Int
+      let name: String
+      let seconds: Double
+    }
+
+    /// Those that ran to their ends.
+    let steps: [Step]
+    let seconds: Double
+    /// What `up`, or `down`, would say; nil where it would come to its end.
+    let failure: String?
+    let failureCode: ExitCode?
+
+    private enum CodingKeys: String, CodingKey { case steps, seconds, failure }
+
+    /// - Parameter failure: What the run failed with, as the tool says it.
+    init(_ rehearsal: MigrationRehearsal, failure: (any Error)?) {
+      steps = rehearsal.steps.map { Step(number: $0.number, name: $0.name, seconds: $0.seconds) }
+      seconds = rehearsal.seconds
+      self.failure = failure.map { StoreError.withoutUnchanged(ErrorText.of($0)) }
+      failureCode = failure.map { ExitCode($0) }
+    }
+  }
+
   struct PlanReport: Report {
     var isScreen: Bool { true }
     let store: StoreSummary
@@ -115,12 +151,14 @@ enum PlanCommand: Command {
     let neededBytes: Int
     let freeBytes: Int?
     let cost: StatusCommand.Cost
+    /// nil where none was asked for, or nothing is pending.
+    var rehearsal: Rehearsal?
     /// Command lines that go on from here.
     var next: [String]
 
     private enum CodingKeys: String, CodingKey {
       case store, from, to, steps, drift, hasOwnTables, transaction, makesBackup, backup,
-        neededBytes, freeBytes, cost, next
+        neededBytes, freeBytes, cost, rehearsal, next
     }
 
     /// Whether the run takes more of the disk than there is.
@@ -128,6 +166,7 @@ enum PlanCommand: Command {
     /// As the run would end, but for losses, which it asks for: what it asks before its first step, in that order, and then what
     /// the steps refuse.
     var exitCode: ExitCode {
+      if let rehearsal { return rehearsal.failureCode ?? (lacksRoom ? .noSpace : .ok) }
       if steps.contains(where: { $0.transforms.contains(where: \.isMissing) }) { return .refused }
       if lacksRoom { return .noSpace }
       // Of the tables the run asks last, under its lock.
@@ -142,26 +181,51 @@ enum PlanCommand: Command {
   }
 
   static func run(_ session: Session) async throws -> any Report {
-    let inspection = try session.inspection()
-    return try withExtendedLifetime(inspection) { try report(session, inspection) }
-  }
-
-  private static func report(_ session: Session, _ inspection: Inspection) throws -> PlanReport {
-    let (set, goal) = try aim(session, inspection)
-    let (plan, outlook) = try session.planned(inspection, set, goal, asksRows: true)
-    var report = PlanReport(
-      store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
-      to: plan.targetVersion,
-      steps: plan.steps.indices.map { planned($0, plan, outlook, set) }, drift: plan.drift,
-      hasOwnTables: plan.hasOwnTables,
-      transaction: try session.commitsEachStep() ? "step" : "all",
-      foldedVersion: set.foldedVersion,
-      makesBackup: plan.makesBackup, backup: outlook.backupName,
-      neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
-      cost: StatusCommand.Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
-      next: [])
+    let key = try session.key()
+    var (report, plan, set, goal) = try looked(session, key)
+    if session.arguments.has("--rehearse"), !plan.isUpToDate {
+      report.rehearsal = try await rehearsed(session, key, set, goal)
+    }
     report.next = next(session, report, plan, goal)
     return report
+  }
+
+  /// The report without what leads on.
+  private static func looked(_ session: Session, _ key: Key) throws -> (
+    PlanReport, MigrationPlan, MigrationSet, MigrationGoal
+  ) {
+    let inspection = try session.inspection(key: key)
+    return try withExtendedLifetime(inspection) {
+      let (set, goal) = try aim(session, inspection)
+      let (plan, outlook) = try session.planned(inspection, set, goal, asksRows: true)
+      let report = PlanReport(
+        store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
+        to: plan.targetVersion,
+        steps: plan.steps.indices.map { planned($0, plan, outlook, set) }, drift: plan.drift,
+        hasOwnTables: plan.hasOwnTables,
+        transaction: try session.commitsEachStep() ? "step" : "all",
+        foldedVersion: set.foldedVersion,
+        makesBackup: plan.makesBackup, backup: outlook.backupName,
+        neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
+        cost: StatusCommand.Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
+        next: [])
+      return (report, plan, set, goal)
+    }
+  }
+
+  private static func rehearsed(
+    _ session: Session, _ key: Key, _ set: MigrationSet, _ goal: MigrationGoal
+  ) async throws -> Rehearsal {
+    let (url, isImmutable) = (URL(fileURLWithPath: session.storePath), session.arguments.has("--immutable"))
+    var settings = Store.RunSettings(
+      try session.profile(), try session.lockTimeout(), false, [], session.progress)
+    settings.commitsEachStep = try session.commitsEachStep()
+    let runSettings = settings
+    let rehearsal = try await session.showingSteps("rehearse", WaitingLine(session)) {
+      try await Store.rehearse(goal, at: url, key: key, set, runSettings, immutable: isImmutable)
+    }
+    let command: any Command.Type = goal == .latest ? UpCommand.self : DownCommand.self
+    return Rehearsal(rehearsal, failure: rehearsal.failure.map { session.located($0, of: command) })
   }
 
   private static func planned(
@@ -186,11 +250,12 @@ enum PlanCommand: Command {
   ) -> [String] {
     guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.steps.isEmpty, report.exitCode == .ok else { return [] }
+    let isOpen = report.rehearsal == nil && plan.steps.contains { !$0.unasked.isEmpty }
     let target = ["--to", "--steps", "--tx"].flatMap { name in
       session.arguments.value(name).map { [name, $0] } ?? []
     }
     let flags = ["--no-backup", "--vacuum"].filter(session.arguments.has)
-    return [
+    return (isOpen ? [session.line(PlanCommand.self, target + ["--rehearse"])] : []) + [
       session.line(goal == .latest ? UpCommand.self : DownCommand.self, target + flags + plan.allowances)
     ]
   }

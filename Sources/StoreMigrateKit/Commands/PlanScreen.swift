@@ -10,7 +10,7 @@ extension PlanCommand.PlanReport {
       return (["\(store.path) is at version \(from). Nothing to do."] + driftLines).joined(separator: "\n")
     }
     var lines = driftLines
-    lines += head + steps.flatMap(lines(of:)) + statements + ["", room]
+    lines += head + steps.indices.flatMap(lines(ofStep:)) + statements + ["", room] + rehearsed
     if let wrong { lines.append(wrong) }
     lines.append(outcome)
     return (lines + Screen.next(next)).joined(separator: "\n")
@@ -58,9 +58,13 @@ extension PlanCommand.PlanReport {
     return ["✗ \(title):"] + drift.map { "    \($0)" }
   }
 
-  private func lines(of step: PlanCommand.PlannedStep) -> [String] {
+  private func lines(ofStep index: Int) -> [String] {
+    let step = steps[index]
     var marks = step.losses.isEmpty ? [] : ["LOSES \(step.lossTexts.joined(separator: ", "))"]
     if !step.leadsBack { marks.append("reversible: \(step.irreversible == nil ? "yes" : "no")") }
+    if let rehearsal, index < rehearsal.steps.count {
+      marks.append("rehearsed in \(Screen.measured(rehearsal.steps[index].seconds))")
+    }
     var lines = [
       "", "\(numbered(step.number)) \(step.name)   \(marks.joined(separator: "   "))".trimmingSpaces,
     ]
@@ -74,7 +78,7 @@ extension PlanCommand.PlanReport {
     }
     if let reason = step.irreversible { lines.append("  ! no way back: \(brief(reason))") }
     return lines + step.refusals.map { "  ✗ REFUSED \(brief($0.text))" }
-      + step.unasked.map { "  ? \(brief($0))" }
+      + (rehearsal == nil ? step.unasked.map { "  ? \(brief($0))" } : [])
   }
 
   private var statements: [String] {
@@ -94,12 +98,28 @@ extension PlanCommand.PlanReport {
       + "Estimated \(Screen.duration(cost.seconds)), \(grouped(cost.rows)) \(cost.rows == 1 ? "row" : "rows")."
   }
 
+  /// How the steps went on a copy.
+  private var rehearsed: [String] {
+    guard let rehearsal else { return [] }
+    let copy = "Rehearsed on an encrypted copy, which was removed:"
+    guard let failure = rehearsal.failure else {
+      return ["\(copy) \(verb) came to its end in \(Screen.measured(rehearsal.seconds))."]
+    }
+    return ["\(copy) \(verb) failed.", "  ✗ \(failure)"]
+  }
+
+  /// The first step that would fail.
+  private var failing: PlanCommand.PlannedStep? {
+    if let rehearsal { return steps.dropFirst(rehearsal.steps.count).first }
+    return steps.first { !$0.refusals.isEmpty }
+  }
+
   private var wrong: String? {
     if exitCode == .ok { return nil }
     if exitCode == .noSpace { return "`\(verb)` would be refused: the disk has not that much room." }
     // What is asked before the first step keeps them all from running.
     let isAsked = !drift.isEmpty || steps.contains { $0.transforms.contains(where: \.isMissing) }
-    if isEachStep, !isAsked, let failing = steps.first(where: { !$0.refusals.isEmpty }),
+    if isEachStep, !isAsked, let failing,
       let first = firstStep(goingWith: failing), first.number != steps[0].number
     {
       let place = first.number == failing.number ? "it" : "\(numbered(first.number)) \(first.name)"

@@ -61,6 +61,11 @@ enum Screen {
     }
   }
 
+  /// How long something took, such as `0.41 s`.
+  static func measured(_ seconds: Double) -> String {
+    seconds < 10 ? "\((seconds * 100).rounded() / 100) s" : duration(seconds).trimmingPrefix("~").description
+  }
+
   /// A digest in a few signs, such as `9f3c…71`.
   static func short(_ digest: String) -> String {
     let colon = digest.firstIndex(of: ":").map { digest[...$0] } ?? ""

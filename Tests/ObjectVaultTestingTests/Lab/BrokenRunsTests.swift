@@ -49,7 +49,7 @@ import Testing
     let error = try await failure {
       try await lab.checkKilledAnywhere(from: 1, moments: 500) { url, prepare in
         for version in 2...3 {
-          _ = try Store.rehearseMigration(
+          _ = try Store.migrateWatched(
             at: url, key: lab.key, migrations: lab.migrations.upTo(version), prepare: prepare)
         }
       }
@@ -59,7 +59,7 @@ import Testing
     #expect("\(error)".contains("neither as it was (version 1) nor migrated, but at version 2"), "\(error)")
     // All in one transaction, it is whole.
     try await lab.checkKilledAnywhere(from: 1, moments: 20) { url, prepare in
-      _ = try Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+      _ = try Store.migrateWatched(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
     }
   }
 
@@ -67,7 +67,7 @@ import Testing
     let lab = try Steps.lab(Self.steps)
     let error = try await failure {
       try await lab.checkKilledAnywhere(from: 1, moments: 4) { url, prepare in
-        _ = try? Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+        _ = try? Store.migrateWatched(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
       }
     }
     #expect(error.findings.first == "no error was thrown", "\(error)")
@@ -115,7 +115,7 @@ import Testing
     let lab = try Steps.lab([blog] + Self.steps.dropFirst() + [seed])
     let runs = Mutex(0)
     let migrating: MigrationLab.FileMigration = { url, prepare in
-      _ = try Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+      _ = try Store.migrateWatched(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
       let isFirst = runs.withLock {
         $0 += 1
         return $0 == 1
@@ -142,7 +142,7 @@ import Testing
   {
     let lab = try Steps.lab(Self.steps)
     @Sendable func migrate(_ url: URL, _ prepare: (Connection) throws -> Void) throws {
-      _ = try Store.rehearseMigration(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
+      _ = try Store.migrateWatched(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
     }
     let error = try await failure {
       try await lab.checkKilledAnywhere(from: 1, moments: 4) { url, prepare in

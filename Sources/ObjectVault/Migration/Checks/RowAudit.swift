@@ -232,3 +232,10 @@ extension TouchedColumns {
     }
   }
 }
+
+extension MigrationOperation {
+  /// Whether it gives all rows of a property that have nothing one value.
+  fileprivate func isFilling(_ entity: String, _ name: String) -> Bool {
+    if case .makeRequired(entity, name, filling: _?) = self { true } else { false }
+  }
+}

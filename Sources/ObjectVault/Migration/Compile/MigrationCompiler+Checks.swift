@@ -10,14 +10,15 @@ extension MigrationCompiler {
   func uniqueCheck(
     _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
   ) -> [PlannedStatement] {
-    guard index.isUnique, !wasUnique(index, former, origin) else { return [] }
+    guard index.isUnique, !wasUnique(index, former, origin), !isEmpty(index, of: table, origin) else {
+      return []
+    }
     let operations = mapping.trail.operations(of: members(of: table), index: index.columns)
     var check =
       isSame(index, of: table, origin)
       ? sameValues(index, of: table)
       : Self.repeatedValues(index, of: table, owners.owner(of: index.columns, in: table.name), operations)
-    check.isBehind = true
-    check.foreseen = foreseenRepetitions(index, of: table, former, origin)
+    check.beforehand = repetitionsBefore(index, of: table, former, origin)
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
   }
 
@@ -25,8 +26,6 @@ extension MigrationCompiler {
     _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
     _ operations: [MigrationOperation]
   ) -> RowCheck {
-    let columns = index.columns.map { SQLName($0) }
-    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
     let names = owner.properties.joined(separator: ", ")
     let isFilled = operations.contains {
       if case .makeRequired(_, _, filling: _?) = $0 { true } else { false }
@@ -36,9 +35,7 @@ extension MigrationCompiler {
       ? "a filling is one value for all: give each object its own by a transform, then write: add index "
         + "\(owner.entity)(\(names)) unique" : "make them differ by a transform before"
     return RowCheck(
-      repeated:
-        "FROM \(identifier: table.name) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1",
-      of: owner.entity, owner.properties,
+      repeated: groups(of: index.columns.map { SQLName($0) }, in: table), of: owner.entity, owner.properties,
       message:
         "%d values of \(owner.entity)(\(names)) are there more than once, and UNIQUE takes each once; \(remedy)"
     )
@@ -48,11 +45,10 @@ extension MigrationCompiler {
   private func sameValues(_ index: TableInfo.Index, of table: TableInfo) -> RowCheck {
     let (entity, properties) = owners.owner(of: index.columns, in: table.name)
     let isThere = SQL.joined(index.columns.map { "\(identifier: $0) NOT NULL" }, by: " AND ")
-    let rows: SQL = "FROM \(identifier: table.name) WHERE \(isThere)"
     let names = properties.joined(separator: ", ")
+    let question = RowCheck.Question(moreThanOneOf: "\(identifier: table.name) WHERE \(isThere)")
     return RowCheck(
-      query: ("SELECT CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END \(rows)" as SQL).text,
-      rows: ("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5" as SQL).text,
+      query: question.query, rows: question.rows,
       message:
         "%d objects of \(entity) would all have the same \(names), by its default, more than once where UNIQUE takes "
         + "each value once; add it without unique, give each object its own by a transform, then write: "
@@ -60,31 +56,55 @@ extension MigrationCompiler {
       rule: .unique, entity: entity, properties: properties)
   }
 
-  /// Which values expressions of the run will make more than once, asked of the rows that they are computed from.
-  /// - Returns: nil where no expression makes a column of the index: what is there can be told then. And where nobody knows it
-  ///   before: a function of the app makes one, or rows or links come from elsewhere.
-  private func foreseenRepetitions(
+  /// What a unique index will refuse, asked of the table before the run; nil where the run makes the values, or brings or takes
+  /// rows.
+  private func repetitionsBefore(
     _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
   ) -> RowCheck.Question? {
-    guard index.columns.contains(where: { isComputed($0, of: former, origin) }), mapping.moves.isEmpty,
-      !tablesOfMovedRows().contains(table.name)
-    else { return nil }
-    let (paired, layout) = (pairedColumns(of: table), after.layout(ofTable: table.name))
-    var (given, kept, groups): ([SQL], [SQL], [SQL]) = ([], [], [])
-    for name in index.columns {
-      guard let expression = origin.expressions[name], !expression.contains(Conversion.function),
-        paired[name] == nil, let column = table.columns.first(where: { $0.name == name })
-      else { return nil }
-      given.append("(\(written: expression)) AS \(identifier: name)")
-      kept.append("\(column.kept(SQLName(name))) AS \(identifier: name)")
-      let collation: SQL = layout.collations[name].map { " COLLATE \(written: $0)" } ?? ""
-      groups.append("\(identifier: name)\(collation)")
+    guard keepsRows else { return nil }
+    if isSame(index, of: table, origin) {
+      let owner = owners.owner(of: index.columns, in: table.name).entity
+      return mapping.entities[owner].map { RowCheck.Question(moreThanOneOf: before.place(of: $0).rows) }
     }
-    let isThere = SQL.joined(index.columns.map { "\(identifier: $0) NOT NULL" }, by: " AND ")
-    let rows: SQL =
-      "SELECT \"id\", \(SQL.joined(kept)) FROM (SELECT \"id\", \(SQL.joined(given)) FROM \(identifier: former.name))"
-    return RowCheck.Question(
-      repeated: "FROM (\(rows)) WHERE \(isThere) GROUP BY \(SQL.joined(groups)) HAVING count(*) > 1")
+    let columns = index.columns.compactMap { column in
+      former.columns.first { quoted($0.name) == origin.expressions[column] }.map { SQLName($0.name) }
+    }
+    guard columns.count == index.columns.count else { return nil }
+    return RowCheck.Question(repeated: Self.groups(of: columns, in: former))
+  }
+
+  /// Whether rows and links stay in the tables that they are in; those of tables that go aside.
+  private var keepsRows: Bool {
+    let finals = Set(mapping.entities.values)
+    return mapping.moves.isEmpty && mapping.parentChange == nil
+      && before.entities.allSatisfy { $0.parent == nil || finals.contains($0.name) }
+  }
+
+  /// The columns that the run makes in a table which holds what it held besides; nil where it does not.
+  /// - Parameter former: The table of its name before the run.
+  func columnsMade(in table: TableInfo, _ former: TableInfo) -> [String]? {
+    guard keepsRows, members(of: table).allSatisfy({ mapping.entities[$0] ?? $0 == $0 }),
+      let origin = origin(of: table), origin.table == table.name
+    else { return nil }
+    let made = table.columns.map(\.name).filter { origin.expressions[$0] != quoted($0) }
+    return made.allSatisfy { name in !former.columns.contains { $0.name == name } } ? made : nil
+  }
+
+  /// The values of columns that are there more than once, behind `FROM`.
+  private static func groups(of columns: [SQLName], in table: TableInfo) -> SQL {
+    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+    return "\(identifier: table.name) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
+  }
+
+  /// Whether a column of an index is new and has nothing in any row: nothing is like no other nothing.
+  private func isEmpty(_ index: TableInfo.Index, of table: TableInfo, _ origin: Origin) -> Bool {
+    let (entity, properties) = owners.owner(of: index.columns, in: table.name)
+    guard let declaring = after.entity(named: entity) else { return false }
+    let paired = pairedColumns(of: table)
+    return zip(index.columns, properties).contains { column, property in
+      origin.expressions[column] == nil && declaring.attribute(named: property)?.defaultValue == nil
+        && paired[column] == nil
+    }
   }
 
   /// Whether all columns of an index are new and have a constant in each row of their entity.
@@ -130,6 +150,36 @@ extension MigrationCompiler {
       operations: [required.operation])
   }
 
+  /// That whole numbers are in the range of a narrower type: what the checks of types ask behind the run, asked before it.
+  func fittingChecks() -> [PlannedStatement] {
+    mapping.expressions.sorted { $0.key < $1.key }.flatMap { entity, properties in
+      properties.keys.sorted().compactMap { fittingCheck(entity, $0) }
+    }
+  }
+
+  /// nil for a property of which nothing is asked before.
+  func fittingCheck(_ entity: String, _ property: String) -> PlannedStatement? {
+    for operation in mapping.trail.operations(of: [entity], column: property) {
+      guard let type = operation.rules.fittingType, type.isInteger,
+        case .changed(let owner, let name) = operation.subject,
+        let place = mapping.entities[entity].map(before.place),
+        let column = mapping.former(entity, property),
+        // A text that is a number becomes that number; only a whole number has to be in a range.
+        mapping.entities[entity].flatMap({ before.entity(named: $0) })?.attribute(named: column)?.type
+          .isInteger
+          == true
+      else { continue }
+      let held = SQLName(column)
+      return PlannedStatement(
+        statement: .mustBeEmpty(
+          RowCheck(
+            .fitting, owner, [name], at: place, where: "\(held) NOT NULL AND NOT (\(type.holds(held)))",
+            message: "%d values of \(owner)(\(name)) are none of that type; change them before")),
+        operations: [operation])
+    }
+    return nil
+  }
+
   /// A new column that takes no NULL and has nothing to put into the rows that are there.
   func emptinessCheck(
     _ column: TableInfo.Column, of table: TableInfo, _ former: TableInfo
@@ -171,23 +221,5 @@ extension MigrationCompiler {
         statement: .sql(IdentifierTable.renaming(renamed.map { ($0.key, $0.value) })),
         operations: mapping.trail.operations(of: Set(renamed.map(\.key))))
     ]
-  }
-}
-
-extension TableInfo.Column {
-  /// What the column makes of a value that is put into it, as far as that changes what it is equal to: the engine converts to
-  /// the type of a column, and an expression has none.
-  fileprivate func kept(_ value: SQLName) -> SQL {
-    // A text that is no number stays one. The comparison tells: it converts what a column would, and nothing else
-    // (sqlite.org/datatype3.html, 4.2), where CAST makes 12 of '12a' and 0 of 'a'.
-    let isNumber: SQL = "typeof(\(value)) = 'text' AND CAST(\(value) AS NUMERIC) = \(value)"
-    return switch type {
-    case "TEXT":
-      "CASE WHEN typeof(\(value)) IN ('integer', 'real') THEN CAST(\(value) AS TEXT) ELSE \(value) END"
-    case "INTEGER": "CASE WHEN \(isNumber) THEN CAST(\(value) AS NUMERIC) ELSE \(value) END"
-    case "REAL":
-      "CASE WHEN typeof(\(value)) = 'integer' OR \(isNumber) THEN CAST(\(value) AS REAL) ELSE \(value) END"
-    default: "\(value)"
-    }
   }
 }

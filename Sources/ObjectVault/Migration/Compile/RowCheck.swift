@@ -27,28 +27,17 @@ struct RowCheck: Hashable {
   var properties: [String] = []
   /// The entity of the rows that it finds, where that is another one: they are to become rows of the entity.
   var rowEntity: String?
-  /// Whether it is about the tables behind the changes of its run; else it is about those before them.
-  var isBehind = false
-  /// Of one about the tables behind: what asks those before the same. nil where the table behind can be told by itself, or not
-  /// at all.
-  var foreseen: Question?
+  /// What a plan asks of the tables before the run: the same, unless the check is about the tables behind it. nil where nobody
+  /// knows the answer before.
+  var beforehand: Question?
 
   init(
     query: String, rows: String, message: String, rule: RefusalRule = .other, entity: String = "",
     properties: [String] = []
   ) {
     question = Question(query: query, rows: rows)
+    beforehand = question
     (self.message, self.rule, self.entity, self.properties) = (message, rule, entity, properties)
-  }
-
-  /// The check as a plan asks it, which runs nothing.
-  var planned: RowCheck {
-    guard let foreseen else { return self }
-    var check = RowCheck(
-      query: foreseen.query, rows: foreseen.rows, message: message, rule: rule, entity: entity,
-      properties: properties)
-    check.rowEntity = rowEntity
-    return check
   }
 
   /// What the step fails with.
@@ -95,10 +84,18 @@ extension RowCheck {
 }
 
 extension RowCheck.Question {
-  /// Which values are there more than once: the groups behind `FROM`.
+  /// Which values are there more than once.
+  /// - Parameter groups: The groups of such rows, behind `FROM`.
   init(repeated groups: SQL) {
-    query = ("SELECT count(*) FROM (SELECT 1 \(groups))" as SQL).text
-    rows = ("SELECT max(\"id\") \(groups) ORDER BY 1 LIMIT 5" as SQL).text
+    query = ("SELECT count(*) FROM (SELECT 1 FROM \(groups))" as SQL).text
+    rows = ("SELECT max(\"id\") FROM \(groups) ORDER BY 1 LIMIT 5" as SQL).text
+  }
+
+  /// All of some rows, where there are more than one.
+  /// - Parameter rows: The rows, behind `FROM`.
+  init(moreThanOneOf rows: SQL) {
+    query = ("SELECT CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END FROM \(rows)" as SQL).text
+    self.rows = ("SELECT \"id\" FROM \(rows) ORDER BY \"id\" LIMIT 5" as SQL).text
   }
 }
 
@@ -137,7 +134,7 @@ struct ComingKey {
     let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
     let beside: SQL = others.map { " UNION ALL SELECT NULL, \(SQL.names(columns)) FROM \($0)" } ?? ""
     let groups: SQL =
-      "FROM (SELECT \"id\", \(SQL.joined(named)) FROM \(rows)\(beside)) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1 AND count(\"id\") > 0"
+      "(SELECT \"id\", \(SQL.joined(named)) FROM \(rows)\(beside)) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1 AND count(\"id\") > 0"
     var check = RowCheck(
       repeated: groups, of: entity, properties,
       message: message

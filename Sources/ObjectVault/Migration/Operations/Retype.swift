@@ -45,6 +45,7 @@ struct Retype: TableOperation {
     if case .swift(let name) = way { AppFunction(name: name, entity: entity, takesValues: true) } else { nil }
   }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  var refusesLate: Bool { isComputed }
   // An expression of more than the value itself would have to be computed for every row.
   var fittingType: AttributeType? {
     if case .sql("$\(entity).\(name)") = way { type } else { nil }

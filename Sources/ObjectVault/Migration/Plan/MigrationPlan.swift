@@ -144,14 +144,13 @@ extension MigrationPlan {
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
-    let standing = StandingTables(model)
-    var questions = RowQuestions(connection, standing, isSound: hasOwnTables)
+    var questions = RowQuestions(connection, TouchedTables(model), isSound: hasOwnTables)
     // Who looks at a store without asking its rows is not kept from it by what a pending step says.
     let trial = asksRows ? SQLTrial(set) : nil
     var steps: [Step] = []
     for (index, compiled) in work.steps.enumerated() {
       let leadsBack = index < work.back.count
-      let asked = try questions.asked(by: compiled, trial, before: work.steps[(index + 1)...])
+      let asked = try questions.asked(by: compiled, trial)
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
       steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows[index]))
     }

@@ -231,7 +231,7 @@ package struct MigrationRunner {
     let foreign = try ForeignFit(model, connection)
     for compiled in work.back {
       do {
-        try run(compiled, &audit) { try takeBack(compiled.step, since: $0) }
+        try run(compiled, leadsBack: true, &audit) { try takeBack(compiled.step, since: $0) }
       } catch StoreError.rowsRefused(let step, let name, let operation, let reason) {
         // No file has the operation where the way back follows from the step.
         throw StoreError.rowsRefused(
@@ -245,7 +245,7 @@ package struct MigrationRunner {
     }
     for compiled in work.ahead {
       let before = model
-      try run(compiled, &audit) {
+      try run(compiled, leadsBack: false, &audit) {
         try record(compiled.step, kind: "migration", since: $0, from: before, to: compiled.model)
       }
       model = compiled.model
@@ -264,7 +264,7 @@ package struct MigrationRunner {
 
   /// - Parameter record: Writes down what was done; gets the time of its beginning.
   private func run(
-    _ compiled: CompiledStep, _ audit: inout RowAudit, _ record: (Date) throws -> Void
+    _ compiled: CompiledStep, leadsBack: Bool, _ audit: inout RowAudit, _ record: (Date) throws -> Void
   ) throws {
     try checkCancelled()
     let start = Date()
@@ -280,6 +280,7 @@ package struct MigrationRunner {
       throw compiled.step.failed(operations, Self.noIDLeft(entity))
     }
     self.record.meter.endStep()
+    self.record.ran(compiled.step, leadsBack: leadsBack, seconds: Date().timeIntervalSince(start))
   }
 
   // MARK: Around the steps

@@ -15,12 +15,18 @@ final class RunRecord {
   private(set) var lastGeneration: Int64?
   /// Goes on where an earlier attempt left steps that stand.
   let meter = RunMeter()
+  /// The steps that ran to their ends, in order, with how long each took; those of a run that failed, too.
+  private(set) var laps: [MigrationRehearsal.Step] = []
   /// Whether the run has the store's write lock now, and with it the mark.
   var holdsLock = false
   private var isOver = false
 
   /// Whether steps of this run stand.
   var hasSteps: Bool { lastVersion != nil }
+
+  func ran(_ step: MigrationStep, leadsBack: Bool, seconds: Double) {
+    laps.append(.init(number: step.number, name: step.name, leadsBack: leadsBack, seconds: seconds))
+  }
 
   /// Steps were committed that do not end the run.
   func commit(_ outcome: MigrationOutcome, audit: RowAudit?, version: Int, generation: Int64) {

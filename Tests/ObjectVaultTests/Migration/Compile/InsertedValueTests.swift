@@ -16,7 +16,7 @@ import Testing
   ) {
     let lab = try await MigrationLab(base)
     let seen = Locked<[String]>([])
-    _ = try Store.rehearseMigration(
+    _ = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set([base, block]), progress: progress
     ) { connection in
       connection.onStatement { event in
@@ -52,7 +52,7 @@ import Testing
     let embedded = try MigrationSet.embedded(
       set.steps.map { .init(number: $0.number, name: $0.name, checksum: $0.checksum, text: $0.text) })
     let seen = Locked(0)
-    _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: embedded) { connection in
+    _ = try Store.migrateWatched(at: lab.url, key: testKey, migrations: embedded) { connection in
       connection.onStatement { event in
         if event.sql.contains("INSERT INTO `Day`"), !event.sql.contains("SELECT") {
           seen.withLock { $0 += 1 }
@@ -157,7 +157,7 @@ import Testing
     let lab = try await MigrationLab(Self.base)
     let seen = Locked(0)
     #expect(throws: CancellationError.self) {
-      _ = try Store.rehearseMigration(
+      _ = try Store.migrateWatched(
         at: lab.url, key: testKey, migrations: lab.set([Self.base, block]), progress: stopped
       ) { connection in
         connection.onStatement { event in

@@ -148,7 +148,7 @@ import Testing
         """,
       fill: ["INSERT INTO Person(id, city) VALUES (1, 'Bonn'), (2, 'Ulm')"],
       step: "move attribute Person.city -> Place.city by Person.place", entity: "Place", properties: ["code"],
-      rows: [2], source: "Person"),
+      rows: [2], source: "Person", isLate: true),
   ]
 
   @Test(arguments: cases)

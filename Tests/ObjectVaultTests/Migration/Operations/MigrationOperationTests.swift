@@ -41,6 +41,23 @@ struct MigrationLab {
     ).steps
   }
 
+  /// Runs a step that is refused, after a rehearsal that has to say the same and to leave everything as it is.
+  func refuse(_ text: String) async throws {
+    let steps = try set([first, text])
+    let before = try folder.bytes("lab.store")
+    let plan = try await Store.plan(at: url, key: testKey, migrations: steps)
+    let rehearsal = try await Store.rehearse(at: url, key: testKey, migrations: steps)
+    let now = try folder.bytes("lab.store")
+    #expect(now == before && folder.names == ["lab.store"])
+    #expect(
+      plan.refusals.isEmpty != plan.steps[0].unasked.isEmpty, "\(plan.refusals) \(plan.steps[0].unasked)")
+    do { try await migrate(text) } catch let error as StoreError {
+      #expect(rehearsal.failure == error)
+      throw error
+    }
+    Issue.record("it ran: \(text)")
+  }
+
   func rows(_ sql: String) throws -> [[SQLValue]] { try open().rows(sql: sql) }
 
   func isSound() throws -> Bool {

@@ -82,7 +82,7 @@ import Testing
         migrations: lab.set([Self.base, write + "\nrequire \"no team\" { SELECT count(*) = 0 FROM $Team }"]))
       #expect(
         plan.steps[0].unasked.count == 1
-          && plan.steps[0].unasked[0].contains("writes rows of \(name) before"),
+          && plan.steps[0].unasked[0].contains("changes \(name) before"),
         "\(write): \(plan.steps[0].unasked)")
     }
   }

@@ -36,15 +36,14 @@ import Testing
     ("require \"somebody\" { SELECT count(*) FROM $Person; }", true),
     ("require \"none\" { SELECT team FROM $Person WHERE $Person.team IS NULL }", false),
     (
-      "rename attribute Person.name -> title\nrequire \"Ada\" { SELECT min($Person.title) = 'Ada' FROM $Person }",
+      "add attribute Person.more int optional\nrequire \"Ada\" { SELECT min($Person.name) = 'Ada' FROM $Person }",
       true
     ),
     (
-      "rename attribute Person.name -> title\nrequire \"Cid\" { WITH x(y) AS (SELECT 'Cid') SELECT max($Person.title = y) FROM $Person, x }",
+      "add index Person(name)\nrequire \"Cid\" { WITH x(y) AS (SELECT 'Cid') SELECT max($Person.name = y) FROM $Person, x }",
       false
     ),
-    ("drop attribute Person.team\nrequire \"two\" { SELECT count(*) = 2 FROM $Person }", true),
-    ("create entity A {\n attribute a int\n}\nrequire \"none yet\" { SELECT count(*) = 0 FROM $A }", true),
+    ("create entity A {\n attribute a int\n}\nrequire \"two\" { SELECT count(*) = 2 FROM $Person }", true),
   ])
   func `a plan says what the step will say`(_ step: String, _ holds: Bool) async throws {
     let plan = try await plan(step)
@@ -62,7 +61,7 @@ import Testing
 
   @Test func `a query with more than one value is refused, as nobody would look at the rest`() async throws {
     let query = "require \"so\" { SELECT $Person.name <> '' FROM $Person }"
-    for before in ["", "rename attribute Person.team -> group\n"] {
+    for before in ["", "add attribute Person.more int optional\n"] {
       let reason = try #require(await lab.refusal(before + query)).reason
       #expect(reason.contains("more than one row"))
       let plan = try await plan(before + query)
@@ -80,16 +79,21 @@ import Testing
     for (step, reason) in [
       (
         "transform sql { DELETE FROM $Person }\nrequire \"nobody\" { SELECT count(*) = 0 FROM $Person }",
-        "writes rows of Person before"
+        "changes Person before"
+      ),
+      (
+        "add attribute Person.more int optional\nrequire \"none\" { SELECT count($Person.more) = 0 FROM $Person }",
+        "makes Person.more before"
       ),
       (
         "retype Person.name to data using (CAST($Person.name AS BLOB))\nrequire \"so\" { SELECT min($Person.name) > x'00' FROM $Person }",
-        "changes Person.name before"
+        "changes Person before"
       ),
     ] {
       let plan = try await plan(step)
-      #expect(plan.refusals.isEmpty && plan.steps[0].unasked.count == 1)
-      #expect(plan.steps[0].unasked[0].contains(reason), "\(plan.steps[0].unasked)")
+      let unasked = plan.steps[0].unasked.filter { $0.hasPrefix("require") }
+      #expect(plan.refusals.isEmpty && unasked.count == 1)
+      #expect(unasked.first?.contains(reason) == true, "\(plan.steps[0].unasked)")
     }
   }
 

@@ -46,7 +46,7 @@ import Testing
 
   /// Leads the store elsewhere, all at once.
   private func lead(_ lab: DowngradeLab, _ goal: MigrationGoal, _ set: MigrationSet? = nil) throws {
-    _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: set ?? lab.set, goal) { _ in }
+    _ = try Store.migrateWatched(at: lab.url, key: testKey, migrations: set ?? lab.set, goal) { _ in }
   }
 
   private func stopped(_ body: () throws -> Void) -> (version: Int, cause: StoreError.Cause, text: String)? {
@@ -60,7 +60,7 @@ import Testing
   @Test func `a lock that is not to be had behind a step says which version stands`() async throws {
     let (lab, other) = (try await lab(), Other())
     let found = stopped {
-      _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true) {
+      _ = try Store.migrateWatched(at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true) {
         $0.onBusy { _ in false }
         other.act(lab, at: 2, in: $0) { try other.hold(lab) }
       }
@@ -85,7 +85,7 @@ import Testing
       })
     let (lab, other) = (try await DowngradeLab(set, at: 1), Other())
     var attempts = 0
-    let outcome = try Store.rehearseMigration(
+    let outcome = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: set, makesBackups: true, commitsEachStep: true
     ) { connection in
       attempts += 1
@@ -114,7 +114,7 @@ import Testing
     let (other, schema) = (Other(), Schema { Entity(MoodyClasses.User.self) })
     var attempts = 0
     let found = stopped {
-      _ = try Store.rehearseMigration(
+      _ = try Store.migrateWatched(
         at: lab.url, key: testKey, migrations: lab.set, reading: schema, commitsEachStep: true
       ) { connection in
         attempts += 1
@@ -143,7 +143,7 @@ import Testing
     let lab = try await DowngradeLab(texts, at: 1, fill: ["INSERT INTO User(id) VALUES (1)"])
     let (other, schema, set) = (Other(), Schema { Entity(MoodyClasses.User.self) }, try lab.set.upTo(3))
     let found = stopped {
-      _ = try Store.rehearseMigration(
+      _ = try Store.migrateWatched(
         at: lab.url, key: testKey, migrations: lab.set, reading: schema, commitsEachStep: true
       ) { connection in
         other.act(lab, at: 2, in: connection) { try lead(lab, .latest, set) }
@@ -160,7 +160,7 @@ import Testing
     let (lab, other) = (try await lab(), Other())
     let progress = Progress(totalUnitCount: 0)
     var (attempts, atWait) = (0, Int64(0))
-    _ = try Store.rehearseMigration(
+    _ = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true, progress: progress
     ) { connection in
       attempts += 1
@@ -181,7 +181,7 @@ import Testing
     let (lab, other) = (try await lab(), Other())
     let set = try lab.set.upTo(4)
     let progress = Progress(totalUnitCount: 0)
-    _ = try Store.rehearseMigration(
+    _ = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true, progress: progress
     ) { connection in
       other.act(lab, at: 2, in: connection) { try lead(lab, .latest, set) }
@@ -195,7 +195,7 @@ import Testing
     let (lab, other) = (try await lab(), Other())
     let set = try lab.set.upTo(3)
     let found = stopped {
-      _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: set, commitsEachStep: true) {
+      _ = try Store.migrateWatched(at: lab.url, key: testKey, migrations: set, commitsEachStep: true) {
         other.act(lab, at: 2, in: $0) { try lead(lab, .latest) }
       }
     }
@@ -211,20 +211,20 @@ import Testing
   func `steps that another process ran before are not among those of the run`(_ each: Bool) async throws {
     let (lab, other) = (try await lab(), Other())
     let set = try lab.set.upTo(3)
-    let outcome = try Store.rehearseMigration(
+    let outcome = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: each
     ) {
       other.act(lab, at: 1, in: $0) { try lead(lab, .latest, set) }
     }
     #expect(outcome.startVersion == 3 && outcome.steps == [4, 5] && outcome.version == 5)
-    let nothing = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: lab.set) { _ in }
+    let nothing = try Store.migrateWatched(at: lab.url, key: testKey, migrations: lab.set) { _ in }
     #expect(nothing.startVersion == 5 && nothing.steps.isEmpty && nothing.version == 5)
   }
 
   @Test func `nor are those that it ran between, on either way`() async throws {
     let (lab, up, down) = (try await lab(), Other(), Other())
     let set = try lab.set.upTo(4)
-    let ahead = try Store.rehearseMigration(
+    let ahead = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true
     ) {
       up.act(lab, at: 2, in: $0) { try lead(lab, .latest, set) }
@@ -232,11 +232,11 @@ import Testing
     #expect(ahead.startVersion == 1 && ahead.steps == [2, 5] && ahead.version == 5)
     let plan = try await Store.planDowngrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
     let losses = Set(plan.unallowedLosses)
-    let back = try Store.rehearseMigration(
+    let back = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set, .back(to: 1), allowing: losses, commitsEachStep: true
     ) { connection in
       down.act(lab, at: 4, in: connection) {
-        _ = try Store.rehearseMigration(
+        _ = try Store.migrateWatched(
           at: lab.url, key: testKey, migrations: lab.set, .back(to: 2), allowing: losses
         ) { _ in }
       }
@@ -248,9 +248,9 @@ import Testing
     let (lab, up, down) = (try await lab(), Other(), Other())
     let losses = Set((2...5).map { "User.a\($0)" })
     let ahead = stopped {
-      _ = try Store.rehearseMigration(at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true) {
+      _ = try Store.migrateWatched(at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true) {
         up.act(lab, at: 3, in: $0) {
-          _ = try Store.rehearseMigration(
+          _ = try Store.migrateWatched(
             at: lab.url, key: testKey, migrations: lab.set, .back(to: 1), allowing: losses
           ) { _ in }
         }
@@ -261,7 +261,7 @@ import Testing
     #expect(ahead?.text.contains("is at 1 now") == true && ahead?.text.contains("stand") == false)
     try lead(lab, .latest)
     let back = stopped {
-      _ = try Store.rehearseMigration(
+      _ = try Store.migrateWatched(
         at: lab.url, key: testKey, migrations: lab.set, .back(to: 1), allowing: losses, commitsEachStep: true
       ) {
         down.act(lab, at: 3, in: $0) { try lead(lab, .latest) }

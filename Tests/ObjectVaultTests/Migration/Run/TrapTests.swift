@@ -86,7 +86,7 @@ import Testing
   @Test func `A3: keys that cannot be switched off end the run before its first statement`() throws {
     let set = try lab.set([Self.base, Self.rebuild])
     #expect {
-      try Store.rehearseMigration(at: lab.url, key: testKey, migrations: set) { try $0.execute("BEGIN") }
+      try Store.migrateWatched(at: lab.url, key: testKey, migrations: set) { try $0.execute("BEGIN") }
     } throws: { error in
       if case SQLError.verificationFailed = error {
         "\(error)".contains("could not be switched off")

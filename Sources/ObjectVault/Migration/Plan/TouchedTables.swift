@@ -1,0 +1,146 @@
+// The tables that pending steps touch before a point of them. What such a table will hold there is not known before the run:
+// the steps are not run as queries. Of the others the file holds today what the next step will find.
+
+internal import CipherSQLite
+
+/// The tables of which steps have changed what they held, each with why its rows cannot be asked.
+struct TouchedTables {
+  /// By the tables' names in lower case.
+  private var reasons: [String: String] = [:]
+  /// The same of columns that steps have made in tables which hold what they held besides, by the table and the column.
+  private var reasonsOfColumns: [String: [String: String]] = [:]
+  /// Why no table can be asked: a block may have written to any of them.
+  private var reasonForAll: String?
+  /// What hand-made views are called in sentences, by their names in lower case.
+  private var views: [String: String]
+
+  init(_ model: Schema) { views = model.titlesOfViews }
+
+  // MARK: Following
+
+  /// Goes by a part of a step.
+  /// - Parameter written: The tables that a data block writes to, in lower case; nil where nobody has asked the engine.
+  mutating func follow(_ part: CompiledStep.Part, writing written: Set<String>?, of step: MigrationStep) {
+    let name = "\(numbered(step.number)) \(step.name)"
+    views = part.model.titlesOfViews
+    guard let compiler = part.compiler else {
+      for statement in part.statements { follow(statement, written, part.model, name) }
+      return
+    }
+    var former = Dictionary(part.before.tables(but: compiler.untouched).map { ($0.name, $0) }) { first, _ in
+      first
+    }
+    for table in part.model.tables(but: compiler.untouched) {
+      guard let old = former.removeValue(forKey: table.name),
+        let columns = compiler.columnsMade(in: table, old)
+      else {
+        touch(table.name, name)
+        continue
+      }
+      for column in columns {
+        let reason = "step \(name) makes \(table.name).\(column) before"
+        reasonsOfColumns[table.name.lowercased(), default: [:]][column.lowercased()] = reason
+      }
+    }
+    for table in former.keys { touch(table, name) }
+  }
+
+  /// Notes which tables a statement of a data block, or between those of a composite operation, may write to.
+  private mutating func follow(
+    _ statement: CompiledStatement, _ written: Set<String>?, _ model: Schema, _ step: String
+  ) {
+    switch statement {
+    case .data(let block, _): touch(written ?? Set(block.tables.map { $0.lowercased() }), model, step)
+    case .sql(let sql): touch(SQLTemplate.words(sql), model, step)
+    case .transform(let transform):
+      touch(transform.writes.map { Set($0.map { model.root(of: $0.entity).lowercased() }) }, model, step)
+    case .copy, .mustBeEmpty, .raw, .rawMustFit, .require: break
+    }
+  }
+
+  /// - Parameter words: The names of tables among others, in lower case; nil for all tables.
+  private mutating func touch(_ words: Set<String>?, _ model: Schema, _ step: String) {
+    guard var words else {
+      return reasonForAll = reasonForAll ?? "step \(step) may write to any table before"
+    }
+    for trigger in model.rawStatements where trigger.isTrigger {
+      words.formUnion(SQLTemplate.words(trigger.create))
+    }
+    for table in model.tables where words.contains(table.name.lowercased()) { touch(table.name, step) }
+  }
+
+  private mutating func touch(_ table: String, _ step: String) {
+    guard reasons[table.lowercased()] == nil else { return }
+    reasons[table.lowercased()] = "step \(step) changes \(table) before"
+  }
+
+  // MARK: Asking
+
+  /// The answer of the rows as they are now.
+  enum Answer {
+    case accepted
+    case refused(count: Int, rows: [Int64])
+    /// What the step will fail with, whichever rows it is about.
+    case failed(reason: String)
+    /// Why it cannot be asked before the steps run.
+    case unasked(String)
+  }
+
+  func answer(_ question: RowCheck.Question, _ connection: Connection) throws -> Answer {
+    if let reason = obstacle(to: question.query) { return .unasked(reason) }
+    do {
+      guard let count = try connection.value(sql: question.query)?.int64, count > 0 else { return .accepted }
+      return .refused(count: Int(count), rows: try connection.query(sql: question.rows) { $0.int64(0) })
+    } catch let error as SQLError where error.isOfStatement {
+      return .unasked("\(error)")
+    }
+  }
+
+  /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
+  /// - Parameter sentence: What is required.
+  func answer(toRequirement sentence: String, _ query: String, _ connection: Connection) throws -> Answer {
+    if let reason = obstacle(to: query) { return .unasked(reason) }
+    do {
+      let value = try connection.withAuthorizer({ MigrationRunner.reads($0) ? .allow : .deny }) {
+        // Without the semicolon at its end.
+        try connection.onlyValue(sql: SQLTemplate.statements(query).first { !$0.isBlank } ?? query)
+      }
+      return (value?.double ?? 0) != 0 ? .accepted : .failed(reason: Require.isNotSo(sentence))
+    } catch let error as ModelError {
+      return .failed(reason: error.reason)
+    } catch let error as SQLError where error.isOfStatement {
+      return .unasked("\(error)")
+    }
+  }
+
+  /// Why a query cannot be asked before the steps run.
+  private func obstacle(to query: String) -> String? {
+    if let reasonForAll { return reasonForAll }
+    // A column may be called as a table is.
+    let sources = SQLTemplate.sources(query)
+    if let reason = reasons.filter({ sources.contains($0.key) }).min(by: { $0.key < $1.key })?.value {
+      return reason
+    }
+    let words = SQLTemplate.words(query)
+    for (table, columns) in reasonsOfColumns.sorted(by: { $0.key < $1.key }) where sources.contains(table) {
+      if let column = columns.keys.filter(words.contains).min() { return columns[column] }
+    }
+    guard !reasons.isEmpty, let view = views.filter({ sources.contains($0.key) }).min(by: { $0.key < $1.key })
+    else { return nil }
+    return "the \(view.value) may read tables that change before"
+  }
+
+  /// How many rows an entity has at this point; nil where a step has touched their table.
+  func count(of entity: String, _ model: Schema, _ connection: Connection) throws -> Int? {
+    let place = model.place(of: entity)
+    guard reasonForAll == nil, reasons[place.table.lowercased()] == nil else { return nil }
+    return try connection.value("SELECT count(*) FROM \(place.rows)").flatMap(\.int64).map { Int($0) }
+  }
+}
+
+extension Schema {
+  fileprivate var titlesOfViews: [String: String] {
+    let views = rawObjects.filter { $0.kind == .view }
+    return Dictionary(views.map { ($0.name.lowercased(), $0.title) }) { first, _ in first }
+  }
+}

@@ -1,0 +1,181 @@
+// plan --rehearse: it ends as `up` does, says what `up` says, and leaves nothing among the temporary files, however it ends.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite(.tags(.slow)) struct RehearsalCommands {
+  let folder: TemporaryFolder
+  private var temporary: String { folder.path("tmp") }
+  static let steps = [
+    "create entity Thing {\n attribute name string\n attribute size int default 1\n}",
+    "transform sql { UPDATE $Thing SET $Thing.size = length($Thing.name) }",
+    "add index Thing(size) unique",
+  ]
+
+  init() async throws {
+    folder = try TemporaryFolder()
+    for name in ["Migrations", "tmp"] {
+      try FileManager.default.createDirectory(
+        at: folder.url.appendingPathComponent(name), withIntermediateDirectories: false)
+    }
+    for (index, step) in Self.steps.enumerated() { try write(step, as: index + 1) }
+    let set = try MigrationSet.directory(folder.url.appendingPathComponent("Migrations"))
+    try await Store.create(
+      at: folder.url.appendingPathComponent("s.store"), key: testKey, migrations: MigrationSet([set.steps[0]])
+    )
+  }
+
+  private func write(_ step: String, as number: Int) throws {
+    try folder.write(
+      Data("format: 1\n[up]\n\(step)\n".utf8), to: "Migrations/000\(number)_s\(number).migration")
+  }
+
+  private func insert(_ names: String...) throws {
+    let connection = try Connection.open(folder.path("s.store"), key: testKey)
+    defer { connection.close() }
+    for (index, name) in names.enumerated() {
+      try connection.execute("INSERT INTO Thing(id, name) VALUES (\(index + 1), \(name))")
+    }
+  }
+
+  private var environment: [String: String] {
+    ["STORE_MIGRATE_KEY": String(repeating: "5a", count: 32), "TMPDIR": temporary]
+  }
+
+  private func words(_ line: String) -> [String] {
+    line.split(separator: " ").map(String.init) + ["--key-format", "hex", "--no-input"]
+  }
+
+  private func run(_ line: String) throws -> ToolResult {
+    try runTool(
+      builtExecutable("store-migrate"), words(line), environment: environment, directory: folder.url.path)
+  }
+
+  private func left() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: temporary) }
+
+  @Test func `what the plan does not know the rehearsal says in the words of up, and ends as it does`() throws
+  {
+    try insert("a", "bb", "c")
+    let before = try folder.bytes("s.store")
+    let plan = try run("plan s.store")
+    #expect(plan.status == 0, "\(plan)")
+    #expect(
+      plan.output.contains(
+        "? add index Thing(size) unique: not known before the run, for step 0002 s2 changes Thing before"),
+      "\(plan)")
+    let next = plan.output.split(separator: "\n").filter { $0.contains("store-migrate") }
+    #expect(next.first?.contains("plan s.store --rehearse") == true && next.count == 2, "\(plan)")
+
+    let rehearsal = try run("plan s.store --rehearse")
+    let up = try run("up s.store")
+    #expect(rehearsal.status == 5 && up.status == 5, "\(rehearsal)")
+    let said = try #require(up.errors.split(separator: "\n").first?.trimmingPrefix("store-migrate: "))
+    let words = String(said.prefix { $0 != "(" })
+    #expect(words.contains("0003_s3.migration:3"), "\(up)")
+    #expect(rehearsal.output.contains("✗ \(words)"), "\(rehearsal.output)\n\(up.errors)")
+    #expect(rehearsal.output.contains("0002 s2   reversible: no   rehearsed in 0."), "\(rehearsal)")
+    #expect(rehearsal.output.contains("which was removed: up failed."), "\(rehearsal)")
+    #expect(!rehearsal.output.contains("? add index") && !rehearsal.output.contains("next:"), "\(rehearsal)")
+    #expect(try left() == [] && folder.bytes("s.store") == before)
+  }
+
+  @Test func `a rehearsal that comes to its end leads to up, and tells the durations in JSON`() throws {
+    try insert("a", "bb", "ccc")
+    let text = try run("plan s.store --rehearse --tx step")
+    #expect(
+      text.status == 0 && text.output.contains("which was removed: up came to its end in 0."), "\(text)")
+    let next = try #require(text.output.split(separator: "\n").first { $0.hasPrefix("next:") })
+    #expect(next.contains("up s.store --tx step") && text.errors.isEmpty, "\(text)")
+    let report = try run("plan s.store --rehearse --json").output
+    #expect(try ReportSchema().faults(in: report) == [])
+    let json = try #require(
+      try JSONSerialization.jsonObject(with: Data(report.utf8)) as? [String: Any])
+    let rehearsal = try #require(json["rehearsal"] as? [String: Any])
+    let steps = try #require(rehearsal["steps"] as? [[String: Any]])
+    #expect(steps.map { $0["number"] as? Int } == [2, 3] && rehearsal["failure"] == nil)
+    #expect(steps.allSatisfy { ($0["seconds"] as? Double ?? 0) > 0 })
+    #expect(try run("up s.store").status == 0)
+    let done = try run("plan s.store --rehearse")
+    #expect(done.status == 0 && done.output.contains("Nothing to do") && !done.output.contains("Rehearsed"))
+    let back = try run("plan s.store --to 2 --rehearse")
+    #expect(back.status == 0 && back.output.contains("which was removed: down came to its end"), "\(back)")
+    #expect(try left() == [])
+  }
+
+  @Test func `each step by itself, the rehearsal says where the run would stop`() throws {
+    try insert("a", "bb", "c")
+    let rehearsal = try run("plan s.store --rehearse --tx step")
+    #expect(
+      rehearsal.status == 5
+        && rehearsal.output.contains("`up` would stop at 0003 s3, with what is before it done."),
+      "\(rehearsal)")
+    #expect(try run("up s.store --tx step").status == 5)
+    #expect(try run("status s.store").output.contains("version 2"))
+  }
+
+  /// A step so long that nobody waits for its end.
+  private func start() throws -> StartedTool {
+    try insert("a")
+    try write(
+      "transform sql { UPDATE $Thing SET $Thing.size = (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000000) SELECT count(*) FROM n) }",
+      as: 2)
+    let tool = try StartedTool(
+      builtExecutable("store-migrate"), words("plan s.store --rehearse"), environment: environment,
+      directory: folder.url.path)
+    // The copy is whole when the engine has begun to write to it.
+    let end = Date() + 120
+    func isWriting() -> Bool {
+      ((try? left()) ?? []).contains {
+        FileManager.default.fileExists(atPath: "\(temporary)/\($0)/copy.store-journal")
+          || FileManager.default.fileExists(atPath: "\(temporary)/\($0)/copy.store-wal")
+      }
+    }
+    while !isWriting(), Date() < end { usleep(5000) }
+    try #require(isWriting())
+    return tool
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `a signal ends a rehearsal, with nothing left and nothing changed`(_ signal: Int32) throws {
+    let tool = try start()
+    let before = try folder.bytes("s.store")
+    kill(tool.processID, signal)
+    let result = try tool.end()
+    #expect(result.status == 128 + signal && result.errors.contains("Nothing was changed."), "\(result)")
+    #expect(try left() == [] && folder.bytes("s.store") == before)
+    #expect(folder.names.sorted() == ["Migrations", "s.store", "tmp"])
+  }
+
+  @Test func `what a killed rehearsal leaves the next one removes`() throws {
+    let tool = try start()
+    kill(tool.processID, SIGKILL)
+    _ = try tool.end()
+    let names = try left()
+    #expect(names.count == 1 && names[0].hasPrefix("vault-rehearse-"), "\(names)")
+    try write(Self.steps[1], as: 2)
+    #expect(try run("plan s.store --rehearse").status == 0)
+    #expect(try left() == [])
+  }
+
+  @Test func `without a folder for temporary files, or room in it, that is said, and no step is blamed`()
+    throws
+  {
+    try insert("a")
+    try FileManager.default.removeItem(atPath: temporary)
+    let missing = try run("plan s.store --rehearse")
+    #expect(missing.status == 1 && missing.errors.contains("TMPDIR names another"), "\(missing)")
+    try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
+    // Files of 4 kB at most: as on a full disk, for any user and on any file system.
+    let line = words("plan s.store --rehearse").joined(separator: " ")
+    let full = try runTool(
+      "/bin/bash",
+      ["-c", "trap '' XFSZ; ulimit -f 4; '\(builtExecutable("store-migrate"))' \(line)"],
+      environment: environment, directory: folder.url.path)
+    #expect(full.status == 6 && full.errors.contains(temporary), "\(full)")
+    #expect(!full.errors.contains("0002") && !full.output.contains("REFUSED"), "\(full)")
+    #expect(try left() == [])
+  }
+}
