@@ -121,7 +121,7 @@ extension ObjectContext {
       return try anyRow(entity, id)
     }
     if singleRows.isEmpty { singleRows = Array(repeating: nil, count: maps.count) }
-    let rows = singleRows[entity.index] ?? SingleRows(entity, self, on: connection)
+    let rows = singleRows[entity.index] ?? SingleRows(entity, maps, run, on: connection)
     guard !rows.isReading else { return try anyRow(entity, id) }
     singleRows[entity.index] = rows
     return try told(connection) { _ in try rows.row(id) }
@@ -137,8 +137,8 @@ extension ObjectContext {
         var packer = rowPacker.take() ?? RowPacker(firstPageBytes: 512, pageBytes: 4096)
         defer { rowPacker = packer }
         return entity.isInFamily
-          ? try FamilyReader(entity, isBranch: true, self).read(statement, &packer)
-          : RowReader(entity, self).read(statement, &packer)
+          ? try FamilyReader(entity, isBranch: true, maps).read(statement, &packer)
+          : RowReader(entity, maps).read(statement, &packer)
       }
     }
   }
@@ -150,73 +150,14 @@ extension ObjectContext {
     do { try load(object) } catch { note(error) }
   }
 
-  /// All objects of a fetch.
-  /// - Parameter isBranch: As below.
-  func objects(_ entity: EntityMapping, _ compiled: CompiledFetch, isBranch: Bool) throws -> [ManagedObject] {
-    if isBranch, let lookup = compiled.plan.lookup {
-      return try LateFetch(compiled: compiled, lookup: lookup, entity: entity, context: self).objects()
-    }
-    return try objects(entity, compiled.rowsQuery, compiled.bindings, isBranch: isBranch)
-  }
-
-  /// All objects of a query whose columns are those of ``EntityMapping/objectColumns``.
-  /// - Parameters:
-  ///   - values: Of its question marks.
-  ///   - isBranch: Whether the columns are those; else they are ``EntityMapping/ownColumns``.
-  func objects(
-    _ entity: EntityMapping, _ query: RowsQuery, _ values: [SQLValue], isBranch: Bool = true
-  ) throws -> [ManagedObject] {
-    if case .whole(_, let split) = query, !entity.isInFamily {
-      return try counted(SplitScan(whole: query, split: split, entity: entity, context: self).objects)
-    }
-    return try counted {
-      // Each by its own type, so that what is done for each row is known where it is compiled.
-      try withConnection { connection in
-        try entity.isInFamily
-          ? FamilyCollector(entity, isBranch: isBranch, self).all(query, values, on: connection)
-          : RowCollector(entity, self).all(query, values, on: connection)
-      }
-    }
-  }
-
-  /// Runs one query, and counts it and its rows.
-  private func counted(_ query: () throws -> [ManagedObject]) throws -> [ManagedObject] {
-    statistics.queries += 1
-    let found = try query()
-    statistics.rows += found.count
-    return found
-  }
+  /// Reads the rows of an entity's objects, and of those below it.
+  func scan(_ entity: EntityMapping) -> Scan { Scan(entity: entity, ground: self) }
 
   /// The ids that a query of one column gives.
   func ids(_ text: String, _ values: [SQLValue]) throws -> [Int64] {
     statistics.queries += 1
     return try withConnection { connection in
       try connection.query(sql: text, values) { $0.int64(0) }
-    }
-  }
-
-  /// The same in the way that is the quickest for many.
-  func ids(_ statements: LateLookup.IDs, _ values: [SQLValue]) throws -> [Int64] {
-    guard case .taken(let text) = statements.query else { return try ids(statements.text, values) }
-    statistics.queries += 1
-    return try withConnection { connection in
-      let collector = RowIDCollector()
-      try connection.handRows(to: collector) { _ = try connection.execute(sql: text, values) }
-      return collector.ids
-    }
-  }
-
-  /// The objects of some rows, by one query.
-  func rows(_ ids: [Int64], of entity: EntityMapping) throws -> [ManagedObject] {
-    guard ids.count > 1 else {
-      return try ids.first.map { try objects(entity, .stepped(entity.rowSQL), [.integer($0)]) } ?? []
-    }
-    return try counted {
-      try withConnection { connection in
-        try entity.isInFamily
-          ? FamilyCollector(entity, self).rows(ids, of: entity, on: connection)
-          : RowCollector(entity, self).rows(ids, of: entity, on: connection)
-      }
     }
   }
 
@@ -235,8 +176,8 @@ extension ObjectContext {
     guard let entity = owner.entity, let relationship = entity.slots[slot].relationship else { return }
     statistics.faultsFired += 1
     do {
-      let members = try objects(
-        relationship.destination, .stepped(relationship.membersSQL), [.integer(owner.rowID)])
+      let members = try scan(relationship.destination).objects(
+        .stepped(relationship.membersSQL), [.integer(owner.rowID)])
       state.adopt(members)
     } catch {
       note(error)
@@ -269,7 +210,7 @@ extension ObjectContext {
         }
       }
       // Sorted, and each once, without a set of objects, which costs as much as the rest.
-      let found = try rows(RowIDSet(faults).ids, of: relationship.destination)
+      let found = try scan(relationship.destination).rows(RowIDSet(faults).ids)
       guard relationship.destination.hasChildren else { return }
       // Nobody holds them yet.
       withExtendedLifetime(found) { for owner in owners { _ = owner.toOneTarget(slot) } }
@@ -288,24 +229,26 @@ extension ObjectContext {
   private func prefetchMembers(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws {
     let waiting = owners.filter { $0.members(relationship.slot).members == nil && $0.rowID > 0 }
     guard !waiting.isEmpty else { return }
-    let destination = relationship.destination
-    if destination.isInFamily {
-      try prefetchMembers(relationship, of: waiting, FamilyCollector(destination, self, collectsOwners: true))
-    } else {
-      try prefetchMembers(relationship, of: waiting, RowCollector(destination, self, collectsOwners: true))
-    }
-  }
-
-  private func prefetchMembers(
-    _ relationship: RelationshipMapping, of waiting: [ManagedObject], _ collector: some RowCollecting
-  ) throws {
     // An owner that was fetched twice has its members once.
-    let ids = Set(waiting.map(\.rowID)).sorted()
-    let found = try counted {
-      try withConnection { try collector.all(relationship.fedMembersQuery, of: ids, on: $0) }
-    }
+    let found = try scan(relationship.destination).members(
+      relationship, of: Set(waiting.map(\.rowID)).sorted())
     var members: [Int64: [ManagedObject]] = [:]
-    for (owner, member) in zip(collector.owners, found) { members[owner, default: []].append(member) }
+    for (owner, member) in zip(found.owners, found.members) { members[owner, default: []].append(member) }
     for owner in waiting { owner.members(relationship.slot).adopt(members[owner.rowID] ?? []) }
   }
+}
+
+extension ObjectContext: ScanGround {
+  var generationCheck: @Sendable (Connection) throws -> Void { core.checkGeneration }
+
+  func lastCount(of entity: EntityMapping) -> Locked<Int?> { core.lastCounts[entity.index] }
+
+  func keep(_ lookup: LateLookup, of entity: EntityMapping) { core.plans[entity.index].keep(lookup) }
+
+  func count(rows: Int) {
+    statistics.queries += 1
+    statistics.rows += rows
+  }
+
+  func countReadAhead(_ rows: Int) { statistics.rowsReadAhead += rows }
 }

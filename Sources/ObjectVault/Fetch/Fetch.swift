@@ -147,7 +147,8 @@ public struct Fetch<Object: ManagedObject> {
       found = try merge.all()
     } else {
       let compiled = try compiled(.objects, entity)
-      found = try context.objects(entity, compiled, isBranch: parameters.includesSubentities)
+      found = try context.scan(entity).objects(
+        compiled.form, compiled.bindings, isBranch: parameters.includesSubentities)
     }
     for path in parameters.prefetch { try prefetch(path, of: found, entity) }
     return typed(found)

@@ -286,7 +286,8 @@ struct PendingMerge {
   private func objects(_ request: FetchParameters) throws -> [ManagedObject] {
     let compiled = try Self.compiled(.objects, request, entity, context)
     return try context.withPendingRows(excluded) {
-      try context.objects(entity, compiled, isBranch: request.includesSubentities)
+      try context.scan(entity).objects(
+        compiled.form, compiled.bindings, isBranch: request.includesSubentities)
     }
   }
 

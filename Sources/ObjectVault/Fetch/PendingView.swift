@@ -74,7 +74,7 @@ final class PendingView {
       }
     }
     for batch in unknown.chunked(batchSize) {
-      let rows = try context.rows(batch, of: entity)
+      let rows = try context.scan(entity).rows(batch)
       read[entity.index].formUnion(rows.lazy.map(\.rowID))
       for object in rows where deletion.leaves(object) { found[object.rowID] = object }
     }

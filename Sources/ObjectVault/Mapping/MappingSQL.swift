@@ -34,20 +34,16 @@ extension EntityMapping {
     return text("INSERT OR FAIL INTO \(table) (\(names)\(more)) SELECT *\(values) FROM \(feed)")
   }
 
-  /// The whole rows of the ids of a feed, however many.
+  /// The rows of the ids of a feed, behind the columns of a query.
   // CROSS: the engine does not know how few the ids are, and would rather begin with the table.
-  var fedRowsQuery: RowsQuery {
-    .unsorted(
-      objectColumns, count: columnCount,
-      " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)\(and("t0."))")
+  var fedRowsSource: SQL {
+    " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)\(and("t0."))"
   }
 
-  /// The same for a feed of runs: the engine looks for the first row of each, and goes on from there.
-  var fedRunsQuery: RowsQuery {
+  /// The same for a feed of runs of ids.
+  var fedRunsSource: SQL {
     let run: SQL = "t0.\"id\" BETWEEN f.\(feedIDName) AND f.\(feedEndName)"
-    return .unsorted(
-      objectColumns, count: columnCount,
-      " FROM \(fedRuns) f CROSS JOIN \(table) t0 ON \(run)\(and("t0."))")
+    return " FROM \(fedRuns) f CROSS JOIN \(table) t0 ON \(run)\(and("t0."))"
   }
 
   var rowStatement: String {
@@ -225,14 +221,12 @@ extension EntityMapping {
 }
 
 extension RelationshipMapping {
-  /// The whole rows at the other end of a to-many of the owners whose ids are fed, and as last column the owner's id. Those
-  /// of one owner follow each other in their order, where the relationship has one.
-  var fedMembersQuery: RowsQuery {
+  /// The rows at the other end of a to-many of the owners whose ids are fed: where the owner's id stands, and what is behind the
+  /// columns of a query.
+  var fedMembersSource: (owner: SQL, rest: SQL) {
     let (key, tables) = membership
-    let (columns, count): (SQL, Int) = ("\(destination.objectColumns), \(key)", destination.columnCount + 1)
-    let rest: SQL = " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)\(kind)"
-    guard isOrdered else { return .unsorted(columns, count: count, rest) }
-    return .stepped(text("SELECT \(columns)\(rest)\(sorting)"))
+    let rest: SQL = " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)\(kind)\(sorting)"
+    return (key, rest)
   }
 
   /// The whole rows at the other end of one owner's to-many.
@@ -293,5 +287,15 @@ extension JoinTable {
   /// The end of all links of one object that is at the source or the target.
   func unlinkAllSQL(fromSource: Bool) -> String {
     text("DELETE FROM \(tableName) WHERE \(columns(from: fromSource).own) = ?")
+  }
+}
+
+extension RowFunction {
+  /// The columns as its arguments.
+  func call(_ columns: SQL) -> SQL {
+    switch self {
+    case .take: "vault_take(\(columns))"
+    case .place: "vault_place(\(columns))"
+    }
   }
 }

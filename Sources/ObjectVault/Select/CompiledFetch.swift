@@ -12,19 +12,11 @@ public struct CompiledFetch: Sendable, Hashable {
   /// What it was made by.
   let plan: FetchPlan
   /// The same for whole rows, as they are fetched.
-  var rowsQuery: RowsQuery { plan.rowsQuery }
+  var form: ScanForm { plan.form }
   /// How the store runs the statement. What it finds is the same.
   ///
   /// Whole rows are mostly handed over inside of the engine, to functions that a shell has not: there ``text`` finds them.
-  public var execution: Execution {
-    if let lookup = plan.lookup, lookup.isUsed { return .idsFirst(lookup.ids.text) }
-    return switch rowsQuery {
-    case .stepped: .stepped
-    case .taken(let text): .handedOver(text)
-    case .whole(let text, _): .split(text)
-    case .placed(let text): .handedOver(text)
-    }
-  }
+  public var execution: Execution { Execution(form) }
 
   /// How a fetch goes through the rows of its statement.
   public enum Execution: Sendable, Hashable {
@@ -38,6 +30,16 @@ public struct CompiledFetch: Sendable, Hashable {
     /// statement in the same snapshot, and are handed over as the others are. A fetch is run so where the last one of its
     /// shape has found many rows that lie apart.
     case idsFirst(String)
+
+    init(_ form: ScanForm) {
+      self =
+        switch form {
+        case .stepped: .stepped
+        case .handedOver(let text), .placed(let text): .handedOver(text)
+        case .split(let text, _): .split(text)
+        case .late(let lookup, let form): lookup.isUsed ? .idsFirst(lookup.ids.text) : Execution(form)
+        }
+    }
   }
 }
 
@@ -45,7 +47,7 @@ extension CompiledFetch {
   /// Whether both are one statement with the same values. How a fetch is run may change from one moment to the next, and is no
   /// part of what it is.
   public static func == (one: CompiledFetch, other: CompiledFetch) -> Bool {
-    one.text == other.text && one.bindings == other.bindings && one.rowsQuery == other.rowsQuery
+    one.text == other.text && one.bindings == other.bindings
   }
 
   /// Of what is compared.

@@ -12,17 +12,13 @@ enum Selection: UInt8 {
 final class FetchPlan: Sendable {
   let text: String
   /// The same for whole rows, as they are fetched.
-  let rowsQuery: RowsQuery
+  let form: ScanForm
   let bindings: [Binding]
   /// Whether it serves for other captured values, too.
   let isReusable: Bool
-  let lookup: LateLookup?
 
-  init(
-    text: String, rowsQuery: RowsQuery, bindings: [Binding], isReusable: Bool, lookup: LateLookup? = nil
-  ) {
-    (self.text, self.rowsQuery, self.bindings, self.isReusable) = (text, rowsQuery, bindings, isReusable)
-    self.lookup = lookup
+  init(text: String, form: ScanForm, bindings: [Binding], isReusable: Bool) {
+    (self.text, self.form, self.bindings, self.isReusable) = (text, form, bindings, isReusable)
   }
 
   /// With the values that a request gives.
@@ -194,7 +190,7 @@ final class FetchPlans: Sendable {
     return LateLookup(text) {
       var ids = statement
       ids.columns = "t0.\"id\""
-      return .init(text: ids.sql.text, query: ids.rowsQuery(columnCount: 1, columnsAreNames: true))
+      return .init(text: ids.sql.text, form: ids.form(columnCount: 1, columnsAreNames: true))
     }
   }
 

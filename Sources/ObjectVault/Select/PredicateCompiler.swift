@@ -177,11 +177,12 @@ struct PredicateCompiler {
         "it has \(bindings.count) values; \(PredicateError.maximumValues) are possible, and many more in one IN"
       )
     }
-    let rows =
-      columnCount.map { statement.rowsQuery(columnCount: $0, columnsAreNames: columnsAreNames) }
+    let form =
+      columnCount.map { statement.form(columnCount: $0, columnsAreNames: columnsAreNames) }
       ?? .stepped(sql.text)
     return FetchPlan(
-      text: sql.text, rowsQuery: rows, bindings: bindings, isReusable: isReusable, lookup: lookup(sql.text))
+      text: sql.text, form: lookup(sql.text).map { .late($0, form) } ?? form, bindings: bindings,
+      isReusable: isReusable)
   }
 
   /// Gives errors the entity, and the text of the condition where it has one.

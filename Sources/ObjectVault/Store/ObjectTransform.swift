@@ -33,8 +33,8 @@ struct ObjectTransform: RowTransform {
       core: core, access: .transaction(work.connection, canWrite: true), records: true)
     let declared = DeclaredProperties(work.transform.access, core.mapping)
     context.reads = declared.reads
-    let objects = try context.objects(
-      entity, .stepped(entity.batchSQL),
+    let objects = try context.scan(entity).objects(
+      .stepped(entity.batchSQL),
       [.integer(last), .integer(highest), .integer(Int64(work.transform.batch))])
     let ids = objects.map(\.rowID)
     for (object, id) in zip(objects, ids) {

@@ -21,7 +21,7 @@ final class LateLookup: Sendable {
   struct IDs: Sendable {
     let text: String
     /// The same as it is run.
-    let query: RowsQuery
+    let form: ScanForm
   }
 
   /// The statement for whole rows.

@@ -9,39 +9,40 @@ struct LateFetch {
   /// Below these a second statement costs more than the order of the rows takes off.
   static let fewest = 500
 
-  let compiled: CompiledFetch
   let lookup: LateLookup
-  let entity: EntityMapping
-  let context: ObjectContext
+  /// In one statement.
+  let form: ScanForm
+  let values: [SQLValue]
+  let scan: Scan
 
   /// The objects, in the order of the statement.
   func objects() throws -> [ManagedObject] {
     // One snapshot for both: what one statement finds, the other has to find, too.
-    if lookup.isUsed, let found = try context.withSnapshot(objectsOfIDs) { return found }
-    let found = try context.objects(entity, compiled.rowsQuery, compiled.bindings)
+    if lookup.isUsed, let found = try scan.ground.withSnapshot(objectsOfIDs) { return found }
+    let found = try scan.objects(form, values)
     if lookup.isOpen, found.count >= Self.fewest { note(found) }
     return found
   }
 
   /// - Returns: Nil where a row is missing.
   private func objectsOfIDs() throws -> [ManagedObject]? {
-    let ids = try context.ids(lookup.ids, compiled.bindings)
+    let ids = try scan.ids(lookup.ids, values)
     let isScattered = ids.count >= Self.fewest && RowIDOrder.isScattered(ids)
     lookup.note(isScattered: isScattered) { true }
     // An index that knows of a row which is not there is damaged, or of one that is there twice: the one statement says so.
     guard isScattered, let order = RowIDOrder(ids) else {
-      let found = try context.rows(ids, of: entity)
+      let found = try scan.rows(ids)
       return found.count == ids.count ? found : nil
     }
-    var found = try context.rows(order.rising, of: entity)
+    var found = try scan.rows(order.rising)
     return order.putBack(&found) ? found : nil
   }
 
   private func note(_ found: [ManagedObject]) {
     let isScattered = RowIDOrder.isScattered(found.lazy.map(\.rowID))
     // The fetch has what it wants: whatever keeps the engine from answering, it is asked another time.
-    let wasAsked = try? lookup.note(isScattered: isScattered) { try context.withConnection(isFit) }
-    if wasAsked == true { context.core.plans[entity.index].keep(lookup) }
+    let wasAsked = try? lookup.note(isScattered: isScattered) { try scan.ground.withConnection(isFit) }
+    if wasAsked == true { scan.ground.keep(lookup, of: scan.entity) }
   }
 
   /// Whether the engine would find the ids as it finds the rows, without reading these. The order is the same then.
@@ -57,7 +58,7 @@ struct LateFetch {
   private func plan(_ text: String, _ connection: Connection) throws -> [String] {
     // Not out of the cache of statements: nobody asks twice.
     let statement = try connection.prepare(sql: "EXPLAIN QUERY PLAN " + text)
-    try statement.bind(compiled.bindings)
+    try statement.bind(values)
     var lines: [String] = []
     while try statement.step() { lines.append(statement.text(3) ?? "") }
     return lines

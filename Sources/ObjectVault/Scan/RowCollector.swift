@@ -1,4 +1,4 @@
-// All rows of one query as objects. They are handed over inside of the statement where it can do that (RowsQuery).
+// All rows of one query as objects. They are handed over inside of the statement where it can do that (ScanForm).
 
 internal import CipherSQLite
 
@@ -16,8 +16,8 @@ protocol RowCollecting: RowTaker {
 
 extension RowCollecting {
   /// Runs a query that selects from a feed of ids.
-  func all(_ query: RowsQuery, of ids: [Int64], on connection: Connection) throws -> [ManagedObject] {
-    try connection.lend(RowFeed(ids: ids)) { try all(query, [], on: connection) }
+  func all(_ form: ScanForm, of ids: [Int64], on connection: Connection) throws -> [ManagedObject] {
+    try connection.lend(RowFeed(ids: ids)) { try all(form, [], on: connection) }
   }
 
   /// The objects of some rows, in the order in which their ids are given.
@@ -25,18 +25,19 @@ extension RowCollecting {
     expect(ids.count)
     let runs = RowFeed(runs: ids)
     // To look for a row takes the engine about twice as long as to go on to the next one.
-    guard runs.count * 2 <= ids.count else { return try all(entity.fedRowsQuery, of: ids, on: connection) }
-    return try connection.lend(runs) { try all(entity.fedRunsQuery, [], on: connection) }
+    guard runs.count * 2 <= ids.count else { return try all(entity.rowsOfFedIDs, of: ids, on: connection) }
+    return try connection.lend(runs) { try all(entity.rowsOfFedRuns, [], on: connection) }
   }
 
-  /// Runs a query.
+  /// Runs a query by itself: without another connection, and with its ids and rows in one statement.
   /// - Returns: The objects of all rows, in the order of the query.
-  func all(_ query: RowsQuery, _ values: [SQLValue], on connection: Connection) throws -> [ManagedObject] {
-    switch query {
+  func all(_ form: ScanForm, _ values: [SQLValue], on connection: Connection) throws -> [ManagedObject] {
+    switch form {
+    case .late(_, let form): return try all(form, values, on: connection)
     case .stepped(let text):
       try run(text, values, on: connection) { while try $0.step() { try take($0) } }
       return found
-    case .taken(let text), .whole(let text, _):
+    case .handedOver(let text), .split(let text, _):
       try connection.handRows(to: self) {
         try run(text, values, on: connection) { while try $0.step() {} }
       }
@@ -75,8 +76,8 @@ final class RowCollector: RowCollecting {
   let columnCount: Int
 
   /// - Parameter collectsOwners: Whether rows have one more column, the id of an object that they are members of.
-  init(_ entity: EntityMapping, _ context: ObjectContext, collectsOwners: Bool = false) {
-    reader = RowReader(entity, context)
+  init(_ entity: EntityMapping, _ maps: IdentityMaps, collectsOwners: Bool = false) {
+    reader = RowReader(entity, maps)
     self.collectsOwners = collectsOwners
     columnCount = entity.columnCount + (collectsOwners ? 1 : 0)
   }
@@ -113,9 +114,9 @@ final class FamilyCollector: RowCollecting {
   ///   - isBranch: Whether rows of the entities below are among those that are read.
   ///   - collectsOwners: Whether rows have one more column, the id of an object that they are members of.
   init(
-    _ entity: EntityMapping, isBranch: Bool = true, _ context: ObjectContext, collectsOwners: Bool = false
+    _ entity: EntityMapping, isBranch: Bool = true, _ maps: IdentityMaps, collectsOwners: Bool = false
   ) {
-    reader = FamilyReader(entity, isBranch: isBranch, context)
+    reader = FamilyReader(entity, isBranch: isBranch, maps)
     self.collectsOwners = collectsOwners
     columnCount = (isBranch ? entity.columnCount : entity.ownColumnCount) + (collectsOwners ? 1 : 0)
   }

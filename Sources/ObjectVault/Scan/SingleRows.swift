@@ -19,10 +19,10 @@ final class SingleRows {
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
   @safe @exclusivity(unchecked) private(set) var isReading = false
 
-  init(_ entity: EntityMapping, _ context: ObjectContext, on connection: Connection) {
+  init(_ entity: EntityMapping, _ maps: IdentityMaps, _ run: CancellableRun?, on connection: Connection) {
     self.connection = connection
-    run = context.run
-    reader = RowReader(entity, context)
+    self.run = run
+    reader = RowReader(entity, maps)
     taker = OneRow(reader, columnCount: entity.columnCount)
     let isHanded = entity.columnCount <= RowFunction.columnLimit
     handing = isHanded ? RowHanding(to: taker) : nil

@@ -16,17 +16,17 @@ struct FamilyReader {
   private let isMixed: Bool
 
   /// - Parameter isBranch: Whether rows of the entities below are among those that are read.
-  init(_ entity: EntityMapping, isBranch: Bool, _ context: ObjectContext) {
+  init(_ entity: EntityMapping, isBranch: Bool, _ maps: IdentityMaps) {
     self.entity = entity
     isMixed = isBranch && entity.hasChildren
     if isMixed {
       members = entity.branchColumns.map {
-        Member(reader: RowReader($0.entity.entity, context), columns: $0.columns)
+        Member(reader: RowReader($0.entity.entity, maps), columns: $0.columns)
       }
     } else {
       members = [
         Member(
-          reader: RowReader(entity, context), columns: entity.storedSlots.indices.map { $0 + 2 })
+          reader: RowReader(entity, maps), columns: entity.storedSlots.indices.map { $0 + 2 })
       ]
     }
   }

@@ -10,8 +10,8 @@ struct RowReader {
   let slots: [Int]
   let slotCount: Int
 
-  init(_ entity: EntityMapping, _ context: ObjectContext) {
-    map = context.maps[entity.index]
+  init(_ entity: EntityMapping, _ maps: IdentityMaps) {
+    map = maps[entity.index]
     slots = entity.storedSlots
     slotCount = entity.slots.count
   }

@@ -13,22 +13,22 @@ struct SplitScan {
   /// Whether this process may use more than one processor; asked once.
   private static let isUseful = usableProcessors() > 1
 
-  let whole: RowsQuery
+  let whole: String
   let split: SplitQuery
   let entity: EntityMapping
-  let context: ObjectContext
-  private var lastCount: Locked<Int?> { context.core.lastCounts[entity.index] }
+  let ground: any ScanGround
+  private var lastCount: Locked<Int?> { ground.lastCount(of: entity) }
 
   /// The objects of all rows, in the order of their ids.
   func objects() throws -> [ManagedObject] {
-    try context.withState { connection, state in
-      let collector = RowCollector(entity, context)
+    try ground.withState { connection, state in
+      let collector = RowCollector(entity, ground.maps)
       let found =
-        if Self.isUseful, let state, let pool = context.pool, let middle = try middle(connection) {
+        if Self.isUseful, let state, let pool = ground.pool, let middle = try middle(connection) {
           try pool.withFreeReader { try halves(collector, middle, state, connection, $0) }
-            ?? collector.all(whole, [], on: connection)
+            ?? collector.all(.handedOver(whole), [], on: connection)
         } else {
-          try collector.all(whole, [], on: connection)
+          try collector.all(.handedOver(whole), [], on: connection)
         }
       lastCount.withLock { $0 = found.count }
       return found
@@ -39,9 +39,9 @@ struct SplitScan {
     _ collector: RowCollector, _ middle: Int64, _ state: SharedState, _ connection: Connection,
     _ other: Connection
   ) throws -> [ManagedObject] {
-    let ahead = ScanAhead(on: other) { [split, entity, core = context.core] other, begin, hand in
+    let ahead = ScanAhead(on: other) { [split, entity, check = ground.generationCheck] other, begin, hand in
       try other.reading {
-        try core.checkGeneration(other)
+        try check(other)
       } _: {
         // The state was the same before the first read began and now that both have: so it is that of both.
         guard other.sharedState == state else { return }
@@ -53,21 +53,21 @@ struct SplitScan {
     }
     // Whatever happens, nobody reads on when the fetch has ended.
     defer { ahead.finish() }
-    _ = try collector.all(.taken(split.below), [.integer(middle)], on: connection)
+    _ = try collector.all(.handedOver(split.below), [.integer(middle)], on: connection)
     while true {
       let event = try ahead.next()
-      try context.run?.check()
+      try ground.run?.check()
       switch event {
       case .batches(var batches): while let batch = batches.popLast() { take(batch, collector) }
       case .end: return collector.found
-      case .undone: return try collector.all(.taken(split.above), [.integer(middle)], on: connection)
+      case .undone: return try collector.all(.handedOver(split.above), [.integer(middle)], on: connection)
       }
     }
   }
 
   private func take(_ batch: ScanAhead.Batch, _ collector: RowCollector) {
     collector.take(batch)
-    context.statistics.rowsReadAhead += batch.count
+    ground.countReadAhead(batch.count)
   }
 
   /// The id up to which this thread reads; nil when the table is too small to be split.
@@ -79,7 +79,7 @@ struct SplitScan {
       highest - lowest >= Self.fewest
     else { return nil }
     // Whom the context knows already, it finds without packing a row; the other thread would pack all of them.
-    let known = context.maps[entity.index]
+    let known = ground.maps[entity.index]
     guard known.find(lowest) == nil || known.find(highest) == nil else { return nil }
     return lowest + Int64(Double(highest - lowest) * Self.ownShare)
   }
