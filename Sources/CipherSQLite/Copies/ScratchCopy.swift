@@ -1,8 +1,8 @@
-// A copy to try on what a file must not suffer: as encrypted as the file, under its key, and gone with the object.
+// An encrypted copy to run steps on, under the key of the file.
 
 private import Foundation
 
-/// A copy of a database in a private folder, which goes with this object, or with the next one when this process was killed.
+/// A copy of a database in a private folder. It is removed with this object; where the process was killed, by the next one.
 package final class ScratchCopy {
   /// What it is called in its folder.
   package static let fileName = "copy.store"
@@ -14,7 +14,7 @@ package final class ScratchCopy {
   /// Copies a database as it is at one moment, whoever works with it meanwhile.
   /// - Parameters:
   ///   - source: The original.
-  ///   - room: The bytes that there must be besides, for what is tried.
+  ///   - room: How many bytes there must be free in addition to those of the copy.
   ///   - others: The names of files that are put beside it meanwhile, beyond those of the engine: a folder with any other file is
   ///     not removed.
   ///   - check: Called every 256 pages; what it throws ends the copying.

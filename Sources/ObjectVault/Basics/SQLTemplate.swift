@@ -299,29 +299,6 @@ package enum SQLTemplate {
       former = (text.lowercased(), former.last)
     }
   }
-
-  /// The text with names in double quotes replaced by expressions.
-  /// - Parameter expressions: By names, in their quotes.
-  static func replaced(_ sql: String, quoted expressions: [String: String]) -> String {
-    var scanner = SQLScanner(sql)
-    var result = ""
-    while let piece = scanner.next() {
-      let text = scanner.text(piece.range)
-      result += (piece.kind == .text ? expressions[String(text)] : nil) ?? text
-    }
-    return result
-  }
-
-  /// The text with words, in no quotes and in no comment, replaced by others.
-  static func replaced(_ sql: String, _ words: [String: String]) -> String {
-    var scanner = SQLScanner(sql)
-    var result = ""
-    while let piece = scanner.next() {
-      let text = scanner.text(piece.range)
-      result += piece.kind == .word ? words[text] ?? text : text
-    }
-    return result
-  }
 }
 
 extension String {

@@ -35,7 +35,7 @@ extension Store {
       .latest, at: url, key: key, migrations, RunSettings(profile, busyTimeout, false, [], progress))
   }
 
-  /// The same for ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
+  /// Rehearses a downgrade: takes back, on a copy, the steps that would be taken back by ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
@@ -94,38 +94,35 @@ extension MigrationRehearsal {
       )
     }
     let (record, start, connection) = (RunRecord(), Date(), copy.connection)
+    try StoreFunctions.register(on: connection)
     failure = try withExtendedLifetime(copy) {
-      try StoreFunctions.register(on: connection)
-      return try run.run(connection) {
-        let runner = MigrationRunner(
-          connection: connection, set: set, progress: settings.progress, makesBackups: false,
-          allowedLosses: Set(plan.unallowedLosses), commitsEachStep: settings.commitsEachStep,
-          record: record)
-        return try Self.failure { try record.telling { _ = try runner.run(goal) } }
+      try Self.failure {
+        try run.run(connection) {
+          let runner = MigrationRunner(
+            connection: connection, set: set, progress: settings.progress, makesBackups: false,
+            allowedLosses: Set(plan.unallowedLosses), commitsEachStep: settings.commitsEachStep,
+            record: record)
+          try record.telling { _ = try runner.run(goal) }
+        }
       }
     }
     (steps, seconds) = (record.laps, Date().timeIntervalSince(start))
   }
 
-  /// What a run on the store would throw, too. What befalls the copy alone is thrown on.
-  private static func failure(of body: () throws -> Void) throws -> StoreError? {
+  /// What a run on the store would throw, too. Errors of the copy alone are thrown: its disk is full, or the call was cancelled.
+  private static func failure(of body: () throws -> Void) throws -> (any Error)? {
     do {
       try body()
       return nil
     } catch {
       var cause = error
       if case StoreError.stopped(_, let inner) = error, let inner = inner.error { cause = inner }
-      cause = ofCopy(cause)
-      guard cause is StoreError, let failure = error as? StoreError else { throw cause }
-      return failure
-    }
-  }
-
-  /// The disk that is full is that of the copy.
-  private static func ofCopy(_ error: any Error) -> any Error {
-    switch error {
-    case SQLError.diskFull, StoreError.notEnoughSpace: SQLError.diskFull(file: NSTemporaryDirectory())
-    default: error
+      switch cause {
+      case is CancellationError: throw cause
+      case SQLError.diskFull, StoreError.diskFull, StoreError.notEnoughSpace:
+        throw SQLError.diskFull(file: NSTemporaryDirectory())
+      default: return error
+      }
     }
   }
 }

@@ -19,8 +19,8 @@ enum PlanCommand: Command {
       Option.transaction,
       Option(
         "--rehearse",
-        "run the steps on an encrypted copy, which is removed afterwards, and say how that",
-        "went; the copy lies among the temporary files ($TMPDIR), and needs room as the store does"),
+        "run the steps on an encrypted copy, and say how that went; the copy lies among the",
+        "temporary files ($TMPDIR); it is removed at the end, after a kill by the next rehearsal"),
     ] + Option.look
   static let help = """
     EXAMPLES
@@ -31,14 +31,16 @@ enum PlanCommand: Command {
 
     Shows what `up` would do, or `down` where --to leads back. Changes no byte of it, and leaves no file behind. Asks the
     rows what the steps will ask of them: where they would refuse rows, for values that are there twice, something required
-    that is missing, or several where one is left, it counts them. What is about a table that an earlier step changes is not
-    known before the run, and the plan says so with a question mark.
+    that is missing, or several where one is left, it counts them. If an earlier step changes a table, questions about it
+    have no answer before the run, nor has what SQL of yours does to rows; these lines begin with a question mark.
 
-    --rehearse finds that out: it runs the steps on a copy under the store's key, tells what `up` would have said, and how
-    long each step took. Losses count as allowed.
+    --rehearse gives the exact answer: it runs the steps on a copy under the store's key, tells what `up`, or `down`, would
+    say, and how long each step took. The copy takes as much room as the store, and what the steps write. Losses count as
+    allowed.
 
     Ends as `up` would once losses are allowed, which a plan shows and `up` asks for: with 5 for rows that are refused, with
-    1 for what a step requires in its author's words, with 6 where the disk has not the room.
+    1 for what a step requires in its author's words, with 6 where the disk has not the room. Behind a question mark only a
+    rehearsal knows.
     """
 
   struct PlannedStep: Encodable {
@@ -112,6 +114,7 @@ enum PlanCommand: Command {
     struct Step: Encodable {
       let number: Int
       let name: String
+      let leadsBack: Bool
       let seconds: Double
     }
 
@@ -126,10 +129,17 @@ enum PlanCommand: Command {
 
     /// - Parameter failure: What the run failed with, as the tool says it.
     init(_ rehearsal: MigrationRehearsal, failure: (any Error)?) {
-      steps = rehearsal.steps.map { Step(number: $0.number, name: $0.name, seconds: $0.seconds) }
+      steps = rehearsal.steps.map {
+        Step(number: $0.number, name: $0.name, leadsBack: $0.leadsBack, seconds: $0.seconds)
+      }
       seconds = rehearsal.seconds
       self.failure = failure.map { StoreError.withoutUnchanged(ErrorText.of($0)) }
       failureCode = failure.map { ExitCode($0) }
+    }
+
+    /// How a step went; nil for one that did not run to its end.
+    func step(_ step: PlannedStep) -> Step? {
+      steps.first { $0.number == step.number && $0.leadsBack == step.leadsBack }
     }
   }
 
@@ -166,9 +176,9 @@ enum PlanCommand: Command {
     /// As the run would end, but for losses, which it asks for: what it asks before its first step, in that order, and then what
     /// the steps refuse.
     var exitCode: ExitCode {
-      if let rehearsal { return rehearsal.failureCode ?? (lacksRoom ? .noSpace : .ok) }
       if steps.contains(where: { $0.transforms.contains(where: \.isMissing) }) { return .refused }
       if lacksRoom { return .noSpace }
+      if let rehearsal { return rehearsal.failureCode ?? .ok }
       // Of the tables the run asks last, under its lock.
       guard drift.isEmpty || steps.isEmpty else { return .failed }
       // What a step requires in the words of its author fails as the author's SQL does.
@@ -190,7 +200,7 @@ enum PlanCommand: Command {
     return report
   }
 
-  /// The report without what leads on.
+  /// The report without the next command lines.
   private static func looked(_ session: Session, _ key: Key) throws -> (
     PlanReport, MigrationPlan, MigrationSet, MigrationGoal
   ) {
@@ -221,6 +231,7 @@ enum PlanCommand: Command {
       try session.profile(), try session.lockTimeout(), false, [], session.progress)
     settings.commitsEachStep = try session.commitsEachStep()
     let runSettings = settings
+    session.interruption.begin(Rehearsing())
     let rehearsal = try await session.showingSteps("rehearse", WaitingLine(session)) {
       try await Store.rehearse(goal, at: url, key: key, set, runSettings, immutable: isImmutable)
     }
@@ -244,7 +255,7 @@ enum PlanCommand: Command {
       rebuildReasons: outlook.rebuilds[index].map { Rebuild($0) })
   }
 
-  /// - Parameter report: Without what leads on.
+  /// - Parameter report: Without these lines.
   private static func next(
     _ session: Session, _ report: PlanReport, _ plan: MigrationPlan, _ goal: MigrationGoal
   ) -> [String] {
@@ -255,7 +266,12 @@ enum PlanCommand: Command {
       session.arguments.value(name).map { [name, $0] } ?? []
     }
     let flags = ["--no-backup", "--vacuum"].filter(session.arguments.has)
-    return (isOpen ? [session.line(PlanCommand.self, target + ["--rehearse"])] : []) + [
+    // This command knows no steps to count, and its line may be that of `down`.
+    let isTo =
+      goal != .latest || session.arguments.value("--steps") != nil || session.arguments.value("--to") != nil
+    let scope = session.arguments.value("--tx").map { ["--tx", $0] } ?? []
+    let place = (isTo ? ["--to", "\(report.to)"] : []) + scope
+    return (isOpen ? [session.line(PlanCommand.self, place + ["--rehearse"])] : []) + [
       session.line(goal == .latest ? UpCommand.self : DownCommand.self, target + flags + plan.allowances)
     ]
   }

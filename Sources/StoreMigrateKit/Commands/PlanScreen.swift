@@ -10,7 +10,7 @@ extension PlanCommand.PlanReport {
       return (["\(store.path) is at version \(from). Nothing to do."] + driftLines).joined(separator: "\n")
     }
     var lines = driftLines
-    lines += head + steps.indices.flatMap(lines(ofStep:)) + statements + ["", room] + rehearsed
+    lines += head + steps.flatMap(lines(of:)) + statements + ["", room] + rehearsed
     if let wrong { lines.append(wrong) }
     lines.append(outcome)
     return (lines + Screen.next(next)).joined(separator: "\n")
@@ -58,13 +58,10 @@ extension PlanCommand.PlanReport {
     return ["✗ \(title):"] + drift.map { "    \($0)" }
   }
 
-  private func lines(ofStep index: Int) -> [String] {
-    let step = steps[index]
+  private func lines(of step: PlanCommand.PlannedStep) -> [String] {
     var marks = step.losses.isEmpty ? [] : ["LOSES \(step.lossTexts.joined(separator: ", "))"]
     if !step.leadsBack { marks.append("reversible: \(step.irreversible == nil ? "yes" : "no")") }
-    if let rehearsal, index < rehearsal.steps.count {
-      marks.append("rehearsed in \(Screen.measured(rehearsal.steps[index].seconds))")
-    }
+    if let lap = rehearsal?.step(step) { marks.append("rehearsed in \(Screen.measured(lap.seconds))") }
     var lines = [
       "", "\(numbered(step.number)) \(step.name)   \(marks.joined(separator: "   "))".trimmingSpaces,
     ]
@@ -98,19 +95,19 @@ extension PlanCommand.PlanReport {
       + "Estimated \(Screen.duration(cost.seconds)), \(grouped(cost.rows)) \(cost.rows == 1 ? "row" : "rows")."
   }
 
-  /// How the steps went on a copy.
+  /// The result of the rehearsal.
   private var rehearsed: [String] {
     guard let rehearsal else { return [] }
-    let copy = "Rehearsed on an encrypted copy, which was removed:"
+    let copy = "Rehearsed on an encrypted copy, which is removed:"
     guard let failure = rehearsal.failure else {
-      return ["\(copy) \(verb) came to its end in \(Screen.measured(rehearsal.seconds))."]
+      return ["\(copy) `\(verb)` would succeed. It took \(Screen.measured(rehearsal.seconds))."]
     }
-    return ["\(copy) \(verb) failed.", "  ✗ \(failure)"]
+    return ["\(copy) `\(verb)` would fail.", "  ✗ \(failure)"]
   }
 
   /// The first step that would fail.
   private var failing: PlanCommand.PlannedStep? {
-    if let rehearsal { return steps.dropFirst(rehearsal.steps.count).first }
+    if let rehearsal { return rehearsal.failure == nil ? nil : steps.first { rehearsal.step($0) == nil } }
     return steps.first { !$0.refusals.isEmpty }
   }
 
@@ -154,7 +151,7 @@ extension PlanCommand.PlannedStep {
     switch operation.prefix(while: { $0 != " " }) {
     case "add", "create", "seed": "+"
     case "drop": "-"
-    case "require": "?"
+    case "require": "="
     default: "~"
     }
   }

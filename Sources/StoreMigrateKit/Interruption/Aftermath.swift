@@ -124,6 +124,12 @@ struct SlotChange: Aftermath {
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
+/// Of `plan --rehearse`: the copy goes, and nothing else was there to change.
+struct Rehearsing: Aftermath {
+  func found() -> String { "Nothing was changed, and the copy is removed." }
+  func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
+}
+
 /// Of `create`: the store has its name, or there is none.
 struct NewStore: Aftermath {
   let path: String

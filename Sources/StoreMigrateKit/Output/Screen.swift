@@ -63,7 +63,9 @@ enum Screen {
 
   /// How long something took, such as `0.41 s`.
   static func measured(_ seconds: Double) -> String {
-    seconds < 10 ? "\((seconds * 100).rounded() / 100) s" : duration(seconds).trimmingPrefix("~").description
+    if seconds < 0.005 { return "<0.01 s" }
+    return seconds < 10
+      ? "\((seconds * 100).rounded() / 100) s" : duration(seconds).trimmingPrefix("~").description
   }
 
   /// A digest in a few signs, such as `9f3c…71`.

@@ -10,15 +10,18 @@ extension MigrationCompiler {
   func uniqueCheck(
     _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
   ) -> [PlannedStatement] {
-    guard index.isUnique, !wasUnique(index, former, origin), !isEmpty(index, of: table, origin) else {
-      return []
-    }
+    guard index.isUnique else { return [] }
+    let kept = keptColumns(of: table, former, origin)
+    let owner = owners.owner(of: index.columns, in: table.name)
+    guard !wasUnique(index, former, kept), !isEmpty(index, of: table, owner, origin) else { return [] }
     let operations = mapping.trail.operations(of: members(of: table), index: index.columns)
+    let isSame = isSame(index, owner, origin)
     var check =
-      isSame(index, of: table, origin)
-      ? sameValues(index, of: table)
-      : Self.repeatedValues(index, of: table, owners.owner(of: index.columns, in: table.name), operations)
-    check.beforehand = repetitionsBefore(index, of: table, former, origin)
+      isSame
+      ? Self.sameValues(index, of: table, owner)
+      : Self.repeatedValues(index, of: table, owner, operations)
+    check.beforehand =
+      isSame ? sameValuesBefore(owner.entity) : repeatedValuesBefore(index, of: former, kept)
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
   }
 
@@ -42,13 +45,13 @@ extension MigrationCompiler {
   }
 
   /// The same of columns that the run adds, in each row with their default: nothing could make those differ before.
-  private func sameValues(_ index: TableInfo.Index, of table: TableInfo) -> RowCheck {
-    let (entity, properties) = owners.owner(of: index.columns, in: table.name)
-    let isThere = SQL.joined(index.columns.map { "\(identifier: $0) NOT NULL" }, by: " AND ")
+  private static func sameValues(
+    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String])
+  ) -> RowCheck {
+    let (entity, properties) = owner
     let names = properties.joined(separator: ", ")
-    let question = RowCheck.Question(moreThanOneOf: "\(identifier: table.name) WHERE \(isThere)")
     return RowCheck(
-      query: question.query, rows: question.rows,
+      .init(moreThanOneOf: "\(identifier: table.name) WHERE \(isThere(index.columns.map { SQLName($0) }))"),
       message:
         "%d objects of \(entity) would all have the same \(names), by its default, more than once where UNIQUE takes "
         + "each value once; add it without unique, give each object its own by a transform, then write: "
@@ -56,71 +59,86 @@ extension MigrationCompiler {
       rule: .unique, entity: entity, properties: properties)
   }
 
-  /// What a unique index will refuse, asked of the table before the run; nil where the run makes the values, or brings or takes
-  /// rows.
-  private func repetitionsBefore(
-    _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
+  /// What a plan asks of the table before the run; nil where the run makes the values, or moves rows.
+  private func repeatedValuesBefore(
+    _ index: TableInfo.Index, of former: TableInfo, _ kept: [String: String]
   ) -> RowCheck.Question? {
-    guard keepsRows else { return nil }
-    if isSame(index, of: table, origin) {
-      let owner = owners.owner(of: index.columns, in: table.name).entity
-      return mapping.entities[owner].map { RowCheck.Question(moreThanOneOf: before.place(of: $0).rows) }
-    }
-    let columns = index.columns.compactMap { column in
-      former.columns.first { quoted($0.name) == origin.expressions[column] }.map { SQLName($0.name) }
-    }
-    guard columns.count == index.columns.count else { return nil }
+    let columns = index.columns.compactMap { kept[$0] }.map { SQLName($0) }
+    guard movesNoRow, columns.count == index.columns.count else { return nil }
     return RowCheck.Question(repeated: Self.groups(of: columns, in: former))
   }
 
-  /// Whether rows and links stay in the tables that they are in; those of tables that go aside.
-  private var keepsRows: Bool {
+  /// The same where each row gets the same values.
+  private func sameValuesBefore(_ entity: String) -> RowCheck.Question? {
+    guard movesNoRow, let former = mapping.entities[entity] else { return nil }
+    return RowCheck.Question(moreThanOneOf: before.place(of: former).rows)
+  }
+
+  /// Whether no row and no link moves to another table, and none goes out of a table that stays.
+  private var movesNoRow: Bool {
     let finals = Set(mapping.entities.values)
     return mapping.moves.isEmpty && mapping.parentChange == nil
       && before.entities.allSatisfy { $0.parent == nil || finals.contains($0.name) }
   }
 
-  /// The columns that the run makes in a table which holds what it held besides; nil where it does not.
+  /// The columns of a table whose values are stored, and compared, as those of a column before, each with that column.
+  private func keptColumns(of table: TableInfo, _ former: TableInfo, _ origin: Origin) -> [String: String] {
+    let (was, now) = (before.layout(ofTable: former.name), after.layout(ofTable: table.name))
+    let olds = Dictionary(former.columns.map { (quoted($0.name), $0) }) { first, _ in first }
+    return table.columns.reduce(into: [:]) { kept, column in
+      guard let old = origin.expressions[column.name].flatMap({ olds[$0] }), old.type == column.type,
+        was.collations[old.name] == now.collations[column.name]
+      else { return }
+      kept[column.name] = old.name
+    }
+  }
+
+  /// The columns that the run adds; nil if anything else in the table changes.
   /// - Parameter former: The table of its name before the run.
-  func columnsMade(in table: TableInfo, _ former: TableInfo) -> [String]? {
-    guard keepsRows, members(of: table).allSatisfy({ mapping.entities[$0] ?? $0 == $0 }),
+  func columnsAdded(to table: TableInfo, _ former: TableInfo) -> [String]? {
+    guard movesNoRow, members(of: table).allSatisfy({ mapping.entities[$0] ?? $0 == $0 }),
       let origin = origin(of: table), origin.table == table.name
     else { return nil }
-    let made = table.columns.map(\.name).filter { origin.expressions[$0] != quoted($0) }
-    return made.allSatisfy { name in !former.columns.contains { $0.name == name } } ? made : nil
+    let kept = keptColumns(of: table, former, origin)
+    let added = table.columns.map(\.name).filter { kept[$0] != $0 }
+    return added.allSatisfy { name in !former.columns.contains { $0.name == name } } ? added : nil
   }
 
   /// The values of columns that are there more than once, behind `FROM`.
   private static func groups(of columns: [SQLName], in table: TableInfo) -> SQL {
-    let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
-    return "\(identifier: table.name) WHERE \(isThere) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
+    "\(identifier: table.name) WHERE \(isThere(columns)) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
   }
 
-  /// Whether a column of an index is new and has nothing in any row: nothing is like no other nothing.
-  private func isEmpty(_ index: TableInfo.Index, of table: TableInfo, _ origin: Origin) -> Bool {
-    let (entity, properties) = owners.owner(of: index.columns, in: table.name)
-    guard let declaring = after.entity(named: entity) else { return false }
+  private static func isThere(_ columns: [SQLName]) -> SQL {
+    SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
+  }
+
+  /// Whether a column of an index is new and NULL in every row: NULLs never clash in a unique index.
+  private func isEmpty(
+    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
+    _ origin: Origin
+  ) -> Bool {
+    guard let entity = after.flattenedEntity(named: owner.entity) else { return false }
     let paired = pairedColumns(of: table)
-    return zip(index.columns, properties).contains { column, property in
-      origin.expressions[column] == nil && declaring.attribute(named: property)?.defaultValue == nil
-        && paired[column] == nil
+    return zip(index.columns, owner.properties).contains { column, property in
+      origin.expressions[column] == nil && !paired.contains(column)
+        && entity.attribute(named: property)?.defaultValue == nil
     }
   }
 
   /// Whether all columns of an index are new and have a constant in each row of their entity.
-  private func isSame(_ index: TableInfo.Index, of table: TableInfo, _ origin: Origin) -> Bool {
-    let (entity, properties) = owners.owner(of: index.columns, in: table.name)
-    guard let declaring = after.entity(named: entity) else { return false }
-    return zip(index.columns, properties).allSatisfy { column, property in
-      origin.expressions[column] == nil && declaring.attribute(named: property)?.defaultValue != nil
+  private func isSame(
+    _ index: TableInfo.Index, _ owner: (entity: String, properties: [String]), _ origin: Origin
+  ) -> Bool {
+    guard let entity = after.flattenedEntity(named: owner.entity) else { return false }
+    return zip(index.columns, owner.properties).allSatisfy { column, property in
+      origin.expressions[column] == nil && entity.attribute(named: property)?.defaultValue != nil
     }
   }
 
-  /// Whether an index of before was over the same values: then they are known to differ. A plain copy has the type of before.
-  private func wasUnique(_ index: TableInfo.Index, _ former: TableInfo, _ origin: Origin) -> Bool {
-    let olds = index.columns.map { name in
-      former.columns.first { quoted($0.name) == origin.expressions[name] }?.name
-    }
+  /// Whether an index of before was over the same values: then they are known to differ.
+  private func wasUnique(_ index: TableInfo.Index, _ former: TableInfo, _ kept: [String: String]) -> Bool {
+    let olds = index.columns.map { kept[$0] }
     return former.indexes.contains { $0.isUnique && $0.columns.map(Optional.some) == olds }
   }
 
@@ -190,7 +208,7 @@ extension MigrationCompiler {
     let advice =
       !isToOne
       ? FillingAdvice.attribute
-      : pairedColumns(of: table)[column.name] == nil ? FillingAdvice.toOne : FillingAdvice.paired
+      : pairedColumns(of: table).contains(column.name) ? FillingAdvice.paired : FillingAdvice.toOne
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(

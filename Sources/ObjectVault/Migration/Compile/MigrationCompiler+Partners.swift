@@ -9,17 +9,12 @@ extension MigrationCompiler {
     partners { pairing($0, of: $1, $2) }
   }
 
-  /// The columns of new to-ones that are filled so in a table, with the operations that make them.
-  func pairedColumns(of table: TableInfo) -> [String: String] {
-    madePairs.value { pairedColumnsByTable() }[table.name] ?? [:]
-  }
-
-  private func pairedColumnsByTable() -> [String: [String: String]] {
-    partners { relationship, entity, _ in (relationship, entity) }.reduce(into: [:]) { tables, pair in
-      let operations = mapping.trail.operations(of: [pair.1.name], column: pair.0.columnName)
-      tables[after.root(of: pair.1.name), default: [:]][pair.0.columnName] =
-        operations.map(\.summary).joined(separator: "; ")
-    }
+  /// The columns of new to-ones that are filled so in a table.
+  func pairedColumns(of table: TableInfo) -> Set<String> {
+    madePairs.value {
+      partners { relationship, entity, _ in (after.root(of: entity.name), relationship.columnName) }
+        .reduce(into: [:]) { $0[$1.0, default: []].insert($1.1) }
+    }[table.name] ?? []
   }
 
   /// Each new to-one whose other end is a to-one that was there, with what that was called.

@@ -15,7 +15,7 @@ struct MigrationCompiler {
   /// Who declares the columns of the tables after: few runs ask.
   let madeOwners = MadeOnce<ColumnOwners>()
   /// What is filled by pairings, by table and column, with the operations that ask for it: asked of each table.
-  let madePairs = MadeOnce<[String: [String: String]]>()
+  let madePairs = MadeOnce<[String: Set<String>]>()
 
   /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
   let untouched: Set<String>
@@ -190,7 +190,7 @@ struct MigrationCompiler {
   }
 
   /// Whether a column of the new table is more than a copy of one of the old table.
-  func isComputed(_ column: String, of former: TableInfo, _ origin: Origin) -> Bool {
+  private func isComputed(_ column: String, of former: TableInfo, _ origin: Origin) -> Bool {
     guard let expression = origin.expressions[column] else { return true }
     return !former.columns.contains { quoted($0.name) == expression }
   }

@@ -1,5 +1,5 @@
-// A question to the rows of a store which must find none: a step asks it before it goes on, and a plan asks the very same
-// before the step runs.
+// A question to the rows of a store which must find none: a step asks it before it goes on. A plan asks it of the file, where
+// the file holds already what the step will find.
 
 internal import CipherSQLite
 
@@ -27,15 +27,15 @@ struct RowCheck: Hashable {
   var properties: [String] = []
   /// The entity of the rows that it finds, where that is another one: they are to become rows of the entity.
   var rowEntity: String?
-  /// What a plan asks of the tables before the run: the same, unless the check is about the tables behind it. nil where nobody
-  /// knows the answer before.
+  /// The question that a plan asks of the file, before the run: the same, unless the check is about the tables behind the run.
+  /// nil where the run makes what is asked about.
   var beforehand: Question?
 
   init(
-    query: String, rows: String, message: String, rule: RefusalRule = .other, entity: String = "",
+    _ question: Question, message: String, rule: RefusalRule = .other, entity: String = "",
     properties: [String] = []
   ) {
-    question = Question(query: query, rows: rows)
+    self.question = question
     beforehand = question
     (self.message, self.rule, self.entity, self.properties) = (message, rule, entity, properties)
   }
@@ -66,20 +66,18 @@ extension RowCheck {
     let conditions = [place.condition(), condition].compactMap { $0 }
     let filter: SQL = conditions.isEmpty ? "" : " WHERE \(SQL.joined(conditions, by: " AND "))"
     let rows: SQL = "FROM \(place.tableName)\(filter)"
-    self.init(
+    let question = Question(
       query: ("SELECT count(*) \(rows)" as SQL).text,
-      rows: ("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5" as SQL).text, message: message, rule: rule,
-      entity: entity, properties: properties)
+      rows: ("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5" as SQL).text)
+    self.init(question, message: message, rule: rule, entity: entity, properties: properties)
   }
 
   /// About values that are there more than once: the groups behind `FROM`.
   init(
     repeated groups: SQL, of entity: String, _ properties: [String], message: String
   ) {
-    let question = Question(repeated: groups)
     self.init(
-      query: question.query, rows: question.rows, message: message, rule: .unique, entity: entity,
-      properties: properties)
+      Question(repeated: groups), message: message, rule: .unique, entity: entity, properties: properties)
   }
 }
 
@@ -154,7 +152,7 @@ extension CompiledStatement {
   ) -> CompiledStatement {
     .mustBeEmpty(
       RowCheck(
-        query: query.text, rows: rows.text, message: message, rule: rule, entity: entity,
+        .init(query: query.text, rows: rows.text), message: message, rule: rule, entity: entity,
         properties: properties))
   }
 }

@@ -26,7 +26,6 @@ struct AddAttribute: TableOperation {
       rewritesValues: false, completesInverses: false, breaksReaders: lacksValue || repeatsDefault,
       hasForeignSQL: false)
   }
-  var keepsValues: Bool { true }
   var indexedEntity: String? { attribute.isUnique || attribute.isIndexed ? entity : nil }
 
   /// Whether rows that are there have nothing that they must have.

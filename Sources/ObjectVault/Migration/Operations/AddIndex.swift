@@ -22,7 +22,6 @@ struct AddIndex: TableOperation {
       rewritesValues: false, completesInverses: false, breaksReaders: index.isUnique,
       hasForeignSQL: false)
   }
-  var keepsValues: Bool { true }
   var indexedEntity: String? { entity }
 
   func change(_ model: inout Schema) throws(ModelError) {

@@ -26,7 +26,6 @@ struct AddRelationship: TableOperation {
       rewritesValues: false, completesInverses: true,
       breaksReaders: relationship.isRequired, hasForeignSQL: false)
   }
-  var keepsValues: Bool { true }
   var indexedEntity: String? { relationship.isToMany ? nil : entity }
 
   func change(_ model: inout Schema) throws(ModelError) {

@@ -20,7 +20,6 @@ struct MakeRequired: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var keepsValues: Bool { true }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
@@ -129,7 +128,6 @@ struct MakeOptional: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var keepsValues: Bool { true }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {

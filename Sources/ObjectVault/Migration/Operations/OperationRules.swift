@@ -35,8 +35,6 @@ protocol OperationRules: Sendable {
 
   /// The function of the app that it calls.
   var function: AppFunction? { get }
-  /// Whether it changes no value of rows that are there, but that it may give one to those that have none.
-  var keepsValues: Bool { get }
   /// The type that values which it takes as they are have to be of; nil where it takes none so.
   var fittingType: AttributeType? { get }
   /// The entity whose rows get an index, or move their links, where its table may stay as it is otherwise.
@@ -54,7 +52,6 @@ protocol OperationRules: Sendable {
 // What few have to say anything about, and nothing of which is an answer as well.
 extension OperationRules {
   var function: AppFunction? { nil }
-  var keepsValues: Bool { false }
   var fittingType: AttributeType? { nil }
   var indexedEntity: String? { nil }
   var refusesLate: Bool { false }
@@ -89,6 +86,7 @@ protocol DataOperation: OperationRules {}
 
 extension DataOperation {
   var subject: OperationSubject { .rows }
+  var refusesLate: Bool { true }
   func change(_ model: inout Schema) throws(ModelError) {}
   // It is in no run with others.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }

@@ -19,7 +19,6 @@ struct RenameAttribute: TableOperation {
       rewritesValues: false, completesInverses: false, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var keepsValues: Bool { true }
   func missingStatement(_ engine: Engine) -> String? { engine.canRenameColumn ? nil : "RENAME COLUMN" }
 
   func change(_ model: inout Schema) throws(ModelError) {

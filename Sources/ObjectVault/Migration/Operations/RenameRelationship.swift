@@ -19,7 +19,6 @@ struct RenameRelationship: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  var keepsValues: Bool { true }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {

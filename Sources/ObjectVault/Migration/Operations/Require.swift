@@ -13,6 +13,7 @@ struct Require: DataOperation {
   ]
   var text: OperationText { .sql("require \(MigrationOperation.quoted(sentence))", query) }
   var work: OperationWork { .require(sentence, query: query) }
+  var refusesLate: Bool { false }
   var traits: OperationTraits {
     OperationTraits(
       rewritesValues: false, completesInverses: false, breaksReaders: false,

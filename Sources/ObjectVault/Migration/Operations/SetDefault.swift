@@ -22,7 +22,6 @@ struct SetDefault: TableOperation {
       rewritesValues: false, completesInverses: false, breaksReaders: false,
       hasForeignSQL: false)
   }
-  var keepsValues: Bool { true }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {

@@ -46,7 +46,7 @@ public struct MigrationPlan: Sendable, Hashable {
     public let name: String
     /// The entity whose objects or values it is called with.
     public let entity: String
-    /// With how many; nil where an earlier step writes rows, or where rows are not asked.
+    /// With how many; nil where an earlier step changes their table, or where rows are not asked.
     public let rows: Int?
     /// Whether the steps at hand came without it: running the step is refused.
     public let isMissing: Bool
@@ -144,7 +144,7 @@ extension MigrationPlan {
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
-    var questions = RowQuestions(connection, TouchedTables(model), isSound: hasOwnTables)
+    var questions = RowQuestions(connection, try TouchedTables(model, connection), isSound: hasOwnTables)
     // Who looks at a store without asking its rows is not kept from it by what a pending step says.
     let trial = asksRows ? SQLTrial(set) : nil
     var steps: [Step] = []

@@ -42,7 +42,9 @@ struct RowQuestions {
     }
     for operation in compiled.step.operations where operation.rules.refusesLate {
       guard settledOperations.insert(operation.summary).inserted else { continue }
-      unasked.append("\(operation.summary): rows that it refuses are found when the step runs")
+      let open =
+        if case .rows = operation.subject { "what it does to rows is" } else { "rows that it refuses are" }
+      unasked.append("\(operation.summary): \(open) found when the step runs")
     }
   }
 
@@ -54,7 +56,7 @@ struct RowQuestions {
       case .mustBeEmpty(let check):
         let answer = try answer {
           guard let question = check.beforehand else {
-            return .unasked("it is about what the step makes of them")
+            return .unasked("the step itself makes what it is about")
           }
           return try touched.answer(question, connection)
         }
@@ -68,7 +70,7 @@ struct RowQuestions {
       }
     }
     for pairing in part.compiler?.partnerPairings() ?? [] {
-      note(pairing.statement, .unasked("it is about what the step makes of them")) { _, _, _ in nil }
+      note(pairing.statement, .unasked("the step itself makes what it is about")) { _, _, _ in nil }
     }
   }
 
@@ -108,7 +110,7 @@ struct RowQuestions {
           text: ended(reason.prefix(1).uppercased() + reason.dropFirst())))
     case .unasked(let reason):
       settledOperations.insert(operation)
-      let line = "\(operation): not known before the run, for \(reason)"
+      let line = "\(operation): not known before the run: \(reason)"
       if !unasked.contains(line) { unasked.append(line) }
     }
   }

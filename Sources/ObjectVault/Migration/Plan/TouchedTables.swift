@@ -1,28 +1,46 @@
-// The tables that pending steps touch before a point of them. What such a table will hold there is not known before the run:
-// the steps are not run as queries. Of the others the file holds today what the next step will find.
+// Which tables earlier pending steps change. A plan asks the file only about the others: of those it holds today what the next
+// step will find.
 
 internal import CipherSQLite
 
-/// The tables of which steps have changed what they held, each with why its rows cannot be asked.
+/// Tables whose rows earlier steps change, each with the reason that a plan reports.
 struct TouchedTables {
   /// By the tables' names in lower case.
   private var reasons: [String: String] = [:]
-  /// The same of columns that steps have made in tables which hold what they held besides, by the table and the column.
+  /// Columns that earlier steps add to tables that otherwise stay the same, with the reason; by the table and the column.
   private var reasonsOfColumns: [String: [String: String]] = [:]
   /// Why no table can be asked: a block may have written to any of them.
   private var reasonForAll: String?
   /// What hand-made views are called in sentences, by their names in lower case.
   private var views: [String: String]
+  /// Triggers in the file that no step has made: the table that wakes each, and the words in it, in lower case.
+  private let foreignTriggers: [(table: String, words: Set<String>)]
 
-  init(_ model: Schema) { views = model.titlesOfViews }
+  init(_ model: Schema, _ connection: Connection) throws {
+    views = model.titlesOfViews
+    let own = Set(model.rawObjects.map { $0.name.lowercased() })
+    foreignTriggers = try connection.rows(
+      "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'"
+    ).compactMap { row in
+      guard let name = row[0].string, let table = row[1].string, !own.contains(name.lowercased()) else {
+        return nil
+      }
+      return (table.lowercased(), SQLTemplate.words(row[2].string ?? ""))
+    }
+  }
 
   // MARK: Following
 
-  /// Goes by a part of a step.
+  /// Records what a part of a step changes.
   /// - Parameter written: The tables that a data block writes to, in lower case; nil where nobody has asked the engine.
   mutating func follow(_ part: CompiledStep.Part, writing written: Set<String>?, of step: MigrationStep) {
     let name = "\(numbered(step.number)) \(step.name)"
     views = part.model.titlesOfViews
+    // One that is made anew reads something else from now on.
+    for view in Set(part.before.rawObjects).symmetricDifference(part.model.rawObjects)
+    where view.kind == .view {
+      touch(view.name, name)
+    }
     guard let compiler = part.compiler else {
       for statement in part.statements { follow(statement, written, part.model, name) }
       return
@@ -32,13 +50,13 @@ struct TouchedTables {
     }
     for table in part.model.tables(but: compiler.untouched) {
       guard let old = former.removeValue(forKey: table.name),
-        let columns = compiler.columnsMade(in: table, old)
+        let columns = compiler.columnsAdded(to: table, old)
       else {
         touch(table.name, name)
         continue
       }
       for column in columns {
-        let reason = "step \(name) makes \(table.name).\(column) before"
+        let reason = "step \(name) adds \(table.name).\(column) first"
         reasonsOfColumns[table.name.lowercased(), default: [:]][column.lowercased()] = reason
       }
     }
@@ -50,7 +68,10 @@ struct TouchedTables {
     _ statement: CompiledStatement, _ written: Set<String>?, _ model: Schema, _ step: String
   ) {
     switch statement {
-    case .data(let block, _): touch(written ?? Set(block.tables.map { $0.lowercased() }), model, step)
+    case .data(let block, _):
+      // The engine has told of the triggers' tables, too.
+      if let written { return touch(tables: written, model, step) }
+      touch(Set(block.tables.map { $0.lowercased() }), model, step)
     case .sql(let sql): touch(SQLTemplate.words(sql), model, step)
     case .transform(let transform):
       touch(transform.writes.map { Set($0.map { model.root(of: $0.entity).lowercased() }) }, model, step)
@@ -61,17 +82,25 @@ struct TouchedTables {
   /// - Parameter words: The names of tables among others, in lower case; nil for all tables.
   private mutating func touch(_ words: Set<String>?, _ model: Schema, _ step: String) {
     guard var words else {
-      return reasonForAll = reasonForAll ?? "step \(step) may write to any table before"
+      return reasonForAll = reasonForAll ?? "step \(step) may write to any table first"
     }
     for trigger in model.rawStatements where trigger.isTrigger {
       words.formUnion(SQLTemplate.words(trigger.create))
     }
-    for table in model.tables where words.contains(table.name.lowercased()) { touch(table.name, step) }
+    touch(tables: words, model, step)
+  }
+
+  private mutating func touch(tables names: Set<String>, _ model: Schema, _ step: String) {
+    var (names, waiting) = (names, foreignTriggers[...])
+    while let index = waiting.firstIndex(where: { names.contains($0.table) }) {
+      names.formUnion(waiting.remove(at: index).words)
+    }
+    for table in model.tables where names.contains(table.name.lowercased()) { touch(table.name, step) }
   }
 
   private mutating func touch(_ table: String, _ step: String) {
     guard reasons[table.lowercased()] == nil else { return }
-    reasons[table.lowercased()] = "step \(step) changes \(table) before"
+    reasons[table.lowercased()] = "step \(step) changes \(table) first"
   }
 
   // MARK: Asking
@@ -96,10 +125,17 @@ struct TouchedTables {
     }
   }
 
+  /// What tells of the run itself, and not of the rows.
+  private static let wordsOfRun: Set<String> = ["changes", "total_changes", "last_insert_rowid"]
+
   /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
   /// - Parameter sentence: What is required.
   func answer(toRequirement sentence: String, _ query: String, _ connection: Connection) throws -> Answer {
     if let reason = obstacle(to: query) { return .unasked(reason) }
+    let isOfRun = SQLTemplate.sources(query).contains { $0.hasPrefix("sqlite_") || $0.hasPrefix("vault_") }
+    if isOfRun || !SQLTemplate.words(query).isDisjoint(with: Self.wordsOfRun) {
+      return .unasked("the run itself changes what it asks for")
+    }
     do {
       let value = try connection.withAuthorizer({ MigrationRunner.reads($0) ? .allow : .deny }) {
         // Without the semicolon at its end.
@@ -122,18 +158,28 @@ struct TouchedTables {
       return reason
     }
     let words = SQLTemplate.words(query)
+    let namesAll = words.contains("natural") || Self.hasStar(query)
     for (table, columns) in reasonsOfColumns.sorted(by: { $0.key < $1.key }) where sources.contains(table) {
-      if let column = columns.keys.filter(words.contains).min() { return columns[column] }
+      if let column = columns.keys.filter({ namesAll || words.contains($0) }).min() { return columns[column] }
     }
-    guard !reasons.isEmpty, let view = views.filter({ sources.contains($0.key) }).min(by: { $0.key < $1.key })
+    guard !reasons.isEmpty || !reasonsOfColumns.isEmpty,
+      let view = views.filter({ sources.contains($0.key) }).min(by: { $0.key < $1.key })
     else { return nil }
-    return "the \(view.value) may read tables that change before"
+    return "the \(view.value) may read tables that change first"
+  }
+
+  /// Whether a query may name all columns of a table at once.
+  private static func hasStar(_ query: String) -> Bool {
+    query.replacing(/(?i)count\s*\(\s*\*\s*\)/, with: "").contains("*")
   }
 
   /// How many rows an entity has at this point; nil where a step has touched their table.
   func count(of entity: String, _ model: Schema, _ connection: Connection) throws -> Int? {
     let place = model.place(of: entity)
-    guard reasonForAll == nil, reasons[place.table.lowercased()] == nil else { return nil }
+    let table = place.table.lowercased()
+    // Rows tell of which entity they are by a column that may be new, too.
+    let isMixed = reasonsOfColumns[table]?[EntityColumn.name.lowercased()] != nil
+    guard reasonForAll == nil, reasons[table] == nil, !isMixed || place.condition() == nil else { return nil }
     return try connection.value("SELECT count(*) FROM \(place.rows)").flatMap(\.int64).map { Int($0) }
   }
 }

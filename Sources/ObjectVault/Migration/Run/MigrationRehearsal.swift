@@ -18,6 +18,6 @@ public struct MigrationRehearsal: Sendable {
   public let steps: [Step]
   /// How long the run took with its commit, and without the copying, in seconds.
   public let seconds: Double
-  /// What running the steps on the store would throw; nil where they would run to their end.
-  public let failure: StoreError?
+  /// What running the steps on the store would throw, mostly a ``StoreError``; nil where they would run to their end.
+  public let failure: (any Error)?
 }

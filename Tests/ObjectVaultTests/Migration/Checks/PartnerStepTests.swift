@@ -82,7 +82,11 @@ import Testing
       return reason.contains("no object is led to by two")
     }
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set.upTo(2))
-    #expect(plan.refusals.isEmpty && plan.steps[0].unasked.count == 1, "\(plan.steps[0].unasked)")
+    #expect(
+      plan.steps[0].unasked == [
+        "add relationship User.leads -> Team inverse Team.captain: not known before the run: "
+          + "the step itself makes what it is about"
+      ])
     // What a block behind it parts is refused by neither.
     let parting = try MigrationSet(
       lab.set.upTo(2).steps + [

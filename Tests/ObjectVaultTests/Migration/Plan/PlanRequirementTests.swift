@@ -79,15 +79,15 @@ import Testing
     for (step, reason) in [
       (
         "transform sql { DELETE FROM $Person }\nrequire \"nobody\" { SELECT count(*) = 0 FROM $Person }",
-        "changes Person before"
+        "changes Person first"
       ),
       (
         "add attribute Person.more int optional\nrequire \"none\" { SELECT count($Person.more) = 0 FROM $Person }",
-        "makes Person.more before"
+        "adds Person.more first"
       ),
       (
         "retype Person.name to data using (CAST($Person.name AS BLOB))\nrequire \"so\" { SELECT min($Person.name) > x'00' FROM $Person }",
-        "changes Person before"
+        "changes Person first"
       ),
     ] {
       let plan = try await plan(step)
@@ -100,7 +100,7 @@ import Testing
   @Test func `a column that is called as a table that is written hides nobody`() async throws {
     let step = "transform sql { UPDATE $Team SET $Team.title = 'blue' }\nmake Person.team required"
     let plan = try await plan(step)
-    #expect(plan.steps[0].unasked.isEmpty && plan.refusals.map(\.rows) == [[2]])
+    #expect(plan.steps[0].unasked.count == 1 && plan.refusals.map(\.rows) == [[2]])
     await #expect(throws: StoreError.self) { try await lab.migrate(step) }
   }
 

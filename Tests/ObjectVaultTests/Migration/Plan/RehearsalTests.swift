@@ -58,9 +58,80 @@ import Testing
   func `what a plan knows, a rehearsal says in the words of the run`(_ index: Int) async throws {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
     let step = PlanRefusals.cases[index].step
-    await #expect { try await lab.refuse(step) } throws: { error in
+    await #expect { try await lab.refuse(step, isKnown: true) } throws: { error in
       if case StoreError.rowsRefused = error { true } else { false }
     }
+  }
+
+  @Test(arguments: [
+    // A column that is there under its name, with other values: its type rewrites them, or compares them otherwise.
+    ["retype U.n to int using ($U.n)", "drop index U(m, k)\nadd index U(n, m) unique"],
+    ["drop index U(n)\nretype U.n to int using ($U.n)\nadd index U(n, k) unique"],
+    ["drop index U(n)\nretype U.n to decimal using ($U.n)", "add index U(n) unique"],
+    // Names that stand for something else.
+    [
+      "drop index U(n)\ndrop attribute U.n\nadd attribute U.n string default \"x\"", "add index U(n) unique",
+    ],
+    [
+      "drop index U(m, k)\nrename attribute U.m -> x\nrename attribute U.k -> m\nrename attribute U.x -> k",
+      "add index U(m) unique",
+    ],
+    ["drop raw view V\ncreate raw view V { SELECT 0 AS x }", "require \"so\" { SELECT min(x) FROM V }"],
+    [
+      "add attribute U.x int default 1\ndrop raw view V\ncreate raw view V { SELECT 0 AS x }",
+      "require \"so\" { SELECT min(x) FROM V }",
+    ],
+    ["add attribute U.x int default 1", "require \"so\" { SELECT count(*) = 0 FROM (SELECT * FROM $U) }"],
+    // What is no table of the model's.
+    ["transform sql { UPDATE $U SET $U.m = 7 WHERE $U.id = 4 }", "require \"so\" { SELECT changes() = 9 }"],
+    ["create entity W {\n attribute a int\n}", "require \"so\" { SELECT count(*) = 0 FROM sqlite_master }"],
+    [
+      "create entity W {\n attribute a int\n}",
+      "require \"so\" { SELECT count(*) = 0 FROM vault_migrations }",
+    ],
+    // A trigger that somebody made by hand.
+    ["transform sql { UPDATE $T SET $T.a = 2 }", "require \"so\" { SELECT count(*) = 4 FROM $U }"],
+  ])
+  func `a plan never takes what a step makes for what is there`(_ steps: [String]) async throws {
+    let fill = [
+      "INSERT INTO U(id, n, m, k) VALUES (1, '1', 1, 1), (2, '01', 2, 1), (3, '1.0', 3, 2), (4, '7', 3, 9)"
+    ]
+    let lab = try await MigrationLab(
+      Self.base
+        + "\ncreate entity T {\n attribute a int\n}\ncreate raw view V { SELECT 1 AS x FROM $U WHERE $U.id = 1 }",
+      fill: fill + [
+        "INSERT INTO T(id, a) VALUES (1, 1)",
+        "CREATE TRIGGER byHand AFTER UPDATE ON T BEGIN DELETE FROM U WHERE id = 4; END",
+      ])
+    await #expect(throws: StoreError.self) {
+      switch steps.count {
+      case 1: try await lab.refuse(steps[0])
+      default: try await lab.refuse(steps[0], steps[1])
+      }
+    }
+  }
+
+  @Test func `a key of an inherited attribute that is new and an own one is counted`() async throws {
+    let base = "create entity P {\n attribute z int\n}\ncreate entity Q : P {\n attribute b int optional\n}"
+    let lab = try await MigrationLab(
+      base,
+      fill: ["INSERT INTO P(id, _entity, z, b) VALUES (1, 'Q', 0, 5), (2, 'Q', 0, 5), (3, 'P', 0, NULL)"])
+    await #expect {
+      try await lab.refuse("add attribute P.a int default 1\nadd index Q(a, b) unique")
+    } throws: {
+      "\($0)".contains("1 value of Q(a, b) is there more than once")
+    }
+  }
+
+  @Test func `objects of an entity that gets its first child are counted, or not at all`() async throws {
+    let base = "create entity P {\n attribute z int\n}"
+    let lab = try await MigrationLab(base, fill: ["INSERT INTO P(id, z) VALUES (1, 0), (2, 0)"])
+    let set = try lab.set([
+      base, "create entity Q : P {\n attribute b int optional\n}",
+      "transform swift f on P\ntransform swift f on Q",
+    ])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
+    #expect(plan.steps[1].transforms.map(\.rows) == [2, nil])
   }
 
   // MARK: How it goes
@@ -87,7 +158,7 @@ import Testing
     #expect(bad.steps.map(\.number) == [2, 3])
     await #expect {
       try await Store.migrate(at: lab.url, key: testKey, migrations: set)
-    } throws: { $0 as? StoreError == bad.failure }
+    } throws: { $0 as? StoreError == bad.failure as? StoreError }
     #expect(try lab.folder.bytes("lab.store") == before && lab.folder.names == ["lab.store"])
   }
 
@@ -101,6 +172,7 @@ import Testing
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     func failure(_ step: String) async throws -> StoreError? {
       try await Store.rehearse(at: lab.url, key: testKey, migrations: lab.set([Self.base, step])).failure
+        as? StoreError
     }
     #expect(try await failure("drop index U(m, k)\ndrop attribute U.m") == nil)
     guard case .transformMissing(2, _, "f")? = try await failure("retype U.n to int using swift f") else {
@@ -118,14 +190,14 @@ import Testing
     await #expect {
       try await Store.downgrade(
         at: lab.url, key: testKey, to: 1, migrations: lab.set, allowing: ["U.small"])
-    } throws: { $0 as? StoreError == back.failure }
+    } throws: { $0 as? StoreError == back.failure as? StoreError }
     try lab.run("UPDATE U SET small = 7")
     let good = try await Store.rehearseDowngrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
     #expect(good.failure == nil && good.steps.map(\.number) == [3, 2])
     #expect(good.steps.map(\.leadsBack) == [true, true])
   }
 
-  @Test func `it is what others have committed, while they go on`() async throws {
+  @Test func `a rehearsal sees committed rows only, and writers go on`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let other = try lab.open()
     defer { other.close() }
@@ -147,45 +219,59 @@ import Testing
     return names.filter { $0.hasPrefix("vault-rehearse-") }.map { folder + "/" + $0 + "/copy.store" }
   }
 
+  /// Whether a copy opens with the key of the tests, and has a row; others may go at any moment.
+  private static func holds(_ path: String, _ row: Int64) -> Bool {
+    guard let connection = try? Connection.open(path, key: testKey) else { return false }
+    defer { connection.close() }
+    return (try? connection.value("SELECT id FROM U WHERE id = \(row)")) == .integer(row)
+  }
+
   @Test func `the copy is encrypted under the store's key, and nobody else's to read`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let seen = Locked<[String]>([])
     let look = MigrationTransform.values("look") { (text: String) -> Int in
-      for path in Self.copies {
-        // One of another test may go at any moment.
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-          let bytes = FileManager.default.contents(atPath: path), !bytes.isEmpty
-        else { continue }
-        let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0
-        let isPlain = bytes.starts(with: Data("SQLite format 3".utf8))
-        seen.withLock { $0.append("\(mode == 0o600) \(isPlain)") }
+      for path in Self.copies where Self.holds(path, 55) {
+        let folder = (path as NSString).deletingLastPathComponent
+        let modes = [path, folder].map { path in
+          let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+          return String((attributes?[.posixPermissions] as? NSNumber)?.intValue ?? 0, radix: 8)
+        }
+        let bytes = FileManager.default.contents(atPath: path) ?? Data()
+        let isPlain =
+          bytes.starts(with: Data("SQLite format 3".utf8)) || bytes.range(of: Data("secret name".utf8)) != nil
+        seen.withLock { $0.append("\(modes.joined(separator: " ")) \(bytes.isEmpty) \(isPlain)") }
       }
       return text.utf8.count
     }
+    try lab.open().execute("INSERT INTO U(id, n, m, k) VALUES (55, 'secret name', 55, 55)")
     let set = try lab.set([Self.base, "drop index U(n)\nretype U.n to int using swift look"])
       .transforming(by: [look])
     let rehearsal = try await Store.rehearse(at: lab.url, key: testKey, migrations: set)
     #expect(rehearsal.failure == nil)
     let found = seen.withLock { $0 }
-    #expect(!found.isEmpty && found.allSatisfy { $0 == "true false" }, "\(found)")
+    #expect(!found.isEmpty && found.allSatisfy { $0 == "600 700 false false" }, "\(found)")
   }
 
   @Test func `a cancelled rehearsal ends as any run does, and the copy goes`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
-    let progress = Progress(totalUnitCount: 0)
+    let (progress, mine) = (Progress(totalUnitCount: 0), Locked<String?>(nil))
     let stop = MigrationTransform.values("stop") { (text: String) -> Int in
       progress.cancel()
+      mine.withLock { $0 = Self.copies.first { Self.holds($0, 77) } }
       return text.utf8.count
     }
+    try lab.open().execute("INSERT INTO U(id, n, m, k) VALUES (77, 'x', 77, 77)")
     let set = try lab.set([Self.base, "drop index U(n)\nretype U.n to int using swift stop"])
       .transforming(by: [stop])
     await #expect(throws: CancellationError.self) {
       try await Store.rehearse(at: lab.url, key: testKey, migrations: set, progress: progress)
     }
     #expect(lab.folder.names == ["lab.store"])
+    let copy = try #require(mine.withLock { $0 })
+    #expect(!FileManager.default.fileExists(atPath: (copy as NSString).deletingLastPathComponent))
   }
 
-  @Test func `steps that are none of the store's are an error, and no failure of the run`() async throws {
+  @Test func `steps of another store, and another key, throw`() async throws {
     let lab = try await MigrationLab(Self.base)
     await #expect(throws: StoreError.self) {
       try await Store.rehearse(
