@@ -1,5 +1,17 @@
-// `make E.r many` and `make E.r one`: links that are kept elsewhere afterwards. In a column of the one end, in a column of
-// each end of a one-to-one, or in a table of their own: which it is follows from both models.
+// `make E.r many` and `make E.r one`: links that are kept elsewhere afterwards. Where, follows from both models. Of a
+// relationship E.r to D, whose inverse is D.b where it has one:
+//
+//                          E.r is a to-one         many ->          E.r is a to-many
+//                                                  <- one
+//
+//   D.b is a to-many,      E.r_id                  <------>         E_r (E_id, r_id)
+//   or there is none                                                a table of links
+//
+//   D.b is a to-one        E.r_id and D.b_id       <------>         D.b_id
+//                          a one-to-one
+//
+// On the way to `one` an object may have several: who is left is picked, or the step is refused. On the way to `many` each
+// end of a one-to-one has to lead back, as one column is left.
 
 internal import CipherSQLite
 
@@ -105,25 +117,20 @@ struct LinkMove {
 
   // MARK: Picking
 
-  /// The table of who was picked: one answer for both ends of a one-to-one, whatever the order says.
-  private static let picked = SQLName("_mig-picked")
-
-  /// Who is picked, asked once. In sight of the order are the columns of the other end and nothing else: those of the own
+  /// Who is picked, asked once: one answer for both ends of a one-to-one, whatever the order says. In sight of the order are the columns of the other end and nothing else: those of the own
   /// end would be those of another row at the other end.
   var picking: [SQL] {
     guard let order, !isToMany else { return [] }
     let links = source
     let pairs: SQL =
       "SELECT \(links.own) AS vault_own, \(links.other) AS vault_other FROM \(links.table) WHERE \(links.own) NOT NULL"
-    return [
-      "DROP TABLE IF EXISTS \(Self.picked)",
-      "CREATE TABLE \(Self.picked) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      "INSERT OR IGNORE INTO \(Self.picked) SELECT l.vault_own, p.\"id\" FROM (\(pairs)) AS l JOIN \(identifier: tables.other) AS p ON p.\"id\" = l.vault_other ORDER BY \(written: order), p.\"id\"",
-    ]
+    return PassingIDs.picked.making(
+      "SELECT l.vault_own, p.\"id\" FROM (\(pairs)) AS l JOIN \(identifier: tables.other) AS p ON p.\"id\" = l.vault_other ORDER BY \(written: order), p.\"id\"",
+      ifFirst: true)
   }
 
   /// What takes the table away again.
-  var unpicking: [SQL] { picking.isEmpty ? [] : ["DROP TABLE \(Self.picked)"] }
+  var unpicking: [SQL] { picking.isEmpty ? [] : [PassingIDs.picked.ending] }
 
   // MARK: Columns
 
@@ -154,7 +161,7 @@ struct LinkMove {
   /// The id of the other end that an object is linked with.
   private func link(of owner: SQL) -> SQL {
     let links = source
-    if order != nil { return "(SELECT vault_other FROM \(Self.picked) WHERE vault_own = \(owner))" }
+    if order != nil { return PassingIDs.picked.other(of: owner) }
     return "(SELECT l.\(links.other) FROM \(links.table) AS l WHERE l.\(links.own) = \(owner))"
   }
 
@@ -193,10 +200,9 @@ struct LinkMove {
           }
         } ?? "write: make \(entity).\(relationship) one picking (ORDER)"
       let several: SQL =
-        "FROM \(links.table) WHERE \(links.own) NOT NULL GROUP BY \(links.own) HAVING count(*) > 1"
+        "\(links.table) WHERE \(links.own) NOT NULL GROUP BY \(links.own) HAVING count(*) > 1"
       return .check(
-        query: "SELECT count(*) FROM (SELECT 1 \(several))",
-        rows: "SELECT \(links.own) \(several) ORDER BY 1 LIMIT 5",
+        .init(groups: several, id: "\(links.own)"),
         message:
           "%d objects have several \(relationship), and it is to be one; \(remedy)", .single, of: entity,
         [relationship])
@@ -204,9 +210,9 @@ struct LinkMove {
     guard let partner, case .own(let table, let column) = from else { return nil }
     // The other end keeps the links from now on.
     let lone: SQL =
-      "FROM \(identifier: table) AS o WHERE o.\(identifier: column) NOT NULL AND NOT EXISTS (SELECT 1 FROM \(identifier: tables.other) AS p WHERE p.\"id\" = o.\(identifier: column) AND p.\(identifier: partner) = o.\"id\")"
+      "\(identifier: table) AS o WHERE o.\(identifier: column) NOT NULL AND NOT EXISTS (SELECT 1 FROM \(identifier: tables.other) AS p WHERE p.\"id\" = o.\(identifier: column) AND p.\(identifier: partner) = o.\"id\")"
     return .check(
-      query: "SELECT count(*) \(lone)", rows: "SELECT o.\"id\" \(lone) ORDER BY 1 LIMIT 5",
+      .init(rows: lone, id: "o.\"id\""),
       message:
         "%d objects have a \(relationship) that does not lead back; correct that by a transform before",
       .leading,

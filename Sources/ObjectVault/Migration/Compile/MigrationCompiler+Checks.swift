@@ -65,7 +65,7 @@ extension MigrationCompiler {
   ) -> RowCheck.Question? {
     let columns = index.columns.compactMap { kept[$0] }.map { SQLName($0) }
     guard movesNoRow, columns.count == index.columns.count else { return nil }
-    return RowCheck.Question(repeated: Self.groups(of: columns, in: former))
+    return RowCheck.Question(groups: Self.groups(of: columns, in: former))
   }
 
   /// The same where each row gets the same values.

@@ -178,8 +178,7 @@ struct RowRelease {
     if relationship.isRequired {
       checks.append(
         .check(
-          query: "SELECT count(*) FROM \(owner.tableName) WHERE \(condition)",
-          rows: "SELECT \"id\" FROM \(owner.tableName) WHERE \(condition) ORDER BY \"id\" LIMIT 5",
+          .init(rows: "\(owner.tableName) WHERE \(condition)"),
           message:
             "%d objects of \(entity.name) lead by \(relationship.name), which is required, to objects that are no "
             + "\(relationship.destination) any more; let them lead elsewhere by a transform before",

@@ -65,11 +65,9 @@ extension RowCheck {
   ) {
     let conditions = [place.condition(), condition].compactMap { $0 }
     let filter: SQL = conditions.isEmpty ? "" : " WHERE \(SQL.joined(conditions, by: " AND "))"
-    let rows: SQL = "FROM \(place.tableName)\(filter)"
-    let question = Question(
-      query: ("SELECT count(*) \(rows)" as SQL).text,
-      rows: ("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5" as SQL).text)
-    self.init(question, message: message, rule: rule, entity: entity, properties: properties)
+    self.init(
+      Question(rows: "\(place.tableName)\(filter)"), message: message, rule: rule, entity: entity,
+      properties: properties)
   }
 
   /// About values that are there more than once: the groups behind `FROM`.
@@ -77,23 +75,37 @@ extension RowCheck {
     repeated groups: SQL, of entity: String, _ properties: [String], message: String
   ) {
     self.init(
-      Question(repeated: groups), message: message, rule: .unique, entity: entity, properties: properties)
+      Question(groups: groups), message: message, rule: .unique, entity: entity, properties: properties)
   }
 }
 
 extension RowCheck.Question {
-  /// Which values are there more than once.
-  /// - Parameter groups: The groups of such rows, behind `FROM`.
-  init(repeated groups: SQL) {
-    query = ("SELECT count(*) FROM (SELECT 1 FROM \(groups))" as SQL).text
-    rows = ("SELECT max(\"id\") FROM \(groups) ORDER BY 1 LIMIT 5" as SQL).text
+  /// How many ids are named.
+  private static let most = 5
+
+  /// - Parameters:
+  ///   - rows: The rows, behind `FROM`.
+  ///   - id: Their id.
+  init(rows: SQL, id: SQL = "\"id\"") {
+    self.init("count(*)", of: rows, rows, id)
+  }
+
+  /// - Parameters:
+  ///   - groups: The groups of rows, behind `FROM`.
+  ///   - id: The id that stands for a group.
+  init(groups: SQL, id: SQL = "max(\"id\")") {
+    self.init("count(*)", of: "(SELECT 1 FROM \(groups))", groups, id)
   }
 
   /// All of some rows, where there are more than one.
   /// - Parameter rows: The rows, behind `FROM`.
   init(moreThanOneOf rows: SQL) {
-    query = ("SELECT CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END FROM \(rows)" as SQL).text
-    self.rows = ("SELECT \"id\" FROM \(rows) ORDER BY \"id\" LIMIT 5" as SQL).text
+    self.init("CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END", of: rows, rows, "\"id\"")
+  }
+
+  private init(_ count: SQL, of counted: SQL, _ rows: SQL, _ id: SQL) {
+    query = ("SELECT \(count) FROM \(counted)" as SQL).text
+    self.rows = ("SELECT \(id) FROM \(rows) ORDER BY 1 LIMIT \(number: Int64(Self.most))" as SQL).text
   }
 }
 
@@ -146,13 +158,10 @@ struct ComingKey {
 extension CompiledStatement {
   /// One that must count no row, of SQL that has no values.
   static func check(
-    query: SQL, rows: SQL, message: String, _ rule: RefusalRule = .other,
-    of entity: String = "",
+    _ question: RowCheck.Question, message: String, _ rule: RefusalRule = .other, of entity: String = "",
     _ properties: [String] = []
   ) -> CompiledStatement {
     .mustBeEmpty(
-      RowCheck(
-        .init(query: query.text, rows: rows.text), message: message, rule: rule, entity: entity,
-        properties: properties))
+      RowCheck(question, message: message, rule: rule, entity: entity, properties: properties))
   }
 }

@@ -26,9 +26,9 @@ extension AttributeMove {
   /// Whether a row of the source has anything to move.
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
 
-  /// The objects that lead nowhere and have a value.
+  /// The objects that lead nowhere and have a value, behind `FROM`.
   func lone(_ column: SQLName, _ from: SQLName) -> SQL {
-    "FROM \(from) WHERE \(column) IS NULL AND (\(hasValue))"
+    "\(from) WHERE \(column) IS NULL AND (\(hasValue))"
   }
 
   /// The other end of the relationship that the owner has.
@@ -46,21 +46,20 @@ extension AttributeMove {
     let (from, column) = (own.tableName, SQLName(relationship.columnName))
     let differs = SQL.joined(moved.map { Self.severalValues($0.former) }, by: " OR ")
     let leading = own.own("\(column) NOT NULL")
-    let shared: SQL = "FROM \(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
+    let shared: SQL = "\(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
     let (lone, back) = (lone(column, from), back(of: relationship, model))
     var checks: [CompiledStatement] = [
       .check(
-        query: "SELECT count(*) FROM (SELECT 1 \(shared))",
-        rows: "SELECT \(column) \(shared) ORDER BY 1 LIMIT 5",
+        .init(groups: shared, id: "\(column)"),
         message: "%d objects of \(destination) are led to by several \(source) with different values; "
           + "make them equal, or give each its own, by a transform before")
     ]
     if relationship.destination != destination {
       let astray: SQL =
-        "FROM \(from) WHERE (\(hasValue)) AND \(column) NOT NULL AND \(column) NOT IN \(others.ids)"
+        "\(from) WHERE (\(hasValue)) AND \(column) NOT NULL AND \(column) NOT IN \(others.ids)"
       checks.append(
         .check(
-          query: "SELECT count(*) \(astray)", rows: "SELECT \"id\" \(astray) ORDER BY 1 LIMIT 5",
+          .init(rows: astray),
           message:
             "%d objects of \(source) have values, and their \(self.relationship) is no \(destination); "
             + "clear them, or let them lead to one, by a transform before"))
@@ -68,11 +67,11 @@ extension AttributeMove {
     if let missing = model.flattenedEntity(named: destination)?.unfilled(but: back?.name) {
       checks.append(
         .check(
-          query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
+          .init(rows: lone),
           message: "%d objects of \(source) have no \(self.relationship), and none can be made for them: "
             + "\(destination).\(missing) is required and has no default"))
     }
-    return checks + sameDefaults(back, of: "\(from) WHERE \(column) IS NULL AND (\(hasValue))", model)
+    return checks + sameDefaults(back, of: lone, model)
   }
 
   /// That the objects of those who lead nowhere differ in what is unique, where their defaults are all that they have.
@@ -101,9 +100,9 @@ extension AttributeMove {
     let (from, column) = (model.place(of: source).tableName, SQLName(relationship.columnName))
     let leading = owners.own("\(column) NOT NULL")
     let lost: SQL =
-      "FROM \(from) WHERE (\(hasValue)) AND \"id\" NOT IN (SELECT \(column) FROM \(owners.tableName) WHERE \(leading))"
+      "\(from) WHERE (\(hasValue)) AND \"id\" NOT IN (SELECT \(column) FROM \(owners.tableName) WHERE \(leading))"
     return .check(
-      query: "SELECT count(*) \(lost)", rows: "SELECT \"id\" \(lost) ORDER BY 1 LIMIT 5",
+      .init(rows: lost),
       message:
         "%d objects of \(source) have values, and no \(destination) leads to them; clear or delete them by a "
         + "transform before")
@@ -164,7 +163,7 @@ extension AttributeMove {
     let value = filling.map { "ifnull(\(given), \(written: $0.sql))" as SQL } ?? given
     // Those for whom an object is made yet.
     let coming: SQL =
-      "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) \(lone(SQLName(relationship.columnName), from)))"
+      "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) FROM \(lone(SQLName(relationship.columnName), from)))"
     let reasons = [
       isOutward ? nil : "as several lead to one \(source)",
       filling == nil ? nil : "by the default of those that no \(source) has one for",

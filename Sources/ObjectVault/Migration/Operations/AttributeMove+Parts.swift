@@ -121,19 +121,19 @@ extension AttributeMove: CompositeOperation {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, to) = (own.tableName, others.tableName)
     let column = SQLName(relationship.columnName)
-    let table = PassingTable.name
+    let ids = PassingIDs.moved
     let values = moved.map { attribute -> SQL in
       "\(identifier: attribute.passing) = \(given(attribute.from, by: relationship, model))"
     }
     let isLedTo: SQL = "\"id\" IN (SELECT \(column) FROM \(from) WHERE \(own.own("\(column) NOT NULL")))"
-    let rows: [SQL] = [
-      PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(IdentifierTable.highest(of: others.table)) \(lone(column, from))",
-      insertion(back(of: relationship, model), model),
-      "UPDATE \(from) SET \(column) = (SELECT vault_other FROM \(table) WHERE vault_own = \(from).\"id\") WHERE \"id\" IN (SELECT vault_own FROM \(table))",
-      PassingTable.end,
-      "UPDATE \(to) SET \(SQL.joined(values)) WHERE \(others.own(isLedTo))",
-    ]
+    let made: SQL = "\"id\" + \(IdentifierTable.highest(of: others.table))"
+    let rows: [SQL] =
+      ids.making("SELECT \"id\", \(made) FROM \(lone(column, from))") + [
+        insertion(back(of: relationship, model), model),
+        "UPDATE \(from) SET \(column) = \(ids.other(of: "\(from).\"id\"")) WHERE \"id\" IN (SELECT vault_own FROM \(ids.table))",
+        ids.ending,
+        "UPDATE \(to) SET \(SQL.joined(values)) WHERE \(others.own(isLedTo))",
+      ]
     return rows.map { .sql($0) }
   }
 
@@ -149,7 +149,7 @@ extension AttributeMove: CompositeOperation {
       values.append(", vault_own")
     }
     return
-      "INSERT INTO \(identifier: model.root(of: destination)) (\(columns)) SELECT \(values) FROM \(PassingTable.name)"
+      "INSERT INTO \(identifier: model.root(of: destination)) (\(columns)) SELECT \(values) FROM \(PassingIDs.moved.table)"
   }
 
   private func inward(

@@ -60,12 +60,6 @@ extension CompositeOperation {
   }
 }
 
-/// A table for the length of an operation. No entity can be called so that its copy has this name.
-enum PassingTable {
-  static let name = SQLName("_mig-moved")
-  static let (drop, end): (SQL, SQL) = ("DROP TABLE IF EXISTS \(name)", "DROP TABLE \(name)")
-}
-
 extension Schema {
   /// - Throws: ``ModelError`` that says what there is instead.
   func known(_ entity: String) throws(ModelError) -> EntityDescription {

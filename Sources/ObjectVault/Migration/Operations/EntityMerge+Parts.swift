@@ -98,11 +98,7 @@ private struct MergeRows {
 
   init(_ places: MergePlaces, _ detours: [MergeDetour], in model: Schema) throws(ModelError) {
     (self.places, self.model) = (places, model)
-    let table = PassingTable.name
-    statements = [
-      PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      "INSERT INTO \(table) SELECT \"id\", \"id\" + \(highest) FROM \(from)",
-    ]
+    statements = PassingIDs.moved.making("SELECT \"id\", \"id\" + \(highest) FROM \(from)")
     insertObjects()
     requireDifferent()
     for (former, new) in places.links { try moveLinks(former, new) }
@@ -111,16 +107,14 @@ private struct MergeRows {
       "CASE WHEN \(column) NOT NULL THEN \(column) + \(highest) ELSE \(former) END"
     }
     for detour in detours { statements.append(try detour.copy(in: model) { newID($0) }) }
-    statements.append(PassingTable.end)
+    statements.append(PassingIDs.moved.ending)
   }
 
   /// What an id of the source is raised by.
   private var highest: SQL { IdentifierTable.highest(of: places.destination.name) }
 
   /// The id that an object of the source has from now on.
-  private func newID(_ id: SQL) -> SQL {
-    "(SELECT vault_other FROM \(PassingTable.name) WHERE vault_own = \(id))"
-  }
+  private func newID(_ id: SQL) -> SQL { PassingIDs.moved.other(of: id) }
 
   private mutating func insertObjects() {
     var (columns, values): ([SQL], [SQL]) = (
@@ -149,7 +143,7 @@ private struct MergeRows {
       }
     }
     statements.append(
-      "INSERT INTO \(to) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(from) AS a JOIN \(PassingTable.name) AS m ON m.vault_own = a.\"id\""
+      "INSERT INTO \(to) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(from) AS a\(PassingIDs.moved.joined)"
     )
   }
 
@@ -167,8 +161,7 @@ private struct MergeRows {
     let (source, destination) = (places.source.name, places.destination.name)
     checks.append(
       .check(
-        query: "SELECT count(*) FROM \(from) WHERE \(column) IS NULL",
-        rows: "SELECT \"id\" FROM \(from) WHERE \(column) IS NULL ORDER BY \"id\" LIMIT 5",
+        .init(rows: "\(from) WHERE \(column) IS NULL"),
         message:
           "%d objects of \(source) have no \(name), and \(destination) requires it; fill it by a transform before"
       ))

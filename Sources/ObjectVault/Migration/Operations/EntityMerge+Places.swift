@@ -16,8 +16,7 @@ struct MergePlaces {
       both other: RelationshipDescription, from table: SQLName, where condition: SQL
     ) -> CompiledStatement {
       .check(
-        query: "SELECT count(*) FROM \(table) WHERE \(condition)",
-        rows: "SELECT \"id\" FROM \(table) WHERE \(condition) ORDER BY \"id\" LIMIT 5",
+        .init(rows: "\(table) WHERE \(condition)"),
         message:
           "%d objects of \(entity.name) have both \(relationship.name) and \(other.name), and one is left; "
           + "clear one of them by a transform before")

@@ -80,15 +80,14 @@ extension EntityToRelationship: CompositeOperation {
   private func linkable(_ place: EntityPlace, _ own: SQLName, _ other: SQLName) -> [CompiledStatement] {
     let table = place.tableName
     let isLone: SQL = "\(own) IS NULL OR \(other) IS NULL"
-    let lone: SQL = "FROM \(table) WHERE \(place.condition().map { "(\(isLone)) AND \($0)" } ?? isLone)"
-    let twice: SQL = "FROM \(table)\(place.filter) GROUP BY \(own), \(other) HAVING count(*) > 1"
+    let lone: SQL = "\(table) WHERE \(place.condition().map { "(\(isLone)) AND \($0)" } ?? isLone)"
+    let twice: SQL = "\(table)\(place.filter) GROUP BY \(own), \(other) HAVING count(*) > 1"
     return [
       .check(
-        query: "SELECT count(*) \(lone)", rows: "SELECT \"id\" \(lone) ORDER BY 1 LIMIT 5",
+        .init(rows: lone),
         message: "%d objects of \(entity) lack an end that a link has; delete them by a transform before"),
       .check(
-        query: "SELECT count(*) FROM (SELECT 1 \(twice))",
-        rows: "SELECT max(\"id\") \(twice) ORDER BY 1 LIMIT 5",
+        .init(groups: twice),
         message:
           "%d pairs are linked by several \(entity), and a link is there once; delete the others by a "
           + "transform before"),
@@ -206,13 +205,14 @@ extension RelationshipToEntity: CompositeOperation {
     }
     let operations = operations(leadingTo: former.destination)
     let columns = join.columns(from: isSource)
-    let table = PassingTable.name
+    // Links have no ids of their own: they are counted.
+    let (ids, table) = (PassingIDs.moved, PassingIDs.moved.table)
     let rows: [SQL] = [
-      PassingTable.drop,
+      ids.clearing,
       "CREATE TABLE \(table) (vault_link INTEGER PRIMARY KEY, vault_own INTEGER, vault_other INTEGER)",
       "INSERT INTO \(table) (vault_own, vault_other) SELECT \(columns.own), \(columns.other) FROM \(join.tableName) ORDER BY 1, 2",
       "INSERT INTO \(identifier: entity) (\"id\", \"_version\", \(identifier: RelationshipDescription.columnName(own)), \(identifier: RelationshipDescription.columnName(other))) SELECT vault_link + \(IdentifierTable.highest(of: entity)), \(number: RowVersions.first), vault_own, vault_other FROM \(table)",
-      PassingTable.end,
+      ids.ending,
     ]
     let drops = [(owner, relationship)] + (former.inverse.map { [(former.destination, $0)] } ?? [])
     return operations.map { .operation($0) } + rows.map { .sql($0) }

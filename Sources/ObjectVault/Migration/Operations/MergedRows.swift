@@ -107,11 +107,8 @@ struct MergedRows {
   }
 
   private mutating func check(_ condition: SQL, _ message: String) {
-    let rows: SQL = "FROM \(place.tableName) WHERE \(place.own(condition))"
     checks.append(
-      .check(
-        query: "SELECT count(*) \(rows)", rows: "SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5",
-        message: message))
+      .check(.init(rows: "\(place.tableName) WHERE \(place.own(condition))"), message: message))
   }
 
   private mutating func carryLinks(_ name: String, _ new: RelationshipDescription) throws(ModelError) {

@@ -24,9 +24,7 @@ struct ParentRows {
   }
 
   /// The id that an object has from now on.
-  static func newID(_ id: SQL) -> SQL {
-    "(SELECT vault_other FROM \(PassingTable.name) WHERE vault_own = \(id))"
-  }
+  static func newID(_ id: SQL) -> SQL { PassingIDs.moved.other(of: id) }
 
   // MARK: What is asked before
 
@@ -144,19 +142,17 @@ struct ParentRows {
 
   /// The ids that rows get in another table.
   var passing: [CompiledStatement] {
-    let table = PassingTable.name
-    let statements: [SQL] = [
-      PassingTable.drop, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
-      // Above those of both names: an id that was given out under the own one leads to nothing else either.
-      "INSERT INTO \(table) SELECT \"id\", \"id\" + max(\(IdentifierTable.highest(of: new.table)), \(IdentifierTable.highest(of: old.table))) FROM \(old.tableName)",
-    ]
-    return statements.map { .sql($0.text) }
+    // Above those of both names: an id that was given out under the own one leads to nothing else either.
+    let highest: SQL =
+      "max(\(IdentifierTable.highest(of: new.table)), \(IdentifierTable.highest(of: old.table)))"
+    return PassingIDs.moved.making("SELECT \"id\", \"id\" + \(highest) FROM \(old.tableName)")
+      .map { .sql($0.text) }
   }
 
   var statements: [CompiledStatement] {
     switch change.way {
     case .within: (release.statements + rewriting).map { .sql($0.text) }
-    case .into: ([insertion] + [PassingTable.end]).map { .sql($0.text) }
+    case .into: ([insertion] + [PassingIDs.moved.ending]).map { .sql($0.text) }
     case .out:
       ([insertion] + release.statements + ["DELETE FROM \(old.tableName)\(old.filter)"]).map { .sql($0.text) }
     }
@@ -203,8 +199,7 @@ struct ParentRows {
       values.append(value)
     }
     for entity in change.moved { addOwn(of: entity, &columns, &values) }
-    let passing: SQL =
-      change.way == .into ? " JOIN \(PassingTable.name) AS m ON m.vault_own = a.\"id\"" : ""
+    let passing: SQL = change.way == .into ? PassingIDs.moved.joined : ""
     return
       "INSERT INTO \(new.tableName) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(old.tableName) AS a\(passing)\(filterOfA)"
   }

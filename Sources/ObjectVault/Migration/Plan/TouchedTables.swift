@@ -176,11 +176,9 @@ struct TouchedTables {
   /// How many rows an entity has at this point; nil where a step has touched their table.
   func count(of entity: String, _ model: Schema, _ connection: Connection) throws -> Int? {
     let place = model.place(of: entity)
-    let table = place.table.lowercased()
-    // Rows tell of which entity they are by a column that may be new, too.
-    let isMixed = reasonsOfColumns[table]?[EntityColumn.name.lowercased()] != nil
-    guard reasonForAll == nil, reasons[table] == nil, !isMixed || place.condition() == nil else { return nil }
-    return try connection.value("SELECT count(*) FROM \(place.rows)").flatMap(\.int64).map { Int($0) }
+    let query: SQL = "SELECT count(*) FROM \(place.rows)"
+    guard obstacle(to: query.text) == nil else { return nil }
+    return try connection.value(query)?.int64.map { Int($0) }
   }
 }
 
