@@ -11,7 +11,7 @@ package final class ScratchCopy {
   package let connection: Connection
   private let folder: PrivateFolder
 
-  /// Copies a database as it is at one moment, whoever works with it meanwhile.
+  /// Copies a database as it is at one moment. Others may read and write it meanwhile.
   /// - Parameters:
   ///   - source: The original.
   ///   - room: How many bytes there must be free in addition to those of the copy.

@@ -122,7 +122,7 @@ struct PendingSubject: PredicateSubject {
       ground.deletion.isEmpty || !ground.deletion.goes(id, destination)
     else { return nil }
     guard id < 0 else { return PendingSubject(id: id, on: ground) }
-    // The target is new, or was new and is deleted again: then its temporary id leads to nobody.
+    // The id of an object that was not saved yet. If it was deleted again, no object has the id any more.
     return ground.context.maps[destination.index].find(id).map { PendingSubject($0, on: ground) }
   }
 

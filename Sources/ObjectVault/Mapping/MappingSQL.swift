@@ -34,13 +34,13 @@ extension EntityMapping {
     return text("INSERT OR FAIL INTO \(table) (\(names)\(more)) SELECT *\(values) FROM \(feed)")
   }
 
-  /// The rows of the ids of a feed, behind the columns of a query.
+  /// The `FROM` of a query for the rows whose ids a feed has.
   // CROSS: the engine does not know how few the ids are, and would rather begin with the table.
   var fedRowsSource: SQL {
     " FROM \(fedIDs) f CROSS JOIN \(table) t0 ON t0.\"id\" = f.\(feedIDName)\(and("t0."))"
   }
 
-  /// The same for a feed of runs of ids.
+  /// The `FROM` of a query for the rows whose ids lie between the first and the last id of a pair, of which a feed has many.
   var fedRunsSource: SQL {
     let run: SQL = "t0.\"id\" BETWEEN f.\(feedIDName) AND f.\(feedEndName)"
     return " FROM \(fedRuns) f CROSS JOIN \(table) t0 ON \(run)\(and("t0."))"
@@ -221,8 +221,7 @@ extension EntityMapping {
 }
 
 extension RelationshipMapping {
-  /// The rows at the other end of a to-many of the owners whose ids are fed: where the owner's id stands, and what is behind the
-  /// columns of a query.
+  /// A query for the members of those owners whose ids a feed has: the column with the owner's id, and the text from `FROM` on.
   var fedMembersSource: (owner: SQL, rest: SQL) {
     let (key, tables) = membership
     let rest: SQL = " FROM \(fedIDs) f CROSS JOIN \(tables) WHERE \(key) = f.\(feedIDName)\(kind)\(sorting)"

@@ -124,9 +124,9 @@ struct SlotChange: Aftermath {
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
-/// Of `plan --rehearse`: the copy goes, and nothing else was there to change.
+/// Of `plan --rehearse`, which changes a copy alone. It may fail before there is one.
 struct Rehearsing: Aftermath {
-  func found() -> String { "Nothing was changed, and the copy is removed." }
+  func found() -> String { "Nothing was changed, and no copy is left." }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 

@@ -146,7 +146,7 @@ import Testing
     let result = try tool.end()
     #expect(
       result.status == 128 + signal
-        && result.errors.contains("Nothing was changed, and the copy is removed."), "\(result)")
+        && result.errors.contains("Nothing was changed, and no copy is left."), "\(result)")
     #expect(try left() == [] && folder.bytes("s.store") == before)
     #expect(folder.names.sorted() == ["Migrations", "s.store", "tmp"])
   }

@@ -68,7 +68,7 @@ extension MigrationCompiler {
     return RowCheck.Question(groups: Self.groups(of: columns, in: former))
   }
 
-  /// The same where each row gets the same values.
+  /// The same question for new columns with a default, which all rows share: whether there is more than one row.
   private func sameValuesBefore(_ entity: String) -> RowCheck.Question? {
     guard movesNoRow, let former = mapping.entities[entity] else { return nil }
     return RowCheck.Question(moreThanOneOf: before.place(of: former).rows)
@@ -104,7 +104,7 @@ extension MigrationCompiler {
     return added.allSatisfy { name in !former.columns.contains { $0.name == name } } ? added : nil
   }
 
-  /// The values of columns that are there more than once, behind `FROM`.
+  /// Groups of rows with equal values in some columns, of more than one row each; the part of a query behind `FROM`.
   private static func groups(of columns: [SQLName], in table: TableInfo) -> SQL {
     "\(identifier: table.name) WHERE \(isThere(columns)) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
   }
@@ -118,7 +118,8 @@ extension MigrationCompiler {
     _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
     _ origin: Origin
   ) -> Bool {
-    guard let entity = after.flattenedEntity(named: owner.entity) else { return false }
+    // Rows and links that move bring values.
+    guard movesNoRow, let entity = after.flattenedEntity(named: owner.entity) else { return false }
     let paired = pairedColumns(of: table)
     return zip(index.columns, owner.properties).contains { column, property in
       origin.expressions[column] == nil && !paired.contains(column)
@@ -168,7 +169,7 @@ extension MigrationCompiler {
       operations: [required.operation])
   }
 
-  /// That whole numbers are in the range of a narrower type: what the checks of types ask behind the run, asked before it.
+  /// Whether whole numbers fit into a narrower type. Only a plan asks: in a run, the checks of types find the same afterwards.
   func fittingChecks() -> [PlannedStatement] {
     mapping.expressions.sorted { $0.key < $1.key }.flatMap { entity, properties in
       properties.keys.sorted().compactMap { fittingCheck(entity, $0) }
