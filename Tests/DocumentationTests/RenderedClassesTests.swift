@@ -32,7 +32,7 @@ import VaultAuthoring
         ],
         indexes: [
           IndexDescription(properties: ["in", "init"], isUnique: true),
-          IndexDescription(properties: ["größe", "kind"]),
+          IndexDescription(properties: ["größe", "back"]),
           IndexDescription(properties: ["stringValue"]),
         ]),
       EntityDescription(

@@ -72,7 +72,7 @@ struct ChangeFit {
     guard missing.isEmpty else {
       throw names.misfit(row.entity, row.rowID, missing.map { entity.slots[$0].name }.sorted())
     }
-    try checkValues(entity, row.rowID, row.values, old: [:])
+    try checkValues(entity, row.rowID, row.values)
   }
 
   private mutating func check(_ row: ChangeSet.Update) throws {
@@ -80,7 +80,7 @@ struct ChangeFit {
     let lone = Set(row.old.keys).symmetricDifference(row.new.keys)
     guard lone.isEmpty else { throw names.misfit(row.entity, row.rowID, lone.sorted()) }
     try compare(entity, row.rowID, row.old)
-    try checkValues(entity, row.rowID, row.new, old: row.old)
+    try checkValues(entity, row.rowID, row.new)
   }
 
   /// Whether a row has these values.
@@ -99,7 +99,7 @@ struct ChangeFit {
   /// Whether values are what their properties can hold: what another type stored would be found by no comparison, and
   /// read as nothing.
   private mutating func checkValues(
-    _ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values, old: ChangeSet.Values
+    _ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values
   ) throws {
     for (slot, name, value) in try names.slots(entity, rowID, values) {
       let fits =
@@ -112,35 +112,10 @@ struct ChangeFit {
         } else {
           false
         }
-      guard fits, try isReturned(entity, rowID, slot, value, old[name]) else {
+      guard fits else {
         throw names.misfit(entity.name, rowID, [name])
       }
     }
-  }
-
-  /// Whether the partners of a one-to-one say the same: the new one that it has this object, the old one that it has not.
-  private func isReturned(
-    _ entity: EntityMapping, _ rowID: Int64, _ slot: Int, _ value: SQLValue, _ old: SQLValue?
-  ) throws -> Bool {
-    guard let relationship = entity.slots[slot].relationship, let inverse = relationship.inverseSlot,
-      !relationship.inverseIsToMany
-    else { return true }
-    let destination = relationship.destination
-    if case .integer(let id) = value, try partner(of: id, destination, inverse) != rowID { return false }
-    guard case .integer(let former)? = old, value != .integer(former) else { return true }
-    return try partner(of: former, destination, inverse) != rowID
-  }
-
-  /// The id that a to-one of a row holds when all is done.
-  private func partner(of rowID: Int64, _ entity: EntityMapping, _ slot: Int) throws -> Int64? {
-    let name = entity.slots[slot].name
-    switch fate(rowID, entity) {
-    case .inserted(let values): return values[name]?.int64
-    case .deleted: return nil
-    case .updated(let row): if let value = row.new[name] { return value.int64 }
-    case nil: break
-    }
-    return try connection.value(sql: entity.valuesSQL([slot]), [.integer(rowID)])?.int64
   }
 
   // MARK: Where references lead

@@ -124,8 +124,8 @@ extension ObjectContext {
     let isKnown = object.hasRow || object.overlay != nil
     if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }
     guard isKnown else { return }
-    for relationship in entity.relationships where !relationship.isToMany {
-      guard let inverse = relationship.inverseSlot, relationship.inverseIsToMany,
+    for relationship in entity.relationships where !relationship.hasMembers {
+      guard let inverse = relationship.inverseSlot, !relationship.inverseHasColumn,
         case .integer(let id) = plan.resolved(object.storedValue(relationship.slot) ?? .null),
         let state = maps[relationship.destination.index].find(id)?.toMany[inverse]
       else { continue }

@@ -82,7 +82,7 @@ extension ObjectContext {
     for relationship in entity.relationships {
       let others = object.related(by: relationship)
       if relationship.deleteRule == .cascade { taken += others }
-      guard let inverse = relationship.inverseSlot, !relationship.inverseIsToMany else { continue }
+      guard let inverse = relationship.inverseSlot, relationship.inverseHasColumn else { continue }
       for other in others where other.state == .inserted || other.state == .loaded {
         other.overwrite(.null, inverse, nil)
       }

@@ -189,7 +189,7 @@ extension ObjectContext {
   /// Fills a relationship of many objects with one query.
   func prefetch(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws {
     guard !owners.isEmpty else { return }
-    if relationship.isToMany {
+    if relationship.hasMembers {
       try prefetchMembers(relationship, of: owners)
     } else {
       let slot = relationship.slot
@@ -221,7 +221,7 @@ extension ObjectContext {
   func otherEnds(_ relationship: RelationshipMapping, of owners: [ManagedObject]) -> [ManagedObject] {
     let slot = relationship.slot
     return Array(
-      relationship.isToMany
+      relationship.hasMembers
         ? Set(owners.lazy.flatMap { $0.members(slot).members ?? [] })
         : Set(owners.lazy.compactMap { $0.toOneTarget(slot) }))
   }

@@ -1,54 +1,45 @@
-// Taking back one end of a relationship: the other end goes with it, or the next save would write half.
+// Taking back a to-one: who is at the other end hears of it.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Puts the changed to-ones of an object back to what its row says, and whoever is at the other end with them.
+  /// Takes an object whose changes are about to go out of the members that it came to, and puts it back among those that it left.
   func takeBackReferences(of object: ManagedObject) {
     guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay, object.hasRow else {
       return
     }
     for relationship in entity.relationships
-    where !relationship.isToMany && overlay.changed.contains(relationship.slot) {
+    where !relationship.hasMembers && overlay.changed.contains(relationship.slot) {
       guard let inverse = relationship.inverseSlot else { continue }
-      if relationship.inverseIsToMany {
-        let destination = maps[relationship.destination.index]
-        let (new, old) = (overlay[relationship.slot].int64, storedTarget(object, relationship.slot))
-        new.flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
-        old.flatMap(destination.find)?.toMany[inverse]?.takeBack(removed: object)
-      } else {
-        takeBackPartners(of: object, relationship, inverse)
-      }
+      takeBackMember(object, relationship, inverse)
     }
   }
 
-  /// One-to-ones change in chains: who got a partner took it from somebody, who has another one now. All that hangs
-  /// together goes back.
-  private func takeBackPartners(of object: ManagedObject, _ relationship: RelationshipMapping, _ inverse: Int)
-  {
-    var waiting = [(object: object, isOwner: true)]
-    while let (object, isOwner) = waiting.popLast() {
-      let (slot, destination) =
-        isOwner ? (relationship.slot, relationship.destination) : (inverse, relationship.owner)
-      guard let overlay = object.overlay, overlay.changed.contains(slot) else { continue }
-      index.wake(object)
-      let stored = storedTarget(object, slot)
-      for id in [overlay[slot].int64, stored] {
-        if let partner = id.flatMap(maps[destination.index].find) { waiting.append((partner, !isOwner)) }
-      }
-      // Whoever is met again leads to nobody then.
-      overlay[slot] = stored.map { .integer($0) } ?? .null
-      overlay.refused?[slot] = nil
-      guard object.hasRow else { continue }
-      overlay.changed.remove(slot)
-      if overlay.changed.isEmpty {
-        if object.isRegistered { pending.didRefresh() }
-        object.overlay = nil
-      }
+  private func takeBackMember(_ object: ManagedObject, _ relationship: RelationshipMapping, _ inverse: Int) {
+    let (destination, slot) = (maps[relationship.destination.index], relationship.slot)
+    let stored = object.rowValue(slot)?.int64.flatMap(destination.find)
+    object.overlay?.int64(slot).flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
+    stored?.toMany[inverse]?.takeBack(removed: object)
+    // Of a one-to-one nobody else can lead there then.
+    guard relationship.inverseIsLookedUp, let rivals = stored?.toMany[inverse]?.members else { return }
+    for rival in rivals where rival !== object && rival.overlay?.changed.contains(slot) == true {
+      takeBack(rival, relationship, inverse)
     }
   }
 
-  private func storedTarget(_ object: ManagedObject, _ slot: Int) -> Int64? {
-    object.rowValue(slot)?.int64
+  /// Puts one to-one back to what its row says.
+  private func takeBack(_ object: ManagedObject, _ relationship: RelationshipMapping, _ inverse: Int) {
+    guard let overlay = object.overlay else { return }
+    let slot = relationship.slot
+    index.wake(object)
+    takeBackMember(object, relationship, inverse)
+    overlay[slot] = object.rowValue(slot) ?? .null
+    overlay.refused?[slot] = nil
+    guard object.hasRow else { return }
+    overlay.changed.remove(slot)
+    if overlay.changed.isEmpty {
+      if object.isRegistered { pending.didRefresh() }
+      object.overlay = nil
+    }
   }
 }

@@ -213,9 +213,10 @@ public final class ObjectContext: ObjectHost {
   /// If the row is gone, getters return the values that were read last, and the object becomes ``ManagedObject/State/invalid``. The
   /// error is in ``faultErrors``.
   ///
-  /// A to-one that was changed goes back at both ends: who was its partner here is no more, who was one in the store is
-  /// one again. Members that were added to a many-to-many, or removed, stay so; use ``rollback()`` for those. An order of its
-  /// members that was changed, and nothing else of them, is as in the store again.
+  /// A to-one that was changed goes back at both ends: who was at the other end here is no more, who was there in the store is
+  /// again, and of a one-to-one whoever leads there instead goes back, too. What was changed of its to-manys, and of a to-one whose
+  /// column the other end has, is a change of the objects there, and stays; use ``rollback()`` for that. An order of its members
+  /// that was changed, and nothing else of them, is as in the store again.
   ///
   /// In ``Store/write(_:)`` the row is that of the transaction.
   public func refresh(_ object: ManagedObject) {

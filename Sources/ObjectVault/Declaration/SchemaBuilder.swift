@@ -175,22 +175,6 @@ extension Schema {
     self.init(entities: collector.entities, rawObjects: rawObjects)
     bindings = collector.bindings.mapValues { $0.inheriting(from: collector.bindings) }
     faults = collector.faults + collector.strangers
-    completeInverses()
-  }
-
-  /// An inverse that is named on one side is known on both.
-  mutating func completeInverses() {
-    for entity in entities {
-      for relationship in entity.relationships {
-        guard let inverse = relationship.inverse,
-          let other = entityIndex(relationship.destination),
-          let back = entities[other].relationships.firstIndex(where: { $0.name == inverse }),
-          entities[other].relationships[back].inverse == nil,
-          entities[other].relationships[back].destination == entity.name
-        else { continue }
-        entities[other].relationships[back].inverse = relationship.name
-      }
-    }
   }
 }
 

@@ -105,7 +105,7 @@ package final class EntityMapping: @unchecked Sendable {
     for (slot, property) in slots.enumerated() { slotsByName[property.name] = slot }
     relationships = slots.compactMap(\.relationship)
     storedSlots = slots.indices.filter { slots[$0].columnName != nil }
-    isToOne = slots.map { $0.relationship?.isToMany == false }
+    isToOne = slots.map { $0.relationship?.hasMembers == false }
     hasToOne = isToOne.contains(true)
     isRequired = slots.map {
       $0.attribute.map { !$0.isOptional } ?? $0.relationship?.isRequired ?? false
@@ -116,6 +116,7 @@ package final class EntityMapping: @unchecked Sendable {
     uniqueKeys =
       description.attributes.filter(\.isUnique).compactMap { slot(named: $0.name).map { [$0] } }
       + description.indexes.filter(\.isUnique).map { $0.properties.compactMap(slot(named:)) }
+      + slots.indices.filter { isToOne[$0] && slots[$0].relationship?.inverseIsLookedUp == true }.map { [$0] }
     ownColumns = "t0.\"id\", t0.\"_version\""
     let columns = storedSlots.compactMap { slots[$0].columnName }
     for column in columns { ownColumns.append(", t0.\(column)") }
@@ -127,14 +128,14 @@ package final class EntityMapping: @unchecked Sendable {
 /// A property with what the store needs of it.
 package struct PropertyMapping {
   package let name: String
-  /// The column; nil for a to-many.
+  /// The column; nil for a to-many, and for a to-one that is looked up.
   let columnName: SQLName?
   let attribute: AttributeDescription?
   let initialValue: (() throws -> SQLValue)?
   let checks: [CheckRule]
   let relationship: RelationshipMapping?
 
-  /// The column in quotes; empty for a to-many.
+  /// The column in quotes; empty where there is none.
   var column: String { columnName?.description ?? "" }
 }
 
@@ -185,7 +186,7 @@ package final class SchemaMapping: @unchecked Sendable {
     for relationship in relationships {
       if relationship.isOrdered { hasOrder = true }
       for destination in relationship.destination.branch {
-        if !relationship.isToMany, relationship.inverseSlot == nil {
+        if !relationship.hasMembers, relationship.inverseSlot == nil {
           destination.danglingReferrers.append(relationship)
         }
         if relationship.join != nil { destination.isInJoins = true }
@@ -245,7 +246,7 @@ package final class SchemaMapping: @unchecked Sendable {
     let relationship = entity.description.relationship(named: name)
     return PropertyMapping(
       name: name,
-      columnName: relationship.flatMap { $0.isToMany ? nil : SQLName($0.columnName) },
+      columnName: relationship.flatMap { $0.hasColumn ? SQLName($0.columnName) : nil },
       attribute: nil, initialValue: nil, checks: [],
       relationship: relationship.flatMap { end($0, slot, of: entity, names) })
   }

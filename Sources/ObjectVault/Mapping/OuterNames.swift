@@ -224,7 +224,7 @@ struct OuterNames {
 
   private static func column(_ property: String, of entity: EntityDescription) -> String? {
     if let relationship = entity.relationship(named: property) {
-      return relationship.isToMany ? nil : RelationshipDescription.columnName(relationship.name)
+      return relationship.hasColumn ? RelationshipDescription.columnName(relationship.name) : nil
     }
     return property == "id" ? property : entity.attribute(named: property)?.name
   }
@@ -237,7 +237,7 @@ struct OuterNames {
         model.root(of: entity.name) == table
           && (entity.attributes.contains { $0.name.lowercased() == wanted }
             || entity.relationships.contains {
-              !$0.isToMany && RelationshipDescription.columnName($0.name).lowercased() == wanted
+              $0.hasColumn && RelationshipDescription.columnName($0.name).lowercased() == wanted
             })
       }
   }

@@ -137,7 +137,7 @@ extension Schema {
 
   /// Whether the members of a to-many stand anywhere: they do not before its other end is there, in the middle of a step.
   func hasMembers(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
-    joinName(of: relationship, in: entity) != nil || inverse(of: relationship)?.isToMany == false
+    joinName(of: relationship, in: entity) != nil || inverse(of: relationship)?.hasColumn == true
   }
 
   /// The relationship at the other end that leads back.

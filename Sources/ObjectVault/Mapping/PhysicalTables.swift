@@ -66,7 +66,7 @@ extension Schema {
           Self.index(entity.name, [attribute.name], columns: [attribute.name], attribute.isUnique))
       }
     }
-    for relationship in entity.relationships where !relationship.isToMany {
+    for relationship in entity.relationships where relationship.hasColumn {
       let column = relationship.columnName
       table.columns.append(
         TableInfo.Column(
@@ -78,14 +78,29 @@ extension Schema {
           onDelete: deleteAction(of: relationship, in: entity)))
       let order = orderColumn(of: relationship)
       if let order { table.columns.append(Self.orderColumn(order)) }
+      let isUnique = relationship.isOneToOne
+      // One that was asked for is the same.
+      if isUnique, entity.hasUniqueIndex(over: relationship.name) { continue }
       table.indexes.append(
-        Self.index(entity.name, [relationship.name], columns: [column] + (order.map { [$0] } ?? []), false))
+        Self.index(
+          entity.name, [relationship.name], columns: [column] + (order.map { [$0] } ?? []), isUnique))
     }
     guard !entity.indexes.isEmpty else { return }
     let all = flattened(entity)
     for index in entity.indexes {
       let columns = index.properties.map { all.relationship(named: $0)?.columnName ?? $0 }
       table.indexes.append(Self.index(entity.name, index.properties, columns: columns, index.isUnique))
+    }
+  }
+
+  /// The names of the indexes that an entity's to-ones have by themselves.
+  func ownIndexNames(ofToOnesOf entity: EntityDescription) -> [String] {
+    entity.relationships.compactMap { relationship in
+      let isUnique = relationship.isOneToOne
+      guard relationship.hasColumn, !isUnique || !entity.hasUniqueIndex(over: relationship.name) else {
+        return nil
+      }
+      return Self.indexName(entity.name, [relationship.name], isUnique)
     }
   }
 
@@ -131,5 +146,12 @@ extension Schema {
         .init(column: join.targetColumn, table: root(of: join.target), onDelete: "CASCADE"),
       ],
       indexes: indexes)
+  }
+}
+
+extension EntityDescription {
+  /// Whether a unique index over one property alone was declared.
+  fileprivate func hasUniqueIndex(over name: String) -> Bool {
+    indexes.contains(IndexDescription(properties: [name], isUnique: true))
   }
 }

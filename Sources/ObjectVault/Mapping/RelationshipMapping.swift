@@ -6,7 +6,7 @@ internal import CipherSQLite
 enum RelationshipStorage {
   /// A to-one: in a column of the owner's table.
   case column(SQLName)
-  /// A to-many whose other end is a to-one: in that one's column, of the destination's table.
+  /// In the column of the to-one at the other end, of the destination's table: a to-many, or a to-one that is looked up.
   case inverseColumn(SQLName)
   /// A many-to-many: in a table of its own, of which this end is the source or the target.
   case join(JoinTable, isSource: Bool)
@@ -15,7 +15,8 @@ enum RelationshipStorage {
 /// What a relationship knows of the one that leads back.
 struct InverseEnd {
   let slot: Int
-  let isToMany: Bool
+  let hasColumn: Bool
+  let isLookedUp: Bool
   let isOrdered: Bool
   /// Of a to-one: its column, and the one beside it for the places of an ordered inverse.
   let column: SQLName
@@ -23,7 +24,9 @@ struct InverseEnd {
 
   init(_ relationship: RelationshipDescription, slot: Int) {
     self.slot = slot
-    (isToMany, isOrdered) = (relationship.isToMany, relationship.isOrdered)
+    (hasColumn, isLookedUp, isOrdered) = (
+      relationship.hasColumn, relationship.isLookedUp, relationship.isOrdered
+    )
     column = SQLName(relationship.columnName)
     order = SQLName(RelationshipDescription.orderColumnName(relationship.name))
   }
@@ -39,7 +42,12 @@ package final class RelationshipMapping: @unchecked Sendable {
   unowned let owner: EntityMapping
   unowned let destination: EntityMapping
   let inverseSlot: Int?
-  let inverseIsToMany: Bool
+  /// Whether it leads to any number of objects.
+  let isToMany: Bool
+  /// Whether the other end is a to-one with a column; false where there is no other end.
+  let inverseHasColumn: Bool
+  /// Whether it is the end of a one-to-one that has the column.
+  let inverseIsLookedUp: Bool
   /// Where the links lie.
   let storage: RelationshipStorage
   /// Where the places of members lie, beside the links; nil for a relationship without an order.
@@ -56,7 +64,7 @@ package final class RelationshipMapping: @unchecked Sendable {
   ) {
     if let (table, isSource) = join {
       storage = .join(table, isSource: isSource)
-    } else if !relationship.isToMany {
+    } else if relationship.hasColumn {
       storage = .column(SQLName(relationship.columnName))
     } else if let inverse {
       storage = .inverseColumn(inverse.column)
@@ -65,7 +73,7 @@ package final class RelationshipMapping: @unchecked Sendable {
     }
     let inverseOrder = inverse?.isOrdered == true ? relationship.name : nil
     self.inverseOrder =
-      relationship.isToMany
+      !relationship.hasColumn
       ? nil : inverseOrder.map { SQLName(RelationshipDescription.orderColumnName($0)) }
     switch storage {
     case .column: order = nil
@@ -79,15 +87,20 @@ package final class RelationshipMapping: @unchecked Sendable {
     self.owner = owner
     self.destination = destination
     inverseSlot = inverse?.slot
-    inverseIsToMany = inverse?.isToMany ?? true
+    isToMany = relationship.isToMany
+    inverseHasColumn = inverse?.hasColumn ?? false
+    inverseIsLookedUp = inverse?.isLookedUp ?? false
   }
 
   /// Whether its members have an order.
   var isOrdered: Bool { order != nil }
 
-  var isToMany: Bool {
+  /// Whether the objects at the other end are held as members, and not by an id in the row: all but a to-one with a column.
+  var hasMembers: Bool {
     if case .column = storage { false } else { true }
   }
+  /// Whether it is the end of a one-to-one that has no column: it has one member at most.
+  var isLookedUp: Bool { !isToMany && hasMembers }
 
   /// The column of a to-one, in its owner's table.
   var column: SQLName? {

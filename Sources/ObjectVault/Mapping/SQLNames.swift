@@ -67,7 +67,7 @@ struct SQLNames {
     guard relationship != nil || attribute != nil || names[1] == "id" else {
       throw unknown(words, "property", names[1], among: entity.propertyNames) { "\(entity.name).\($0)" }
     }
-    if let relationship, relationship.isToMany { return try linkName(words, names, entity, relationship) }
+    if let relationship, !relationship.hasColumn { return try linkName(words, names, entity, relationship) }
     guard names.count == 2 else {
       let isToOne = relationship.map { "; write a subquery on $\($0.destination)" } ?? ""
       throw ModelError(
@@ -94,8 +94,11 @@ struct SQLNames {
       return quoted(order)
     }
     guard let (join, _) = model.joinTable(of: relationship, in: entity) else {
+      let other = relationship.inverse.map { "$\(relationship.destination).\($0)" } ?? "the other end"
       throw ModelError(
-        reason: "$\(words) is one to many and has no column here; use the to-one at its other end")
+        reason: relationship.isToMany
+          ? "$\(words) is one to many and has no column here; use the to-one at its other end"
+          : "$\(words) has no column: of this one-to-one \(other) has it")
     }
     guard names.count > 2 else { return quoted(join.name) }
     let columns = [join.sourceColumn, join.targetColumn]

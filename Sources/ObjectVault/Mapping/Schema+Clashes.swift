@@ -106,7 +106,7 @@ extension Schema {
     entity.attributes.filter { $0.isUnique || $0.isIndexed }.map {
       Self.indexName(entity.name, [$0.name], $0.isUnique)
     }
-      + entity.relationships.filter { !$0.isToMany }.map { Self.indexName(entity.name, [$0.name], false) }
+      + ownIndexNames(ofToOnesOf: entity)
       + entity.indexes.map { Self.indexName(entity.name, $0.properties, $0.isUnique) }
       + (entity.parent == nil && parents.contains(entity.name)
         ? [Self.indexName(entity.name, [EntityColumn.name], false)] : [])

@@ -123,6 +123,12 @@ extension Schema {
     var reasons: [String] = []
     if relationship.isToMany && relationship.isRequired { reasons.append("only a to-one can be required") }
     if relationship.isOrdered && !relationship.isToMany { reasons.append("only a to-many can be ordered") }
+    if relationship.isRequired, relationship.isLookedUp, let inverse = relationship.inverse {
+      let other = "\(destination.name).\(inverse)"
+      return reasons + [
+        "it has no column, and only the end of a one-to-one that has it can be required: \(other); to give the column to this end, name its inverse at \(other) and not here"
+      ]
+    }
     if relationship.isRequired, let inverse = relationship.inverse,
       destination.relationship(named: inverse)?.deleteRule == .nullify
     {
@@ -170,12 +176,20 @@ extension Schema {
       if index.properties.isEmpty { return [.emptyIndex(entity: entity.name)] }
       let all = flattened(entity)
       let unknown = index.properties.filter { name in
-        all.attribute(named: name) == nil && all.relationship(named: name)?.isToMany != false
+        all.attribute(named: name) == nil && all.relationship(named: name)?.hasColumn != true
       }
       if unknown.isEmpty, !index.properties.contains(where: entity.declares) {
         return [.inheritedIndex(entity: entity.name, properties: index.properties)]
       }
-      return unknown.map { .unknownProperty(entity: entity.name, property: $0, use: "an index") }
+      return unknown.map { name in
+        guard let relationship = all.relationship(named: name), relationship.isLookedUp else {
+          return .unknownProperty(entity: entity.name, property: name, use: "an index")
+        }
+        let other = "\(relationship.destination).\(relationship.inverse ?? "")"
+        return .badOption(
+          entity: entity.name, property: name,
+          reason: "it has no column that an index could be over: of this one-to-one \(other) has it")
+      }
     }
   }
 }

@@ -28,7 +28,8 @@ public struct Schema: Sendable {
   // The Swift side of entities that were declared with classes; no part of the schema's meaning.
   var bindings: [String: any EntityBinding] = [:]
 
-  /// A schema of descriptions, without Swift classes.
+  /// A schema of descriptions, without Swift classes. An inverse that one end names is known at both, and of a one-to-one one end gets
+  /// the column: see ``RelationshipDescription/isLookedUp``.
   public init(entities: [EntityDescription] = [], rawObjects: [RawObject] = []) {
     self.entities = entities.map { entity in
       var entity = entity
@@ -37,6 +38,7 @@ public struct Schema: Sendable {
       return entity
     }.sorted { $0.name < $1.name }
     self.rawObjects = rawObjects.sorted { $0.name < $1.name }
+    completeInverses()
   }
 
   /// Where the entity of this name is, or nil: found by halves, as they are sorted by name.
@@ -108,7 +110,7 @@ public struct EntityDescription: Sendable, Hashable, Codable {
           continue
         }
       }
-      if let only, !index.isUnique, relationship(named: only)?.isToMany == false { continue }
+      if let only, !index.isUnique, relationship(named: only)?.hasColumn == true { continue }
       kept.append(index)
     }
     indexes = kept
@@ -177,7 +179,7 @@ public enum DefaultValue: Sendable, Hashable, Codable {
 
 /// A relationship of an entity.
 public struct RelationshipDescription: Sendable, Hashable {
-  /// Its name. A to-one's column is called `name_id`.
+  /// Its name. The column of a to-one is called `name_id`.
   public var name: String
   /// The entity at the other end.
   public var destination: String
@@ -189,6 +191,11 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var isRequired: Bool
   /// The relationship at the other end that leads back, or nil.
   public var inverse: String?
+  /// Whether a to-one has no column: of a one-to-one the other end has it, and this one is looked up by its index. That end has
+  /// the column which names no inverse; where both do, the one whose entity, and then whose own name, is first in the alphabet.
+  public internal(set) var isLookedUp = false
+  /// Whether a to-one is the end of a one-to-one that has the column: no two objects lead to the same one.
+  public internal(set) var isOneToOne = false
   /// What becomes of the other end when an object of this entity is deleted.
   public var deleteRule: DeleteRule
 
@@ -205,11 +212,14 @@ public struct RelationshipDescription: Sendable, Hashable {
     self.inverse = inverse
     self.deleteRule = deleteRule
   }
+
+  /// Whether its links lie in a column of its own entity's table, as those of most to-ones do.
+  package var hasColumn: Bool { !isToMany && !isLookedUp }
 }
 
 extension RelationshipDescription: Codable {
   private enum CodingKeys: String, CodingKey {
-    case name, destination, isToMany, isOrdered, isRequired, inverse, deleteRule
+    case name, destination, isToMany, isOrdered, isRequired, inverse, isLookedUp, deleteRule
   }
 
   /// From the JSON that ``encode(to:)`` writes.
@@ -223,9 +233,10 @@ extension RelationshipDescription: Codable {
       isRequired: try container.decode(Bool.self, forKey: .isRequired),
       inverse: try container.decodeIfPresent(String.self, forKey: .inverse),
       deleteRule: try container.decode(DeleteRule.self, forKey: .deleteRule))
+    isLookedUp = try container.decodeIfPresent(Bool.self, forKey: .isLookedUp) ?? false
   }
 
-  /// An order where there is one: relationships without have the JSON, and the meaning hash, that they always had.
+  /// What few relationships have only where they have it: the others have the JSON, and the meaning hash, that they always had.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(name, forKey: .name)
@@ -234,6 +245,7 @@ extension RelationshipDescription: Codable {
     if isOrdered { try container.encode(true, forKey: .isOrdered) }
     try container.encode(isRequired, forKey: .isRequired)
     try container.encodeIfPresent(inverse, forKey: .inverse)
+    if isLookedUp { try container.encode(true, forKey: .isLookedUp) }
     try container.encode(deleteRule, forKey: .deleteRule)
   }
 }

@@ -128,7 +128,7 @@ extension DynamicObject {
       throw StoreError.foreignObject(entity: entityName, property: relationship.name)
     }
     // Its own column is written, which asks for its row.
-    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+    if let inverse = relationship.inverseSlot, relationship.inverseHasColumn {
       try object.requireChangeable(relationship.destination.slots[inverse].name)
     }
   }

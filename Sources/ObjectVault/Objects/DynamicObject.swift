@@ -96,7 +96,8 @@ public final class DynamicObject: ManagedObject {
     return Value.placeholder
   }
 
-  /// The stored form of an attribute, or the row id of a to-one; negative for a new object.
+  /// The stored form of an attribute, or the row id of a to-one; negative for a new object. A to-one without a column is looked up:
+  /// where that fails the error is noted, as by a getter.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``
   ///   for a to-many; ``StoreError/objectGone(entity:rowID:)``; ``SQLError``.
   public func value(_ name: String) throws -> SQLValue {
@@ -105,6 +106,10 @@ public final class DynamicObject: ManagedObject {
       throw misused(name, "has many members; read them with [toMany: \"\(name)\"]")
     }
     host?.reads?(entityName, name, rowID)
+    if origin?.slots[slot].relationship?.isLookedUp == true {
+      guard let target = toOneTarget(slot), target.state != .deleted else { return .null }
+      return .integer(target.rowID)
+    }
     // Of an object whose row is gone, memory may have what it was.
     let isGone = state == .invalid && host != nil
     if isGone || (!hasRow && overlay?.changed.contains(slot) != true) {

@@ -30,36 +30,19 @@ extension ManagedObject {
     let slot = Int(slot)
     guard let (relationship, host) = related(slot), host.accepts(target, for: self, relationship)
     else { return }
+    if let inverse = relationship.inverseSlot, relationship.hasMembers {
+      return writePartner(target, slot, inverse)
+    }
     // Who is gone has no members to be taken out of: the save compares versions.
     let old = isUnset(slot) ? nil : toOneTarget(slot, tells: false)
     guard old !== target else { return }
-    var former: ManagedObject?
-    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
-      // All ends lie in rows. Where one of these cannot be read nothing is changed at any of them.
-      guard old?.isReadable(in: host) != false, target?.isReadable(in: host) != false,
-        target?.state != .invalid
-      else { return }
-      former = target?.toOneTarget(inverse)
-      guard former?.isReadable(in: host) != false else { return }
+    guard let inverse = relationship.inverseSlot else {
+      return setStored(target.map { .integer($0.rowID) } ?? .null, slot)
     }
+    if relationship.inverseIsLookedUp, target?.giveUpPartners(inverse, column: slot) == false { return }
     setStored(target.map { .integer($0.rowID) } ?? .null, slot)
-    guard let inverse = relationship.inverseSlot else { return }
-    if relationship.inverseIsToMany {
-      old?.touchedMembers(inverse).remove(self)
-      target?.gain(self, inverse, isOrdered: relationship.inverseOrder != nil)
-    } else {
-      old?.lose(inverse)
-      // The target's former partner loses it.
-      if former !== self { former?.lose(slot) }
-      target?.setPartner(.integer(rowID), inverse)
-    }
-  }
-
-  /// Whether it is known what its row holds, or that it is gone. The row of a fault is read; the reason why it cannot be read is
-  /// told.
-  private func isReadable(in host: any ObjectHost) -> Bool {
-    if state == .fault { host.fire(self) }
-    return state != .fault
+    old?.touchedMembers(inverse).remove(self)
+    target?.gain(self, inverse, isOrdered: relationship.inverseOrder != nil)
   }
 
   /// Whether a slot was not set yet, or to nil, as that of a new object: known without asking whom it leads to.
@@ -67,29 +50,66 @@ extension ManagedObject {
     withOverlay { $0.changed.contains(slot) && $0.isNull(slot) } == true
   }
 
-  /// Sets one end of a one-to-one because the other end was set. A change even where memory holds that value: the other end
-  /// did not, so that one of the two is older than its row, and the save has to compare the versions of both.
-  private func setPartner(_ value: SQLValue, _ slot: Int) {
-    setStored(value, slot)
-    if overlay == nil, state == .loaded { overwrite(value, slot, nil, evenIfSame: true) }
+  // MARK: One-to-one
+
+  /// Sets the end that has no column: the object at the other end has it.
+  /// - Parameter column: Its slot there.
+  private func writePartner(_ target: ManagedObject?, _ slot: Int, _ column: Int) {
+    guard let target else {
+      partner(slot)?.writeToOne(nil, UInt16(column))
+      return
+    }
+    target.writeToOne(self, UInt16(column))
+    // What was read of this end may be older than the row of the other one, which led here already.
+    if let state = toMany[slot], state.isWhole, state.members?.contains(target) == false,
+      target.leads(to: self, column)
+    {
+      state.adopt([target])
+    }
   }
 
-  /// Sets a to-one to nil because the partner has another one now; also of an object that is about to be deleted,
-  /// whose delete rules follow its references.
-  private func lose(_ slot: Int) {
-    if state != .deleted {
-      setPartner(.null, slot)
-    } else if hasRow || overlay != nil {
-      overwrite(.null, slot, nil)
+  /// The object that is looked up: the one whose column leads here.
+  /// - Parameter slot: That of the end without a column.
+  private func partner(_ slot: Int) -> ManagedObject? {
+    guard host != nil, let column = entity?.slots[slot].relationship?.inverseSlot else { return nil }
+    return loadedMembers(slot).members?.first { $0.state != .deleted && $0.leads(to: self, column) }
+  }
+
+  /// Whether a to-one with a column leads to an object. The row of a fault is read, and may be gone.
+  private func leads(to object: ManagedObject, _ column: Int) -> Bool {
+    let id = storedValue(column)?.int64
+    return id == object.rowID && state != .invalid
+  }
+
+  /// Takes the object out of the columns that lead to it, as another is about to.
+  /// - Returns: Whether these could be read; else nothing is changed.
+  private func giveUpPartners(_ slot: Int, column: Int) -> Bool {
+    if hasNoMembers(slot) { return true }
+    let state = loadedMembers(slot)
+    guard let host, let partners = state.members else { return false }
+    let present = partners.filter { $0.state != .invalid }
+    for partner in present where partner.state == .fault {
+      host.fire(partner)
+      guard partner.state != .fault else { return false }
     }
+    for partner in present where partner.leads(to: self, column) {
+      // Of one that is about to be deleted the delete rules follow the references.
+      if partner.state == .deleted {
+        partner.overwrite(.null, column, nil)
+      } else {
+        partner.setStored(.null, column)
+      }
+      touchedMembers(slot).remove(partner)
+    }
+    return true
   }
 
   /// The object that a to-one refers to, as a fault if need be.
   /// - Parameter tells: Whether it is told that the row is gone, where it has to be read to know the class.
   final func toOneTarget(_ slot: Int, tells: Bool = true) -> ManagedObject? {
-    guard state != .invalid, let relationship = entity?.slots[slot].relationship, let host,
-      case .integer(let id) = storedValue(slot) ?? .null
-    else { return nil }
+    guard state != .invalid, let relationship = entity?.slots[slot].relationship, let host else { return nil }
+    if relationship.hasMembers { return partner(slot) }
+    guard case .integer(let id) = storedValue(slot) ?? .null else { return nil }
     if let held = heldTarget(slot), held.rowID == id, held.isInContext, held.state != .invalid { return held }
     // A new object that was deleted again leaves nothing to fetch.
     if id < 0, host.find(relationship.destination, id) == nil { return nil }
@@ -131,7 +151,7 @@ extension ManagedObject {
       return nil
     }
     // A to-one lies in the row, whose version the save has to know.
-    if !relationship.isToMany, state == .fault {
+    if !relationship.hasMembers, state == .fault {
       host.fire(self)
       guard state == .loaded else { return nil }
     }
@@ -143,7 +163,7 @@ extension ManagedObject {
   }
 
   final func removeMember(_ object: ManagedObject, _ relationship: RelationshipMapping) {
-    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
+    if let inverse = relationship.inverseSlot, relationship.inverseHasColumn,
       object.toOneTarget(inverse) !== self
     {
       return
@@ -169,7 +189,7 @@ extension ManagedObject {
 
   final func connect(_ object: ManagedObject, _ relationship: RelationshipMapping) {
     guard host?.accepts(object, for: self, relationship) == true else { return }
-    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+    if let inverse = relationship.inverseSlot, relationship.inverseHasColumn {
       object.writeToOne(self, UInt16(inverse))
       return
     }
@@ -183,7 +203,7 @@ extension ManagedObject {
   }
 
   final func disconnect(_ object: ManagedObject, _ relationship: RelationshipMapping) {
-    if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+    if let inverse = relationship.inverseSlot, relationship.inverseHasColumn {
       object.writeToOne(nil, UInt16(inverse))
       return
     }
@@ -197,7 +217,7 @@ extension ManagedObject {
   /// Takes the object out of all its relationships, so that no delete rule reaches anybody.
   final func leaveEverybody() {
     for relationship in entity?.relationships ?? [] {
-      if relationship.isToMany {
+      if relationship.hasMembers {
         for member in loadedMembers(relationship.slot).members ?? [] { disconnect(member, relationship) }
       } else {
         writeToOne(nil, UInt16(relationship.slot))
@@ -260,13 +280,13 @@ extension ManagedObject {
 
   /// The objects at the other end, as far as they are in memory: of a new object all.
   final func related(by relationship: RelationshipMapping) -> [ManagedObject] {
-    guard relationship.isToMany else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
+    guard relationship.hasMembers else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
     return Array(members(relationship.slot).members ?? [])
   }
 
   /// Whether an object is at the other end, as far as that is in memory.
   final func isRelated(to object: ManagedObject, by relationship: RelationshipMapping) -> Bool {
-    relationship.isToMany
+    relationship.hasMembers
       ? members(relationship.slot).members?.contains(object) == true
       : toOneTarget(relationship.slot) === object
   }
@@ -276,10 +296,10 @@ extension ManagedObject {
     guard let entity else { return }
     for (slot, info) in entity.slots.enumerated() {
       guard let relationship = info.relationship, let inverse = relationship.inverseSlot else { continue }
-      if relationship.isToMany {
-        guard relationship.inverseIsToMany else { continue }
+      if relationship.hasMembers {
+        guard !relationship.inverseHasColumn else { continue }
         for member in changedMembers(slot)?.members ?? [] { member.touchedMembers(inverse).remove(self) }
-      } else if relationship.inverseIsToMany {
+      } else if !relationship.inverseHasColumn {
         toOneTarget(slot, tells: false)?.touchedMembers(inverse).remove(self)
       }
     }

@@ -64,14 +64,13 @@ extension ManagedObject {
   /// Puts a value in without asking. The object has its row, or is new.
   /// - Parameters:
   ///   - error: Why it stands for something that cannot be stored.
-  ///   - evenIfSame: Whether it is a change where the row in memory has the value.
-  final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?, evenIfSame: Bool = false) {
-    overwrite(value, slot, error, evenIfSame: evenIfSame, in: host)
+  final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?) {
+    overwrite(value, slot, error, in: host)
   }
 
   /// The same for who has asked for the object's host, which counts references.
   private func overwrite(
-    _ value: SQLValue, _ slot: Int, _ error: (any Error)?, evenIfSame: Bool = false,
+    _ value: SQLValue, _ slot: Int, _ error: (any Error)?,
     in host: (any ObjectHost)?
   ) {
     let overlay: Overlay
@@ -83,7 +82,7 @@ extension ManagedObject {
       overlay.tellsNextWrite = false
     } else {
       // Writing what is there already is no change.
-      if !evenIfSame, error == nil, rowHolds(value, slot) { return }
+      if error == nil, rowHolds(value, slot) { return }
       overlay =
         withMap { Overlay(slotCount: $0.entity.slotCount, run: host?.run, in: host?.page($0)) }
         ?? Overlay(slotCount: 0)

@@ -216,7 +216,11 @@ struct PredicatePreparation {
       route.append(name)
       names.removeFirst()
       // The object's own row holds the id of what its to-one leads to.
-      if route.count == 1, names.isEmpty || names == ["id"] { routes.insert(route) } else { follow(route) }
+      if route.count == 1, relationship.hasColumn, names.isEmpty || names == ["id"] {
+        routes.insert(route)
+      } else {
+        follow(route)
+      }
       entity = schema.flattenedEntity(named: relationship.destination)
     }
     return (toOnes, route, entity, names)

@@ -41,9 +41,7 @@ extension SavePlanner {
   /// Whether nobody else goes, or loses a reference, when an object with the relationship goes.
   private static func concernsItAlone(_ relationship: RelationshipMapping) -> Bool {
     guard relationship.deleteRule == .nullify else { return false }
-    if relationship.isToMany || relationship.inverseSlot != nil {
-      return relationship.inverseSlot == nil || relationship.inverseIsToMany
-    }
+    if relationship.hasMembers || relationship.inverseSlot != nil { return !relationship.inverseHasColumn }
     return !relationship.owner.isRequired[relationship.slot]
   }
 

@@ -99,17 +99,7 @@ struct RelatedRows {
         stored.append(id)
       }
     }
-    for link in try reader.targets(relationship.owner, slot, of: stored) {
-      // The partner of a one-to-one may have another one by now, which an owner that is deleted is not told.
-      if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany,
-        let partner = destination.find(link.other), isChanged(partner, inverse),
-        target(of: partner, inverse) != link.own
-      {
-        continue
-      }
-      found.append(link)
-    }
-    return found
+    return found + (try reader.targets(relationship.owner, slot, of: stored))
   }
 
   private mutating func linked(_ table: JoinTable, _ isSource: Bool, _ ids: RowIDSet) throws -> [LinkEnds] {

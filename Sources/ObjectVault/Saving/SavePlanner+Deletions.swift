@@ -30,7 +30,7 @@ extension SavePlanner {
           entity: entity.name, rowID: owner, property: relationship.name,
           count: Set(holding.lazy.filter { $0.own == owner }.map(\.other)).count)
       case .nullify:
-        if let inverse = relationship.inverseSlot, !relationship.inverseIsToMany {
+        if let inverse = relationship.inverseSlot, relationship.inverseHasColumn {
           try releaseReferrers(relationship.destination, inverse, to: ids)
         }
       case .cascade: break

@@ -116,7 +116,7 @@ extension PredicateCompiler {
     var operand = CompiledOperand(
       sql: "\(alias: end.alias).\"id\"", type: .int, object: entity, isColumn: true, needs: end.needs,
       place: path.place,
-      label: .other("the object"))
+      label: end.lookedUp.map { .property($0.owner, $0.name) } ?? .other("the object"))
     guard let name = names.first else { return operand }
     operand.label = .property(entity, name)
     if name == "id", names.count == 1 {
@@ -157,12 +157,15 @@ extension PredicateCompiler {
     return served.contains(slot) || !end.entity.isIndexed(slot)
   }
 
-  /// Where a path leads: the object in front of its last name, an attribute or a to-many.
+  /// Where a path leads: the object in front of its last name, an attribute or a to-many; behind a to-one that is looked up, the
+  /// object that it leads to.
   struct PathEnd {
     var alias: Int
     var entity: EntityMapping
     var rest: ArraySlice<String>
     var needs: SlotSet
+    /// The to-one without a column that led there last.
+    var lookedUp: RelationshipMapping?
   }
 
   /// Follows to-ones, joining them.
@@ -178,11 +181,12 @@ extension PredicateCompiler {
       // The last step of `user.id` is the column user_id: no join is needed for it.
       let isLast = index == names.count - 1 || (index == names.count - 2 && names[index + 1] == "id")
       guard let slot = end.entity.slot(named: name), let relationship = end.entity.slots[slot].relationship,
-        !relationship.isToMany, !isLast
+        !relationship.isToMany, !isLast || relationship.isLookedUp
       else { break }
       let join = join(relationship, from: end, path: Array(names[...index]), depth: path.depth)
       end = PathEnd(
-        alias: join.alias, entity: join.entity, rest: names[(index + 1)...], needs: join.needs)
+        alias: join.alias, entity: join.entity, rest: names[(index + 1)...], needs: join.needs,
+        lookedUp: relationship.isLookedUp ? relationship : nil)
     }
     return end
   }
@@ -193,9 +197,14 @@ extension PredicateCompiler {
     if let known = scopes[depth].joins.first(where: { $0.path == path }) { return known }
     let alias = newAlias()
     let destination = relationship.destination
+    let condition: SQL =
+      switch relationship.storage {
+      case .column(let column): "\(alias: alias).\"id\" = \(alias: end.alias).\(column)"
+      case .inverseColumn(let column): "\(alias: alias).\(column) = \(alias: end.alias).\"id\""
+      case .join: "0"
+      }
     let join = Join(
-      path: path, alias: alias, entity: destination,
-      condition: relationship.column.map { "\(alias: alias).\"id\" = \(alias: end.alias).\($0)" } ?? "0",
+      path: path, alias: alias, entity: destination, condition: condition,
       needs: end.needs.union([alias]))
     scopes[depth].joins.append(join)
     return join

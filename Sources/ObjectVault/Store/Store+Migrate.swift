@@ -181,10 +181,9 @@ package struct StoreInfo {
     try TypeCheck(model: model).findings(connection).map { "\($0)" }
   }
 
-  /// Ends of one-to-ones that do not say what the other end says, a sentence each.
-  package func partnerFindings(_ connection: Connection) throws -> [String] {
-    try PartnerCheck(model: model).findings(connection).map { "\($0)" }
-      + ReferenceCheck.misled(connection, model)
+  /// References to rows of another entity than they say, a sentence each.
+  package func referenceFindings(_ connection: Connection) throws -> [String] {
+    try ReferenceCheck.misled(connection, model)
   }
 
   /// Entities with a row whose id was never given out, a sentence each.

@@ -198,10 +198,9 @@ public final class Store: Sendable {
   }
 
   /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value
-  /// against its attribute's type, the cases of enums included. Of a one-to-one both ends have to say the same. An id that was
-  /// never given out, of a row that another program inserted, is named: the next save of a new object corrects that. Tables, views,
-  /// triggers and indexes that no step has made are named, too. Of a store that a later version of the program has migrated its own
-  /// model counts, and not that of these classes.
+  /// against its attribute's type, the cases of enums included. An id that was never given out, of a row that another program
+  /// inserted, is named: the next save of a new object corrects that. Tables, views, triggers and indexes that no step has made are
+  /// named, too. Of a store that a later version of the program has migrated its own model counts, and not that of these classes.
   /// - Returns: What is wrong, a sentence each; empty when all is well.
   /// - Throws: ``SQLError``; ``StoreError/bookkeepingDamaged(file:place:reason:)`` where the store's own tables cannot be read.
   public func verify() async throws -> [String] {
@@ -216,7 +215,6 @@ public final class Store: Sendable {
         let model = own.meaningHash == classes.meaningHash ? classes : own
         return try ForeignObjects(layout: model.layout).findings(connection)
           + model.typeCheck.findings(connection).map { "\($0)" }
-          + PartnerCheck(model: model).findings(connection).map { "\($0)" }
           + ReferenceCheck.misled(connection, model)
           + RowIDs(connection: connection).findings(model)
       }

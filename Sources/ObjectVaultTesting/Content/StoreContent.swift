@@ -113,7 +113,7 @@ extension StoreContent {
     let all = info.model.flattened(entity)
     let columns =
       all.attributes.map { ($0.name, $0.name) }
-      + all.relationships.filter { !$0.isToMany }.map { ($0.name, $0.columnName) }
+      + all.relationships.filter(\.hasColumn).map { ($0.name, $0.columnName) }
     let place = info.model.ownPlace(of: entity.name)
     let list = SQL.joined(columns.map { ", \(identifier: $0.1)" }, by: "")
     let condition: SQL = place.condition().map { " WHERE \($0)" } ?? ""

@@ -12,7 +12,7 @@ extension ObjectGenerator {
     // Said by the other end.
     case (true, false): break
     case (true, _): connectMany(relationship, entity, back)
-    case (false, false?): connectOne(relationship, entity, back)
+    case (false, false?): connectOne(relationship, entity)
     case (false, _): try connectEach(relationship, entity)
     }
   }
@@ -81,15 +81,12 @@ extension ObjectGenerator {
 
   // MARK: One-to-ones
 
-  private mutating func connectOne(
-    _ relationship: RelationshipDescription, _ entity: EntityDescription, _ back: RelationshipDescription?
-  ) {
-    guard let back else { return }
+  private mutating func connectOne(_ relationship: RelationshipDescription, _ entity: EntityDescription) {
+    // The end with the column says it for both.
+    guard relationship.hasColumn else { return }
     let (name, other) = (entity.name, relationship.destination)
-    // The end whose name comes first says it for both.
-    guard "\(name).\(relationship.name)" < "\(other).\(back.name)" else { return }
     let (own, targets) = (members(of: name), members(of: other).count)
-    let isNeeded = relationship.isRequired || back.isRequired
+    let isNeeded = relationship.isRequired
     // Among its own kind each has the next one, and the last has none unless it needs one.
     let shift = name == other ? 1 : 0
     for (position, object) in own.prefix(targets).enumerated() {

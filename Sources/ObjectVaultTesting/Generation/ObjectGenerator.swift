@@ -31,7 +31,7 @@ struct ObjectGenerator {
     for entity in schema.entities {
       for relationship in entity.relationships {
         try connect(relationship, of: entity)
-        if !relationship.isToMany {
+        if relationship.hasColumn {
           linked[schema.root(of: entity.name), default: []].insert(relationship.name)
         }
       }

@@ -21,8 +21,8 @@ enum VerifyCommand: Command {
       store-migrate verify large.store --deep         every index entry against its row, whatever the size
 
     Checks the authentication code of every page (on every engine), SQLite's structure, every index entry against its
-    row (beyond 256 MB with --deep alone; the report says so), the references (of a one-to-one both ends), the tables
-    and every value in them against the store's own model and, where there are migrations, the history against them.
+    row (beyond 256 MB with --deep alone; the report says so), the references, the tables and every value in them
+    against the store's own model and, where there are migrations, the history against them.
     What else is in the file is named, such as a trigger that no step has made.
     Ends with 2 when something is wrong with the file, and else, when the history is not that of the steps, with the code
     of that (3, or 4 for a newer store). Changes no byte of it, and leaves no file behind.
@@ -106,7 +106,7 @@ enum VerifyCommand: Command {
     let findings = drift + (try info.foreignFindings(connection))
     return drift.isEmpty
       ? findings
-        + (try info.valueFindings(connection) + info.partnerFindings(connection) + info.idFindings(connection))
+        + (try info.valueFindings(connection) + info.referenceFindings(connection) + info.idFindings(connection))
       : findings
   }
 

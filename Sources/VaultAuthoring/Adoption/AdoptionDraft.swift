@@ -237,18 +237,40 @@ struct AdoptionDraft {
     if let column { entities[place].properties[column.name.asciiLowercased] = property }
   }
 
-  /// Two columns as the ends of a one-to-one, whose values lead to each other.
+  /// Two columns as the ends of a one-to-one, whose values lead to each other: one of them says all.
   mutating func addOneToOne(_ first: EndDraft, _ second: EndDraft) {
-    let names = [unique(first.name, in: first.place), unique(second.name, in: second.place)]
-    for (end, name, other, inverse) in [
-      (first, names[0], second, names[1]), (second, names[1], first, names[0]),
-    ] {
-      entities[end.place].entity.relationships.append(
-        RelationshipDescription(
-          name: name, destination: entities[other.place].entity.name, inverse: inverse, deleteRule: end.rule))
-      entities[end.place].values.append((name, end.id))
-      if let column = end.column { entities[end.place].properties[column.name.asciiLowercased] = name }
+    var ends = [first, second].map { (end: $0, name: unique($0.name, in: $0.place)) }
+    if !hasColumn(ends[0], beside: ends[1]) { ends.reverse() }
+    let (own, other) = (ends[0], ends[1])
+    let entityNames = ends.map { entities[$0.end.place].entity.name }
+    entities[own.end.place].entity.relationships.append(
+      RelationshipDescription(name: own.name, destination: entityNames[1], deleteRule: own.end.rule))
+    entities[other.end.place].entity.relationships.append(
+      RelationshipDescription(
+        name: other.name, destination: entityNames[0], inverse: own.name, deleteRule: other.end.rule))
+    entities[own.end.place].values.append((own.name, own.end.id))
+    if let column = own.end.column {
+      entities[own.end.place].properties[column.name.asciiLowercased] = own.name
     }
+  }
+
+  /// Whether an end of a one-to-one has the column: what the steps say, else the name.
+  private func hasColumn(_ end: (end: EndDraft, name: String), beside other: (end: EndDraft, name: String))
+    -> Bool
+  {
+    if isLookedUp(other.name, of: other.end.place) { return true }
+    if isLookedUp(end.name, of: end.end.place) { return false }
+    return (entities[end.end.place].entity.name, end.name)
+      < (entities[other.end.place].entity.name, other.name)
+  }
+
+  private func isLookedUp(_ property: String, of place: Int) -> Bool {
+    let name = entities[place].entity.name.lowercased()
+    guard let steps, let entity = steps.entities.first(where: { $0.name.lowercased() == name }) else {
+      return false
+    }
+    return steps.family(of: entity).lazy.flatMap(\.relationships)
+      .contains { $0.isLookedUp && $0.name.lowercased() == property.lowercased() }
   }
 
   /// A table as links of a many-to-many.

@@ -88,7 +88,7 @@ struct AdoptionFit {
       for property in source.values.map(\.property) {
         let found = former.relationship(named: property)?.destination
         let isNamed = { (name: String) in name.lowercased() == property.lowercased() }
-        if let toOne = relatives.flatMap(\.relationships).first(where: { isNamed($0.name) && !$0.isToMany }) {
+        if let toOne = relatives.flatMap(\.relationships).first(where: { isNamed($0.name) && $0.hasColumn }) {
           guard found?.lowercased() != toOne.destination.lowercased(),
             entities.contains(toOne.destination.lowercased()),
             found != nil || former.attribute(named: property)?.type == .int

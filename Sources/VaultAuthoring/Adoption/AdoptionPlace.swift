@@ -26,7 +26,7 @@ struct AdoptionPlace {
     var properties: [String: Property] = [:]
     // Names are there once in a table, and a value goes to its column, whichever entity declares it.
     for entity in model.family(of: entity) {
-      for toOne in entity.relationships where !toOne.isToMany {
+      for toOne in entity.relationships where toOne.hasColumn {
         properties[toOne.name.lowercased()] = .toOne(toOne)
       }
       for attribute in entity.attributes { properties[attribute.name.lowercased()] = .attribute(attribute) }

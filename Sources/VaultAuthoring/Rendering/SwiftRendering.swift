@@ -72,13 +72,14 @@ struct SwiftRendering {
   }
 
   /// Whether this end says what the other one is: one of them does, as two that name each other are a circle to Swift. It
-  /// is the end with many, else the one whose name comes first.
+  /// is the end with many; of a one-to-one that without the column; else the one whose name comes first.
   private func namesInverse(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
     guard let inverse = relationship.inverse,
       let back = schema.entity(named: relationship.destination)?.relationship(named: inverse),
       back.inverse == relationship.name
     else { return true }
     if relationship.isToMany != back.isToMany { return relationship.isToMany }
+    if !relationship.isToMany { return relationship.isLookedUp }
     return (entity.name, relationship.name) < (relationship.destination, inverse)
   }
 

@@ -76,15 +76,15 @@ enum GeneratedModels {
         "Person", [attribute("name", .string, isUnique: true)],
         [
           toOne("passport", "Passport", inverse: "owner", rule: .cascade),
-          toOne("locker", "Locker", inverse: "user", isRequired: true, rule: .cascade),
+          toOne("locker", "Locker", inverse: "user", rule: .cascade),
         ]),
       entity("Passport", [], [toOne("owner", "Person", inverse: "passport", isRequired: true)]),
       entity("Locker", [], [toOne("user", "Person", inverse: "locker", isRequired: true, rule: .cascade)]),
       entity(
         "Ring", [],
         [
-          toOne("right", "Ring", inverse: "left", isRequired: true, rule: .cascade),
-          toOne("left", "Ring", inverse: "right", rule: .cascade),
+          toOne("left", "Ring", inverse: "right", isRequired: true, rule: .cascade),
+          toOne("right", "Ring", inverse: "left", rule: .cascade),
         ]),
     ]),
     "few values": Schema(

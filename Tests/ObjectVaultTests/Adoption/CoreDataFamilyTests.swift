@@ -12,7 +12,7 @@ import VaultAuthoring
   static let step = """
     create entity Desk {
         attribute number int optional
-        relationship owner -> Employee inverse Employee.desk
+        relationship owner -> Employee
     }
     create entity Letter {
         attribute text string optional
@@ -61,11 +61,11 @@ import VaultAuthoring
     (
       """
       SELECT p.Z_PK, k.Z_NAME, p.ZNAME, p.ZSINCE, p.ZTITLE, p.ZVATNUMBER, p.ZTITLE1, p.ZBORN, p.ZPHOTO, p.ZMENTOR,
-        p.ZISBOSS, p.ZSALARY, p.ZDESK, p.ZEMPLOYER, p.ZLEVEL
+        p.ZISBOSS, p.ZSALARY, p.ZEMPLOYER, p.ZLEVEL
       FROM ZPARTY AS p JOIN Z_PRIMARYKEY AS k ON k.Z_ENT = p.Z_ENT ORDER BY 1
       """,
       """
-      SELECT id, _entity, name, since, title, vatNumber, title1, born, photo, mentor_id, isBoss, salary, desk_id,
+      SELECT id, _entity, name, since, title, vatNumber, title1, born, photo, mentor_id, isBoss, salary,
         employer_id, level FROM Party ORDER BY 1
       """
     ),

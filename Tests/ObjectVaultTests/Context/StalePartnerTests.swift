@@ -21,6 +21,7 @@ import Testing
     passport = context.insert(Passport.self) { $0.number = "1" }
     ann.passport = passport
     try context.save()
+    #expect(ann.passport === passport && bob.passport == nil)
     try await temporary.store.write { other in
       let theirs = try other.fetch(Passport.self).one()
       theirs.owner = try other.fetch(Author.self).where("name == 'Bob'").one()
@@ -28,48 +29,34 @@ import Testing
     _ = try context.fetch(Author.self).all()
   }
 
-  /// A conflict or a file in which both ends say the same, and never half of a change.
-  private func save() async throws -> Bool {
-    do {
-      try context.save()
-      #expect(try await temporary.store.verify().isEmpty)
-      return true
-    } catch StoreError.conflict(let conflict) {
-      #expect(conflict.entity == "Passport")
-      #expect(try await temporary.store.verify().isEmpty)
-      return false
-    }
-  }
-
-  @Test func `giving it to whom memory believes its owner is a conflict`() async throws {
-    #expect(ann.passport == nil && bob.passport === passport && passport.owner === ann)
-    ann.passport = passport
-    #expect(try await !save())
-    context.rollback()
-    ann.passport = passport
-    #expect(try await save())
-    #expect(ann.passport === passport && bob.passport == nil && passport.owner === ann)
-  }
-
-  @Test func `taking it from whom memory does not believe its owner is a conflict`() async throws {
-    bob.passport = nil
-    #expect(try await !save())
-    context.rollback()
-    bob.passport = nil
-    #expect(try await save())
-    #expect(passport.owner == nil)
-  }
-
-  @Test func `a partner that lost its owner elsewhere is compared, too`() async throws {
+  private func owner() throws -> String? {
     let reader = temporary.store.makeContext()
-    let (theirs, bobThere) = (
-      try reader.fetch(Passport.self).one(), try reader.fetch(Author.self).where("name == 'Bob'").one()
-    )
-    try await temporary.store.write { try $0.fetch(Passport.self).one().owner = nil }
-    _ = try reader.fetch(Passport.self).all()
-    #expect(theirs.owner == nil && bobThere.passport === theirs)
-    bobThere.passport = nil
-    #expect(throws: StoreError.self) { try reader.save() }
-    #expect(try await temporary.store.verify().isEmpty)
+    return try reader.fetch(Passport.self).one().owner?.name
+  }
+
+  @Test func `both ends are as old as the row of the end with the column`() throws {
+    #expect(ann.passport === passport && passport.owner === ann && bob.passport == nil)
+    context.refresh(passport)
+    #expect(passport.owner === bob && ann.passport == nil)
+    // That nobody led to Bob was read before.
+    context.refresh(bob)
+    #expect(bob.passport === passport)
+  }
+
+  @Test(arguments: [true, false])
+  func `taking it away, or giving it to somebody else, is a conflict of that row`(_ isTaken: Bool) throws {
+    if isTaken { ann.passport = nil } else { passport.owner = bob }
+    let error = #expect(throws: StoreError.self) { try context.save() }
+    guard case .conflict(let conflict)? = error else { throw try #require(error) }
+    #expect(conflict.entity == "Passport")
+    #expect(try owner() == "Bob")
+  }
+
+  @Test func `who is told who has it can give it back`() throws {
+    context.refresh(passport)
+    ann.passport = passport
+    #expect(ann.passport === passport && bob.passport == nil && passport.owner === ann)
+    try context.save()
+    #expect(try owner() == "Ann")
   }
 }

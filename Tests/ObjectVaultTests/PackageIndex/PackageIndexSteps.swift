@@ -282,8 +282,7 @@ enum PackageIndexSteps {
     transform sql {
         INSERT INTO $Fingerprint ($Fingerprint.digest, $Fingerprint.release)
           SELECT r.$Release.digest, r.$Release.id FROM $Release r WHERE r.$Release.digest IS NOT NULL ORDER BY 2;
-        UPDATE $Release SET $Release.seen = 0.0, $Release.fingerprint =
-          (SELECT f.$Fingerprint.id FROM $Fingerprint f WHERE f.$Fingerprint.release = $Release.$Release.id)
+        UPDATE $Release SET $Release.seen = 0.0
     }
     make Release.seen required
     drop index Release(digest)

@@ -131,7 +131,8 @@ final class PlanBench {
     let isToMany = kind != .toOne && kind != .oneToOne
     let inverse: String? = kind == .toOne || kind == .manyOneWay ? nil : "a"
     let back = RelationshipDescription(
-      name: "a", destination: "A", isToMany: kind == .manyToMany, inverse: "b", deleteRule: .nullify)
+      name: "a", destination: "A", isToMany: kind == .manyToMany, inverse: kind == .oneToOne ? nil : "b",
+      deleteRule: .nullify)
     return Schema(entities: [
       EntityDescription(
         name: "A",

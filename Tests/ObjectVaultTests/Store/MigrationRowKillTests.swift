@@ -60,7 +60,6 @@ import Testing
       )
     }
     try connection.execute("INSERT INTO Account(id, code, user_id) SELECT id, id, id FROM User")
-    try connection.execute("UPDATE User SET account_id = id")
     connection.close()
     var contents: [[String]] = []
     for version in 1...Self.last {

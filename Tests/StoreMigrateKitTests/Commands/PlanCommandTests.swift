@@ -63,22 +63,6 @@ import Testing
     #expect(up.status == 5 && up.errors.contains("is there more than once"), "\(up)")
   }
 
-  @Test func `verify tells a one-to-one whose ends disagree, and ends with 2`() async throws {
-    let set = try write([
-      "create entity A {\n relationship b -> B inverse B.a\n}\ncreate entity B {\n relationship a -> A inverse A.b\n}"
-    ])
-    try await Store.create(at: url, key: testKey, migrations: set)
-    let connection = try Connection.open(url.path, key: testKey)
-    try connection.executeScript(
-      "INSERT INTO B(id) VALUES (7); INSERT INTO A(id, b_id) VALUES (4, 7), (5, NULL); "
-        + "INSERT OR REPLACE INTO vault_ids VALUES ('A', 5), ('B', 7)")
-    connection.close()
-    let result = try run("verify")
-    #expect(
-      result.status == 2 && result.output == "1 of 1 value of A.b is not returned by B.a: row 4\n",
-      "\(result)")
-  }
-
   static let damages: [(sql: String, word: String)] = [
     ("UPDATE vault_meta SET value = -1 WHERE key = 'version'", "row version"),
     ("UPDATE vault_meta SET value = 9223372036854775807 WHERE key = 'generation'", "row generation"),

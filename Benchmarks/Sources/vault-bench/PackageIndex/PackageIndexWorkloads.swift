@@ -16,7 +16,7 @@ extension PackageIndexBench {
   private struct VersionRow {
     var id, version: Int
     var architecture, priority, summary, text: String
-    var installedSize, size, fingerprint, maintainer: Int?
+    var installedSize, size, maintainer: Int?
     var seen: Double
     var package: Int
   }
@@ -60,7 +60,7 @@ extension PackageIndexBench {
   private func versions(_ floor: Floor, below limit: Int) -> [VersionRow] {
     var rows: [VersionRow] = []
     let statement = floor.prepare(
-      "SELECT id, _version, architecture, priority, summary, text, installedSize, size, fingerprint_id, "
+      "SELECT id, _version, architecture, priority, summary, text, installedSize, size, "
         + "maintainer_id, seen, package_id FROM Version WHERE size < ?")
     sqlite3_bind_int64(statement, 1, sqlite3_int64(limit))
     while sqlite3_step(statement) == SQLITE_ROW {
@@ -69,8 +69,7 @@ extension PackageIndexBench {
           id: integer(statement, 0), version: integer(statement, 1), architecture: text(statement, 2),
           priority: text(statement, 3), summary: text(statement, 4), text: text(statement, 5),
           installedSize: optional(statement, 6), size: optional(statement, 7),
-          fingerprint: optional(statement, 8), maintainer: optional(statement, 9), seen: real(statement, 10),
-          package: integer(statement, 11)))
+          maintainer: optional(statement, 8), seen: real(statement, 9), package: integer(statement, 10)))
     }
     sqlite3_finalize(statement)
     return rows

@@ -45,7 +45,7 @@ enum ReferenceCheck {
     }
     for entity in model.entities {
       for relationship in entity.relationships
-      where !relationship.isToMany && isAsked(relationship.destination) {
+      where relationship.hasColumn && isAsked(relationship.destination) {
         let column = relationship.columnName
         try collect(
           "\(entity.name).\(relationship.name)", false, ["id", column], model.root(of: entity.name), column,
@@ -125,7 +125,7 @@ enum ReferenceCheck {
       )
     }
     for entity in model.entities {
-      for relationship in entity.relationships where !relationship.isToMany {
+      for relationship in entity.relationships where relationship.hasColumn {
         try ask(
           "\(entity.name).\(relationship.name)", model.root(of: entity.name), relationship.columnName,
           relationship.destination)

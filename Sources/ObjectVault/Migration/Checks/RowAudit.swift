@@ -2,20 +2,6 @@
 
 internal import CipherSQLite
 
-/// Where something was done in a run: in which step, counted from 0, and in which of its parts that are no requirements.
-/// Numbers of steps would not do, as they fall on the way back.
-struct RunPlace: Comparable {
-  /// Before all of the run.
-  static let before = RunPlace(step: -1, part: -1)
-
-  var step: Int
-  var part: Int
-
-  static func < (left: RunPlace, right: RunPlace) -> Bool {
-    (left.step, left.part) < (right.step, right.part)
-  }
-}
-
 /// Goes along with the steps of one run.
 struct RowAudit {
   let connection: Connection
@@ -30,18 +16,13 @@ struct RowAudit {
   private var isStale = false
   /// What the steps wrote, by the names of now.
   private var written: [Written] = []
-  /// The place of what runs now.
-  private var place = RunPlace.before
   /// The operations to which a property of an entity owes what it holds.
   private typealias Blame = (_ entity: String, _ property: String) -> String
 
   private struct Written {
     let step: MigrationStep
-    let place: RunPlace
     let blame: Blame
     var columns: TouchedColumns
-    /// Whether a property holds what one value for all rows has filled it with.
-    var isFilled: (_ entity: String, _ property: String) -> Bool = { _, _ in false }
   }
 
   /// - Parameters:
@@ -51,20 +32,11 @@ struct RowAudit {
     _ connection: Connection, readers: [String: ValueReader], model: Schema?, behind former: RowAudit? = nil
   ) throws {
     (self.connection, self.readers) = (connection, readers)
-    // What was committed before comes before all that is to come.
-    written = (former?.written ?? []).map {
-      Written(step: $0.step, place: .before, blame: $0.blame, columns: $0.columns, isFilled: $0.isFilled)
-    }
+    written = former?.written ?? []
     foreignTables = try model.map { try ReferenceCheck.foreignTables(connection, $0) } ?? []
     if let model { known = try ReferenceCheck.dangling(connection, model) }
     knownForeign = try ReferenceCheck.foreign(connection, foreignTables)
   }
-
-  /// Called before each step of the run.
-  mutating func beginStep() { place = RunPlace(step: place.step + 1, part: -1) }
-
-  /// Called before each part of a step that is no requirement.
-  mutating func beginPart() { place.part += 1 }
 
   /// Called before a run of data blocks.
   mutating func willWrite(_ model: Schema) throws {
@@ -84,10 +56,7 @@ struct RowAudit {
     let blame: Blame = { part.blamed(entity: $0, property: $1) }
     try checkTypes(unseen, part.model, of: step, asking: part, blaming: blame)
     guard !part.filled.isEmpty else { return }
-    written.append(
-      Written(step: step, place: place, blame: blame, columns: part.filled) { entity, property in
-        part.operations.contains { $0.isFilling(entity, property) }
-      })
+    written.append(Written(step: step, blame: blame, columns: part.filled))
   }
 
   /// The same behind steps that another process ran.
@@ -115,7 +84,7 @@ struct RowAudit {
     let name = Self.names(of: operations)
     try checkTypes(columns, model, of: step) { _, _ in name }
     if !columns.isEmpty {
-      written.append(Written(step: step, place: place, blame: { _, _ in name }, columns: columns))
+      written.append(Written(step: step, blame: { _, _ in name }, columns: columns))
     }
     let found = try ReferenceCheck.dangling(connection, model)
     let fresh = found.subtracting(known)
@@ -169,28 +138,6 @@ struct RowAudit {
     }
   }
 
-  /// Who was the last to write any of some to-ones: by the names of now.
-  /// - Returns: With the place in the run, ``RunPlace/before`` for a step of an earlier transaction; and which of them one value for
-  ///   all rows has filled.
-  func lastWriter(of toOnes: [PropertyName], _ model: Schema) -> (
-    step: MigrationStep, place: RunPlace, operation: String, filled: PropertyName?
-  )? {
-    for writing in written.reversed() {
-      let hit = toOnes.first { end in
-        // What an expression fills is noted by the name of the property.
-        [end.name, RelationshipDescription.columnName(end.name)].contains {
-          writing.columns.contains(model.root(of: end.entity), $0)
-        }
-      }
-      guard let hit else { continue }
-      return (
-        writing.step, writing.place, writing.blame(hit.entity, hit.name),
-        writing.isFilled(hit.entity, hit.name) ? hit : nil
-      )
-    }
-    return nil
-  }
-
   /// Whether the steps left more references that lead nowhere than there were: a last look at what they cannot do.
   func brokenReferences(_ model: Schema) throws -> String? {
     let found = try ReferenceCheck.dangling(connection, model)
@@ -230,12 +177,5 @@ extension TouchedColumns {
       .parts, .rows:
       break
     }
-  }
-}
-
-extension MigrationOperation {
-  /// Whether it gives all rows of a property that have nothing one value.
-  fileprivate func isFilling(_ entity: String, _ name: String) -> Bool {
-    if case .makeRequired(entity, name, filling: _?) = self { true } else { false }
   }
 }

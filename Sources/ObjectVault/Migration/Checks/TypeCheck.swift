@@ -71,7 +71,7 @@ struct TypeCheck {
   /// The properties that have a column, and what it is called.
   private func columns(of entity: EntityDescription) -> [(name: String, column: String, written: String?)] {
     entity.attributes.map { ($0.name, $0.name, nil) }
-      + entity.relationships.filter { !$0.isToMany }.flatMap { toOne in
+      + entity.relationships.filter { $0.hasColumn }.flatMap { toOne in
         [(toOne.name, toOne.columnName, nil)]
           + (model.orderColumn(of: toOne).map { [("\(toOne.name).position", $0, orderedName(of: toOne))] }
             ?? [])
@@ -90,7 +90,7 @@ struct TypeCheck {
     }
     let required =
       entity.attributes.filter { !$0.isOptional }.map { ($0.name, $0.name) }
-      + entity.relationships.filter { !$0.isToMany && $0.isRequired }.map { ($0.name, $0.columnName) }
+      + entity.relationships.filter { $0.hasColumn && $0.isRequired }.map { ($0.name, $0.columnName) }
     return required.map { name, column in
       Check(
         property: name, column: column, expected: "value", condition: "\(identifier: column) NOT NULL",
@@ -186,7 +186,7 @@ struct TypeCheck {
           property: attribute.name, column: attribute.name, expected: attribute.type.rawValue,
           condition: "\(column) IS NULL OR (\(condition))", isRead: isRead))
     }
-    for relationship in entity.relationships where !relationship.isToMany {
+    for relationship in entity.relationships where relationship.hasColumn {
       let column = RelationshipDescription.columnName(relationship.name)
       checks.append(
         Check(

@@ -16,7 +16,7 @@ struct ColumnOwners {
       for attribute in entity.attributes where table.columns[attribute.name] == nil {
         table.columns[attribute.name] = (entity.name, attribute.name)
       }
-      for toOne in entity.relationships where !toOne.isToMany && table.columns[toOne.columnName] == nil {
+      for toOne in entity.relationships where toOne.hasColumn && table.columns[toOne.columnName] == nil {
         table.columns[toOne.columnName] = (entity.name, toOne.name)
       }
       let keys = entity.uniqueKeys

@@ -7,11 +7,12 @@
 //   D.b is a to-many,      E.r_id                  <------>         E_r (E_id, r_id)
 //   or there is none                                                a table of links
 //
-//   D.b is a to-one        E.r_id and D.b_id       <------>         D.b_id
+//   D.b is a to-one        D.b_id, unique          <------>         D.b_id
 //                          a one-to-one
+//                          E.r_id, unique          ------->         D.b_id
 //
-// On the way to `one` an object may have several: who is left is picked, or the step is refused. On the way to `many` each
-// end of a one-to-one has to lead back, as one column is left.
+// On the way to `one` an object may have several: who is left is picked, or the step is refused. A column that D.b gets is filled
+// as that of each to-one which was looked up before: see MigrationCompiler+Origins.
 
 internal import CipherSQLite
 
@@ -35,8 +36,6 @@ struct LinkMove {
   private let tables: (own: String, other: String)
   let isToMany: Bool
   let from: Place
-  /// The column at the other end of a one-to-one, which says the same as the own one.
-  let partner: String?
   /// The column beside the links with the places that own ends have among the members of the other one's relationship, where
   /// that has an order.
   private let places: String?
@@ -60,15 +59,14 @@ struct LinkMove {
     tables = (model.root(of: entity), model.root(of: relationship.destination))
     (isToMany, self.order) = (!relationship.isToMany, order)
     let isOrdered = inverse.map { $0.isToMany && $0.isOrdered } ?? false
-    partner = inverse.flatMap { $0.isToMany ? nil : $0.columnName }
-    requiredPartner = inverse.flatMap { $0.isToMany || !$0.isRequired ? nil : $0.name }
+    requiredPartner = inverse.flatMap { $0.hasColumn && $0.isRequired ? $0.name : nil }
     if let (join, isSource) = model.joinTable(of: relationship, in: owner) {
       from = .links(
         table: join.name, own: isSource ? join.sourceColumn : join.targetColumn,
         other: isSource ? join.targetColumn : join.sourceColumn)
       places = isSource ? join.targetOrder : join.sourceOrder
-    } else if let partner, relationship.isToMany {
-      from = .other(table: tables.other, column: partner)
+    } else if let inverse, inverse.hasColumn {
+      from = .other(table: tables.other, column: inverse.columnName)
       places = nil
     } else {
       places = isOrdered ? RelationshipDescription.orderColumnName(name) : nil
@@ -117,8 +115,8 @@ struct LinkMove {
 
   // MARK: Picking
 
-  /// Who is picked, asked once: one answer for both ends of a one-to-one, whatever the order says. In sight of the order are the columns of the other end and nothing else: those of the own
-  /// end would be those of another row at the other end.
+  /// Who is picked, asked once. In sight of the order are the columns of the other end and nothing else: those of the own end
+  /// would be those of another row at the other end.
   var picking: [SQL] {
     guard let order, !isToMany else { return [] }
     let links = source
@@ -138,7 +136,7 @@ struct LinkMove {
   func columns(of name: String) -> [(String, String)] {
     guard !isToMany else { return [] }
     var columns: [(String, String)] = []
-    if name == entity {
+    if name == entity, case .links = from {
       let owner: SQL = "\(identifier: tables.own).\"id\""
       columns.append((RelationshipDescription.columnName(relationship), link(of: owner).text))
       if let places {
@@ -149,7 +147,7 @@ struct LinkMove {
         columns.append((RelationshipDescription.orderColumnName(relationship), place.text))
       }
     }
-    // Of a one-to-one the other end says the same: those that were not picked have no partner any more.
+    // Of a one-to-one the other end has the column: those that were not picked lead nowhere any more.
     if order != nil, case .other(let table, let column) = from, name == destination {
       let owner: SQL = "\(identifier: table).\(identifier: column)"
       let sql: SQL = "CASE WHEN \(identifier: table).\"id\" = \(link(of: owner)) THEN \(owner) END"
@@ -191,32 +189,20 @@ struct LinkMove {
   /// What no row may be, so that no link is lost.
   var check: CompiledStatement? {
     let links = source
-    if !isToMany {
-      guard order == nil || requiredPartner != nil else { return nil }
-      let remedy =
-        requiredPartner.flatMap { name in
-          order.map { _ in
-            "those that are not picked have to lead somewhere; write before: make \(destination).\(name) optional"
-          }
-        } ?? "write: make \(entity).\(relationship) one picking (ORDER)"
-      let several: SQL =
-        "\(links.table) WHERE \(links.own) NOT NULL GROUP BY \(links.own) HAVING count(*) > 1"
-      return .check(
-        .init(groups: several, id: "\(links.own)"),
-        message:
-          "%d objects have several \(relationship), and it is to be one; \(remedy)", .single, of: entity,
-        [relationship])
-    }
-    guard let partner, case .own(let table, let column) = from else { return nil }
-    // The other end keeps the links from now on.
-    let lone: SQL =
-      "\(identifier: table) AS o WHERE o.\(identifier: column) NOT NULL AND NOT EXISTS (SELECT 1 FROM \(identifier: tables.other) AS p WHERE p.\"id\" = o.\(identifier: column) AND p.\(identifier: partner) = o.\"id\")"
+    guard !isToMany, order == nil || requiredPartner != nil else { return nil }
+    let remedy =
+      requiredPartner.flatMap { name in
+        order.map { _ in
+          "those that are not picked have to lead somewhere; write before: make \(destination).\(name) optional"
+        }
+      } ?? "write: make \(entity).\(relationship) one picking (ORDER)"
+    let several: SQL =
+      "\(links.table) WHERE \(links.own) NOT NULL GROUP BY \(links.own) HAVING count(*) > 1"
     return .check(
-      .init(rows: lone, id: "o.\"id\""),
+      .init(groups: several, id: "\(links.own)"),
       message:
-        "%d objects have a \(relationship) that does not lead back; correct that by a transform before",
-      .leading,
-      of: entity, [relationship])
+        "%d objects have several \(relationship), and it is to be one; \(remedy)", .single, of: entity,
+      [relationship])
   }
 }
 

@@ -35,7 +35,7 @@ extension MigrationCompiler {
 
   /// Whom the to-ones of an entity lead to, and by what these lead back.
   private func otherEnds(of entity: EntityDescription, in model: Schema) -> [PropertyPlace] {
-    entity.relationships.filter { !$0.isToMany }.flatMap { relationship in
+    entity.relationships.filter { $0.hasColumn }.flatMap { relationship in
       [PropertyPlace(entity: model.root(of: relationship.destination))]
         + (relationship.inverse.map { [PropertyPlace(entity: relationship.destination, property: $0)] } ?? [])
     }

@@ -13,16 +13,41 @@ extension MigrationCompiler {
     guard index.isUnique else { return [] }
     let kept = keptColumns(of: table, former, origin)
     let owner = owners.owner(of: index.columns, in: table.name)
-    guard !wasUnique(index, former, kept), !isEmpty(index, of: table, owner, origin) else { return [] }
+    let looking = lookingUp(owner)
+    guard !wasUnique(index, former, kept), !isEmpty(index, of: table, owner, origin),
+      // Whose several links become one, is asked of the links.
+      !mapping.moves.contains(where: { looking == "\($0.entity).\($0.relationship)" })
+    else { return [] }
     let operations = mapping.trail.operations(of: members(of: table), index: index.columns)
     let isSame = isSame(index, owner, origin)
     var check =
       isSame
       ? Self.sameValues(index, of: table, owner)
-      : Self.repeatedValues(index, of: table, owner, operations)
+      : looking.map { Self.severalPartners(index, of: table, owner, lookedUpAs: $0) }
+        ?? Self.repeatedValues(index, of: table, owner, operations)
     check.beforehand =
       isSame ? sameValuesBefore(owner.entity) : repeatedValuesBefore(index, of: former, kept)
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
+  }
+
+  /// The end of a one-to-one that looks a property up by an index over it alone, such as `Author.passport`; nil for another index.
+  private func lookingUp(_ owner: (entity: String, properties: [String])) -> String? {
+    guard owner.properties.count == 1, let entity = after.entity(named: owner.entity),
+      let relationship = entity.relationship(named: owner.properties[0]), relationship.isOneToOne
+    else { return nil }
+    return relationship.inverse.map { "\(relationship.destination).\($0)" }
+  }
+
+  private static func severalPartners(
+    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
+    lookedUpAs other: String
+  ) -> RowCheck {
+    let name = "\(owner.entity).\(owner.properties[0])"
+    return RowCheck(
+      repeated: groups(of: index.columns.map { SQLName($0) }, in: table), of: owner.entity, owner.properties,
+      message:
+        "%d objects are led to by \(name) several times, and \(other) leads to one; let one of them lead there, "
+        + "by a transform before")
   }
 
   private static func repeatedValues(
@@ -120,10 +145,8 @@ extension MigrationCompiler {
   ) -> Bool {
     // Rows and links that move bring values.
     guard movesNoRow, let entity = after.flattenedEntity(named: owner.entity) else { return false }
-    let paired = pairedColumns(of: table)
     return zip(index.columns, owner.properties).contains { column, property in
-      origin.expressions[column] == nil && !paired.contains(column)
-        && entity.attribute(named: property)?.defaultValue == nil
+      origin.expressions[column] == nil && entity.attribute(named: property)?.defaultValue == nil
     }
   }
 
@@ -206,10 +229,7 @@ extension MigrationCompiler {
     guard column.isRequired, column.defaultSQL == nil else { return nil }
     let isToOne = table.key(of: column.name) != nil
     let (entity, property) = owners.owner(of: column.name, in: table.name)
-    let advice =
-      !isToOne
-      ? FillingAdvice.attribute
-      : pairedColumns(of: table).contains(column.name) ? FillingAdvice.paired : FillingAdvice.toOne
+    let advice = isToOne ? FillingAdvice.toOne : FillingAdvice.attribute
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(

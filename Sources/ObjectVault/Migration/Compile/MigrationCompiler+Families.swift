@@ -40,7 +40,7 @@ extension MigrationCompiler {
         entity.attributes.filter { !$0.isOptional && $0.defaultValue == nil }.map {
           ($0.name, $0.name, false)
         }
-        + entity.relationships.filter { !$0.isToMany && $0.isRequired }.map { ($0.name, $0.columnName, true) }
+        + entity.relationships.filter { $0.hasColumn && $0.isRequired }.map { ($0.name, $0.columnName, true) }
       let place = before.place(of: former)
       return missing.filter {
         mapping.former(entity.name, $0.0) == nil && !mapping.isExpressed(entity.name, $0.0)
@@ -149,7 +149,7 @@ struct RowRelease {
     let targets = Set(left.map(\.name))
     for entity in model.entities {
       for relationship in entity.relationships
-      where !relationship.isToMany && targets.contains(relationship.destination) {
+      where relationship.hasColumn && targets.contains(relationship.destination) {
         let goes = !staying || targets.contains(entity.name)
         release(relationship, of: entity, rows, goes ? names : [], in: model)
       }

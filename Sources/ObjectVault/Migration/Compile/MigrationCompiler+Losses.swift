@@ -17,7 +17,7 @@ extension Schema {
         let back = relationship.inverse.flatMap {
           self.entity(named: relationship.destination)?.relationship(named: $0)
         }
-        return !relationship.isToMany || back?.isToMany != false
+        return relationship.hasColumn || back?.isToMany != false
       }.map { (owner, $0) }
     }
   }
@@ -42,7 +42,7 @@ extension MigrationCompiler {
         continue
       }
       let kept = Set(mapping.formerNames(of: final).values)
-      let toOnes = entity.relationships.filter { !$0.isToMany && !isKeptAtOtherEnd($0, finals) }
+      let toOnes = entity.relationships.filter { $0.hasColumn && !isKeptAtOtherEnd($0, finals) }
       let columns = entity.attributes.map(\.name) + toOnes.map(\.name)
       losses += columns.filter { !kept.contains($0) }.map {
         droppedName(entity.name, $0) ?? "\(entity.name).\($0)"
@@ -79,7 +79,7 @@ extension MigrationCompiler {
     var emptied: [String: [String]] = [:]
     for entity in before.entities where !untouched.contains(entity.name) {
       guard let kept = finals[entity.name].map({ Set(mapping.formerNames(of: $0).values) }) else { continue }
-      for toOne in entity.relationships where !toOne.isToMany && !kept.contains(toOne.name) {
+      for toOne in entity.relationships where toOne.hasColumn && !kept.contains(toOne.name) {
         guard let owner = finals[toOne.destination],
           let name = mapping.formerNames(of: owner).first(where: { $0.value == toOne.inverse })?.key,
           after.entity(named: owner)?.relationship(named: name)?.isToMany == true
@@ -91,13 +91,13 @@ extension MigrationCompiler {
     return emptied
   }
 
-  /// Whether the other end of a one-to-one has all of its links behind the run, too.
+  /// Whether the other end of a one-to-one has the column behind the run, with all of its links.
   private func isKeptAtOtherEnd(_ relationship: RelationshipDescription, _ finals: [String: String]) -> Bool {
     guard let inverse = relationship.inverse, let final = finals[relationship.destination],
-      before.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+      relationship.isOneToOne
     else { return false }
     return mapping.formerNames(of: final).contains { name, former in
-      former == inverse && after.entity(named: final)?.relationship(named: name)?.isToMany == false
+      former == inverse && after.entity(named: final)?.relationship(named: name)?.hasColumn == true
     }
   }
 

@@ -34,15 +34,19 @@ extension MigrationCompiler {
         expressions[attribute.name] = quoted(name)
       }
     }
-    for relationship in entity.relationships where !relationship.isToMany {
+    for relationship in entity.relationships where relationship.hasColumn {
       if mapping.isAdded(entity.name, relationship.name) {
         expressions[relationship.columnName] = mapping.expressions[entity.name]?[relationship.name]
         continue
       }
       guard let name = mapping.former(entity.name, relationship.name),
         let former = mapping.entities[entity.name],
-        before.entity(named: former)?.relationship(named: name)?.isToMany == false
+        let old = before.entity(named: former)?.relationship(named: name), !old.isToMany
       else { continue }
+      guard old.hasColumn else {
+        expressions[relationship.columnName] = lookUp(old, of: former)
+        continue
+      }
       expressions[RelationshipDescription.columnName(relationship.name)] =
         mapping.expressions[entity.name]?[relationship.name]
         ?? movedID(
@@ -59,6 +63,15 @@ extension MigrationCompiler {
     for move in mapping.moves {
       for (column, expression) in move.columns(of: entity.name) { expressions[column] = expression }
     }
+  }
+
+  /// Who is at the other end of a to-one that had no column: the row whose column leads here.
+  private func lookUp(_ relationship: RelationshipDescription, of entity: String) -> String? {
+    guard let column = relationship.inverse.map(RelationshipDescription.columnName) else { return nil }
+    let own: SQL = "\(identifier: before.root(of: entity)).\"id\""
+    let sql: SQL =
+      "(SELECT l.\"id\" FROM \(identifier: before.root(of: relationship.destination)) AS l WHERE l.\(identifier: column) = \(own))"
+    return sql.text
   }
 
   /// The join table that a final one was before: found by following one of its two ends.
@@ -114,7 +127,7 @@ extension MigrationCompiler {
     // Beside the same to-one as before.
     guard let inverse = relationship.inverse, let column = old.inverse,
       mapping.former(relationship.destination, inverse) == column,
-      after.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+      after.entity(named: relationship.destination)?.relationship(named: inverse)?.hasColumn == true
     else { return nil }
     return RelationshipDescription.orderColumnName(column)
   }

@@ -14,8 +14,6 @@ struct MigrationCompiler {
   let mapping: SegmentMapping
   /// Who declares the columns of the tables after: few runs ask.
   let madeOwners = MadeOnce<ColumnOwners>()
-  /// What is filled by pairings, by table and column, with the operations that ask for it: asked of each table.
-  let madePairs = MadeOnce<[String: Set<String>]>()
 
   /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
   let untouched: Set<String>
@@ -56,8 +54,7 @@ struct MigrationCompiler {
     let leaving = leave(&work)
     let (removals, rewrites) = (familyRemovals(), familyRewrites())
     // What changes rows of a table is nothing that a trigger waits for.
-    let pairings = partnerPairings()
-    for rewrite in rewrites + pairings { work.moved.insert(rewrite.table.lowercased()) }
+    for rewrite in rewrites { work.moved.insert(rewrite.table.lowercased()) }
     let raw = rawStatements(changed: work.moved, touched: work.touched.union(work.moved))
     let (picking, unpicking) = pickings()
     // Behind the copies, whose expressions may read a view.
@@ -65,10 +62,8 @@ struct MigrationCompiler {
       return parents.checks + raw.drops + parents.before + work.copies + work.swaps + dropped + work.changes
         + work.indexes + parents.behind + leaving + raw.creations
     }
-    // Behind the indexes: each row looks its partner up, and a table that was written anew has none before.
     return checks + removals + picking + work.copies + unpicking + raw.drops + work.swaps + dropped
-      + work.changes + rewrites.map(\.statement) + work.indexes + pairings.map(\.statement)
-      + highWaterMarks() + raw.creations
+      + work.changes + rewrites.map(\.statement) + work.indexes + highWaterMarks() + raw.creations
   }
 
   /// Makes a table, or what it was before into it.

@@ -84,7 +84,7 @@ struct ParentChange {
       changed.attributes = all.attributes
       // The other end of what it inherited leads to the entity that it inherited from.
       changed.relationships =
-        left.flatMap(\.relationships).filter { !$0.isToMany }.map { relationship in
+        left.flatMap(\.relationships).filter { $0.hasColumn }.map { relationship in
           var own = relationship
           own.inverse = nil
           return own
@@ -162,14 +162,14 @@ struct ParentChange {
     for above in self.left {
       // Within a table it holds nothing of them any more; in one of its own it keeps what does not lead to such as itself.
       if way == .within { above.attributes.forEach { lose("\(entity.name).\($0.name)") } }
-      for relationship in above.relationships where !relationship.isToMany {
+      for relationship in above.relationships where relationship.hasColumn {
         let isAstray = left.contains(relationship.destination) && !relationship.isRequired
         if way == .within || isAstray { lose("\(entity.name).\(relationship.name)") }
       }
     }
     for other in model.entities {
       for relationship in other.relationships
-      where !relationship.isToMany && !relationship.isRequired && left.contains(relationship.destination) {
+      where relationship.hasColumn && !relationship.isRequired && left.contains(relationship.destination) {
         lose("\(other.name).\(relationship.name)")
       }
     }

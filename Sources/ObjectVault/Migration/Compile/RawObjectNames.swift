@@ -93,7 +93,7 @@ extension Schema {
   private func isColumn(_ words: String) -> Bool {
     let names = words.split(separator: ".").map(String.init)
     guard names.count == 2, let entity = flattenedEntity(named: names[0]) else { return names.count > 2 }
-    return entity.relationship(named: names[1])?.isToMany != true
+    return entity.relationship(named: names[1])?.hasColumn != false
   }
 }
 
@@ -102,7 +102,7 @@ extension EntityDescription {
   fileprivate var columnNames: [String: String] {
     var names: [String: String] = [:]
     for attribute in attributes { names[attribute.name] = attribute.name }
-    for relationship in relationships where !relationship.isToMany {
+    for relationship in relationships where relationship.hasColumn {
       names[relationship.name] = relationship.columnName
     }
     return names

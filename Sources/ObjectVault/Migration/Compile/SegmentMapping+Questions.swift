@@ -9,7 +9,7 @@ extension SegmentMapping {
   /// Whether every row has what an expression of the run makes.
   func isExpressed(_ entity: String, _ name: String) -> Bool { expressions[entity]?[name] != nil }
 
-  /// Whether the run has added a property that no row has a value of yet: not by a default, nor out of its other end.
+  /// Whether the run has added a property that no row has a value of yet: not by a default, nor by its other end.
   /// - Parameter model: The model so far.
   func isGivenNothing(_ entity: String, _ name: String, in model: Schema) -> Bool {
     guard isAdded(entity, name), !isExpressed(entity, name), let owner = model.entity(named: entity) else {
@@ -63,7 +63,7 @@ extension SegmentMapping {
       let owner = entities[entity].flatMap({ before.entity(named: $0) })
     else { return nil }
     guard let relationship = owner.relationship(named: former) else { return quoted(former) }
-    return relationship.isToMany ? nil : quoted(RelationshipDescription.columnName(former))
+    return relationship.hasColumn ? quoted(RelationshipDescription.columnName(former)) : nil
   }
 
   /// An expression for the rows of an entity and of those below it: the other rows of the table have nothing there.

@@ -165,7 +165,7 @@ struct SegmentMapping {
     var own: [String: String] = [:]
     if change.way == .out {
       for above in change.left {
-        let toOnes = above.relationships.filter { !$0.isToMany }.map(\.name)
+        let toOnes = above.relationships.filter { $0.hasColumn }.map(\.name)
         for name in above.attributes.map(\.name) + toOnes { own[name] = former(above.name, name) }
       }
     }

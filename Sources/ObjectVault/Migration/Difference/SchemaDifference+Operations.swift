@@ -36,21 +36,29 @@ struct OperationProposer {
     dropRelationships()
     dropAttributes()
     dropEntities()
+    let kept = present
+    func isKept(_ entity: String, _ name: String) -> Bool {
+      kept.entity(named: entity)?.relationship(named: name) != nil
+    }
     for entity in new.canonical.parentsFirst where present.entity(named: entity.name) == nil {
-      add(.createEntity(entity))
+      add(.createEntity(new.written(entity, isThere: isKept)))
     }
     // Relationships last: an attribute of the same name may have been in their place.
-    for (entity, former) in kept { changeAttributes(entity, former) }
-    for (entity, _) in kept {
+    for (entity, former) in self.kept { changeAttributes(entity, former) }
+    for (entity, _) in self.kept {
       for relationship in entity.relationships
       where present.entity(named: entity.name)?.relationship(named: relationship.name) == nil {
-        add(.addRelationship(entity.name, relationship))
+        add(.addRelationship(entity.name, new.written(relationship, isThere: isKept)))
       }
     }
-    for (entity, _) in kept {
+    // Where the links lie follows from how many each end has, and is settled before an end of a one-to-one is made anew.
+    for (entity, _) in self.kept {
+      for relationship in entity.relationships { changeNumber(entity.name, to: relationship) }
+    }
+    for (entity, _) in self.kept {
       for relationship in entity.relationships { change(entity.name, to: relationship) }
     }
-    for (entity, former) in kept {
+    for (entity, former) in self.kept {
       for index in entity.indexes where !former.indexes.contains(index) { add(.addIndex(entity.name, index)) }
     }
     for object in new.rawObjects where present.rawObject(named: object.name) == nil {
@@ -110,7 +118,8 @@ struct OperationProposer {
     guard names.count > 1, names[1] != "id" else { return true }
     guard isKept(names[1], entity, former) else { return false }
     let (old, relationship) = (former.relationship(named: names[1]), entity.relationship(named: names[1]))
-    return old?.isToMany == relationship?.isToMany && old?.inverse == relationship?.inverse
+    return old?.isToMany == relationship?.isToMany && old?.isLookedUp == relationship?.isLookedUp
+      && old?.inverse == relationship?.inverse
   }
 
   private mutating func dropIndexes() {
@@ -197,22 +206,29 @@ struct OperationProposer {
     }
   }
 
+  private mutating func changeNumber(_ entity: String, to new: RelationshipDescription) {
+    guard let old = present.entity(named: entity)?.relationship(named: new.name), old.inverse == new.inverse,
+      old.isToMany != new.isToMany
+    else { return }
+    add(new.isToMany ? .makeMany(entity, new.name) : .makeOne(entity, new.name, picking: nil))
+  }
+
   private mutating func change(_ entity: String, to new: RelationshipDescription) {
     // As it is now: what was done to the other end may have changed its inverse.
     var old: RelationshipDescription? {
       present.entity(named: entity)?.relationship(named: new.name)
     }
-    if old?.inverse != new.inverse {
+    // The end that looks it up names it, and makes them a pair.
+    let isNamedThere = new.isOneToOne && old?.hasColumn == true && old?.inverse == nil
+    if !isNamedThere, old?.inverse != new.inverse || (new.isLookedUp && old?.hasColumn == true) {
       for index in present.entity(named: entity)?.indexes ?? [] where index.properties.contains(new.name) {
         add(.dropIndex(entity, index.properties))
       }
       add(.dropRelationship(entity, new.name))
-      add(.addRelationship(entity, new))
+      add(.addRelationship(entity, new.written))
       return
     }
-    if old?.isToMany != new.isToMany {
-      add(new.isToMany ? .makeMany(entity, new.name) : .makeOne(entity, new.name, picking: nil))
-    }
+    changeNumber(entity, to: new)
     if old?.isOrdered != new.isOrdered {
       add(new.isOrdered ? .makeOrdered(entity, new.name) : .makeUnordered(entity, new.name))
     }

@@ -7,14 +7,6 @@ enum FillingAdvice {
   static let toOne = "write: filling ID, or add it without required, fill it, then make it required"
   /// Of what an expression fills.
   static let expression = "give them a value, as in using (coalesce(…, 0)), or make it optional"
-  /// Of a one-to-one: whom all are led to leads back to one of them.
-  static func oneToOne(_ entity: String, _ name: String) -> String {
-    "a filling leads all of them to one: add \(entity).\(name) without required and filling, and its other end; then let each "
-      + "lead to one of its own by a transform, and make it required in a line behind"
-  }
-  /// Of the second end of a one-to-one.
-  static let paired =
-    "add it without required, which fills it out of its other end, and make it required in a line behind"
 }
 
 extension MigrationLine {

@@ -81,7 +81,7 @@ struct DropIndex: TableOperation {
     }
     guard let index = model.entities[owner].indexes.firstIndex(where: { $0.properties == names }) else {
       // That of a to-one stays with it.
-      if names.count == 1, model.entities[owner].relationship(named: names[0])?.isToMany == false { return }
+      if names.count == 1, model.entities[owner].relationship(named: names[0])?.hasColumn == true { return }
       let known = model.entities[owner].indexedProperties.map {
         "\(entity)(\($0.joined(separator: ", ")))"
       }

@@ -35,13 +35,7 @@ struct AddRelationship: TableOperation {
     }
   }
 
-  // The second end of a one-to-one is filled out of the first one: what the run has yet to fill is not there for it.
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
-    relationship.inverse.map {
-      mapping.isAdded(relationship.destination, $0) && mapping.isExpressed(relationship.destination, $0)
-    } ?? false
-  }
-
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     .operations([.dropRelationship(entity, relationship.name)])

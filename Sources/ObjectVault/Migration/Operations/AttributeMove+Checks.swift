@@ -13,12 +13,22 @@ extension AttributeMove {
     let former: AttributeDescription
   }
 
+  /// What ties rows of the source to rows of the destination: the column of the relationship, or of a one-to-one that of its other
+  /// end.
+  struct Way {
+    /// The to-one that has the column.
+    let property: String
+    let column: SQLName
+    /// Whether the rows of the source have it, or those of the destination.
+    let isAtSource: Bool
+    /// Whether the relationship leads to an entity above the destination.
+    let leadsAbove: Bool
+  }
+
   /// What must be so of the rows, in the order in which it is asked.
-  func checks(
-    _ relationship: RelationshipDescription, _ moved: [Moved], _ model: Schema
-  ) -> [CompiledStatement] {
-    (isOutward ? outwardChecks(relationship, moved, model) : [inwardCheck(relationship, model)])
-      + moved.flatMap { filled($0, by: relationship, model) + once($0, by: relationship, model) }
+  func checks(_ way: Way, _ moved: [Moved], _ model: Schema) -> [CompiledStatement] {
+    (isOutward ? outwardChecks(way, moved, model) : [inwardCheck(way, model)])
+      + moved.flatMap { filled($0, by: way, model) + once($0, by: way, model) }
   }
 
   // MARK: What is lost
@@ -26,65 +36,67 @@ extension AttributeMove {
   /// Whether a row of the source has anything to move.
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
 
-  /// The objects that lead nowhere and have a value, behind `FROM`.
-  func lone(_ column: SQLName, _ from: SQLName) -> SQL {
-    "\(from) WHERE \(column) IS NULL AND (\(hasValue))"
+  /// The ids of the rows at the end without the column that a row at the other end is tied to.
+  func tied(_ way: Way, _ model: Schema) -> SQL {
+    let holders = model.place(of: way.isAtSource ? source : destination)
+    return "SELECT \(way.column) FROM \(holders.tableName) WHERE \(holders.own("\(way.column) NOT NULL"))"
   }
 
-  /// The other end of the relationship that the owner has.
-  func back(of relationship: RelationshipDescription, _ model: Schema) -> RelationshipDescription? {
-    relationship.inverse.flatMap {
-      model.entity(named: relationship.destination)?.relationship(named: $0)
-    }
+  /// The objects that have a value and nobody at the destination, behind `FROM`.
+  func lone(_ way: Way, _ model: Schema) -> SQL {
+    let isLone: SQL = way.isAtSource ? "\(way.column) IS NULL" : "\"id\" NOT IN (\(tied(way, model)))"
+    return "\(model.place(of: source).tableName) WHERE \(isLone) AND (\(hasValue))"
   }
 
   /// What of the rows would have several values, no place for one, or no object to be made for it.
-  private func outwardChecks(
-    _ relationship: RelationshipDescription, _ moved: [Moved], _ model: Schema
-  ) -> [CompiledStatement] {
+  private func outwardChecks(_ way: Way, _ moved: [Moved], _ model: Schema) -> [CompiledStatement] {
     let (own, others) = (model.place(of: source), model.place(of: destination))
-    let (from, column) = (own.tableName, SQLName(relationship.columnName))
-    let differs = SQL.joined(moved.map { Self.severalValues($0.former) }, by: " OR ")
-    let leading = own.own("\(column) NOT NULL")
-    let shared: SQL = "\(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
-    let (lone, back) = (lone(column, from), back(of: relationship, model))
-    var checks: [CompiledStatement] = [
-      .check(
-        .init(groups: shared, id: "\(column)"),
-        message: "%d objects of \(destination) are led to by several \(source) with different values; "
-          + "make them equal, or give each its own, by a transform before")
-    ]
-    if relationship.destination != destination {
-      let astray: SQL =
-        "\(from) WHERE (\(hasValue)) AND \(column) NOT NULL AND \(column) NOT IN \(others.ids)"
+    let (from, column) = (own.tableName, way.column)
+    var checks: [CompiledStatement] = []
+    if way.isAtSource {
+      let differs = SQL.joined(moved.map { Self.severalValues($0.former) }, by: " OR ")
+      let leading = own.own("\(column) NOT NULL")
+      let shared: SQL = "\(from) WHERE \(leading) GROUP BY \(column) HAVING \(differs)"
       checks.append(
         .check(
-          .init(rows: astray),
+          .init(groups: shared, id: "\(column)"),
+          message: "%d objects of \(destination) are led to by several \(source) with different values; "
+            + "make them equal, or give each its own, by a transform before"))
+    }
+    if way.leadsAbove {
+      let isAstray: SQL =
+        way.isAtSource
+        ? "\(column) NOT NULL AND \(column) NOT IN \(others.ids)"
+        : "\"id\" IN (SELECT \(column) FROM \(others.tableName)) AND \"id\" NOT IN (\(tied(way, model)))"
+      checks.append(
+        .check(
+          .init(rows: "\(from) WHERE (\(hasValue)) AND \(isAstray)"),
           message:
             "%d objects of \(source) have values, and their \(self.relationship) is no \(destination); "
             + "clear them, or let them lead to one, by a transform before"))
     }
-    if let missing = model.flattenedEntity(named: destination)?.unfilled(but: back?.name) {
+    let lone = lone(way, model)
+    // The column that leads back is filled.
+    let filled = way.isAtSource ? nil : way.property
+    if let missing = model.flattenedEntity(named: destination)?.unfilled(but: filled) {
       checks.append(
         .check(
           .init(rows: lone),
           message: "%d objects of \(source) have no \(self.relationship), and none can be made for them: "
             + "\(destination).\(missing) is required and has no default"))
     }
-    return checks + sameDefaults(back, of: lone, model)
+    return checks + sameDefaults(of: lone, way, model)
   }
 
   /// That the objects of those who lead nowhere differ in what is unique, where their defaults are all that they have.
-  private func sameDefaults(
-    _ back: RelationshipDescription?, of lone: SQL, _ model: Schema
-  ) -> [CompiledStatement] {
+  private func sameDefaults(of lone: SQL, _ way: Way, _ model: Schema) -> [CompiledStatement] {
     guard let entity = model.flattenedEntity(named: destination) else { return [] }
     return entity.uniqueKeys.compactMap { key in
       let names = key.joined(separator: ", ")
       return ComingKey(
         key, of: entity, rows: lone, others: "\(identifier: model.root(of: destination))"
       ) { property in
-        if property == back?.name { return "\"id\"" }
+        if !way.isAtSource, property == way.property { return "\"id\"" }
         return entity.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
       }?.check(
         "%d values of \(destination)(\(names)) would be there more than once, by the default of objects that are made for "
@@ -95,12 +107,12 @@ extension AttributeMove {
   }
 
   /// What of the rows has a value, and nobody leads to it who could take it.
-  private func inwardCheck(_ relationship: RelationshipDescription, _ model: Schema) -> CompiledStatement {
-    let owners = model.place(of: destination)
-    let (from, column) = (model.place(of: source).tableName, SQLName(relationship.columnName))
-    let leading = owners.own("\(column) NOT NULL")
-    let lost: SQL =
-      "\(from) WHERE (\(hasValue)) AND \"id\" NOT IN (SELECT \(column) FROM \(owners.tableName) WHERE \(leading))"
+  private func inwardCheck(_ way: Way, _ model: Schema) -> CompiledStatement {
+    let (from, others) = (model.place(of: source).tableName, model.place(of: destination))
+    let isLost: SQL =
+      way.isAtSource
+      ? "(\(way.column) IS NULL OR \(way.column) NOT IN \(others.ids))" : "\"id\" NOT IN (\(tied(way, model)))"
+    let lost: SQL = "\(from) WHERE (\(hasValue)) AND \(isLost)"
     return .check(
       .init(rows: lost),
       message:
@@ -118,26 +130,21 @@ extension AttributeMove {
   // MARK: What is not fit for its place
 
   /// What a row of the destination gets of an attribute: a query in brackets, within one of the destination's table.
-  func given(_ attribute: String, by relationship: RelationshipDescription, _ model: Schema) -> SQL {
+  func given(_ attribute: String, by way: Way, _ model: Schema) -> SQL {
     let (own, to) = (model.place(of: source), model.place(of: destination).tableName)
-    let column = SQLName(relationship.columnName)
     let value: SQL = "SELECT s.\(identifier: attribute) FROM \(own.tableName) AS s"
-    guard isOutward else { return "(\(value) WHERE s.\"id\" = \(to).\(column))" }
-    return "(\(value) WHERE \(own.own("s.\(column) = \(to).\"id\"", SQLName("s"))) LIMIT 1)"
+    guard way.isAtSource else { return "(\(value) WHERE s.\"id\" = \(to).\(way.column))" }
+    return "(\(value) WHERE \(own.own("s.\(way.column) = \(to).\"id\"", SQLName("s"))) LIMIT 1)"
   }
 
   /// That everything at the destination gets a value of what was required, and has no default to be filled with.
-  private func filled(
-    _ attribute: Moved, by relationship: RelationshipDescription, _ model: Schema
-  ) -> [CompiledStatement] {
+  private func filled(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
     guard !attribute.former.isOptional, attribute.former.defaultValue == nil else { return [] }
     let (own, place) = (model.place(of: source), model.place(of: destination))
-    let column = SQLName(relationship.columnName)
     // Each row of the source has one: who has a row there gets it.
     let lacks: SQL =
-      isOutward
-      ? "\"id\" NOT IN (SELECT \(column) FROM \(own.tableName) WHERE \(own.own("\(column) NOT NULL")))"
-      : "\(column) IS NULL OR \(column) NOT IN \(own.ids)"
+      way.isAtSource
+      ? "\"id\" NOT IN (\(tied(way, model)))" : "\(way.column) IS NULL OR \(way.column) NOT IN \(own.ids)"
     return [
       .mustBeEmpty(
         RowCheck(
@@ -150,22 +157,21 @@ extension AttributeMove {
   }
 
   /// That what is unique comes to one row each, and the default to one at most.
-  private func once(
-    _ attribute: Moved, by relationship: RelationshipDescription, _ model: Schema
-  ) -> [CompiledStatement] {
+  private func once(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
     let filling = attribute.former.isOptional ? nil : attribute.former.defaultValue
     // Away from the owner each value stands with the one that its row leads to, so that no two have it but by the default.
-    guard attribute.former.isUnique, !isOutward || filling != nil,
+    let areShared = !isOutward && !way.isAtSource
+    guard attribute.former.isUnique, areShared || filling != nil,
       let entity = model.flattenedEntity(named: destination)
     else { return [] }
-    let (from, place) = (model.place(of: source).tableName, model.place(of: destination))
-    let given = given(attribute.from, by: relationship, model)
+    let place = model.place(of: destination)
+    let given = given(attribute.from, by: way, model)
     let value = filling.map { "ifnull(\(given), \(written: $0.sql))" as SQL } ?? given
     // Those for whom an object is made yet.
     let coming: SQL =
-      "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) FROM \(lone(SQLName(relationship.columnName), from)))"
+      "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) FROM \(lone(way, model)))"
     let reasons = [
-      isOutward ? nil : "as several lead to one \(source)",
+      areShared ? "as several lead to one \(source)" : nil,
       filling == nil ? nil : "by the default of those that no \(source) has one for",
     ].compactMap { $0 }.joined(separator: " or ")
     let key = ComingKey(
@@ -184,6 +190,6 @@ extension EntityDescription {
   /// A property that a new row would lack and must not.
   fileprivate func unfilled(but name: String?) -> String? {
     attributes.first { !$0.isOptional && $0.defaultValue == nil }?.name
-      ?? relationships.first { !$0.isToMany && $0.isRequired && $0.name != name }?.name
+      ?? relationships.first { $0.hasColumn && $0.isRequired && $0.name != name }?.name
   }
 }

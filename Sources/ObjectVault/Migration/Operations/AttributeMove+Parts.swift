@@ -39,7 +39,7 @@ extension AttributeMove: CompositeOperation {
   var refusesLate: Bool { false }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
-    let relationship = try checked(model)
+    let way = try way(model)
     let former = try attributes.map { pair throws(ModelError) in try attribute(pair, model) }
     let moved = zip(passingNames(in: model), zip(attributes, former)).map { name, pair in
       Moved(from: pair.0.name, passing: name, to: pair.0.new, former: pair.1)
@@ -50,8 +50,8 @@ extension AttributeMove: CompositeOperation {
           destination,
           AttributeDescription(name: attribute.passing, type: attribute.former.type, isOptional: true)))
     }
-    parts += checks(relationship, moved, model).map { .check($0) }
-    parts += isOutward ? outward(relationship, moved, model) : [inward(relationship, moved, model)]
+    parts += checks(way, moved, model).map { .check($0) }
+    parts += isOutward ? outward(way, moved, model) : [inward(way, moved, model)]
     for attribute in moved {
       parts += Self.restored(attribute.former, destination, attribute.passing)
     }
@@ -76,7 +76,7 @@ extension AttributeMove: CompositeOperation {
     }
   }
 
-  private func checked(_ model: Schema) throws(ModelError) -> RelationshipDescription {
+  private func way(_ model: Schema) throws(ModelError) -> Way {
     _ = (try model.known(source), try model.known(destination))
     let found = try model.known(owner, inherited: relationship)
     let other = isOutward ? destination : source
@@ -88,7 +88,11 @@ extension AttributeMove: CompositeOperation {
           "\(owner).\(relationship) is no to-one between \(source) and \(destination), by which values could move"
       )
     }
-    return found
+    let isAtOwner = found.hasColumn
+    let name = isAtOwner ? relationship : found.inverse ?? relationship
+    return Way(
+      property: name, column: SQLName(RelationshipDescription.columnName(name)),
+      isAtSource: isAtOwner == isOutward, leadsAbove: found.destination != destination)
   }
 
   private func attribute(_ pair: PropertyPair, _ model: Schema) throws(ModelError) -> AttributeDescription {
@@ -115,52 +119,49 @@ extension AttributeMove: CompositeOperation {
 
   // MARK: Rows
 
-  private func outward(
-    _ relationship: RelationshipDescription, _ moved: [Moved], _ model: Schema
-  ) -> [CompositePart] {
+  private func outward(_ way: Way, _ moved: [Moved], _ model: Schema) -> [CompositePart] {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, to) = (own.tableName, others.tableName)
-    let column = SQLName(relationship.columnName)
     let ids = PassingIDs.moved
-    let values = moved.map { attribute -> SQL in
-      "\(identifier: attribute.passing) = \(given(attribute.from, by: relationship, model))"
-    }
-    let isLedTo: SQL = "\"id\" IN (SELECT \(column) FROM \(from) WHERE \(own.own("\(column) NOT NULL")))"
     let made: SQL = "\"id\" + \(IdentifierTable.highest(of: others.table))"
-    let rows: [SQL] =
-      ids.making("SELECT \"id\", \(made) FROM \(lone(column, from))") + [
-        insertion(back(of: relationship, model), model),
-        "UPDATE \(from) SET \(column) = \(ids.other(of: "\(from).\"id\"")) WHERE \"id\" IN (SELECT vault_own FROM \(ids.table))",
-        ids.ending,
-        "UPDATE \(to) SET \(SQL.joined(values)) WHERE \(others.own(isLedTo))",
-      ]
+    var rows: [SQL] = ids.making("SELECT \"id\", \(made) FROM \(lone(way, model))") + [insertion(way, model)]
+    if way.isAtSource {
+      rows.append(
+        "UPDATE \(from) SET \(way.column) = \(ids.other(of: "\(from).\"id\"")) WHERE \"id\" IN (SELECT vault_own FROM \(ids.table))"
+      )
+    }
+    rows += [ids.ending, update(to, way, moved, model)]
     return rows.map { .sql($0) }
   }
 
-  /// The objects of those who lead nowhere.
-  private func insertion(_ back: RelationshipDescription?, _ model: Schema) -> SQL {
+  /// The objects for those who have none.
+  private func insertion(_ way: Way, _ model: Schema) -> SQL {
     var (columns, values): (SQL, SQL) = ("\"id\", \"_version\"", "vault_other, \(number: RowVersions.first)")
     for (column, value) in model.beginnings(of: destination) {
       columns.append(", \(column)")
       values.append(", \(value)")
     }
-    if let back, !back.isToMany {
-      columns.append(", \(identifier: back.columnName)")
+    if !way.isAtSource {
+      columns.append(", \(way.column)")
       values.append(", vault_own")
     }
     return
       "INSERT INTO \(identifier: model.root(of: destination)) (\(columns)) SELECT \(values) FROM \(PassingIDs.moved.table)"
   }
 
-  private func inward(
-    _ relationship: RelationshipDescription, _ moved: [Moved], _ model: Schema
-  ) -> CompositePart {
-    let (owners, column) = (model.place(of: destination), SQLName(relationship.columnName))
+  private func inward(_ way: Way, _ moved: [Moved], _ model: Schema) -> CompositePart {
+    .sql(update(model.place(of: destination).tableName, way, moved, model))
+  }
+
+  /// The statement that gives the rows of the destination their values.
+  private func update(_ table: SQLName, _ way: Way, _ moved: [Moved], _ model: Schema) -> SQL {
     let values = moved.map { attribute -> SQL in
-      "\(identifier: attribute.passing) = \(given(attribute.from, by: relationship, model))"
+      "\(identifier: attribute.passing) = \(given(attribute.from, by: way, model))"
     }
-    return .sql(
-      "UPDATE \(owners.tableName) SET \(SQL.joined(values)) WHERE \(owners.own("\(column) NOT NULL"))")
+    let others = model.place(of: destination)
+    let isTied: SQL =
+      way.isAtSource ? "\"id\" IN (\(tied(way, model)))" : "\(way.column) NOT NULL"
+    return "UPDATE \(table) SET \(SQL.joined(values)) WHERE \(others.own(isTied))"
   }
 
   // MARK: The way back

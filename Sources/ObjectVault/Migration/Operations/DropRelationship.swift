@@ -33,18 +33,24 @@ struct DropRelationship: TableOperation {
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isAdded(entity, name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
-  /// A to-many whose other end stays has its links there, and loses none: in a column, or in the table of both. So has an end of
-  /// a one-to-one.
+  /// A to-many whose other end stays has its links there, and loses none: in a column, or in the table of both. The end of a
+  /// one-to-one that has the column leaves it to the other one.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     guard let relationship = model.entity(named: entity)?.relationship(named: name),
-      relationship.isToMany || model.isOneToOne(entity, name),
+      !relationship.hasColumn || relationship.isOneToOne,
       let inverse = relationship.inverse, relationship.destination != entity || inverse != name,
-      model.entity(named: relationship.destination)?.relationship(named: inverse) != nil
+      let other = model.entity(named: relationship.destination)?.relationship(named: inverse)
     else { return .none(reason: "its links are gone") }
-    guard relationship.isToMany || !relationship.isRequired else {
+    guard !relationship.isRequired else {
       return .none(reason: "it is required, and comes back without values")
     }
     guard !relationship.isOrdered else { return .none(reason: "the order of its members is gone") }
-    return .operations([.addRelationship(entity, relationship)])
+    let addition = MigrationOperation.addRelationship(entity, relationship.written)
+    guard relationship.hasColumn else { return .operations([addition]) }
+    // It comes back without a column, which it gets where the other end is made anew.
+    return .operations([
+      addition, .dropRelationship(relationship.destination, inverse),
+      .addRelationship(relationship.destination, other.written),
+    ])
   }
 }

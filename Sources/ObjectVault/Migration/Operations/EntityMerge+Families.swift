@@ -244,7 +244,7 @@ struct FamilyMerge {
         ? "\(column) = \(literal: new)"
         : "\(column) = CASE \(column) WHEN \(literal: old) THEN \(literal: new) ELSE \(column) END"
     ]
-    for relationship in source.relationships where !relationship.isToMany {
+    for relationship in source.relationships where relationship.hasColumn {
       settings.append("\(identifier: relationship.columnName) = NULL")
       if let order = present.orderColumn(of: relationship) { settings.append("\(identifier: order) = NULL") }
     }

@@ -186,7 +186,7 @@ struct MergePlaces {
   private func isKeptByInverse(_ relationship: RelationshipDescription, _ names: [String: String]) -> Bool {
     guard let back = inverse(of: relationship), back.destination == source.name else { return false }
     return relationship.destination == source.name
-      ? names[back.name] != nil : relationship.isToMany || !back.isToMany
+      ? names[back.name] != nil : !relationship.hasColumn
   }
 
   private mutating func placeToOne(_ relationship: RelationshipDescription, _ new: RelationshipDescription)
@@ -242,8 +242,8 @@ struct MergePlaces {
                 || links.contains { $0.from.name == back.name })
           } ?? false
         let isMember = members.contains { $0.from.name == end.name }
-        // One to many, with a to-one of the source that has no place.
-        let isEmpty = relationship.isToMany && back.map { !$0.isToMany } ?? false
+        // Its links are in a to-one of the source that has no place.
+        let isEmpty = !relationship.hasColumn && back.map(\.hasColumn) ?? false
         if isSaid || isMember || isEmpty { dropped.append(end) } else { redirected.append(end) }
       }
     }
@@ -257,7 +257,7 @@ struct MergePlaces {
       destination.attributes.first {
         !$0.isOptional && $0.defaultValue == nil && !filled.contains($0.name)
       }?.name
-      ?? destination.relationships.first { !$0.isToMany && $0.isRequired && !filled.contains($0.name) }?.name
+      ?? destination.relationships.first { $0.hasColumn && $0.isRequired && !filled.contains($0.name) }?.name
     guard let missing else { return }
     throw ModelError(
       reason:

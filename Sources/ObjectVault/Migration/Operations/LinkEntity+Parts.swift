@@ -97,7 +97,7 @@ extension EntityToRelationship: CompositeOperation {
   /// That there is nothing but the two ends.
   private func requireNoMore(_ link: EntityDescription, in model: Schema) throws(ModelError) {
     for owner in model.ancestors(of: link) + [link] {
-      guard let several = owner.relationships.first(where: \.isToMany) else { continue }
+      guard let several = owner.relationships.first(where: { !$0.hasColumn }) else { continue }
       throw ModelError(
         reason: owner.name == entity
           ? "\(entity).\(several.name) leads to many, and a link to two; drop it first"
@@ -123,7 +123,7 @@ extension EntityToRelationship: CompositeOperation {
   private func ends(_ model: Schema) throws(ModelError) -> (
     own: RelationshipDescription, other: RelationshipDescription
   ) {
-    let toOnes = model.flattened(try model.known(entity)).relationships.filter { !$0.isToMany }
+    let toOnes = model.flattened(try model.known(entity)).relationships.filter { $0.hasColumn }
     if let from { _ = try model.known(entity, inherited: from) }
     // Objects of entities below are objects of the ends, too.
     func leads(_ end: RelationshipDescription, to name: String) -> Bool {

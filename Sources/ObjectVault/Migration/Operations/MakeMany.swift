@@ -28,10 +28,12 @@ struct MakeMany: TableOperation {
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
-    .operations(
+    let relationship = model.entity(named: entity)?.relationship(named: name)
+    return .operations(
       [.makeOne(entity, name, picking: nil)]
-        + (model.entity(named: entity)?.relationship(named: name)?.isRequired == true
-          ? [.makeRequired(entity, name, filling: nil)] : []))
+        // The other end has the column by then.
+        + (relationship.flatMap(model.givingColumnBack(to:)) ?? [])
+        + (relationship?.isRequired == true ? [.makeRequired(entity, name, filling: nil)] : []))
   }
 }
 
@@ -101,6 +103,17 @@ struct MakeOne: TableOperation {
 }
 
 extension Schema {
+  /// What gives an end of a one-to-one the column that the other end has; nil for another relationship.
+  fileprivate func givingColumnBack(to relationship: RelationshipDescription) -> [MigrationOperation]? {
+    guard relationship.isOneToOne, let inverse = relationship.inverse,
+      let other = entity(named: relationship.destination)?.relationship(named: inverse)
+    else { return nil }
+    return [
+      .dropRelationship(relationship.destination, inverse),
+      .addRelationship(relationship.destination, other.written),
+    ]
+  }
+
   fileprivate mutating func changeNumber(_ entity: String, _ name: String, toMany: Bool) throws(ModelError) {
     let owner = try index(of: entity)
     let index = try relationshipIndex(owner, name)
@@ -113,6 +126,13 @@ extension Schema {
     }
     try entities[owner].requireUnindexed(name)
     entities[owner].relationships[index].isToMany = toMany
+    // A to-one at the other end keeps the column, or gets it.
+    entities[owner].relationships[index].isLookedUp = false
+    if let (other, back) = back(entity, name) {
+      entities[other].relationships[back].isLookedUp = false
+      entities[owner].relationships[index].isLookedUp =
+        !toMany && entities[other].relationships[back].hasColumn
+    }
     // Of none nobody can say that it is required.
     entities[owner].relationships[index].isRequired = false
     // One has no order; and many have one when that is asked for.

@@ -57,9 +57,9 @@ struct MakeRequired: TableOperation {
 
   /// Whether it fills what the run has added and given nothing: the one copy of the run gives each row the value.
   private func fillsAdded(_ mapping: SegmentMapping, in model: Schema) -> Bool {
-    guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, name, in: model),
-      !model.isOneToOne(entity, name)
-    else { return false }
+    guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, name, in: model) else {
+      return false
+    }
     guard let relationship = model.entity(named: entity)?.relationship(named: name) else { return true }
     // Whom they will lead to is asked of the tables before the run.
     return mapping.hasRows(relationship.destination)
@@ -71,12 +71,8 @@ struct MakeRequired: TableOperation {
       let column = isAdded ? "NULL" : expressed(mapping, in: model) ?? mapping.column(entity, name)
     else { return }
     let operation = MigrationOperation.makeRequired(entity, name, filling: filling)
-    guard let filling, !model.isOneToOne(entity, name) else {
-      let remedy =
-        filling == nil
-        ? "write: make \(entity).\(name) required filling VALUE"
-        : "it is one to one, and who is led to would lead back to none of them; delete them or give each one of "
-          + "its own by a transform before"
+    guard let filling else {
+      let remedy = "write: make \(entity).\(name) required filling VALUE"
       mapping.require(entity, name, column, operation, remedy: remedy)
       return
     }
@@ -147,8 +143,13 @@ extension Schema {
   /// - Throws: ``ModelError`` that says what there is instead.
   fileprivate func requireAttributeOrToOne(_ entity: String, _ name: String) throws(ModelError) {
     let owner = try known(entity)
+    if let relationship = owner.relationship(named: name), relationship.isLookedUp {
+      let other = "\(relationship.destination).\(relationship.inverse ?? "")"
+      throw ModelError(
+        reason: "\(entity).\(name) has no column, and is never required: of this one-to-one \(other) has it")
+    }
     guard owner.attribute(named: name) == nil, owner.relationship(named: name) == nil else { return }
-    let names = owner.attributes.map(\.name) + owner.relationships.filter { !$0.isToMany }.map(\.name)
+    let names = owner.attributes.map(\.name) + owner.relationships.filter { $0.hasColumn }.map(\.name)
     let hint = didYouMean(nearest(name, among: names)).map { "; \($0)" } ?? ""
     throw ModelError(reason: "there is no attribute or to-one \(entity).\(name)\(hint)")
   }

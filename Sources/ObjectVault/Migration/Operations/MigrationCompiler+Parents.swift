@@ -30,7 +30,7 @@ extension MigrationCompiler {
     guard let change = mapping.parentChange, change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))
     let owners = before.entities.filter { entity in
-      entity.relationships.contains { !$0.isToMany && left.contains($0.destination) }
+      entity.relationships.contains { $0.hasColumn && left.contains($0.destination) }
     }
     let joins = before.joinTables.filter { left.contains($0.source) || left.contains($0.target) }
     return Set(owners.map { before.root(of: $0.name) } + joins.map(\.name))

@@ -112,6 +112,6 @@ extension OperationRules {
 extension Schema {
   /// The operations that make it of nothing.
   package var creation: [MigrationOperation] {
-    canonical.parentsFirst.map { .createEntity($0) } + rawObjects.map { .createRawObject($0) }
+    canonical.parentsFirst.map { .createEntity(written($0)) } + rawObjects.map { .createRawObject($0) }
   }
 }

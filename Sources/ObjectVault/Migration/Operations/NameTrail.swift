@@ -182,11 +182,10 @@ package struct NameTrail: Sendable {
           model.joinTable(of: relationship, in: entity).map {
             written.writtenTables.contains($0.0.name.lowercased())
           }
-          ?? (!relationship.isToMany
+          ?? (relationship.hasColumn
             && [relationship.columnName, model.orderColumn(of: relationship)].contains {
               $0.map { isWritten(table, $0) } == true
             })
-        // Both ends hold what it says.
         if isHit { moved(name, relationship.name, mapping, model) }
       }
     }

@@ -46,7 +46,7 @@ struct ParentRows {
       above.attributes.map {
         .attribute($0, own: change.way == .into ? change.entity.attribute(named: $0.name) : nil)
       }
-        + above.relationships.filter { !$0.isToMany }.map { .toOne($0) }
+        + above.relationships.filter { $0.hasColumn }.map { .toOne($0) }
     }
   }
 
@@ -119,7 +119,7 @@ struct ParentRows {
     guard change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))
     return (change.left + change.moved).flatMap { entity in
-      entity.relationships.filter { !$0.isToMany && left.contains($0.destination) }.map { (entity, $0) }
+      entity.relationships.filter { $0.hasColumn && left.contains($0.destination) }.map { (entity, $0) }
     }
   }
 
@@ -168,7 +168,7 @@ struct ParentRows {
     var settings: [SQL] = []
     for above in change.left {
       settings += above.attributes.map { "\(identifier: $0.name) = NULL" }
-      for relationship in above.relationships where !relationship.isToMany {
+      for relationship in above.relationships where relationship.hasColumn {
         settings.append("\(identifier: relationship.columnName) = NULL")
         if let order = before.orderColumn(of: relationship) { settings.append("\(identifier: order) = NULL") }
       }
@@ -211,7 +211,7 @@ struct ParentRows {
       columns.append("\(identifier: attribute.name)")
       values.append("a.\(identifier: attribute.name)")
     }
-    for relationship in entity.relationships where !relationship.isToMany {
+    for relationship in entity.relationships where relationship.hasColumn {
       let value: SQL = "a.\(identifier: relationship.columnName)"
       columns.append("\(identifier: relationship.columnName)")
       if change.way == .into, change.moves(relationship.destination) {

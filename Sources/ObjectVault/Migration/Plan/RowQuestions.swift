@@ -69,9 +69,6 @@ struct RowQuestions {
       default: break
       }
     }
-    for pairing in part.compiler?.partnerPairings() ?? [] {
-      note(pairing.statement, .unasked("the step itself makes what it is about")) { _, _, _ in nil }
-    }
   }
 
   private mutating func count(_ part: CompiledStep.Part) throws {

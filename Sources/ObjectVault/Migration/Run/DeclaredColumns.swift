@@ -47,7 +47,7 @@ struct DeclaredColumns {
       let place = place(relationship.name)
       if let (join, _) = model.joinTable(of: relationship, in: own) {
         links[join.name.lowercased(), default: []].append(place)
-      } else if !relationship.isToMany {
+      } else if relationship.hasColumn {
         add(table, relationship.columnName, place)
         add(table, RelationshipDescription.orderColumnName(relationship.name), place)
       } else if let inverse = relationship.inverse {

@@ -86,7 +86,6 @@ extension Schema {
   /// are not among it.
   package func rowFindings(_ connection: Connection) throws -> [String] {
     try TypeCheck(model: self).findings(connection).map { "\($0)" }
-      + PartnerCheck(model: self).findings(connection).map { "\($0)" }
       + ReferenceCheck.misled(connection, self)
   }
 }

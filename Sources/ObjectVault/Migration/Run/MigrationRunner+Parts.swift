@@ -10,7 +10,6 @@ extension MigrationRunner {
     var hasChangedRows = false
     for (index, part) in parts.enumerated() {
       let next = index + 1 < parts.count ? parts[index + 1] : nil
-      if !part.isRequirement { audit.beginPart() }
       hasChangedRows = hasChangedRows || part.changesRows
       if part.isData {
         if !part.isRequirement {

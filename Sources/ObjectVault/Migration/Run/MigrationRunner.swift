@@ -48,7 +48,6 @@ package struct MigrationRunner {
         for (index, step) in set.steps.enumerated() {
           try checkCancelled()
           let (start, before) = (Date(), model)
-          audit.beginStep()
           if hasRows {
             let compiled = seeding[index]
             self.record.meter.beginStep()
@@ -66,7 +65,6 @@ package struct MigrationRunner {
           try makeRawObjects(of: model)
         }
         try audit.finish(model)
-        try PartnerWatch(seeding, from: Schema(), connection)?.requireNoDamage(connection, audit)
         try finish(
           model, version: set.version, minimumReader: set.minimumReader, generation: 1)
       }
@@ -227,7 +225,6 @@ package struct MigrationRunner {
     // Rows that somebody else inserted may go with their tables, and their ids stay taken.
     try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
-    let partners = try PartnerWatch(work.back + work.ahead, from: model, connection)
     let foreign = try ForeignFit(model, connection)
     for compiled in work.back {
       do {
@@ -251,7 +248,6 @@ package struct MigrationRunner {
       model = compiled.model
     }
     if isLast { try audit.finish(model) }
-    try partners?.requireNoDamage(connection, audit)
     if let reason = try audit.brokenReferences(model), let step = work.steps.last?.step {
       // Whatever did it, it was not seen behind the part that did.
       throw step.failed("the end of all steps", reason)
@@ -269,7 +265,6 @@ package struct MigrationRunner {
     try checkCancelled()
     let start = Date()
     self.record.meter.beginStep()
-    audit.beginStep()
     do {
       try connection.savepoint {
         try run(compiled.parts, of: compiled.step, &audit)

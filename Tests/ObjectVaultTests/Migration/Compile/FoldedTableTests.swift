@@ -168,7 +168,7 @@ import Testing
     #expect(apart != nil && apart == together)
   }
 
-  @Test func `the second end of a one-to-one is filled out of the first, which the same step has filled`()
+  @Test func `the second end of a one-to-one is looked up by the first, which the same step has filled`()
     async throws
   {
     let base =
@@ -185,7 +185,7 @@ import Testing
     let together = try await lab.rows(after: lab.set([base, operations.joined(separator: "\n")]))
     #expect(apart != nil && apart == together)
     try await lab.migrate(operations.joined(separator: "\n"))
-    #expect(try lab.rows("SELECT captain_id, leads_id FROM Team, User") == [[4, 1]])
+    #expect(try lab.rows("SELECT captain_id FROM Team, User") == [[4]])
   }
 
   @Test(arguments: [

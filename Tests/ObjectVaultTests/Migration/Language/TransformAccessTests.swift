@@ -66,8 +66,8 @@ import Testing
       "it writes User.age, and the step does not say so; write in its line: writes User.age, User.city"
     ),
     (
-      "reads User.name writes User.city { UPDATE $User SET $User.city = $User.age WHERE $User.badge = 1 }",
-      "it reads User.age, reads User.badge, and the step does not say so; write in its line: reads User.age, User.badge, User.name"
+      "reads User.name writes User.city { UPDATE $User SET $User.city = $User.age WHERE $User.id IN (SELECT $Badge.user FROM $Badge) }",
+      "it reads User.age, reads Badge.user, and the step does not say so; write in its line: reads Badge.user, User.age, User.name"
     ),
     (
       "writes User.city { INSERT INTO $User ($User.name) VALUES ('x') }",
@@ -219,11 +219,11 @@ import Testing
   }
 
   @Test func `the words that a refusal gives are all that the line has to say`() async throws {
-    let sql = "{ UPDATE $User SET $User.age = length($User.name) + coalesce($User.badge, 0) }"
+    let sql = "{ UPDATE $User SET $User.age = length($User.name) + (SELECT count($Badge.user) FROM $Badge) }"
     let lab = try await lab("transform sql reads User.name writes User.city \(sql)")
     let reason = try await #require(throws: StoreError.self) { try await lab.up() }
     let words = try #require("\(reason)".firstMatch(of: #/write in its line: (.*?)\. /#)?.1)
-    #expect(words == "reads User.badge, User.name writes User.age, User.city")
+    #expect(words == "reads Badge.user, User.name writes User.age, User.city")
     #expect(try await self.lab("transform sql \(words) \(sql)").up().steps == [2])
   }
 

@@ -59,9 +59,7 @@ import Testing
         [47, 7, "C 3", "Rom", 1e308, "c"],
       ])
     #expect(
-      try lab.rows("SELECT id, name, address_id FROM User") == [
-        [1, "Ann", 41], [5, "Bob", 45], [7, "Cy", 47],
-      ])
+      try lab.rows("SELECT id, name FROM User") == [[1, "Ann"], [5, "Bob"], [7, "Cy"]])
     let address = try #require(lab.set.model(at: 2).entity(named: "Address"))
     #expect(address.attribute(named: "street")?.defaultValue == .text("?"))
     #expect(address.attribute(named: "street")?.isOptional == false)
@@ -168,7 +166,6 @@ import Testing
       ? [
         "INSERT INTO User(id, name) VALUES (1, 'Ann'), (2, 'Bob')",
         "INSERT INTO Address(id, street, user_id) VALUES (5, 'A 1', 1)",
-        "UPDATE User SET address_id = 5 WHERE id = 1",
       ]
       : ["INSERT INTO User(id, street) VALUES (1, 'A 1')", "INSERT INTO Address(id) VALUES (5)"]
     let (source, destination) = isInward ? ("Address", "User") : ("User", "Address")

@@ -17,7 +17,7 @@ import Testing
     }
     create entity Office : Place {
         attribute desks int default 3
-        relationship user -> Employee inverse Employee.office
+        relationship user -> Employee
     }
     add relationship Employee.office -> Office inverse Office.user on delete cascade
 

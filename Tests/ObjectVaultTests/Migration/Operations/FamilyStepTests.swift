@@ -60,7 +60,7 @@ enum FamilyStore {
     #expect(try lab.isSound())
     let connection = try lab.open()
     #expect(try StoreInfo(connection).valueFindings(connection).isEmpty)
-    #expect(try StoreInfo(connection).partnerFindings(connection).isEmpty)
+    #expect(try StoreInfo(connection).referenceFindings(connection).isEmpty)
   }
 
   // MARK: Attributes
@@ -237,7 +237,7 @@ enum FamilyStore {
     let connection = try lab.open()
     try connection.execute(sql: "UPDATE Note SET by_id = 5 WHERE id = 1")
     #expect(
-      try StoreInfo(connection).partnerFindings(connection) == [
+      try StoreInfo(connection).referenceFindings(connection) == [
         "1 reference of Note.by leads to no Employee but to Person 5; let it lead elsewhere"
       ])
   }

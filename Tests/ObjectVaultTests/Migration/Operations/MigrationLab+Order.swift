@@ -38,7 +38,7 @@ extension MigrationLab {
     let info = try StoreInfo(connection)
     let findings =
       try connection.findings() + info.drift(connection) + info.valueFindings(connection)
-      + info.partnerFindings(connection)
+      + info.referenceFindings(connection)
     #expect(findings == [], "\(set.steps.dropFirst().map(\.canonicalText))")
     let tables = try connection.tableNames().filter { !$0.hasPrefix("vault_") }.sorted()
     return try tables.flatMap { table in

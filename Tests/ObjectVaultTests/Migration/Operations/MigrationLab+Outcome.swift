@@ -15,12 +15,12 @@ extension MigrationLab {
     } catch { return StoppedStep(error) }
   }
 
-  /// Whether tables, values and both ends of one-to-ones are as the model has them.
+  /// Whether tables, values and references are as the model has them.
   func isWhole() throws -> Bool {
     let connection = try open()
     let info = try StoreInfo(connection)
     #expect(try info.valueFindings(connection) == [])
-    #expect(try info.partnerFindings(connection) == [])
+    #expect(try info.referenceFindings(connection) == [])
     return try isSound()
   }
 }

@@ -32,8 +32,7 @@ import Testing
     """
   static let fill = [
     "INSERT INTO Badge(id, name) VALUES (1, 'gold')",
-    "INSERT INTO User(id, name, age, badge_id) VALUES (1, 'Ann Lee', 30, 1), (2, 'Bob', 40, NULL), "
-      + "(9, 'Cy Di Ro', 50, NULL)",
+    "INSERT INTO User(id, name, age) VALUES (1, 'Ann Lee', 30), (2, 'Bob', 40), (9, 'Cy Di Ro', 50)",
     "UPDATE Badge SET user_id = 1",
     "INSERT INTO Post(id, text, user_id) VALUES (1, 'a', 1), (2, 'b', 1), (3, 'c', 2), (4, 'd', NULL)",
     "INSERT INTO Tag(id, name) VALUES (1, 'x'), (2, 'y')",

@@ -23,7 +23,7 @@ struct StoreImage: Equatable, CustomStringConvertible {
     let info = try StoreInfo(connection)
     let faults =
       try connection.findings() + info.drift(connection) + info.valueFindings(connection)
-      + info.partnerFindings(connection)
+      + info.referenceFindings(connection)
     guard faults.isEmpty else { throw Unsound(description: faults.joined(separator: "; ")) }
     physicalHash = try connection.value("SELECT value FROM vault_meta WHERE key = 'physicalHash'")
     model = try connection.value("SELECT value FROM vault_meta WHERE key = 'modelJSON'")

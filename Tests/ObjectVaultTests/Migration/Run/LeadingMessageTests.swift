@@ -80,14 +80,14 @@ import VaultAuthoring
   @Test func `an end of a one-to-one is no loss while the other one keeps the links`() async throws {
     #expect(try losses("drop relationship Team.captain") == [])
     #expect(try losses("drop relationship User.leads\nrename relationship Team.captain -> head") == [])
-    #expect(try losses("drop relationship Team.captain\ndrop relationship User.leads").count == 2)
-    #expect(try losses("drop relationship User.leads\ndrop entity Team").sorted() == ["Team", "User.leads"])
+    #expect(
+      try losses("drop relationship Team.captain\ndrop relationship User.leads") == ["Team.captain"])
+    #expect(try losses("drop relationship User.leads\ndrop entity Team") == ["Team"])
     let lab = try await MigrationLab(
       Self.pair,
       fill: [
         "INSERT INTO User(id, name) VALUES (1, 'a'), (2, 'b')",
         "INSERT INTO Team(id, name, captain_id) VALUES (4, 'x', 1)",
-        "UPDATE User SET leads_id = 4 WHERE id = 1",
       ])
     try await lab.migrate("drop relationship Team.captain")
     #expect(try lab.rows("SELECT id, leads_id FROM User ORDER BY id") == [[1, 4], [2, .null]])

@@ -1,0 +1,81 @@
+// Two relationships that lead to each other: what one end says is known at both, and of a one-to-one one end has the column.
+
+extension Schema {
+  /// Completes what the ends of relationships know of each other. Whoever changes relationships calls it afterwards.
+  mutating func completeInverses() {
+    for owner in entities.indices {
+      for place in entities[owner].relationships.indices { completeInverse(owner, place) }
+    }
+  }
+
+  private mutating func completeInverse(_ owner: Int, _ place: Int) {
+    let relationship = entities[owner].relationships[place]
+    guard let (other, back) = end(behind: relationship, of: entities[owner]) else {
+      // Of a part of a model nobody knows what is at the other end.
+      if relationship.inverse == nil || entityIndex(relationship.destination) != nil {
+        entities[owner].relationships[place].isLookedUp = false
+        entities[owner].relationships[place].isOneToOne = false
+      }
+      return
+    }
+    let inverse = entities[other].relationships[back]
+    entities[other].relationships[back].inverse = relationship.name
+    let isPair = !relationship.isToMany && !inverse.isToMany
+    // Entities are met in the order of their names, and relationships in that of their declaration.
+    let isLast = owner == other && relationship.name > inverse.name
+    let isLookedUp =
+      relationship.isLookedUp != inverse.isLookedUp
+      ? relationship.isLookedUp : inverse.inverse == nil || isLast
+    entities[owner].relationships[place].isLookedUp = isPair && isLookedUp
+    entities[owner].relationships[place].isOneToOne = isPair && !isLookedUp
+    guard isPair else { return }
+    entities[other].relationships[back].isLookedUp = !isLookedUp
+    entities[other].relationships[back].isOneToOne = isLookedUp
+  }
+
+  /// Where the relationship stands that a relationship names as its inverse, unless that one has another inverse.
+  private func end(behind relationship: RelationshipDescription, of entity: EntityDescription) -> (Int, Int)?
+  {
+    guard let inverse = relationship.inverse, let other = entityIndex(relationship.destination),
+      let back = entities[other].relationships.firstIndex(where: { $0.name == inverse }),
+      entities[other].relationships[back].destination == entity.name,
+      entities[other].relationships[back].inverse ?? relationship.name == relationship.name,
+      relationship.destination != entity.name || inverse != relationship.name
+    else { return nil }
+    return (other, back)
+  }
+}
+
+extension RelationshipDescription {
+  /// As a step writes it, which has no word for who has the column.
+  var written: RelationshipDescription {
+    var copy = self
+    (copy.isLookedUp, copy.isOneToOne) = (false, false)
+    return copy
+  }
+}
+
+extension Schema {
+  /// An entity as a step writes it: of a one-to-one the end without the column alone names the other one.
+  /// - Parameter isThere: Whether a relationship of another entity is there already: then the end that is added names it.
+  func written(_ entity: EntityDescription, isThere: (String, String) -> Bool = { _, _ in false })
+    -> EntityDescription
+  {
+    var copy = entity
+    copy.relationships = entity.relationships.map { written($0, isThere: isThere) }
+    return copy
+  }
+
+  /// The same of one relationship.
+  func written(_ relationship: RelationshipDescription, isThere: (String, String) -> Bool)
+    -> RelationshipDescription
+  {
+    var copy = relationship.written
+    if relationship.isOneToOne, let inverse = relationship.inverse,
+      !isThere(relationship.destination, inverse)
+    {
+      copy.inverse = nil
+    }
+    return copy
+  }
+}

@@ -1,0 +1,255 @@
+// Steps over one-to-ones: who has the column, and where the links go when that changes.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct OneToOneSteps {
+  private static let teams = """
+    create entity Team {
+     attribute name string
+    }
+    create entity User {
+     attribute name string
+    }
+    """
+  private static let captain = "add relationship Team.captain -> User"
+  private static let leads = "add relationship User.leads -> Team inverse Team.captain"
+  private static let rows = [
+    "INSERT INTO Team(id, name) VALUES (1, 'a'), (2, 'b'), (3, 'c')",
+    "INSERT INTO User(id, name) VALUES (1, 'x'), (2, 'y'), (4, 'z')",
+  ]
+  private static let led = rows + [
+    "UPDATE Team SET captain_id = 4 WHERE id = 1", "UPDATE Team SET captain_id = 2 WHERE id = 3",
+  ]
+
+  private func lab(_ steps: String..., at version: Int = 1, fill: [String] = rows) async throws -> DowngradeLab {
+    try await DowngradeLab(steps, at: version, fill: fill)
+  }
+
+  private func columns(_ lab: DowngradeLab, _ table: String) throws -> [String] {
+    let connection = try Connection.open(lab.url.path, key: testKey)
+    defer { connection.close() }
+    return try connection.tableInfo(table).columns.map(\.name).filter { $0.hasSuffix("_id") }
+  }
+
+  @Test func `the second end of a pair has no column, and the first gets a unique index`() async throws {
+    let lab = try await lab("\(Self.teams)\n\(Self.captain)", Self.leads, fill: Self.led)
+    let sql = try lab.set.sql(ofStep: 2, on: #require(Engine(sqliteVersion: "3.46.1")))
+    #expect(sql.contains { $0.hasPrefix("CREATE UNIQUE INDEX \"ux_Team_captain\"") }, "\(sql)")
+    #expect(sql.contains { $0.hasPrefix("DROP INDEX \"ix_Team_captain\"") }, "\(sql)")
+    let before = try StoreImage(lab.url)
+    for _ in 0..<2 {
+      #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set).steps == [2])
+      #expect(try columns(lab, "User") == [] && columns(lab, "Team") == ["captain_id"])
+      #expect(try lab.rows("SELECT id, captain_id FROM Team ORDER BY id") == [[1, 4], [2, .null], [3, 2]])
+      _ = try StoreImage(lab.url)
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+      #expect(try StoreImage(lab.url) == before)
+    }
+  }
+
+  @Test func `rows of which two lead to one are counted by the plan, and refuse the step`() async throws {
+    let lab = try await lab(
+      "\(Self.teams)\n\(Self.captain)", Self.leads, fill: Self.rows + ["UPDATE Team SET captain_id = 4 WHERE id < 3"])
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.refusals.map(\.rule) == [.unique] && plan.refusals.map(\.properties) == [["captain"]])
+    let bytes = try Data(contentsOf: lab.url)
+    await #expect {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, Self.leads, let reason) = error else { return false }
+      return reason.contains("led to by Team.captain several times, and User.leads leads to one")
+    }
+    #expect(try Data(contentsOf: lab.url) == bytes)
+  }
+
+  @Test func `the end with the column goes, and the other one gets it with its links; and back`() async throws {
+    let lab = try await lab(
+      "\(Self.teams)\n\(Self.captain)\n\(Self.leads) on delete cascade", "drop relationship Team.captain",
+      fill: Self.led)
+    let before = try StoreImage(lab.url)
+    for _ in 0..<2 {
+      #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set).steps == [2])
+      #expect(try lab.rows("SELECT id, leads_id FROM User ORDER BY id") == [[1, .null], [2, 3], [4, 1]])
+      #expect(try columns(lab, "Team") == [])
+      _ = try StoreImage(lab.url)
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+      #expect(try StoreImage(lab.url) == before)
+    }
+  }
+
+  @Test func `the end without the column goes, and nothing is lost; and back`() async throws {
+    let lab = try await lab(
+      "\(Self.teams)\n\(Self.captain)\n\(Self.leads)", "drop relationship User.leads", fill: Self.led)
+    let before = try StoreImage(lab.url)
+    #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set).steps == [2])
+    #expect(try lab.rows("SELECT id, captain_id FROM Team ORDER BY id") == [[1, 4], [2, .null], [3, 2]])
+    try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+    #expect(try StoreImage(lab.url) == before)
+  }
+
+  @Test func `where both ends name each other that has the column whose entity is first in the alphabet`()
+    async throws
+  {
+    let pair = [
+      "\(Self.captain) inverse User.leads", "add relationship User.leads -> Team inverse Team.captain",
+    ]
+    for step in [pair, pair.reversed()] {
+      let lab = try await lab(Self.teams, step.joined(separator: "\n"))
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+      #expect(try columns(lab, "User") == [] && columns(lab, "Team") == ["captain_id"])
+    }
+    let page = try await lab(
+      "create entity Page {\n relationship previous -> Page inverse Page.next\n relationship next -> Page inverse Page.previous\n}",
+      fill: ["INSERT INTO Page(id) VALUES (1), (2)", "UPDATE Page SET next_id = 2 WHERE id = 1"])
+    #expect(try columns(page, "Page") == ["next_id"])
+  }
+
+  @Test(arguments: [
+    ("make User.leads many", "make User.leads one"), ("make Team.captain many", "make User.leads many"),
+  ])
+  func `links stay where an end becomes many, and one again`(_ step: String, _ next: String) async throws {
+    let lab = try await lab("\(Self.teams)\n\(Self.captain)\n\(Self.leads)", step, next, fill: Self.led)
+    let pairs = { () throws -> [[SQLValue]] in
+      if try lab.rows("SELECT 1 FROM sqlite_master WHERE name = 'Team_captain'").count == 1 {
+        return try lab.rows("SELECT Team_id, User_id FROM Team_captain ORDER BY 1")
+      }
+      return try columns(lab, "Team").isEmpty
+        ? lab.rows("SELECT leads_id, id FROM User WHERE leads_id NOT NULL ORDER BY 1")
+        : lab.rows("SELECT id, captain_id FROM Team WHERE captain_id NOT NULL ORDER BY 1")
+    }
+    var images = [try StoreImage(lab.url)]
+    for version in 2...3 {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.upTo(version))
+      #expect(try pairs() == [[1, 4], [3, 2]])
+      images.append(try StoreImage(lab.url))
+    }
+    for version in [2, 1] {
+      try await Store.downgrade(at: lab.url, key: testKey, to: version, migrations: lab.set)
+      #expect(try StoreImage(lab.url) == images[version - 1])
+    }
+  }
+
+  @Test func `of many one is picked, whose column then has a unique index`() async throws {
+    let many = "\(Self.teams)\n\(Self.captain)\nadd relationship User.leads -> Team many inverse Team.captain"
+    let fill = Self.rows + ["UPDATE Team SET captain_id = 4 WHERE id < 3"]
+    let refused = try await lab(many, "make User.leads one", fill: fill)
+    await #expect {
+      _ = try await Store.migrate(at: refused.url, key: testKey, migrations: refused.set)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, "make User.leads one", let reason) = error else { return false }
+      return reason.contains("picking (ORDER)")
+    }
+    let picked = try await lab(
+      many, "allow: lossy:User.leads\n[up]\nmake User.leads one picking ($Team.name DESC)", fill: fill)
+    let plan = try await Store.plan(at: picked.url, key: testKey, migrations: picked.set)
+    #expect(plan.refusals.isEmpty && plan.steps[0].unasked.isEmpty, "\(plan)")
+    _ = try await Store.migrate(
+      at: picked.url, key: testKey, migrations: picked.set, allowing: ["lossy:User.leads", "User.leads"])
+    #expect(try picked.rows("SELECT id, captain_id FROM Team ORDER BY id") == [[1, .null], [2, 4], [3, .null]])
+    #expect(throws: SQLError.self) { try picked.run("UPDATE Team SET captain_id = 4 WHERE id = 1") }
+    _ = try StoreImage(picked.url)
+  }
+
+  @Test(arguments: [
+    ("make User.leads required", "has no column, and is never required: of this one-to-one Team.captain has it"),
+    ("transform sql { UPDATE $User SET $User.leads = 1 }", "of this one-to-one $Team.captain has it"),
+    ("add index User(leads)", "leads"),
+    ("drop index User(leads)", "there is no index User(leads)"),
+  ])
+  func `what asks for the column of the other end is told who has it`(_ step: String, _ reason: String)
+    async throws
+  {
+    let lab = try await lab("\(Self.teams)\n\(Self.captain)\n\(Self.leads)", step)
+    await #expect {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+    } throws: { "\($0)".contains(reason) }
+  }
+
+  @Test func `one filling for several rows is refused, and for one row it is a pair`() async throws {
+    let step =
+      "add relationship Team.captain -> User required filling 2\nadd relationship User.leads -> Team inverse Team.captain on delete cascade"
+    let refused = try await lab(Self.teams, step)
+    await #expect {
+      _ = try await Store.migrate(at: refused.url, key: testKey, migrations: refused.set)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
+      return reason.contains("led to by Team.captain several times")
+    }
+    let single = try await lab(Self.teams, step, fill: Self.rows + ["DELETE FROM Team WHERE id > 1"])
+    _ = try await Store.migrate(at: single.url, key: testKey, migrations: single.set)
+    #expect(try single.rows("SELECT id, captain_id FROM Team") == [[1, 2]])
+  }
+
+  @Test func `a block that gives two the same partner is refused by the index`() async throws {
+    let lab = try await lab(
+      "\(Self.teams)\n\(Self.captain)\n\(Self.leads)", "transform sql { UPDATE $Team SET $Team.captain = 1 }")
+    let bytes = try Data(contentsOf: lab.url)
+    await #expect {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+    } throws: { error in
+      guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
+      return reason.contains("UNIQUE")
+    }
+    #expect(try Data(contentsOf: lab.url) == bytes)
+  }
+
+  // MARK: Proposed steps
+
+  private func model(_ relationships: (team: RelationshipDescription?, user: RelationshipDescription?)) -> Schema {
+    let name = AttributeDescription(name: "name", type: .string)
+    return Schema(entities: [
+      EntityDescription(
+        name: "Team", attributes: [name], relationships: relationships.team.map { [$0] } ?? []),
+      EntityDescription(
+        name: "User", attributes: [name], relationships: relationships.user.map { [$0] } ?? []),
+    ])
+  }
+
+  private let owning = RelationshipDescription(name: "captain", destination: "User")
+  private let looking = RelationshipDescription(name: "leads", destination: "Team", inverse: "captain")
+  private var former: Schema { model((owning, looking)) }
+  /// The same, with the column at the other end.
+  private var turned: Schema {
+    model(
+      (
+        RelationshipDescription(name: "captain", destination: "User", inverse: "leads"),
+        RelationshipDescription(name: "leads", destination: "Team")
+      ))
+  }
+
+  @Test func `the steps of every change of a pair make the model that was asked for`() throws {
+    let models = [
+      model((nil, nil)), model((owning, nil)),
+      model((nil, RelationshipDescription(name: "leads", destination: "Team"))), former, turned,
+      model((owning, RelationshipDescription(name: "leads", destination: "Team", isToMany: true, inverse: "captain"))),
+    ]
+    for old in models {
+      for new in models {
+        let steps = [old.creation, SchemaDifference.operations(from: old, to: new)].map {
+          $0.map(\.description).joined(separator: "\n")
+        }
+        let set = try DowngradeLab.set(steps)
+        #expect(try set.model(at: 1).json == old.json, "\(steps[0])")
+        #expect(try set.model(at: 2).json == new.json, "\(steps)")
+      }
+    }
+  }
+
+  @Test func `the column changes ends with all links, by the steps that are proposed`() async throws {
+    let step = SchemaDifference.operations(from: former, to: turned).map(\.description).joined(separator: "\n")
+    let lab = try await lab("\(Self.teams)\n\(Self.captain)\n\(Self.leads)", step, fill: Self.led)
+    let before = try StoreImage(lab.url)
+    for _ in 0..<2 {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+      #expect(try lab.rows("SELECT id, leads_id FROM User ORDER BY id") == [[1, .null], [2, 3], [4, 1]])
+      #expect(try columns(lab, "Team") == [])
+      #expect(throws: SQLError.self) { try lab.run("UPDATE User SET leads_id = 3") }
+      try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+      #expect(try StoreImage(lab.url) == before)
+    }
+  }
+}
