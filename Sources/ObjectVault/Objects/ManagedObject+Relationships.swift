@@ -122,7 +122,7 @@ extension ManagedObject {
   /// no others below. Most of them have their rows, and nothing of their own.
   /// - Parameter map: The targets' map, in the context of this object.
   final func toOneFault(_ slot: Int, in map: IdentityMap) -> Int64? {
-    guard attached == 0, state == .loaded, !map.isShared, let id = rowCell(slot)?.int64, id > 0 else {
+    guard attached.isEmpty, state == .loaded, !map.isShared, let id = rowCell(slot)?.int64, id > 0 else {
       guard let target = toOneTarget(slot), target.isUnread else { return nil }
       return target.rowID
     }

@@ -39,36 +39,20 @@ public protocol Persistable: AnyObject {}
 
   // The packed row of `page`, which this object keeps alive; nil while there is none.
   @usableFromInline @exclusivity(unchecked) package final var row: UnsafeRawPointer?
-  // In one word, as few objects have more than one of these: what was written and the members of relationships (Extras);
-  // what was written alone, marked by the second bit, as most new and changed objects have it; or, marked by the first bit,
-  // the one target of a to-one that it keeps alive, which most objects have at most. No address of an object has these bits.
-  // Retained here, and released in deinit and by the setters, as a setter of a property only lends it.
-  @usableFromInline @safe @exclusivity(unchecked) private(set) final var attached: UInt = 0
-  @inlinable @inline(__always) final var extrasReference: Unmanaged<Extras>? {
-    guard attached & 3 == 0 else { return nil }
-    return unsafe UnsafeRawPointer(bitPattern: attached).map { unsafe Unmanaged.fromOpaque($0) }
-  }
-  /// The one target that is kept without extras.
-  private final var soleTarget: Unmanaged<ManagedObject>? {
-    guard attached & 1 == 1 else { return nil }
-    return unsafe UnsafeRawPointer(bitPattern: attached & ~1).map { unsafe Unmanaged.fromOpaque($0) }
-  }
-  /// What was written, without extras.
-  @inlinable @inline(__always) final var soleOverlay: Unmanaged<Overlay>? {
-    guard attached & 2 == 2 else { return nil }
-    return unsafe UnsafeRawPointer(bitPattern: attached & ~2).map { unsafe Unmanaged.fromOpaque($0) }
-  }
+  // What is replaced is released here, in deinit and by the setters, as a setter of a property only lends it.
+  @usableFromInline @safe @exclusivity(unchecked) private(set) final var attached = Attachment<ManagedObject, Overlay, Extras>.none
+  @inlinable @inline(__always) final var extrasReference: Unmanaged<Extras>? { unsafe attached.extras }
   final var extras: Extras? {
     get { unsafe extrasReference?.takeUnretainedValue() }
     set {
-      let (former, target, overlay) = unsafe (extrasReference, soleTarget, soleOverlay)
+      let former = attached
       // They have room for both.
-      if let target = unsafe target { unsafe newValue?.hold(target.takeUnretainedValue(), Int(soleSlot)) }
-      if let overlay = unsafe overlay { unsafe newValue?.overlay = overlay.takeUnretainedValue() }
-      attached = newValue.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) } ?? 0
-      unsafe former?.release()
-      unsafe target?.release()
-      unsafe overlay?.release()
+      if let target = unsafe former.target {
+        unsafe newValue?.hold(target.takeUnretainedValue(), Int(soleSlot))
+      }
+      if let overlay = unsafe former.overlay { unsafe newValue?.overlay = overlay.takeUnretainedValue() }
+      attached = newValue.map { Attachment(extras: $0) } ?? .none
+      former.release()
     }
   }
   @safe @exclusivity(unchecked) package final var page: RowPage?
@@ -108,10 +92,10 @@ public protocol Persistable: AnyObject {}
   deinit {
     leaveMap()
     // Asked first: most objects have none.
-    guard attached != 0 else { return }
+    guard !attached.isEmpty else { return }
     // Most targets keep nothing alive themselves.
-    if let target = unsafe soleTarget, unsafe target._withUnsafeGuaranteedRef({ $0.attached == 0 }) {
-      attached = 0
+    if let target = unsafe attached.target, unsafe target._withUnsafeGuaranteedRef({ $0.attached.isEmpty }) {
+      attached = .none
       unsafe target.release()
       return
     }
@@ -119,7 +103,7 @@ public protocol Persistable: AnyObject {}
     // What is related is released from a list: each object of a chain would else release the next one from
     // inside its own deinit, and a long chain overflow the stack.
     guard let host = map?.host else { return }
-    if let target = unsafe soleTarget {
+    if let target = unsafe attached.target {
       unsafe host.releasing.append(target.takeUnretainedValue())
     } else if extras?.holdsObjects == true {
       host.releasing.append(extras)
@@ -198,7 +182,7 @@ public protocol Persistable: AnyObject {}
 
   /// Lets the row go that was in memory before the present one.
   @inline(__always) final func dropLastRow() {
-    guard attached != 0, unsafe extrasReference?._withUnsafeGuaranteedRef({ $0.lastRow != nil }) == true
+    guard !attached.isEmpty, unsafe extrasReference?._withUnsafeGuaranteedRef({ $0.lastRow != nil }) == true
     else {
       return
     }
@@ -213,10 +197,10 @@ public protocol Persistable: AnyObject {}
       if let extras {
         extras.overlay = newValue
         if newValue == nil, extras.isEmpty { self.extras = nil }
-      } else if attached & 1 == 0 {
-        let former = unsafe soleOverlay
-        attached = newValue.map { unsafe UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) | 2 } ?? 0
-        unsafe former?.release()
+      } else if !attached.isTarget {
+        let former = attached
+        attached = newValue.map { Attachment(overlay: $0) } ?? .none
+        former.release()
       } else if let newValue {
         extras = Extras(overlay: newValue)
       }
@@ -225,8 +209,8 @@ public protocol Persistable: AnyObject {}
 
   /// The same, not retained.
   @inlinable @inline(__always) final var overlayReference: Unmanaged<Overlay>? {
-    if attached == 0 { return nil }
-    if let sole = unsafe soleOverlay { return unsafe sole }
+    if attached.isEmpty { return nil }
+    if let sole = unsafe attached.overlay { return unsafe sole }
     return unsafe extrasReference?._withUnsafeGuaranteedRef { $0.overlayReference }
   }
 
@@ -253,9 +237,9 @@ public protocol Persistable: AnyObject {}
 
   /// Keeps the target of a to-one alive.
   final func hold(_ target: ManagedObject, _ slot: Int) {
-    if attached == 0 {
+    if attached.isEmpty {
       soleSlot = UInt16(truncatingIfNeeded: slot)
-      attached = unsafe UInt(bitPattern: Unmanaged.passRetained(target).toOpaque()) | 1
+      attached = Attachment(target: target)
       return
     }
     if extras == nil { extras = Extras(overlay: nil) }
@@ -264,7 +248,7 @@ public protocol Persistable: AnyObject {}
 
   /// The target of a to-one that is kept alive.
   @inline(__always) final func heldTarget(_ slot: Int) -> ManagedObject? {
-    if let target = unsafe soleTarget {
+    if let target = unsafe attached.target {
       return soleSlot == slot ? unsafe target.takeUnretainedValue() : nil
     }
     return extras?.target(slot)
@@ -272,7 +256,7 @@ public protocol Persistable: AnyObject {}
 
   /// Keeps no target of a to-one alive any more.
   private final func releaseTargets() {
-    if attached & 1 == 1 { extras = nil } else { extras?.releaseTargets() }
+    if attached.isTarget { extras = nil } else { extras?.releaseTargets() }
   }
 
   /// Forgets what was fetched of its relationships, but for members with changes.

@@ -75,7 +75,7 @@ enum DownCommand: Command {
       configuration: try session.lookingConfiguration(), status: session.line(StatusCommand.self),
       standing: try session.standing(of: plan))
     let (outcome, seconds) = try await session.run(
-      .back(to: target), set, plan, key, "down", loses: "Taking these steps back loses", aftermath)
+      .back(to: target), set, plan, key, aftermath)
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }
     let name = { (number: Int) in
       ([numbered(number)] + (names[number].map { [$0] } ?? [])).joined(separator: " ")

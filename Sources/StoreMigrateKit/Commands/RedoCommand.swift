@@ -55,7 +55,7 @@ enum RedoCommand: Command {
       configuration: try session.lookingConfiguration(),
       history: session.line(HistoryCommand.self))
     let (outcome, seconds) = try await session.run(
-      .again(count), set, plan, key, "redo", loses: "Running these steps again loses", aftermath)
+      .again(count), set, plan, key, aftermath)
     func names(_ numbers: [Int], leadsBack: Bool) -> [String] {
       numbers.map { number in
         let step = plan.steps.first { $0.number == number && $0.leadsBack == leadsBack }

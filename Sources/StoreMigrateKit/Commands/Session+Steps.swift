@@ -9,18 +9,16 @@ extension Session {
   /// - Parameters:
   ///   - goal: What is to be done, with these steps.
   ///   - plan: What is about to be done.
-  ///   - label: What the bar calls it.
-  ///   - loses: The beginning of a sentence that ends with what is lost.
   ///   - aftermath: What a signal says of it.
   ///   - left: Gets what was committed, each step by itself, of a run that fails, too.
   /// - Returns: What was done, and the seconds that it took.
   /// - Throws: ``RefusedError`` for losses that are not allowed; what the run throws.
   func run(
-    _ goal: MigrationGoal, _ set: MigrationSet, _ plan: MigrationPlan, _ key: Key, _ label: String,
-    loses: String, _ aftermath: any Aftermath, left: Locked<MigrationOutcome?>? = nil
+    _ goal: MigrationGoal, _ set: MigrationSet, _ plan: MigrationPlan, _ key: Key,
+    _ aftermath: any Aftermath, left: Locked<MigrationOutcome?>? = nil
   ) async throws -> (outcome: MigrationOutcome, seconds: Double) {
     if arguments.has("--verbose") { for line in Screen.lines(of: plan) { standardError(line) } }
-    try allow(plan, loses)
+    try allow(plan, goal.loss)
     let (url, waiting) = (URL(fileURLWithPath: storePath), WaitingLine(self))
     var settings = Store.RunSettings(
       try profile(), try lockTimeout(), !arguments.has("--no-backup"), Set(plan.unallowedLosses), progress,
@@ -30,7 +28,7 @@ extension Session {
     if let left { settings.leaves = { outcome in left.withLock { $0 = outcome } } }
     let (runSettings, start) = (settings, Date())
     interruption.begin(aftermath)
-    let outcome = try await showingSteps(label, waiting) {
+    let outcome = try await showingSteps(goal.label, waiting) {
       try await Store.run(goal, at: url, key: key, set, runSettings)
     }
     return (outcome, Date().timeIntervalSince(start))
@@ -63,6 +61,26 @@ extension Session {
       // Not long at once: who waits wants to know for whom.
       let inspection = try inspection(key: key, waiting: isHeld ? 0.5 : nil)
       return try withExtendedLifetime(inspection) { try body(inspection) }
+    }
+  }
+}
+
+extension MigrationGoal {
+  /// What the bar calls a run.
+  fileprivate var label: String {
+    switch self {
+    case .latest: "up"
+    case .back: "down"
+    case .again: "redo"
+    }
+  }
+
+  /// The beginning of a sentence that ends with what a run would lose.
+  fileprivate var loss: String {
+    switch self {
+    case .latest: "The pending steps lose"
+    case .back: "Taking these steps back loses"
+    case .again: "Running these steps again loses"
     }
   }
 }

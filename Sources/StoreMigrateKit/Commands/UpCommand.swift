@@ -140,7 +140,7 @@ enum UpCommand: Command {
     let (left, start) = (Locked<MigrationOutcome?>(nil), Date())
     do {
       let (outcome, seconds) = try await session.run(
-        .latest, set, plan, key, "up", loses: "The pending steps lose", aftermath, left: left)
+        .latest, set, plan, key, aftermath, left: left)
       return try withPages(report(outcome, all, plan, session.storeAfterwards, seconds), session, key)
     } catch let error as StoreError {
       // Beyond what this one was to run, and not beyond the steps: another process had more to do.
