@@ -103,7 +103,8 @@ extension EntityDescription {
 extension EntityDescription {
   /// The properties of which no two objects share all values, of those that it declares.
   package var uniqueKeys: [[String]] {
-    let declared = attributes.filter(\.isUnique).map { [$0.name] } + indexes.filter(\.isUnique).map(\.properties)
+    let declared =
+      attributes.filter(\.isUnique).map { [$0.name] } + indexes.filter(\.isUnique).map(\.properties)
     return declared
       + relationships.filter(\.isOneToOne).map { [$0.name] }.filter { !declared.contains($0) }
   }

@@ -40,7 +40,9 @@ public protocol Persistable: AnyObject {}
   // The packed row of `page`, which this object keeps alive; nil while there is none.
   @usableFromInline @exclusivity(unchecked) package final var row: UnsafeRawPointer?
   // What is replaced is released here, in deinit and by the setters, as a setter of a property only lends it.
-  @usableFromInline @safe @exclusivity(unchecked) private(set) final var attached = Attachment<ManagedObject, Overlay, Extras>.none
+  @usableFromInline @safe @exclusivity(unchecked) private(set) final var attached = Attachment<
+    ManagedObject, Overlay, Extras
+  >.none
   @inlinable @inline(__always) final var extrasReference: Unmanaged<Extras>? { unsafe attached.extras }
   final var extras: Extras? {
     get { unsafe extrasReference?.takeUnretainedValue() }

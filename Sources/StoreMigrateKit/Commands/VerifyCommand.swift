@@ -106,7 +106,8 @@ enum VerifyCommand: Command {
     let findings = drift + (try info.foreignFindings(connection))
     return drift.isEmpty
       ? findings
-        + (try info.valueFindings(connection) + info.referenceFindings(connection) + info.idFindings(connection))
+        + (try info.valueFindings(connection) + info.referenceFindings(connection)
+          + info.idFindings(connection))
       : findings
   }
 

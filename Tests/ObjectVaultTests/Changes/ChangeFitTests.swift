@@ -176,7 +176,8 @@ final class Layer: ManagedObject {
         ),
       ], temporary.store)
     for updated in [
-      [second, Self.update("Passport", "owner", 1, .null)], [Self.update("Passport", "owner", 1, .null), second],
+      [second, Self.update("Passport", "owner", 1, .null)],
+      [Self.update("Passport", "owner", 1, .null), second],
     ] {
       let exchange = ChangeSet(updated: updated)
       try await temporary.store.apply(exchange)

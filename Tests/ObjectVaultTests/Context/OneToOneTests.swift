@@ -81,7 +81,9 @@ import Testing
     #expect(try reader.fetch(Author.self).where("name == '1'").one().passport?.number == "4")
   }
 
-  @Test func `two contexts that give one object two partners: the second one is told who has it`() async throws {
+  @Test func `two contexts that give one object two partners: the second one is told who has it`()
+    async throws
+  {
     let other = temporary.store.makeContext()
     let (theirs, third) = (
       try other.fetch(Author.self).where("name == '3'").one(),
@@ -105,7 +107,9 @@ import Testing
     #expect(try stored() == [1, .null, 3])
   }
 
-  @Test func `what was read of an end that is looked up is never older than the row of the other end`() async throws {
+  @Test func `what was read of an end that is looked up is never older than the row of the other end`()
+    async throws
+  {
     let reader = temporary.store.makeContext()
     let ann = try reader.fetch(Author.self).where("name == '1'").one()
     let passport = try #require(ann.passport)
@@ -188,7 +192,8 @@ import Testing
     let sorted = try context.fetch(Author.self).sorted(by: \.passport?.number).sorted(by: \.name).all()
     #expect(
       sorted.map(\.name)
-        == all.sorted { ($0.passport?.number ?? "", $0.name) < ($1.passport?.number ?? "", $1.name) }.map(\.name))
+        == all.sorted { ($0.passport?.number ?? "", $0.name) < ($1.passport?.number ?? "", $1.name) }.map(
+          \.name))
   }
 
   @Test func `predicates and sorts look it up, in the file and beside what is pending`() async throws {
@@ -248,7 +253,9 @@ import Testing
     #expect(try stored() == [1, 2, .null])
     guard case .committed? = await changes.next() else { throw try #require(nil as StoreError?) }
     let swap = temporary.store.makeContext()
-    let (one, two) = (try #require(try swap.existing(authors[0].id)), try #require(try swap.existing(authors[1].id)))
+    let (one, two) = (
+      try #require(try swap.existing(authors[0].id)), try #require(try swap.existing(authors[1].id))
+    )
     (one.passport, two.passport) = (two.passport, one.passport)
     try swap.save()
     guard case .committed(let swapped)? = await changes.next() else { throw try #require(nil as StoreError?) }

@@ -111,7 +111,8 @@ extension AttributeMove {
     let (from, others) = (model.place(of: source).tableName, model.place(of: destination))
     let isLost: SQL =
       way.isAtSource
-      ? "(\(way.column) IS NULL OR \(way.column) NOT IN \(others.ids))" : "\"id\" NOT IN (\(tied(way, model)))"
+      ? "(\(way.column) IS NULL OR \(way.column) NOT IN \(others.ids))"
+      : "\"id\" NOT IN (\(tied(way, model)))"
     let lost: SQL = "\(from) WHERE (\(hasValue)) AND \(isLost)"
     return .check(
       .init(rows: lost),

@@ -21,11 +21,14 @@ import Testing
     "INSERT INTO Team(id, name) VALUES (1, 'a'), (2, 'b'), (3, 'c')",
     "INSERT INTO User(id, name) VALUES (1, 'x'), (2, 'y'), (4, 'z')",
   ]
-  private static let led = rows + [
-    "UPDATE Team SET captain_id = 4 WHERE id = 1", "UPDATE Team SET captain_id = 2 WHERE id = 3",
-  ]
+  private static let led =
+    rows + [
+      "UPDATE Team SET captain_id = 4 WHERE id = 1", "UPDATE Team SET captain_id = 2 WHERE id = 3",
+    ]
 
-  private func lab(_ steps: String..., at version: Int = 1, fill: [String] = rows) async throws -> DowngradeLab {
+  private func lab(_ steps: String..., at version: Int = 1, fill: [String] = rows) async throws
+    -> DowngradeLab
+  {
     try await DowngradeLab(steps, at: version, fill: fill)
   }
 
@@ -53,7 +56,8 @@ import Testing
 
   @Test func `rows of which two lead to one are counted by the plan, and refuse the step`() async throws {
     let lab = try await lab(
-      "\(Self.teams)\n\(Self.captain)", Self.leads, fill: Self.rows + ["UPDATE Team SET captain_id = 4 WHERE id < 3"])
+      "\(Self.teams)\n\(Self.captain)", Self.leads,
+      fill: Self.rows + ["UPDATE Team SET captain_id = 4 WHERE id < 3"])
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
     #expect(plan.refusals.map(\.rule) == [.unique] && plan.refusals.map(\.properties) == [["captain"]])
     let bytes = try Data(contentsOf: lab.url)
@@ -66,7 +70,8 @@ import Testing
     #expect(try Data(contentsOf: lab.url) == bytes)
   }
 
-  @Test func `the end with the column goes, and the other one gets it with its links; and back`() async throws {
+  @Test func `the end with the column goes, and the other one gets it with its links; and back`() async throws
+  {
     let lab = try await lab(
       "\(Self.teams)\n\(Self.captain)\n\(Self.leads) on delete cascade", "drop relationship Team.captain",
       fill: Self.led)
@@ -149,13 +154,17 @@ import Testing
     #expect(plan.refusals.isEmpty && plan.steps[0].unasked.isEmpty, "\(plan)")
     _ = try await Store.migrate(
       at: picked.url, key: testKey, migrations: picked.set, allowing: ["lossy:User.leads", "User.leads"])
-    #expect(try picked.rows("SELECT id, captain_id FROM Team ORDER BY id") == [[1, .null], [2, 4], [3, .null]])
+    #expect(
+      try picked.rows("SELECT id, captain_id FROM Team ORDER BY id") == [[1, .null], [2, 4], [3, .null]])
     #expect(throws: SQLError.self) { try picked.run("UPDATE Team SET captain_id = 4 WHERE id = 1") }
     _ = try StoreImage(picked.url)
   }
 
   @Test(arguments: [
-    ("make User.leads required", "has no column, and is never required: of this one-to-one Team.captain has it"),
+    (
+      "make User.leads required",
+      "has no column, and is never required: of this one-to-one Team.captain has it"
+    ),
     ("transform sql { UPDATE $User SET $User.leads = 1 }", "of this one-to-one $Team.captain has it"),
     ("add index User(leads)", "leads"),
     ("drop index User(leads)", "there is no index User(leads)"),
@@ -199,7 +208,9 @@ import Testing
 
   // MARK: Proposed steps
 
-  private func model(_ relationships: (team: RelationshipDescription?, user: RelationshipDescription?)) -> Schema {
+  private func model(_ relationships: (team: RelationshipDescription?, user: RelationshipDescription?))
+    -> Schema
+  {
     let name = AttributeDescription(name: "name", type: .string)
     return Schema(entities: [
       EntityDescription(
@@ -225,7 +236,11 @@ import Testing
     let models = [
       model((nil, nil)), model((owning, nil)),
       model((nil, RelationshipDescription(name: "leads", destination: "Team"))), former, turned,
-      model((owning, RelationshipDescription(name: "leads", destination: "Team", isToMany: true, inverse: "captain"))),
+      model(
+        (
+          owning,
+          RelationshipDescription(name: "leads", destination: "Team", isToMany: true, inverse: "captain")
+        )),
     ]
     for old in models {
       for new in models {
@@ -240,7 +255,8 @@ import Testing
   }
 
   @Test func `the column changes ends with all links, by the steps that are proposed`() async throws {
-    let step = SchemaDifference.operations(from: former, to: turned).map(\.description).joined(separator: "\n")
+    let step = SchemaDifference.operations(from: former, to: turned).map(\.description).joined(
+      separator: "\n")
     let lab = try await lab("\(Self.teams)\n\(Self.captain)\n\(Self.leads)", step, fill: Self.led)
     let before = try StoreImage(lab.url)
     for _ in 0..<2 {

@@ -116,7 +116,8 @@ import Testing
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
     #expect(try lab.folder.bytes("lab.store") == before && lab.folder.names == ["lab.store"])
     let refusal = try #require(plan.refusals.first, "\(plan.steps[0].unasked)")
-    #expect(plan.refusals.count == 1 && plan.steps[0].unasked.isEmpty, "\(plan.refusals) \(plan.steps[0].unasked)")
+    #expect(
+      plan.refusals.count == 1 && plan.steps[0].unasked.isEmpty, "\(plan.refusals) \(plan.steps[0].unasked)")
     #expect(refusal.operation == each.operation)
     #expect(refusal.entity == each.entity && refusal.properties == each.properties)
     #expect(refusal.rule.rawValue == each.rule && refusal.count == each.count && refusal.rows == each.rows)
