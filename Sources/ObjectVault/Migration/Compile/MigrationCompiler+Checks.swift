@@ -16,14 +16,18 @@ extension MigrationCompiler {
     let looking = lookingUp(owner)
     guard !wasUnique(index, former, kept), !isEmpty(index, of: table, owner, origin),
       // Whose several links become one, is asked of the links.
-      !mapping.moves.contains(where: { looking == "\($0.entity).\($0.relationship)" })
+      !mapping.moves.contains(where: { looking?.entity == $0.entity && looking?.name == $0.relationship })
     else { return [] }
-    let operations = mapping.trail.operations(of: members(of: table), index: index.columns)
+    let operations =
+      looking.map { blamed(for: index, of: table, lookedUpAs: $0) }
+      ?? mapping.trail.operations(of: members(of: table), index: index.columns)
     let isSame = isSame(index, owner, origin)
     var check =
       isSame
       ? Self.sameValues(index, of: table, owner)
-      : looking.map { Self.severalPartners(index, of: table, owner, lookedUpAs: $0) }
+      : looking.map {
+        Self.severalPartners(index, of: table, owner, lookedUpAs: "\($0.entity).\($0.name)", operations)
+      }
         ?? Self.repeatedValues(index, of: table, owner, operations)
     check.beforehand =
       isSame ? sameValuesBefore(owner.entity) : repeatedValuesBefore(index, of: former, kept)
@@ -31,23 +35,45 @@ extension MigrationCompiler {
   }
 
   /// The end of a one-to-one that looks a property up by an index over it alone, such as `Author.passport`; nil for another index.
-  private func lookingUp(_ owner: (entity: String, properties: [String])) -> String? {
+  private func lookingUp(_ owner: (entity: String, properties: [String])) -> (entity: String, name: String)? {
     guard owner.properties.count == 1, let entity = after.entity(named: owner.entity),
       let relationship = entity.relationship(named: owner.properties[0]), relationship.isOneToOne
     else { return nil }
-    return relationship.inverse.map { "\(relationship.destination).\($0)" }
+    return relationship.inverse.map { (relationship.destination, $0) }
   }
 
   private static func severalPartners(
     _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
-    lookedUpAs other: String
+    lookedUpAs other: String, _ operations: [MigrationOperation]
   ) -> RowCheck {
     let name = "\(owner.entity).\(owner.properties[0])"
+    let remedy =
+      isFilling(operations)
+      ? "a filling lets all of them lead to one: let each lead to one of its own, by a transform, and make it required "
+        + "in a line behind" : "let one of them lead there, by a transform before"
     return RowCheck(
       repeated: groups(of: index.columns.map { SQLName($0) }, in: table), of: owner.entity, owner.properties,
       message:
-        "%d objects are led to by \(name) several times, and \(other) leads to one; let one of them lead there, "
-        + "by a transform before")
+        "%d objects are led to by \(name) several times, and \(other) leads to one; \(remedy)")
+  }
+
+  private static func isFilling(_ operations: [MigrationOperation]) -> Bool {
+    operations.contains { if case .makeRequired(_, _, filling: _?) = $0 { true } else { false } }
+  }
+
+  /// What makes a one-to-one of a to-one: a filling, or the line with its other end, and not what else is done to the to-one.
+  private func blamed(
+    for index: TableInfo.Index, of table: TableInfo, lookedUpAs end: (entity: String, name: String)
+  )
+    -> [MigrationOperation]
+  {
+    let all = mapping.trail.operations(of: members(of: table), index: index.columns)
+    if Self.isFilling(all) { return all }
+    let column = RelationshipDescription.columnName(end.name)
+    let makers = mapping.trail.operations(of: [end.entity], column: column).filter {
+      if case .made = $0.subject { true } else { false }
+    }
+    return makers.isEmpty ? all : makers
   }
 
   private static func repeatedValues(
@@ -55,11 +81,8 @@ extension MigrationCompiler {
     _ operations: [MigrationOperation]
   ) -> RowCheck {
     let names = owner.properties.joined(separator: ", ")
-    let isFilled = operations.contains {
-      if case .makeRequired(_, _, filling: _?) = $0 { true } else { false }
-    }
     let remedy =
-      isFilled
+      isFilling(operations)
       ? "a filling is one value for all: give each object its own by a transform, then write: add index "
         + "\(owner.entity)(\(names)) unique" : "make them differ by a transform before"
     return RowCheck(

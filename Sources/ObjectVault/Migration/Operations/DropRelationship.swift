@@ -41,16 +41,16 @@ struct DropRelationship: TableOperation {
       let inverse = relationship.inverse, relationship.destination != entity || inverse != name,
       let other = model.entity(named: relationship.destination)?.relationship(named: inverse)
     else { return .none(reason: "its links are gone") }
-    guard !relationship.isRequired else {
-      return .none(reason: "it is required, and comes back without values")
-    }
     guard !relationship.isOrdered else { return .none(reason: "the order of its members is gone") }
-    let addition = MigrationOperation.addRelationship(entity, relationship.written)
+    var made = relationship.written
+    made.isRequired = false
+    let addition = MigrationOperation.addRelationship(entity, made)
     guard relationship.hasColumn else { return .operations([addition]) }
-    // It comes back without a column, which it gets where the other end is made anew.
-    return .operations([
-      addition, .dropRelationship(relationship.destination, inverse),
-      .addRelationship(relationship.destination, other.written),
-    ])
+    // It comes back without a column, which it gets with all values where the other end is made anew.
+    return .operations(
+      [
+        addition, .dropRelationship(relationship.destination, inverse),
+        .addRelationship(relationship.destination, other.written),
+      ] + (relationship.isRequired ? [.makeRequired(entity, name, filling: nil)] : []))
   }
 }

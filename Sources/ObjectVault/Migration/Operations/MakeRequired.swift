@@ -72,7 +72,11 @@ struct MakeRequired: TableOperation {
     else { return }
     let operation = MigrationOperation.makeRequired(entity, name, filling: filling)
     guard let filling else {
-      let remedy = "write: make \(entity).\(name) required filling VALUE"
+      let isOneToOne = model.entity(named: entity)?.relationship(named: name)?.isOneToOne == true
+      let remedy =
+        isOneToOne
+        ? "let each lead to one of its own, by a transform before"
+        : "write: make \(entity).\(name) required filling VALUE"
       mapping.require(entity, name, column, operation, remedy: remedy)
       return
     }

@@ -86,6 +86,50 @@ import Testing
     }
   }
 
+  @Test func `a required end with the column comes back required, with its links`() async throws {
+    let pair =
+      "\(Self.teams)\nadd relationship Team.captain -> User required filling 4\n\(Self.leads) on delete cascade"
+    let lab = try await lab(
+      pair, "drop relationship Team.captain",
+      fill: [
+        "INSERT INTO User(id, name) VALUES (2, 'y'), (4, 'z')",
+        "INSERT INTO Team VALUES (1, 1, 'a', 4), (3, 1, 'c', 2)",
+      ])
+    let before = try StoreImage(lab.url)
+    _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(try lab.rows("SELECT id, leads_id FROM User ORDER BY id") == [[2, 3], [4, 1]])
+    try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
+    #expect(try StoreImage(lab.url) == before)
+  }
+
+  @Test(arguments: [
+    (
+      "rename relationship Team.captain -> head\nadd relationship User.leads -> Team inverse Team.head",
+      "UPDATE Team SET captain_id = 4", "add relationship User.leads", "let one of them lead there"
+    ),
+    (
+      "\(OneToOneSteps.leads) on delete cascade\nmake Team.captain required",
+      "UPDATE Team SET captain_id = 4 WHERE id = 1", "make Team.captain required",
+      "let each lead to one of its own"
+    ),
+    (
+      "\(OneToOneSteps.leads) on delete cascade\nmake Team.captain required filling 4",
+      "UPDATE Team SET captain_id = 4 WHERE id = 1", "make Team.captain required filling 4",
+      "a filling lets all of them lead to one"
+    ),
+  ])
+  func `a refusal names the line that asks for it, and what helps`(
+    _ step: String, _ row: String, _ operation: String, _ advice: String
+  ) async throws {
+    let lab = try await lab("\(Self.teams)\n\(Self.captain)", step, fill: Self.rows + [row])
+    await #expect {
+      _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, let blamed, let reason) = error else { return false }
+      return blamed.hasPrefix(operation) && reason.contains(advice)
+    }
+  }
+
   @Test func `the end without the column goes, and nothing is lost; and back`() async throws {
     let lab = try await lab(
       "\(Self.teams)\n\(Self.captain)\n\(Self.leads)", "drop relationship User.leads", fill: Self.led)
@@ -187,6 +231,7 @@ import Testing
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
       return reason.contains("led to by Team.captain several times")
+        && reason.contains("a filling lets all of them lead to one")
     }
     let single = try await lab(Self.teams, step, fill: Self.rows + ["DELETE FROM Team WHERE id > 1"])
     _ = try await Store.migrate(at: single.url, key: testKey, migrations: single.set)
