@@ -110,7 +110,7 @@ extension Connection {
   }
 
   /// Registers what is registered on another connection: the schema of a copy needs it too.
-  func adoptFunctions(of other: Connection) throws {
+  package func adoptFunctions(of other: Connection) throws {
     for register in other.registrations { try register(self) }
   }
 }

@@ -172,16 +172,12 @@ extension ObjectContext {
 
   // MARK: Members of a to-many
 
-  func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) {
+  func loadMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) throws {
     guard let entity = owner.entity, let relationship = entity.slots[slot].relationship else { return }
     statistics.faultsFired += 1
-    do {
-      let members = try scan(relationship.destination).objects(
-        .stepped(relationship.membersSQL), [.integer(owner.rowID)])
-      state.adopt(members)
-    } catch {
-      note(error)
-    }
+    state.adopt(
+      try scan(relationship.destination).objects(
+        .stepped(relationship.membersSQL), [.integer(owner.rowID)]))
   }
 
   // MARK: Prefetching

@@ -1,9 +1,10 @@
-// Taking back a to-one: who is at the other end hears of it.
+// Taking back a to-one: both ends are as they were.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Takes an object whose changes are about to go out of the members that it came to, and puts it back among those that it left.
+  /// Takes back the to-ones of an object whose changes are about to be forgotten: it leaves the members of those whom it leads to, and
+  /// returns to those of whom it led to.
   func takeBackReferences(of object: ManagedObject) {
     guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay, object.hasRow else {
       return
@@ -20,9 +21,11 @@ extension ObjectContext {
     let stored = object.rowValue(slot)?.int64.flatMap(destination.find)
     object.overlay?.int64(slot).flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
     stored?.toMany[inverse]?.takeBack(removed: object)
-    // Of a one-to-one nobody else can lead there then.
-    guard relationship.inverseIsLookedUp, let rivals = stored?.toMany[inverse]?.members else { return }
-    for rival in rivals where rival !== object && rival.overlay?.changed.contains(slot) == true {
+    // In a one-to-one, whoever took its place gives it back.
+    guard relationship.inverseIsLookedUp, let stored, let rivals = stored.toMany[inverse]?.members else {
+      return
+    }
+    for rival in rivals where rival !== object && rival.overlay?.int64(slot) == stored.rowID {
       takeBack(rival, relationship, inverse)
     }
   }

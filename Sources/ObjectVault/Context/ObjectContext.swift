@@ -213,10 +213,9 @@ public final class ObjectContext: ObjectHost {
   /// If the row is gone, getters return the values that were read last, and the object becomes ``ManagedObject/State/invalid``. The
   /// error is in ``faultErrors``.
   ///
-  /// A to-one that was changed goes back at both ends: who was at the other end here is no more, who was there in the store is
-  /// again, and of a one-to-one whoever leads there instead goes back, too. What was changed of its to-manys, and of a to-one whose
-  /// column the other end has, is a change of the objects there, and stays; use ``rollback()`` for that. An order of its members
-  /// that was changed, and nothing else of them, is as in the store again.
+  /// A changed to-one is reverted at both ends. In a one-to-one, an object that took its place is reverted, too. Changes of to-manys,
+  /// and of a to-one whose column the other end has, belong to the other objects and stay; use ``rollback()`` for them. Where
+  /// only the order of members was changed, the order is as in the store again.
   ///
   /// In ``Store/write(_:)`` the row is that of the transaction.
   public func refresh(_ object: ManagedObject) {

@@ -94,9 +94,9 @@ public struct Attribute<Value: AttributeValue> {
 ///
 /// Reading yields an object whose row is fetched on first use. Writing keeps the inverse on both sides.
 ///
-/// Where the inverse is a to-one, too, one of both has the column: the one that names no inverse. No two objects lead to the same
-/// one then. The other end is looked up by a unique index: reading it for the first time is a query, unless it was prefetched, and
-/// writing either end of objects that are not new asks for the partner that they have.
+/// Two to-ones can be inverses: a one-to-one, where no two objects lead to the same one. The end without `inverse:` has the column,
+/// with a unique index. The other end is looked up: the first read, or the first write of either end of a stored object, is a
+/// query unless that end was prefetched.
 @propertyWrapper
 public struct ToOne<Target: ManagedObject> {
   @usableFromInline let slot: UInt16

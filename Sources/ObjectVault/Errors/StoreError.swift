@@ -221,7 +221,7 @@ extension StoreError: CustomStringConvertible {
       "Nothing was applied: the changes do not fit \(entity) \(rowID)"
         + (properties.isEmpty ? "" : " (\(properties.joined(separator: ", ")))")
         + ". Apply them to a store that is as theirs was before them, in the order of their commits; a set made by hand "
-        + "names an object once, has values of its properties' types, and both ends of what leads to one another."
+        + "names an object once, has values of its properties' types, and no two objects that lead to one by a one-to-one."
     case .deleteDenied(let entity, let rowID, let property, let count):
       "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "
         + "\(counted(count, "object")), and its delete rule is deny. Delete them, too, or end their relationship to it: a to-one "

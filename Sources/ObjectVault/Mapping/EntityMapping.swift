@@ -16,6 +16,8 @@ package final class EntityMapping: @unchecked Sendable {
   fileprivate(set) var family: EntityFamily?
   @safe @exclusivity(unchecked) package fileprivate(set) var slots: [PropertyMapping] = []
   package fileprivate(set) var relationships: [RelationshipMapping] = []
+  /// The one-to-ones whose column it has.
+  fileprivate(set) var oneToOnes: [RelationshipMapping] = []
   /// Those that it declares itself.
   package var ownRelationships: [RelationshipMapping] { relationships.filter { $0.owner === self } }
   /// The slots that have a column: attributes and to-ones, in the order of the column list.
@@ -104,6 +106,7 @@ package final class EntityMapping: @unchecked Sendable {
   fileprivate func complete() {
     for (slot, property) in slots.enumerated() { slotsByName[property.name] = slot }
     relationships = slots.compactMap(\.relationship)
+    oneToOnes = relationships.filter { !$0.hasMembers && $0.inverseIsLookedUp }
     storedSlots = slots.indices.filter { slots[$0].columnName != nil }
     isToOne = slots.map { $0.relationship?.hasMembers == false }
     hasToOne = isToOne.contains(true)
@@ -116,7 +119,7 @@ package final class EntityMapping: @unchecked Sendable {
     uniqueKeys =
       description.attributes.filter(\.isUnique).compactMap { slot(named: $0.name).map { [$0] } }
       + description.indexes.filter(\.isUnique).map { $0.properties.compactMap(slot(named:)) }
-      + slots.indices.filter { isToOne[$0] && slots[$0].relationship?.inverseIsLookedUp == true }.map { [$0] }
+      + oneToOnes.map { [$0.slot] }
     ownColumns = "t0.\"id\", t0.\"_version\""
     let columns = storedSlots.compactMap { slots[$0].columnName }
     for column in columns { ownColumns.append(", t0.\(column)") }

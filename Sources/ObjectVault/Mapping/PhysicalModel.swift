@@ -72,7 +72,7 @@ extension JoinTable: Hashable {
 /// The layout of a store's file, by number.
 enum FileFormat {
   /// The one that this library writes, and the only one that it reads.
-  static let current = 2
+  static let current = 3
 }
 
 extension RelationshipDescription {

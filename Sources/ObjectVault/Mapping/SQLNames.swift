@@ -98,7 +98,7 @@ struct SQLNames {
       throw ModelError(
         reason: relationship.isToMany
           ? "$\(words) is one to many and has no column here; use the to-one at its other end"
-          : "$\(words) has no column: of this one-to-one \(other) has it")
+          : "$\(words) has no column: the column of this one-to-one is \(other)'s")
     }
     guard names.count > 2 else { return quoted(join.name) }
     let columns = [join.sourceColumn, join.targetColumn]

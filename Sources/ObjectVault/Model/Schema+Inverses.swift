@@ -1,4 +1,4 @@
-// Two relationships that lead to each other: what one end says is known at both, and of a one-to-one one end has the column.
+// Two relationships that lead to each other: what one end says is known at both, and one end of a one-to-one has the column.
 
 extension Schema {
   /// Completes what the ends of relationships know of each other. Whoever changes relationships calls it afterwards.
@@ -11,7 +11,7 @@ extension Schema {
   private mutating func completeInverse(_ owner: Int, _ place: Int) {
     let relationship = entities[owner].relationships[place]
     guard let (other, back) = end(behind: relationship, of: entities[owner]) else {
-      // Of a part of a model nobody knows what is at the other end.
+      // A part of a model may lack the other end; what is known of it stays.
       if relationship.inverse == nil || entityIndex(relationship.destination) != nil {
         entities[owner].relationships[place].isLookedUp = false
         entities[owner].relationships[place].isOneToOne = false
@@ -47,7 +47,7 @@ extension Schema {
 }
 
 extension RelationshipDescription {
-  /// As a step writes it, which has no word for who has the column.
+  /// The relationship as a step writes it. A step has no word for which end has the column.
   var written: RelationshipDescription {
     var copy = self
     (copy.isLookedUp, copy.isOneToOne) = (false, false)
@@ -56,8 +56,8 @@ extension RelationshipDescription {
 }
 
 extension Schema {
-  /// An entity as a step writes it: of a one-to-one the end without the column alone names the other one.
-  /// - Parameter isThere: Whether a relationship of another entity is there already: then the end that is added names it.
+  /// An entity as a step writes it: in a one-to-one only the end without the column names its inverse.
+  /// - Parameter isThere: Whether a relationship is there already that names no inverse: the end that is added names it then.
   func written(_ entity: EntityDescription, isThere: (String, String) -> Bool = { _, _ in false })
     -> EntityDescription
   {

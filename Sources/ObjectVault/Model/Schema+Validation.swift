@@ -126,7 +126,7 @@ extension Schema {
     if relationship.isRequired, relationship.isLookedUp, let inverse = relationship.inverse {
       let other = "\(destination.name).\(inverse)"
       return reasons + [
-        "it has no column, and only the end of a one-to-one that has it can be required: \(other); to give the column to this end, name its inverse at \(other) and not here"
+        "only the end with the column, \(other), can be required; to move the column here, write `inverse:` at \(other) instead"
       ]
     }
     if relationship.isRequired, let inverse = relationship.inverse,
@@ -188,7 +188,7 @@ extension Schema {
         let other = "\(relationship.destination).\(relationship.inverse ?? "")"
         return .badOption(
           entity: entity.name, property: name,
-          reason: "it has no column that an index could be over: of this one-to-one \(other) has it")
+          reason: "it has no column that an index could be over: the column of this one-to-one is \(other)'s")
       }
     }
   }

@@ -28,17 +28,18 @@ public struct Schema: Sendable {
   // The Swift side of entities that were declared with classes; no part of the schema's meaning.
   var bindings: [String: any EntityBinding] = [:]
 
-  /// A schema of descriptions, without Swift classes. An inverse that one end names is known at both, and of a one-to-one one end gets
+  /// A schema of descriptions, without Swift classes. An inverse that one end names is known at both. One end of a one-to-one gets
   /// the column: see ``RelationshipDescription/isLookedUp``.
   public init(entities: [EntityDescription] = [], rawObjects: [RawObject] = []) {
     self.entities = entities.map { entity in
       var entity = entity
-      entity.normalizeIndexes()
       for index in entity.attributes.indices { entity.attributes[index].normalizeDefault() }
       return entity
     }.sorted { $0.name < $1.name }
     self.rawObjects = rawObjects.sorted { $0.name < $1.name }
     completeInverses()
+    // Behind that: an index over an end without a column is a fault, and must not be dropped as needless.
+    for index in self.entities.indices { self.entities[index].normalizeIndexes() }
   }
 
   /// Where the entity of this name is, or nil: found by halves, as they are sorted by name.
@@ -191,8 +192,9 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var isRequired: Bool
   /// The relationship at the other end that leads back, or nil.
   public var inverse: String?
-  /// Whether a to-one has no column: of a one-to-one the other end has it, and this one is looked up by its index. That end has
-  /// the column which names no inverse; where both do, the one whose entity, and then whose own name, is first in the alphabet.
+  /// Whether a to-one is the end of a one-to-one that has no column, and is looked up by the unique index of the other end's. The
+  /// end that names no inverse has the column; where both name one, the end that is first in the alphabet, by its entity and then
+  /// by its own name.
   public internal(set) var isLookedUp = false
   /// Whether a to-one is the end of a one-to-one that has the column: no two objects lead to the same one.
   public internal(set) var isOneToOne = false

@@ -79,6 +79,10 @@ extension DynamicObject {
     let relationship = try relationship(name, isToMany: false)
     try requireChangeable(name)
     if let object { try check(object, relationship) }
+    if relationship.isLookedUp { try loadMembers(relationship.slot) }
+    if relationship.inverseIsLookedUp, let inverse = relationship.inverseSlot {
+      try object?.loadMembers(inverse)
+    }
     writeToOne(object, UInt16(relationship.slot))
   }
 

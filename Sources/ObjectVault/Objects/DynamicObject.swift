@@ -96,27 +96,35 @@ public final class DynamicObject: ManagedObject {
     return Value.placeholder
   }
 
-  /// The stored form of an attribute, or the row id of a to-one; negative for a new object. A to-one without a column is looked up:
-  /// where that fails the error is noted, as by a getter.
+  /// The stored form of an attribute, or the row id of a to-one; negative for a new object.
   /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``
-  ///   for a to-many; ``StoreError/objectGone(entity:rowID:)``; ``SQLError``.
+  ///   for a to-many; ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for a to-one without
+  ///   a column when the context is gone; ``SQLError``.
   public func value(_ name: String) throws -> SQLValue {
     let slot = try slot(name)
     if origin?.slots[slot].relationship?.isToMany == true {
       throw misused(name, "has many members; read them with [toMany: \"\(name)\"]")
     }
     host?.reads?(entityName, name, rowID)
-    if origin?.slots[slot].relationship?.isLookedUp == true {
-      guard let target = toOneTarget(slot), target.state != .deleted else { return .null }
-      return .integer(target.rowID)
-    }
+    let isLookedUp = origin?.slots[slot].relationship?.isLookedUp == true
     // Of an object whose row is gone, memory may have what it was.
     let isGone = state == .invalid && host != nil
-    if isGone || (!hasRow && overlay?.changed.contains(slot) != true) {
+    let isKnown = isLookedUp ? state == .inserted : overlay?.changed.contains(slot) == true
+    if isGone || (!hasRow && !isKnown) {
       try load()
       guard hasRow else { throw StoreError.objectGone(entity: entityName, rowID: rowID) }
     }
-    return storedValue(slot) ?? .null
+    guard isLookedUp else { return storedValue(slot) ?? .null }
+    guard host != nil else { throw StoreError.noContext(entity: entityName, property: name) }
+    try loadMembers(slot)
+    guard let target = toOneTarget(slot), target.state != .deleted else { return .null }
+    return .integer(target.rowID)
+  }
+
+  /// Reads the members of a relationship for what follows, which would only tell that it fails.
+  final func loadMembers(_ slot: Int) throws {
+    let state = members(slot)
+    if !state.isWhole { try host?.loadMembers(of: self, slot, state) }
   }
 
   /// Sets an attribute, and throws what the subscript could not: an unknown name, a value that is none of its type's, an

@@ -72,7 +72,20 @@ extension ManagedObject {
   /// - Parameter slot: That of the end without a column.
   private func partner(_ slot: Int) -> ManagedObject? {
     guard host != nil, let column = entity?.slots[slot].relationship?.inverseSlot else { return nil }
-    return loadedMembers(slot).members?.first { $0.state != .deleted && $0.leads(to: self, column) }
+    let state = loadedMembers(slot)
+    func isPartner(_ object: ManagedObject) -> Bool {
+      object.state != .deleted && object.leads(to: self, column)
+    }
+    // Where another context has given it a partner meanwhile, the one that it was given here goes first.
+    return state.added.first(where: isPartner) ?? state.members?.first(where: isPartner)
+  }
+
+  /// A row was read that leads here. Where another partner was found before, or none, the next read asks again.
+  final func isLedTo(by object: ManagedObject, _ slot: Int) {
+    guard let state = toMany[slot], state.isWhole, state.members?.contains(object) == false,
+      !state.removed.contains(object)
+    else { return }
+    state.forgetFetched()
   }
 
   /// Whether a to-one with a column leads to an object. The row of a fault is read, and may be gone.

@@ -27,8 +27,8 @@ protocol ObjectHost: AnyObject {
   /// Fills a fault for a getter: an error is noted. Where the row is gone the object is invalid then; after any other error it
   /// stays a fault.
   func fire(_ object: ManagedObject)
-  /// Fills the members of a to-many; an error is noted.
-  func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState)
+  /// Fills the members of a to-many, or throws.
+  func loadMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) throws
 
   /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)? { get }
@@ -70,6 +70,13 @@ protocol ObjectHost: AnyObject {
   var releasing: [AnyObject?] { get set }
   /// Releases it, one by one.
   func releaseExtras()
+}
+
+extension ObjectHost {
+  /// Fills the members of a to-many for a getter: an error is noted.
+  func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) {
+    do { try loadMembers(of: owner, slot, state) } catch { note(error) }
+  }
 }
 
 /// Who looks at what the getters of a prototype are asked for, and gives them values.

@@ -367,6 +367,12 @@ package final class ToManyState {
     didSave()
   }
 
+  /// What was fetched is older than the file; what was changed stays. For members without an order.
+  func forgetFetched() {
+    takeNewsIn()
+    (knownMembers, typed) = (nil, nil)
+  }
+
   // MARK: Taking back
 
   /// An object is no new member any more.

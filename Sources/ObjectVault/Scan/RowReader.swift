@@ -9,11 +9,18 @@ struct RowReader {
   let map: IdentityMap
   let slots: [Int]
   let slotCount: Int
+  /// The one-to-ones whose column the entity has: the slots of both ends, and the map of those that they lead to.
+  private let pairs: [(slot: Int, inverse: Int, map: IdentityMap)]
+  private let hasPairs: Bool
 
   init(_ entity: EntityMapping, _ maps: IdentityMaps) {
     map = maps[entity.index]
     slots = entity.storedSlots
     slotCount = entity.slots.count
+    pairs = entity.oneToOnes.compactMap { end in
+      end.inverseSlot.map { (end.slot, $0, maps[end.destination.index]) }
+    }
+    hasPairs = !pairs.isEmpty
   }
 
   /// Puts the statement's present row into its object.
@@ -67,5 +74,14 @@ struct RowReader {
     object.rowVersion = version
     unsafe object.row = unsafe row
     object.page = page
+    if hasPairs { tellPartners(of: object) }
+  }
+
+  /// Tells those whom one-to-ones of the row lead to, who may have been read with another partner.
+  @inline(never)
+  private func tellPartners(of object: ManagedObject) {
+    for pair in pairs {
+      if let id = object.rowCell(pair.slot)?.int64 { pair.map.find(id)?.isLedTo(by: object, pair.inverse) }
+    }
   }
 }

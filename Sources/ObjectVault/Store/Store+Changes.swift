@@ -33,7 +33,8 @@ extension Store {
   /// The rules of classes for values, such as ranges, are not asked: they held when the changes were saved.
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` when an object is not as the changes expect
   ///   it, or cannot become what they say: a value of another type than the property's, an object that is named twice,
-  ///   an id above 2^62, a reference to what is not there, a unique value that another object has; ``StoreError/unknownEntity(name:)``; ``SQLError``. Nothing is written then.
+  ///   an id above 2^62, a reference to what is not there, a unique value that another object has;
+  ///   ``StoreError/unknownEntity(name:)``; ``SQLError``. Nothing is written then.
   public func apply(_ changes: ChangeSet) async throws {
     let core = core
     guard !changes.isEmpty else { return }

@@ -155,6 +155,53 @@ import Testing
     #expect(try stored() == [1, 2, .null])
   }
 
+  @Test func `an object that has gone elsewhere since stays there when another one is refreshed`() throws {
+    // 3 took the place that 1 has left, and went on.
+    (passports[0].owner, passports[2].owner) = (nil, authors[0])
+    passports[2].owner = authors[2]
+    context.refresh(passports[0])
+    #expect(try owners(context) == ["1", "2", "3"])
+    try context.save()
+    #expect(try stored() == [1, 2, 3])
+  }
+
+  @Test func `who was read without a partner has the one whose row was read later`() async throws {
+    let reader = temporary.store.makeContext()
+    let all = try reader.fetch(Author.self).sorted(by: \.name).prefetch(\.passport).all()
+    let third = try reader.fetch(Passport.self).where("number == '3'").one()
+    #expect(all[2].passport == nil && third.owner == nil && all[1].passport?.number == "2")
+    (passports[2].owner, passports[1].owner) = (authors[2], nil)
+    try context.save()
+    reader.refresh(third)
+    #expect(third.owner === all[2] && all[2].passport === third)
+    // Its former partner gives way to another one.
+    let second = try #require(try reader.existing(passports[1].id))
+    second.owner = all[2]
+    #expect(third.owner == nil && all[2].passport === second)
+    all[2].passport = nil
+    #expect(second.owner == nil)
+    second.owner = all[2]
+    do { try reader.save() } catch StoreError.conflict { reader.refresh(second) }
+    reader.rollback()
+    #expect(try owners(temporary.store.makeContext()) == ["1", nil, "3"])
+  }
+
+  @Test func `a partner that was given here goes before one that another context gave`() throws {
+    let reader = temporary.store.makeContext()
+    let author = try #require(try reader.existing(authors[2].id))
+    #expect(author.passport == nil)
+    let first = try #require(try reader.existing(passports[0].id))
+    author.passport = first
+    authors[2].passport = passports[2]
+    try context.save()
+    let third = try #require(try reader.existing(passports[2].id))
+    reader.refresh(third)
+    #expect(third.owner === author && author.passport === first)
+    #expect(throws: StoreError.self) { try reader.save() }
+    reader.rollback()
+    #expect(author.passport === third)
+  }
+
   // MARK: Fetches
 
   private static let conditions: [(String, @Sendable (Author) -> Bool)] = [
@@ -239,6 +286,36 @@ import Testing
     ann[toOne: "passport"] = passport
     try context.save()
     #expect(try stored() == [1, 2, .null])
+  }
+
+  @Test func `by names it throws that a look-up fails, or that the object is gone`() async throws {
+    let store = try await Store.open(at: temporary.store.url, key: testKey)
+    let gone = try {
+      let context = store.makeContext()
+      let ann = try context.fetch(entity: "Author").where("name == '1'").one()
+      return ann
+    }()
+    #expect(throws: StoreError.noContext(entity: "Author", property: "passport")) {
+      try gone.value("passport")
+    }
+    let context = store.makeContext()
+    let (second, third) = (
+      try context.fetch(entity: "Author").where("name == '2'").one(),
+      try context.fetch(entity: "Author").where("name == '3'").one()
+    )
+    let passport = try context.fetch(entity: "Passport").where("number == '3'").one()
+    let id = authors[1].id
+    try await temporary.store.write { context in context.delete(try #require(try context.existing(id))) }
+    context.refresh(second)
+    #expect(throws: StoreError.objectGone(entity: "Author", rowID: 2)) { try second.value("passport") }
+    try store.whileReadsFail {
+      #expect(throws: (any Error).self) { try third.value("passport") }
+      #expect(throws: (any Error).self) { try third.set("passport", toOne: nil) }
+      #expect(throws: (any Error).self) { try passport.set("owner", toOne: third) }
+    }
+    #expect(context.faultErrors.isEmpty && !context.hasChanges)
+    try third.set("passport", toOne: passport)
+    #expect(try passport.value("owner") == .integer(3))
   }
 
   @Test func `who tells of changes names the end with the column`() async throws {

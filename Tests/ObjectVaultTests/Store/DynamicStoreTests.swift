@@ -142,13 +142,13 @@ import Testing
       defer { connection.close() }
       try connection.executeScript(sql)
     }
-    for format in [1, 3] {
+    for format in [2, 4] {
       try change("UPDATE vault_meta SET value = \(format) WHERE key = 'format'")
-      await #expect(throws: StoreError.otherFormat(file: url.path, found: format, supported: 2)) {
+      await #expect(throws: StoreError.otherFormat(file: url.path, found: format, supported: 3)) {
         try await Store.open(at: url, key: testKey)
       }
     }
-    try change("UPDATE vault_meta SET value = 2 WHERE key = 'format'")
+    try change("UPDATE vault_meta SET value = 3 WHERE key = 'format'")
     try change("ALTER TABLE \"Club\" ADD COLUMN more TEXT")
     await #expect {
       try await Store.open(at: url, key: testKey)

@@ -11,8 +11,8 @@
 //                          a one-to-one
 //                          E.r_id, unique          ------->         D.b_id
 //
-// On the way to `one` an object may have several: who is left is picked, or the step is refused. A column that D.b gets is filled
-// as that of each to-one which was looked up before: see MigrationCompiler+Origins.
+// On the way to `one` an object may have several: one is picked, or the step is refused. Where D.b gets a column, the column is
+// filled by a look-up: see MigrationCompiler+Origins.
 
 internal import CipherSQLite
 

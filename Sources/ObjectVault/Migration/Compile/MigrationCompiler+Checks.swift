@@ -15,7 +15,9 @@ extension MigrationCompiler {
     let owner = owners.owner(of: index.columns, in: table.name)
     let looking = lookingUp(owner)
     guard !wasUnique(index, former, kept), !isEmpty(index, of: table, owner, origin),
-      // Whose several links become one, is asked of the links.
+      // Values that are looked up differ.
+      looking == nil || !mapping.wasLookedUp(owner.entity, owner.properties[0]),
+      // Where several links become one, the links are asked.
       !mapping.moves.contains(where: { looking?.entity == $0.entity && looking?.name == $0.relationship })
     else { return [] }
     let operations =
@@ -34,7 +36,7 @@ extension MigrationCompiler {
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
   }
 
-  /// The end of a one-to-one that looks a property up by an index over it alone, such as `Author.passport`; nil for another index.
+  /// For an index over the column of a one-to-one, the other end, such as `Author.passport` for `Passport.owner`; else nil.
   private func lookingUp(_ owner: (entity: String, properties: [String])) -> (entity: String, name: String)? {
     guard owner.properties.count == 1, let entity = after.entity(named: owner.entity),
       let relationship = entity.relationship(named: owner.properties[0]), relationship.isOneToOne
@@ -49,19 +51,20 @@ extension MigrationCompiler {
     let name = "\(owner.entity).\(owner.properties[0])"
     let remedy =
       isFilling(operations)
-      ? "a filling lets all of them lead to one: let each lead to one of its own, by a transform, and make it required "
-        + "in a line behind" : "let one of them lead there, by a transform before"
+      ? "one filling points all rows at one object: assign them by a transform, then make it required"
+      : "let one of them lead there, by a transform before"
     return RowCheck(
       repeated: groups(of: index.columns.map { SQLName($0) }, in: table), of: owner.entity, owner.properties,
       message:
-        "%d objects are led to by \(name) several times, and \(other) leads to one; \(remedy)")
+        "%d objects are referenced more than once by \(name), but \(other) allows one; \(remedy)")
   }
 
   private static func isFilling(_ operations: [MigrationOperation]) -> Bool {
     operations.contains { if case .makeRequired(_, _, filling: _?) = $0 { true } else { false } }
   }
 
-  /// What makes a one-to-one of a to-one: a filling, or the line with its other end, and not what else is done to the to-one.
+  /// The operations that make a one-to-one of a to-one: a filling, or the one that adds the other end. What else is done to the
+  /// to-one is not to blame.
   private func blamed(
     for index: TableInfo.Index, of table: TableInfo, lookedUpAs end: (entity: String, name: String)
   )

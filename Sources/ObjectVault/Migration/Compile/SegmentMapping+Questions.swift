@@ -23,7 +23,7 @@ extension SegmentMapping {
     return relationship.inverse.map { isAdded(relationship.destination, $0) } ?? true
   }
 
-  /// Whether an operation takes away one end of a pair whose other end the run has yet to make of it.
+  /// Whether an operation drops one of two inverses whose other one the run has yet to make.
   /// - Parameter model: The model before the operation.
   func hasAddedInverse(of subject: OperationSubject, in model: Schema) -> Bool {
     guard case .dropped(let entity, let name, isRelationship: true) = subject,
@@ -64,6 +64,13 @@ extension SegmentMapping {
     else { return nil }
     guard let relationship = owner.relationship(named: former) else { return quoted(former) }
     return relationship.hasColumn ? quoted(RelationshipDescription.columnName(former)) : nil
+  }
+
+  /// Whether a property was the end of a one-to-one without a column before the run. A column that it has now, the run fills.
+  func wasLookedUp(_ entity: String, _ name: String) -> Bool {
+    guard let former = former(entity, name) else { return false }
+    return entities[entity].flatMap { before.entity(named: $0) }?.relationship(named: former)?.isLookedUp
+      == true
   }
 
   /// An expression for the rows of an entity and of those below it: the other rows of the table have nothing there.

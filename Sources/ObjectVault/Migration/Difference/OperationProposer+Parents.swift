@@ -47,7 +47,7 @@ extension OperationProposer {
       makeParent(parent)
       dropNamesakes(of: entity, below: parent)
     }
-    add(.createEntity(entity))
+    add(.createEntity(new.written(entity, isThere: isUnpaired)))
   }
 
   /// Drops what a new entity would share its table with under one name, and what is to go in any case: with an entity that goes

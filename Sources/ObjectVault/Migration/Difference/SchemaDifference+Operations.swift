@@ -36,34 +36,41 @@ struct OperationProposer {
     dropRelationships()
     dropAttributes()
     dropEntities()
-    let kept = present
-    func isKept(_ entity: String, _ name: String) -> Bool {
-      kept.entity(named: entity)?.relationship(named: name) != nil
-    }
     for entity in new.canonical.parentsFirst where present.entity(named: entity.name) == nil {
-      add(.createEntity(new.written(entity, isThere: isKept)))
+      add(.createEntity(new.written(entity, isThere: isUnpaired)))
     }
     // Relationships last: an attribute of the same name may have been in their place.
-    for (entity, former) in self.kept { changeAttributes(entity, former) }
-    for (entity, _) in self.kept {
+    for (entity, former) in kept { changeAttributes(entity, former) }
+    for (entity, _) in kept {
       for relationship in entity.relationships
       where present.entity(named: entity.name)?.relationship(named: relationship.name) == nil {
-        add(.addRelationship(entity.name, new.written(relationship, isThere: isKept)))
+        add(.addRelationship(entity.name, new.written(relationship, isThere: isUnpaired)))
       }
     }
     // Where the links lie follows from how many each end has, and is settled before an end of a one-to-one is made anew.
-    for (entity, _) in self.kept {
+    for (entity, _) in kept {
       for relationship in entity.relationships { changeNumber(entity.name, to: relationship) }
     }
-    for (entity, _) in self.kept {
-      for relationship in entity.relationships { change(entity.name, to: relationship) }
+    // The ends that look up come last, and name the others.
+    for looksUp in [false, true] {
+      for (entity, _) in kept {
+        for relationship in entity.relationships where relationship.isLookedUp == looksUp {
+          change(entity.name, to: relationship)
+        }
+      }
     }
-    for (entity, former) in self.kept {
+    for (entity, former) in kept {
       for index in entity.indexes where !former.indexes.contains(index) { add(.addIndex(entity.name, index)) }
     }
     for object in new.rawObjects where present.rawObject(named: object.name) == nil {
       add(.createRawObject(object))
     }
+  }
+
+  /// Whether a relationship is there that leads nowhere back: the end that is added to it names it.
+  func isUnpaired(_ entity: String, _ name: String) -> Bool {
+    guard let relationship = present.entity(named: entity)?.relationship(named: name) else { return false }
+    return relationship.inverse == nil
   }
 
   /// The entities of both models: as they are to be, and as they are now.
@@ -225,7 +232,7 @@ struct OperationProposer {
         add(.dropIndex(entity, index.properties))
       }
       add(.dropRelationship(entity, new.name))
-      add(.addRelationship(entity, new.written))
+      add(.addRelationship(entity, self.new.written(new) { _, _ in false }))
       return
     }
     changeNumber(entity, to: new)

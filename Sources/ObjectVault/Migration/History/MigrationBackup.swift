@@ -31,6 +31,8 @@ package enum MigrationBackup {
       let source = try Connection.open(
         connection.file, unlocked: connection.unlocked, configuration: settings)
       defer { source.close() }
+      // The copy's indexes are compared with its tables, by the collations of the columns.
+      try source.adoptFunctions(of: connection)
       try source.backup(to: path + unfinished, isTemporary: true) { _, _ in try check() }
       return path
     } catch SQLError.pathUnusable(_, let reason) {

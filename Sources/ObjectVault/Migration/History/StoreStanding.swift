@@ -44,7 +44,9 @@ struct StandingDigest: Equatable {
 
   /// The model as steps would create it, in one spelling for each meaning: a tenth of the time that its JSON takes.
   static func model(_ schema: Schema) -> String {
-    let entities = schema.canonical.entities.map { MigrationOperation.createEntity($0).description }
+    let entities = schema.canonical.entities.map {
+      MigrationOperation.createEntity(schema.written($0)).description
+    }
     let raw = schema.rawObjects.map { "\($0.heading) \($0.line)" }
     return sha256(Array((entities + raw).joined(separator: "\n").utf8))
   }

@@ -41,16 +41,23 @@ struct AddRelationship: TableOperation {
     .operations([.dropRelationship(entity, relationship.name)])
   }
 
+  /// Whether it makes the end of a one-to-one that has no column: the other one is there. Nothing fills it, and it cannot be
+  /// required, which is said of the model.
+  private func isLookedUp(in model: Schema) -> Bool {
+    guard !relationship.isToMany, let inverse = relationship.inverse else { return false }
+    return model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+  }
+
   func advice(in model: Schema) -> String? {
-    guard relationship.isRequired, !relationship.isToMany, model.entity(named: entity) != nil else {
-      return nil
-    }
+    guard relationship.isRequired, !relationship.isToMany, model.entity(named: entity) != nil,
+      !isLookedUp(in: model)
+    else { return nil }
     return
       "\(entity).\(relationship.name) is required: say whom those that are there lead to; \(FillingAdvice.toOne)"
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
-    guard place.existed(entity), relationship.isRequired else { return [] }
+    guard place.existed(entity), relationship.isRequired, !isLookedUp(in: place.model) else { return [] }
     return [(.requiresWithoutFilling, "rows that are there have none; \(FillingAdvice.toOne)")]
   }
 }

@@ -97,11 +97,12 @@ extension EntityToRelationship: CompositeOperation {
   /// That there is nothing but the two ends.
   private func requireNoMore(_ link: EntityDescription, in model: Schema) throws(ModelError) {
     for owner in model.ancestors(of: link) + [link] {
-      guard let several = owner.relationships.first(where: { !$0.hasColumn }) else { continue }
+      guard let more = owner.relationships.first(where: { !$0.hasColumn }) else { continue }
+      let number = more.isToMany ? "many" : "a third object"
       throw ModelError(
         reason: owner.name == entity
-          ? "\(entity).\(several.name) leads to many, and a link to two; drop it first"
-          : "\(entity) inherits \(owner.name).\(several.name), which leads to many, and a link leads to two; write "
+          ? "\(entity).\(more.name) leads to \(number), and a link to two; drop it first"
+          : "\(entity) inherits \(owner.name).\(more.name), which leads to \(number), and a link leads to two; write "
             + "before: set parent of \(entity) to none")
     }
     for below in model.descendants(of: link) {

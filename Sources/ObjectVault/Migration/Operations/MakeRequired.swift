@@ -43,8 +43,10 @@ struct MakeRequired: TableOperation {
   }
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
-    mapping.hasRows(entity) && mapping.isNew(entity, name) && !fillsAdded(mapping, in: model)
-      && expressed(mapping, in: model) == nil
+    guard mapping.hasRows(entity) else { return false }
+    return mapping.wasLookedUp(entity, name)
+      || mapping.isNew(entity, name) && !fillsAdded(mapping, in: model)
+        && expressed(mapping, in: model) == nil
   }
 
   /// The expression of the run whose missing values it fills: of an attribute that was there before.
@@ -150,7 +152,9 @@ extension Schema {
     if let relationship = owner.relationship(named: name), relationship.isLookedUp {
       let other = "\(relationship.destination).\(relationship.inverse ?? "")"
       throw ModelError(
-        reason: "\(entity).\(name) has no column, and is never required: of this one-to-one \(other) has it")
+        reason:
+          "\(entity).\(name) cannot be required: it has no column; the column of this one-to-one is \(other)'s"
+      )
     }
     guard owner.attribute(named: name) == nil, owner.relationship(named: name) == nil else { return }
     let names = owner.attributes.map(\.name) + owner.relationships.filter { $0.hasColumn }.map(\.name)

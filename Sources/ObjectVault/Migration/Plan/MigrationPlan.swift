@@ -128,6 +128,15 @@ extension MigrationPlan {
     _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false,
     makesBackups: Bool = true
   ) throws {
+    self = try inspection.connection.transaction(.deferred) {
+      try MigrationPlan(ofOneMoment: inspection, set, goal, asksRows, makesBackups)
+    }
+  }
+
+  private init(
+    ofOneMoment inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal, _ asksRows: Bool,
+    _ makesBackups: Bool
+  ) throws {
     let connection = inspection.connection
     let history = try Self.history(inspection)
     let work = try history.work(goal, with: set, file: inspection.path)

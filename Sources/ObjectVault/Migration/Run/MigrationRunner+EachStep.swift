@@ -16,12 +16,8 @@ extension MigrationRunner {
   ///
   /// Between two steps others may read, write and migrate: the history is read anew under each lock. The steps that are left
   /// are compiled again where somebody else has changed the tables meanwhile, and not for each of them.
-  /// - Parameter planned: What the goal came to before the lock.
   /// - Returns: What was done, by earlier attempts of the run too, and what the store goes by.
-  func runEachStep(_ goal: MigrationGoal, _ planned: MigrationWork) throws -> (
-    outcome: MigrationOutcome, standing: StoreStanding
-  ) {
-    try beginMeter(planned)
+  func runEachStep(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
     var rest: MigrationWork?
     while true {
       var outcome = record.outcome
@@ -70,14 +66,10 @@ extension MigrationRunner {
     try checkLosses(of: work)
     // Of all steps that are left: whoever is stopped at a later one is left behind an earlier one.
     try checkObstacles(to: work)
-    // What was foreseen counts steps that somebody else has run.
-    if record.hasSteps { try beginMeter(work) }
+    if let progress {
+      record.meter.begin(progress, rows: try RowForecast.rowsOfParts(of: work.steps, in: connection))
+    }
     return work
-  }
-
-  private func beginMeter(_ work: MigrationWork) throws {
-    guard let progress else { return }
-    record.meter.begin(progress, rows: try RowForecast.rowsOfParts(of: work.steps, in: connection))
   }
 
   /// The steps that another process ran between two of this run, on the way up: what was written has their names now.

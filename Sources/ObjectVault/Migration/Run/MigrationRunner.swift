@@ -90,7 +90,7 @@ package struct MigrationRunner {
   // MARK: An existing store
 
   /// Runs all pending steps.
-  func migrate() throws -> MigrationOutcome { try run(.latest) }
+  package func migrate() throws -> MigrationOutcome { try run(.latest) }
 
   /// The same, and what whoever opens the store goes by from then on: that of the moment at which it was found to have all steps,
   /// or got them. What another process makes of it the moment after is told to whoever works with it, and not taken for this.
@@ -104,24 +104,33 @@ package struct MigrationRunner {
   func run(_ goal: MigrationGoal) throws -> MigrationOutcome { try settle(goal).outcome }
 
   private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
-    let history = try StoreHistory.read(connection)
-    let work = try history.work(goal, with: set, file: connection.path)
+    // Of one moment: another process may run the same steps meanwhile.
+    let (history, work) = try connection.transaction(.deferred) { try foreseen(goal) }
     guard !work.isNothing else {
       MigrationLeavings.remove(of: connection.file)
       var outcome = record.outcome
       if !record.hasSteps { outcome.startVersion = history.version }
       return (record.end(outcome, version: history.version), history.standing)
     }
+    try registerConversions()
+    let (outcome, standing) = try withoutForeignKeys {
+      // Steps that run again are there in either case: halves of that are no use.
+      try commitsEachStep && !goal.isAgain ? runEachStep(goal) : runAll(goal, history, work)
+    }
+    return (record.end(outcome, version: standing.version), standing)
+  }
+
+  /// What a goal comes to, before the lock.
+  /// - Throws: What keeps it from being done.
+  private func foreseen(_ goal: MigrationGoal) throws -> (history: StoreHistory, work: MigrationWork) {
+    let history = try StoreHistory.read(connection)
+    let work = try history.work(goal, with: set, file: connection.path)
+    guard !work.isNothing else { return (history, work) }
     try checkTransforms(of: work)
     try checkLosses(of: work)
     try checkCost(of: work, history)
     try checkSpace(for: work)
-    try registerConversions()
-    let (outcome, standing) = try withoutForeignKeys {
-      // Steps that run again are there in either case: halves of that are no use.
-      try commitsEachStep && !goal.isAgain ? runEachStep(goal, work) : runAll(goal, history, work)
-    }
-    return (record.end(outcome, version: standing.version), standing)
+    return (history, work)
   }
 
   /// - Parameters:

@@ -70,6 +70,17 @@ import Testing
     #expect(again.steps == [2])
   }
 
+  @Test func `a copy is made of indexes that only the store's own collations can read`() async throws {
+    let step = "format: 1\n[up]\nadd attribute Note.price decimal optional indexed"
+    _ = try await migrate(step)
+    let connection = try Connection.open(url.path, key: .passphrase("horse"))
+    try StoreInfo.prepare(connection)
+    try connection.executeScript("UPDATE Note SET price = id || '.50'")
+    connection.close()
+    let outcome = try await migrate(step, "format: 1\nbackup: always\n[up]\ndrop attribute Note.old")
+    #expect(outcome.steps == [3] && outcome.backup != nil && copies.count == 1)
+  }
+
   @Test func `a step that fails leaves the store as it was, and no copy`() async throws {
     await #expect(throws: StoreError.self) {
       try await migrate("format: 1\n[up]\ndrop attribute Note.old\nrequire \"never\" {\n SELECT 0\n}")

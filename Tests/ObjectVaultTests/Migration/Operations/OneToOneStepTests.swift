@@ -65,7 +65,8 @@ import Testing
       _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, Self.leads, let reason) = error else { return false }
-      return reason.contains("led to by Team.captain several times, and User.leads leads to one")
+      return reason.contains(
+        "1 object is referenced more than once by Team.captain, but User.leads allows one")
     }
     #expect(try Data(contentsOf: lab.url) == bytes)
   }
@@ -115,7 +116,7 @@ import Testing
     (
       "\(OneToOneSteps.leads) on delete cascade\nmake Team.captain required filling 4",
       "UPDATE Team SET captain_id = 4 WHERE id = 1", "make Team.captain required filling 4",
-      "a filling lets all of them lead to one"
+      "one filling points all rows at one object"
     ),
   ])
   func `a refusal names the line that asks for it, and what helps`(
@@ -207,9 +208,11 @@ import Testing
   @Test(arguments: [
     (
       "make User.leads required",
-      "has no column, and is never required: of this one-to-one Team.captain has it"
+      "cannot be required: it has no column; the column of this one-to-one is Team.captain's"
     ),
-    ("transform sql { UPDATE $User SET $User.leads = 1 }", "of this one-to-one $Team.captain has it"),
+    (
+      "transform sql { UPDATE $User SET $User.leads = 1 }", "the column of this one-to-one is $Team.captain's"
+    ),
     ("add index User(leads)", "leads"),
     ("drop index User(leads)", "there is no index User(leads)"),
   ])
@@ -230,8 +233,8 @@ import Testing
       _ = try await Store.migrate(at: refused.url, key: testKey, migrations: refused.set)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
-      return reason.contains("led to by Team.captain several times")
-        && reason.contains("a filling lets all of them lead to one")
+      return reason.contains("referenced more than once by Team.captain")
+        && reason.contains("one filling points all rows at one object")
     }
     let single = try await lab(Self.teams, step, fill: Self.rows + ["DELETE FROM Team WHERE id > 1"])
     _ = try await Store.migrate(at: single.url, key: testKey, migrations: single.set)
@@ -249,6 +252,103 @@ import Testing
       return reason.contains("UNIQUE")
     }
     #expect(try Data(contentsOf: lab.url) == bytes)
+  }
+
+  @Test(arguments: [
+    ("", Self.led, "1 object has no leads"), (" filling 3", Self.led, nil),
+    ("", Self.led + ["DELETE FROM User WHERE id = 1"], nil),
+  ])
+  func `an end that gets the column in a step can be made required in it`(
+    _ filling: String, _ fill: [String], _ refusal: String?
+  ) async throws {
+    let lab = try await lab(
+      "\(Self.teams)\n\(Self.captain)\n\(Self.leads)",
+      "drop relationship Team.captain\nmake User.leads required\(filling)", fill: fill)
+    let before = try StoreImage(lab.url)
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.refusals.isEmpty)
+    let error: (any Error)?
+    do {
+      try await lab.up()
+      error = nil
+    } catch let thrown { error = thrown }
+    if let refusal {
+      guard case .rowsRefused(2, _, _, let reason)? = error as? StoreError else { throw try #require(error) }
+      #expect(reason.contains(refusal))
+      #expect(try StoreImage(lab.url) == before)
+      return
+    }
+    #expect(error == nil)
+    #expect(
+      try lab.rows("SELECT id, leads_id FROM User ORDER BY id")
+        == (filling.isEmpty ? [[2, 3], [4, 1]] : [[1, 3], [2, 3], [4, 1]]))
+    guard filling.isEmpty else { return }
+    try await lab.down(1)
+    #expect(try StoreImage(lab.url) == before)
+  }
+
+  @Test func `a required end does not come back where a row has no partner, and the rows are counted`()
+    async throws
+  {
+    let lab = try await lab(
+      "\(Self.teams)\nadd relationship Team.captain -> User required filling 4\n\(Self.leads) on delete cascade",
+      "drop relationship Team.captain",
+      fill: [
+        "INSERT INTO User(id, name) VALUES (2, 'y'), (4, 'z')",
+        "INSERT INTO Team VALUES (1, 1, 'a', 4), (3, 1, 'c', 2)",
+      ])
+    try await lab.up()
+    try lab.run("UPDATE User SET leads_id = NULL WHERE id = 4")
+    let before = try StoreImage(lab.url)
+    await #expect {
+      try await lab.down(1)
+    } throws: { error in
+      guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
+      return reason.contains("1 object has no captain") && reason.contains("on the way back")
+    }
+    #expect(try StoreImage(lab.url) == before)
+  }
+
+  @Test func `a plan asks nothing of values that are looked up: they differ`() async throws {
+    let lab = try await lab(
+      "\(Self.teams)\n\(Self.captain)\n\(Self.leads)",
+      "drop relationship Team.captain\nadd relationship Team.captain -> User inverse User.leads",
+      fill: Self.led)
+    let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
+    #expect(plan.refusals.isEmpty && plan.steps.flatMap(\.unasked).isEmpty, "\(plan)")
+    let sql = try lab.set.sql(ofStep: 2, on: .current)
+    #expect(!sql.contains { $0.contains("GROUP BY") }, "\(sql)")
+  }
+
+  @Test func `nothing is advised to fill the end without a column`() async throws {
+    let model = try DowngradeLab.set(["\(Self.teams)\n\(Self.captain)"]).model(at: 1)
+    let wanted = Schema(entities: [
+      EntityDescription(
+        name: "Team", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [RelationshipDescription(name: "captain", destination: "User")]),
+      EntityDescription(
+        name: "User", attributes: [AttributeDescription(name: "name", type: .string)],
+        relationships: [
+          RelationshipDescription(name: "leads", destination: "Team", isRequired: true, inverse: "captain")
+        ]),
+    ])
+    let proposal = try DowngradeLab.set(["\(Self.teams)\n\(Self.captain)"]).proposal(for: wanted)
+    #expect(!proposal.remarks.contains { $0.contains("filling") }, "\(proposal.remarks)")
+    #expect(
+      proposal.remarks.contains { $0.contains("only the end with the column, Team.captain") }, "\(model)")
+  }
+
+  @Test func `an index over the end without a column is a fault, and not left out`() {
+    let schema = Schema(entities: [
+      EntityDescription(
+        name: "Team", relationships: [RelationshipDescription(name: "captain", destination: "User")]),
+      EntityDescription(
+        name: "User",
+        relationships: [RelationshipDescription(name: "leads", destination: "Team", inverse: "captain")],
+        indexes: [IndexDescription(properties: ["leads"])]),
+    ])
+    #expect(
+      "\(schema.modelFaults)".contains("no column that an index could be over"), "\(schema.modelFaults)")
   }
 
   // MARK: Proposed steps
@@ -297,6 +397,88 @@ import Testing
         #expect(try set.model(at: 2).json == new.json, "\(steps)")
       }
     }
+  }
+
+  /// All models of three to-ones, `A.x`, `A.y` and `B.z`, as far as they differ by who leads where and who leads back.
+  private static let webs: [Schema] = {
+    typealias End = (owner: String, name: String)
+    let ends: [End] = [("A", "x"), ("A", "y"), ("B", "z")]
+    var found: [Schema] = []
+    // Which of them are a pair, and which end has the column.
+    for pair in [nil, (0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)] as [(Int, Int)?] {
+      // Of the others: absent, or leading to an entity.
+      for choice in 0..<27 {
+        let choices = [choice % 3, choice / 3 % 3, choice / 9]
+        var relationships: [String: [RelationshipDescription]] = [:]
+        for (place, end) in ends.enumerated() {
+          if let pair, place == pair.0 || place == pair.1 {
+            guard choices[place] == 0 else { break }
+            let other = ends[place == pair.0 ? pair.1 : pair.0]
+            relationships[end.owner, default: []].append(
+              RelationshipDescription(
+                name: end.name, destination: other.owner, inverse: place == pair.0 ? nil : other.name))
+          } else if choices[place] > 0 {
+            relationships[end.owner, default: []].append(
+              RelationshipDescription(name: end.name, destination: choices[place] == 1 ? "A" : "B"))
+          }
+        }
+        if let pair, choices[pair.0] > 0 || choices[pair.1] > 0 { continue }
+        found.append(
+          Schema(
+            entities: ["A", "B"].map {
+              EntityDescription(name: $0, relationships: relationships[$0] ?? [])
+            }))
+      }
+    }
+    return found
+  }()
+
+  @Test func `who leads to whom is changed in every way, and the model is the one that was asked for`() throws
+  {
+    #expect(Self.webs.count == 27 + 6 * 3)
+    let texts = Self.webs.map { $0.creation.map(\.description).joined(separator: "\n") }
+    for (old, text) in zip(Self.webs, texts) {
+      for new in Self.webs {
+        let steps = [
+          text, SchemaDifference.operations(from: old, to: new).map(\.description).joined(separator: "\n"),
+        ]
+        guard !steps[1].isEmpty else {
+          #expect(old.json == new.json)
+          continue
+        }
+        let set = try DowngradeLab.set(steps)
+        #expect(try set.model(at: 1).json == old.json, "\(steps[0])")
+        #expect(try set.model(at: 2).json == new.json, "\(steps)")
+      }
+    }
+  }
+
+  @Test(arguments: [true, false]) func `an entity that is put above others gets the column, or none`(
+    _ hasColumn: Bool
+  ) throws {
+    func model(parent: EntityDescription?) -> Schema {
+      let card = RelationshipDescription(
+        name: "person", destination: "Person", inverse: hasColumn ? "card" : nil)
+      return Schema(
+        entities: [
+          EntityDescription(name: "Card", relationships: parent == nil ? [] : [card]),
+          EntityDescription(
+            name: "User", parent: parent?.name,
+            attributes: [AttributeDescription(name: "name", type: .string)]),
+        ] + (parent.map { [$0] } ?? []))
+    }
+    let person = EntityDescription(
+      name: "Person",
+      relationships: [
+        RelationshipDescription(name: "card", destination: "Card", inverse: hasColumn ? nil : "person")
+      ])
+    let (old, new) = (model(parent: nil), model(parent: person))
+    let steps = [old.creation, SchemaDifference.operations(from: old, to: new)].map {
+      $0.map(\.description).joined(separator: "\n")
+    }
+    let made = try DowngradeLab.set(steps).model(at: 2)
+    #expect(made.json == new.json, "\(steps)")
+    #expect(made.entity(named: "Person")?.relationship(named: "card")?.isLookedUp == !hasColumn)
   }
 
   @Test func `the column changes ends with all links, by the steps that are proposed`() async throws {
