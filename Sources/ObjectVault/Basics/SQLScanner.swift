@@ -1,6 +1,6 @@
 // SQL that a person wrote, piece by piece: words, texts in quotes, comments. The one scanner of all that reads such SQL.
 //
-// By Unicode scalars, as SQLite reads it, and not by characters: a quote and a combining mark behind it are one
+// By the bytes of UTF-8, as SQLite reads it, and not by characters: a quote and a combining mark behind it are one
 // character, and no quote would be seen.
 
 package struct SQLScanner {
@@ -11,27 +11,29 @@ package struct SQLScanner {
     /// the same.
     case text
     case comment
-    /// A single scalar.
+    /// A single scalar of Unicode.
     case other
   }
 
   struct Piece {
     let kind: Kind
+    /// Its bytes.
     let range: Range<Int>
     /// Whether the end of a text or a comment is there.
     var isClosed = true
   }
 
-  let scalars: [Unicode.Scalar]
+  /// UTF-8.
+  let bytes: [UInt8]
   /// Where the next piece begins.
   var position: Int
 
-  init(_ scalars: [Unicode.Scalar], from position: Int = 0) {
-    self.scalars = scalars
+  init(_ bytes: [UInt8], from position: Int = 0) {
+    self.bytes = bytes
     self.position = position
   }
 
-  init(_ sql: String) { self.init(Array(sql.unicodeScalars)) }
+  init(_ sql: String) { self.init(Array(sql.utf8)) }
 
   /// Whether an expression may be one over other rows, as `row_number() OVER (…)` is: a bare OVER stands in it, and not in a
   /// query in brackets, which has rows of its own.
@@ -45,8 +47,8 @@ package struct SQLScanner {
       switch piece.kind {
       case .comment: continue
       case .other where scanner.isSpace(piece): continue
-      case .other where scanner.scalars[piece.range.lowerBound] == "(": brackets.append(nil)
-      case .other where scanner.scalars[piece.range.lowerBound] == ")": _ = brackets.popLast()
+      case .other where scanner.sign(of: piece) == "(": brackets.append(nil)
+      case .other where scanner.sign(of: piece) == ")": _ = brackets.popLast()
       case .word:
         let word = scanner.text(piece.range).lowercased()
         if word == "over", !brackets.contains(true) { return true }
@@ -123,52 +125,89 @@ package struct SQLScanner {
 
   /// The next piece; nil at the end.
   mutating func next() -> Piece? {
-    guard let scalar = scalar(at: position) else { return nil }
-    switch (scalar, self.scalar(at: position + 1)) {
-    case ("'", _), ("\"", _), ("`", _):
-      return piece(.text, from: 1) { scalars, end in scalars[end] == scalar }
-    case ("[", _): return piece(.text, from: 1) { scalars, end in scalars[end] == "]" }
-    case ("/", "*"):
-      return piece(.comment, from: 3) { scalars, end in scalars[end] == "/" && scalars[end - 1] == "*" }
+    guard position < bytes.count else { return nil }
+    let start = position
+    let following = start + 1 < bytes.count ? bytes[start + 1] : 0
+    switch (Unicode.Scalar(bytes[start]), Unicode.Scalar(following)) {
+    case ("'", _), ("\"", _), ("`", _): return text(upTo: bytes[start])
+    case ("[", _): return text(upTo: UInt8(ascii: "]"))
+    case ("/", "*"): return comment()
     case ("-", "-"):
-      let start = position
-      while let scalar = self.scalar(at: position), scalar != "\n" { position += 1 }
+      position = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
       return Piece(kind: .comment, range: start..<position)
     default: break
     }
-    let start = position
-    position += 1
-    guard Self.isWord(scalar) else { return Piece(kind: .other, range: start..<position) }
-    while let scalar = self.scalar(at: position), Self.isWord(scalar) { position += 1 }
-    return Piece(kind: .word, range: start..<position)
+    passWord()
+    if position > start { return Piece(kind: .word, range: start..<position) }
+    position += scalar(at: start).map(UTF8.width) ?? 1
+    return Piece(kind: .other, range: start..<position)
   }
 
-  /// The piece that begins here and ends with the first scalar, so many behind its own first, of which `isEnd` is true.
-  private mutating func piece(_ kind: Kind, from offset: Int, _ isEnd: ([Unicode.Scalar], Int) -> Bool)
-    -> Piece
-  {
+  /// The piece that begins here, with a quote, and ends with one.
+  private mutating func text(upTo quote: UInt8) -> Piece {
     let start = position
-    position = min(start + offset, scalars.count)
-    while position < scalars.count {
+    let end = bytes[(start + 1)...].firstIndex(of: quote)
+    position = end.map { $0 + 1 } ?? bytes.count
+    return Piece(kind: .text, range: start..<position, isClosed: end != nil)
+  }
+
+  /// The comment that begins here, with a slash and a star.
+  private mutating func comment() -> Piece {
+    let start = position
+    position = min(start + 3, bytes.count)
+    while position < bytes.count {
       position += 1
-      if isEnd(scalars, position - 1) { return Piece(kind: kind, range: start..<position) }
+      if bytes[position - 1] == UInt8(ascii: "/"), bytes[position - 2] == UInt8(ascii: "*") {
+        return Piece(kind: .comment, range: start..<position)
+      }
     }
-    return Piece(kind: kind, range: start..<position, isClosed: false)
+    return Piece(kind: .comment, range: start..<position, isClosed: false)
   }
 
   /// The name behind a dollar sign, such as `User.city`.
   mutating func name() -> String {
     let start = position
-    while let scalar = scalar(at: position), scalar == "." || Self.isWord(scalar) { position += 1 }
+    passWord()
+    while position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+      position += 1
+      passWord()
+    }
     return text(start..<position)
   }
 
-  func scalar(at index: Int) -> Unicode.Scalar? { index < scalars.count ? scalars[index] : nil }
-
-  // A text of one sign is made without an allocation.
-  func text(_ range: Range<Int>) -> String {
-    range.count == 1 ? String(scalars[range.lowerBound]) : String(scalars[range])
+  /// Goes by a word, where one comes next.
+  private mutating func passWord() {
+    while position < bytes.count {
+      // Nearly all SQL is ASCII.
+      let byte = bytes[position]
+      guard let scalar = byte < 0x80 ? Unicode.Scalar(byte) : scalar(at: position), Self.isWord(scalar) else {
+        return
+      }
+      position += byte < 0x80 ? 1 : UTF8.width(scalar)
+    }
   }
+
+  /// The scalar that begins at a byte; nil at the end.
+  func scalar(at index: Int) -> Unicode.Scalar? {
+    guard index < bytes.count else { return nil }
+    if bytes[index] < 0x80 { return Unicode.Scalar(bytes[index]) }
+    var (rest, decoder) = (bytes[index...].makeIterator(), UTF8())
+    return if case .scalarValue(let scalar) = decoder.decode(&rest) { scalar } else { nil }
+  }
+
+  /// What a piece begins with, where that is a sign of ASCII; else a scalar that is none.
+  func sign(of piece: Piece) -> Unicode.Scalar { Unicode.Scalar(bytes[piece.range.lowerBound]) }
+
+  func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
+  /// What stands between the quotes of a text, as it was written.
+  func content(of piece: Piece) -> String {
+    let (start, end) = (piece.range.lowerBound + 1, piece.range.upperBound - (piece.isClosed ? 1 : 0))
+    return text(start..<max(start, end))
+  }
+
+  /// How many scalars stand before a byte.
+  func scalarCount(before index: Int) -> Int { text(0..<index).unicodeScalars.count }
 
   /// Whether a scalar is part of a word. Of ASCII, which nearly all SQL is, it is known without the tables of Unicode.
   static func isWord(_ scalar: Unicode.Scalar) -> Bool {
@@ -189,11 +228,11 @@ package struct SQLScanner {
   }
 
   /// Whether a piece is the sign before a name of the model.
-  func isDollar(_ piece: Piece) -> Bool { piece.kind == .other && scalars[piece.range.lowerBound] == "$" }
+  func isDollar(_ piece: Piece) -> Bool { piece.kind == .other && sign(of: piece) == "$" }
 
   /// Whether a piece is white space.
   func isSpace(_ piece: Piece) -> Bool {
-    piece.kind == .other && Self.isSpace(scalars[piece.range.lowerBound])
+    piece.kind == .other && scalar(at: piece.range.lowerBound).map(Self.isSpace) == true
   }
 }
 
@@ -201,30 +240,51 @@ package struct SQLScanner {
 /// those in texts.
 struct SQLBody {
   private var lines: [String] = []
-  private var line: [Unicode.Scalar] = []
+  private var line: [UInt8] = []
   /// Whether the line begins within a text.
   private var beginsInText = false
   /// Whether a comment was left out here.
   private var isGap = false
 
-  mutating func append(_ scalars: ArraySlice<Unicode.Scalar>, isText: Bool) {
-    for scalar in scalars {
-      if scalar == "\n" {
-        endLine(isText: isText)
-        continue
-      }
-      // A comment parts what stands on its two sides, as a space does. Where they are apart anyway nothing is put in
-      // its place: the checksums of steps are over what was kept of them.
-      if isGap, let last = line.last, Self.wouldJoin(last, scalar) { line.append(" ") }
-      isGap = false
-      line.append(scalar)
+  /// Takes the next piece, or leaves it out.
+  mutating func append(_ piece: SQLScanner.Piece, of scanner: SQLScanner) {
+    let bytes = scanner.bytes[piece.range]
+    switch piece.kind {
+    case .comment: leaveOut(bytes)
+    case .word: append(bytes)
+    case .text, .other: append(bytes, isText: piece.kind == .text)
     }
   }
 
-  mutating func leaveOut(_ comment: ArraySlice<Unicode.Scalar>) {
-    for scalar in comment where scalar == "\n" { endLine(isText: false) }
+  private mutating func append(_ bytes: ArraySlice<UInt8>, isText: Bool) {
+    var rest = bytes
+    while let end = rest.firstIndex(of: Self.lineEnd) {
+      append(rest[..<end])
+      endLine(isText: isText)
+      rest = rest[(end + 1)...]
+    }
+    append(rest)
+  }
+
+  private mutating func append(_ bytes: ArraySlice<UInt8>) {
+    guard !bytes.isEmpty else { return }
+    // A comment parts what stands on its two sides, as a space does. Where they are apart anyway nothing is put in
+    // its place: the checksums of steps are over what was kept of them.
+    if isGap, let last = String(decoding: line, as: UTF8.self).unicodeScalars.last,
+      let first = String(decoding: bytes, as: UTF8.self).unicodeScalars.first, Self.wouldJoin(last, first)
+    {
+      line.append(UInt8(ascii: " "))
+    }
+    isGap = false
+    line += bytes
+  }
+
+  private mutating func leaveOut(_ comment: ArraySlice<UInt8>) {
+    for byte in comment where byte == Self.lineEnd { endLine(isText: false) }
     isGap = true
   }
+
+  private static let lineEnd = UInt8(ascii: "\n")
 
   /// All lines, the last one closed.
   mutating func finished() -> String {
@@ -236,14 +296,7 @@ struct SQLBody {
   static func text(of sql: String) -> String {
     var scanner = SQLScanner(sql.replacing("\r\n", with: "\n"))
     var body = SQLBody()
-    while let piece = scanner.next() {
-      let content = scanner.scalars[piece.range]
-      if piece.kind == .comment {
-        body.leaveOut(content)
-      } else {
-        body.append(content, isText: piece.kind == .text)
-      }
-    }
+    while let piece = scanner.next() { body.append(piece, of: scanner) }
     return body.finished()
   }
 
@@ -259,10 +312,10 @@ struct SQLBody {
   }
 
   private mutating func endLine(isText: Bool) {
-    var piece = line[...]
+    var piece = String(decoding: line, as: UTF8.self).unicodeScalars[...]
     if !beginsInText { piece = piece.drop(while: SQLScanner.isSpace) }
     if !isText { while let last = piece.last, SQLScanner.isSpace(last) { piece.removeLast() } }
-    if beginsInText || isText || !piece.isEmpty { lines.append(String(piece)) }
+    if beginsInText || isText || !piece.isEmpty { lines.append(String(Substring(piece))) }
     (line, beginsInText, isGap) = ([], isText, false)
   }
 

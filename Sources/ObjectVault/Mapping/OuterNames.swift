@@ -51,7 +51,7 @@ struct OuterNames {
   /// - Parameter entity: That of the rows which an expression is asked of; nil for statements.
   /// - Returns: The first such name in an SQL that a person wrote; nil where there is none, and where nobody can tell.
   static func capture(in sql: String, _ model: Schema, of entity: String? = nil) -> Capture? {
-    guard sql.contains("$") else { return nil }
+    guard sql.containsByte("$") else { return nil }
     var names = OuterNames(model: model)
     if let entity {
       names.isExpression = true

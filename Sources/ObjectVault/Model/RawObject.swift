@@ -87,7 +87,7 @@ public struct RawObject: Sendable {
     var isGap = false
     while let piece = scanner.next() {
       let text = scanner.text(piece.range)
-      if piece.kind == .other, scanner.scalars[piece.range.lowerBound].properties.isWhitespace {
+      if scanner.isSpace(piece) {
         isGap = true
         continue
       }

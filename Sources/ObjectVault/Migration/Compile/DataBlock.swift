@@ -12,18 +12,17 @@ package struct DataBlock: Hashable {
   package init(_ sql: String, among names: [String]) {
     let known = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
     // A longer piece is the name of no table.
-    let longest = (known.keys.map(\.unicodeScalars.count).max() ?? 0) + 2
+    let longest = (known.keys.map(\.utf8.count).max() ?? 0) + 2
     var (scanner, rows) = (SQLScanner(sql), ValueRows())
     var (tables, met): (Set<String>, Set<String>) = ([], [])
     while let piece = scanner.next() {
       rows.take(piece, of: scanner)
-      guard piece.kind == .word || piece.kind == .text, piece.range.count <= longest else { continue }
-      var name = scanner.text(piece.range)
-      if piece.kind == .text {
-        name = String(name.dropFirst().dropLast())
-      } else if !met.insert(name).inserted {
-        continue
-      }
+      guard piece.kind == .word || piece.kind == .text, piece.range.count <= longest,
+        // A number is no name.
+        piece.kind == .text || !("0"..."9").contains(scanner.sign(of: piece))
+      else { continue }
+      let name = piece.kind == .text ? scanner.content(of: piece) : scanner.text(piece.range)
+      if piece.kind == .word, !met.insert(name).inserted { continue }
       if let table = known[name.lowercased()] { tables.insert(table) }
     }
     (self.sql, self.tables, valueRows) = (sql, tables, rows.count)
@@ -36,7 +35,7 @@ package struct DataBlock: Hashable {
 
     mutating func take(_ piece: SQLScanner.Piece, of scanner: SQLScanner) {
       guard piece.kind != .comment, !scanner.isSpace(piece) else { return }
-      switch piece.kind == .other ? scanner.scalars[piece.range.lowerBound] : " " {
+      switch piece.kind == .other ? scanner.sign(of: piece) : " " {
       case "(":
         if isInList, depth == 0, isBehindComma { count += 1 }
         depth += 1

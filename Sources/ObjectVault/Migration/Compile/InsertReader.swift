@@ -6,16 +6,38 @@ struct InsertReader {
   /// The next piece that is neither white space nor a comment; nil at the end.
   private var next: SQLScanner.Piece?
   /// The white space before it. A comment parts what stands on its two sides, as a space does.
-  private var gap: [Unicode.Scalar] = []
-  private var taken: [Unicode.Scalar] = []
+  private var gap: [UInt8] = []
+  private var taken: [UInt8] = []
 
   init(_ sql: String) {
     scanner = SQLScanner(sql)
     look()
   }
 
+  /// Begins behind some words; nil where a statement has others.
+  init?(_ sql: String, behind words: [UInt8]) {
+    let bytes = Array(sql.utf8)
+    let start = Self.start(of: bytes)
+    guard bytes[start...].starts(with: words) else { return nil }
+    scanner = SQLScanner(bytes, from: start + words.count)
+    look()
+  }
+
+  private static func start(of bytes: [UInt8]) -> Int {
+    bytes.firstIndex { $0 >= 0x80 || !SQLScanner.isSpace(Unicode.Scalar($0)) } ?? bytes.count
+  }
+
+  /// Everything up to the next word or sign, without the white space at the beginning.
+  var beginning: [UInt8] {
+    let bytes = scanner.bytes
+    return Array(bytes[Self.start(of: bytes)..<(next?.range.lowerBound ?? bytes.count)])
+  }
+
+  /// Whether nothing comes next.
+  var isAtEnd: Bool { next == nil }
+
   /// What it went by since ``forget()``.
-  var text: String { String(taken) }
+  var text: String { String(decoding: taken, as: UTF8.self) }
 
   /// Begins anew to keep what is gone by.
   mutating func forget() { taken = [] }
@@ -25,8 +47,8 @@ struct InsertReader {
     gap.removeAll(keepingCapacity: true)
     while let piece = scanner.next() {
       switch piece.kind {
-      case .comment: gap.append(" ")
-      case .other where scanner.isSpace(piece): gap.append(scanner.scalars[piece.range.lowerBound])
+      case .comment: gap.append(UInt8(ascii: " "))
+      case .other where scanner.isSpace(piece): gap += scanner.bytes[piece.range]
       case .word, .text, .other:
         next = piece
         return
@@ -38,16 +60,15 @@ struct InsertReader {
   /// Goes by everything up to the next word or sign, and it.
   private mutating func step() {
     taken += gap
-    if let next { taken += scanner.scalars[next.range] }
+    if let next { taken += scanner.bytes[next.range] }
     look()
   }
 
   /// Whether a word or a sign, in lower case, comes next.
   private func isNext(_ word: String) -> Bool {
     guard let next, next.range.count == word.utf8.count else { return false }
-    return zip(scanner.scalars[next.range], word.unicodeScalars).allSatisfy { scalar, expected in
-      scalar == expected
-        || scalar.isASCII && scalar.value | 0x20 == expected.value && SQLScanner.isWord(scalar)
+    return zip(scanner.bytes[next.range], word.utf8).allSatisfy { byte, expected in
+      byte == expected || byte | 0x20 == expected && SQLScanner.isWord(Unicode.Scalar(byte))
     }
   }
 
@@ -96,8 +117,7 @@ struct InsertReader {
     guard let piece = next, piece.kind != .other else { return nil }
     step()
     if pass(".") { return passName() }
-    let name = scanner.text(piece.range).lowercased()
-    return piece.kind == .text ? String(name.dropFirst().dropLast()) : name
+    return (piece.kind == .text ? scanner.content(of: piece) : scanner.text(piece.range)).lowercased()
   }
 
   /// Goes by names in brackets.
@@ -106,7 +126,7 @@ struct InsertReader {
     let before = taken
     defer { taken = before }
     guard passParts(&names) else { return nil }
-    return names.map { String(taken[$0])[...].trimmed }
+    return names.map { String(decoding: taken[$0], as: UTF8.self)[...].trimmed }
   }
 
   /// Goes by something in brackets.
@@ -116,7 +136,7 @@ struct InsertReader {
     guard pass("(") else { return false }
     var (depth, start) = (1, taken.count)
     while let piece = next {
-      switch piece.kind == .other ? scanner.scalars[piece.range.lowerBound] : " " {
+      switch piece.kind == .other ? scanner.sign(of: piece) : " " {
       case "(": depth += 1
       case ")": depth -= 1
       case "," where depth == 1:
@@ -147,7 +167,7 @@ struct InsertReader {
     // `VALUES (1) UNION ALL SELECT 2` is a query.
     guard reader.isBehindRows else { return nil }
     self = reader
-    return InsertedValues(scalars: taken, parts: parts, ends: ends)
+    return InsertedValues(bytes: taken, parts: parts, ends: ends)
   }
 
   /// Goes by the rows of a query.
@@ -172,30 +192,37 @@ struct InsertReader {
 
 /// `VALUES (…), (…)`, without its comments.
 struct InsertedValues {
-  private(set) var scalars: [Unicode.Scalar]
+  private(set) var bytes: [UInt8]
   /// Where each value stands, with the white space around it: those of one row after those of another.
   private(set) var parts: [Range<Int>]
   /// How many there are up to the end of each row.
   private(set) var ends: [Int]
 
   /// Whether each value stands there as a number, a text, bytes or NULL, so that none asks for what the rows before it have changed.
-  var areLiterals: Bool { parts.allSatisfy { Self.isLiteral(scalars[$0]) } }
+  var areLiterals: Bool { parts.allSatisfy { Self.isLiteral(bytes[$0]) } }
 
-  private static let ofNumbers = Set("0123456789.+-eE".unicodeScalars)
+  private static let ofNumbers = Set("0123456789.+-eE".utf8)
+  private static let quote = UInt8(ascii: "'")
 
-  private static func isLiteral(_ scalars: ArraySlice<Unicode.Scalar>) -> Bool {
-    var value = scalars.drop(while: SQLScanner.isSpace)
-    while let last = value.last, SQLScanner.isSpace(last) { value.removeLast() }
-    if value.first == "x" || value.first == "X", value.dropFirst().first == "'" { value.removeFirst() }
-    if value.first == "'" {
+  private static func isLiteral(_ bytes: ArraySlice<UInt8>) -> Bool {
+    var value = bytes.drop(while: isSpace)
+    while let last = value.last, isSpace(last) { value.removeLast() }
+    if let first = value.first, first | 0x20 == UInt8(ascii: "x"), value.dropFirst().first == quote {
       value.removeFirst()
-      guard value.popLast() == "'" else { return false }
+    }
+    if value.first == quote {
+      value.removeFirst()
+      guard value.popLast() == quote else { return false }
       // A quote in a text is doubled.
-      while let scalar = value.popFirst() { if scalar == "'", value.popFirst() != "'" { return false } }
+      while let byte = value.popFirst() { if byte == quote, value.popFirst() != quote { return false } }
       return true
     }
     return !value.isEmpty && value.allSatisfy(ofNumbers.contains)
-      || value.count == 4 && String(value).lowercased() == "null"
+      || value.map { $0 | 0x20 } == Array("null".utf8)
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte < 0x80 && SQLScanner.isSpace(Unicode.Scalar(byte))
   }
 
   /// Puts the rows of another list after its own.
@@ -203,9 +230,9 @@ struct InsertedValues {
     guard let first = other.parts.first else { return }
     // From the bracket before the first value on.
     let start = first.lowerBound - 1
-    scalars += ", ".unicodeScalars
-    let (offset, count) = (scalars.count - start, parts.count)
-    scalars += other.scalars[start...]
+    bytes += ", ".utf8
+    let (offset, count) = (bytes.count - start, parts.count)
+    bytes += other.bytes[start...]
     parts += other.parts.lazy.map { $0.lowerBound + offset..<$0.upperBound + offset }
     ends += other.ends.lazy.map { $0 + count }
   }
@@ -216,30 +243,29 @@ struct InsertedValues {
   ///   - new: The SQL for an id that the statement does not give.
   ///   - given: The SQL for one that it gives.
   func text(idAt place: Int?, new: String, given: (String) -> String) -> String {
-    // An array, and not a text: each piece that a view of scalars gets has it copied.
-    var text: [Unicode.Scalar] = []
-    text.reserveCapacity(scalars.count + ends.count * (new.unicodeScalars.count + 2))
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count + ends.count * (new.utf8.count + 2))
     // The engine computes a single row twice where a trigger runs before it, and would ask for two ids; what a query
     // finds it computes once.
     let isSingle = ends.count == 1
-    if isSingle { text += " SELECT ".unicodeScalars }
+    if isSingle { text += " SELECT ".utf8 }
     var (copied, first) = (isSingle ? parts[0].lowerBound : 0, 0)
-    let addition = Array(", \(new)".unicodeScalars)
+    let addition = Array(", \(new)".utf8)
     for end in ends {
       if place == nil {
-        text += scalars[copied..<parts[end - 1].upperBound]
+        text += bytes[copied..<parts[end - 1].upperBound]
         text += addition
         copied = parts[end - 1].upperBound
       } else if let place, first + place < end {
         let part = parts[first + place]
-        text += scalars[copied..<part.lowerBound]
-        text += given(String(scalars[part])).unicodeScalars
+        text += bytes[copied..<part.lowerBound]
+        text += given(String(decoding: bytes[part], as: UTF8.self)).utf8
         copied = part.upperBound
       }
       first = end
     }
-    text += scalars[copied..<(isSingle ? parts[parts.count - 1].upperBound : scalars.count)]
-    return String(text)
+    text += bytes[copied..<(isSingle ? parts[parts.count - 1].upperBound : bytes.count)]
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Whether a value is a whole number in digits, or NULL.

@@ -186,35 +186,42 @@ struct MigrationLine {
 
   /// The SQL in the brackets behind `using` or `picking`, kept as it stands.
   mutating func expression(behind word: String) throws -> String {
-    var scanner = SQLScanner(line.scalars, from: line.sqlColumn ?? line.end)
-    while scanner.scalar(at: scanner.position)?.properties.isWhitespace == true { scanner.position += 1 }
+    let before = String(line.scalars[..<(line.sqlColumn ?? line.end)]).utf8.count
+    var scanner = SQLScanner(Array(String(line.scalars).utf8), from: before)
+    while let scalar = scanner.scalar(at: scanner.position), scalar.properties.isWhitespace {
+      scanner.position += UTF8.width(scalar)
+    }
     let start = scanner.position
-    let missing = failure("( … ) is missing behind \(word)", "write an SQL expression in brackets", start)
-    guard scanner.scalar(at: start) == "(" else { throw missing }
+    let column = scanner.scalarCount(before: start)
+    guard scanner.scalar(at: start) == "(" else {
+      throw failure("( … ) is missing behind \(word)", "write an SQL expression in brackets", column)
+    }
     var depth = 0
     while let piece = scanner.next() {
       // Such a comment would go over all that is written behind the expression.
-      guard piece.kind != .comment || scanner.scalars[piece.range.lowerBound] == "/" else {
+      guard piece.kind != .comment || scanner.sign(of: piece) == "/" else {
         throw failure(
           "this comment takes the rest of the line, and the ) with it", "write it as /* … */",
-          piece.range.lowerBound)
+          scanner.scalarCount(before: piece.range.lowerBound))
       }
       guard piece.isClosed else { break }
       guard piece.kind == .other else { continue }
-      let scalar = scanner.scalars[piece.range.lowerBound]
-      if scalar == "(" { depth += 1 }
-      if scalar == ")" { depth -= 1 }
+      let sign = scanner.sign(of: piece)
+      if sign == "(" { depth += 1 }
+      if sign == ")" { depth -= 1 }
       guard depth == 0 else { continue }
-      let rest = scanner.scalars[scanner.position...].drop { $0.properties.isWhitespace }
+      let rest = line.scalars[scanner.scalarCount(before: scanner.position)...].drop {
+        $0.properties.isWhitespace
+      }
       guard rest.isEmpty || rest.first == "#" else {
         throw failure("something stands behind )", "end the line there", rest.startIndex)
       }
       let expression = scanner.text(start + 1..<piece.range.lowerBound)[...].trimmed
       guard !expression.isEmpty else {
-        throw failure("nothing stands in the brackets", "write an SQL expression", start)
+        throw failure("nothing stands in the brackets", "write an SQL expression", column)
       }
       return expression
     }
-    throw failure("the bracket behind \(word) has no end on this line", "close it with ) there", start)
+    throw failure("the bracket behind \(word) has no end on this line", "close it with ) there", column)
   }
 }

@@ -14,28 +14,29 @@ struct MigrationParser {
 
   private let file: String
   /// The text, every line end as "\n".
-  private let scalars: [Unicode.Scalar]
-  /// Where each line begins.
+  private let bytes: [UInt8]
+  /// Where each line begins in it.
   private let starts: [Int]
   private let lines: [String]
   private(set) var index = 0
 
   init(_ text: String, file: String) {
     self.file = file
-    var scalars: [Unicode.Scalar] = []
-    scalars.reserveCapacity(text.utf8.count)
-    var previous: Unicode.Scalar = " "
-    for scalar in text.unicodeScalars {
-      if scalar == "\n", previous == "\r" {
-        // The line has ended already.
-      } else if scalar != "\u{FEFF}" || !scalars.isEmpty {
-        scalars.append(scalar == "\r" ? "\n" : scalar)
-      }
-      previous = scalar
+    let lineEnd = UInt8(ascii: "\n")
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    var previous = lineEnd
+    for byte in Substring(text.unicodeScalars.drop { $0 == "\u{FEFF}" }).utf8 {
+      let isEnd = byte == UInt8(ascii: "\r")
+      // Behind a return the line has ended already.
+      if byte != lineEnd || previous != UInt8(ascii: "\r") { bytes.append(isEnd ? lineEnd : byte) }
+      previous = byte
     }
-    self.scalars = scalars
-    starts = [0] + scalars.indices.filter { scalars[$0] == "\n" }.map { $0 + 1 }
-    lines = scalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
+    self.bytes = bytes
+    starts = [0] + bytes.indices.filter { bytes[$0] == lineEnd }.map { $0 + 1 }
+    lines = bytes.split(separator: lineEnd, omittingEmptySubsequences: false).map {
+      String(decoding: $0, as: UTF8.self)
+    }
   }
 
   func failure(_ reason: String, _ hint: String, line: Int? = nil, column: Int = 1) -> StoreError {
@@ -185,23 +186,19 @@ struct MigrationParser {
   /// The text from a column of this line to the brace that closes the block, on this line or a later one.
   mutating func block(from column: Int) throws -> String {
     let start = index
-    var scanner = SQLScanner(scalars, from: starts[index] + column)
+    let before = lines[index].unicodeScalars.prefix(column)
+    var scanner = SQLScanner(bytes, from: starts[index] + Substring(before).utf8.count)
     var body = SQLBody()
     var depth = 0
     while let piece = scanner.next() {
       guard piece.isClosed else { throw unclosed(piece) }
-      let content = scalars[piece.range]
-      index += content.count { $0 == "\n" }
-      guard piece.kind != .comment else {
-        body.leaveOut(content)
-        continue
-      }
+      index += bytes[piece.range].count { $0 == UInt8(ascii: "\n") }
       if piece.kind == .other {
-        if content.first == "{" { depth += 1 }
-        if content.first == "}" { depth -= 1 }
+        if scanner.sign(of: piece) == "{" { depth += 1 }
+        if scanner.sign(of: piece) == "}" { depth -= 1 }
         if depth < 0 { return try ended(body, scanner.position) }
       }
-      body.append(content, isText: piece.kind == .text)
+      body.append(piece, of: scanner)
     }
     throw failure("this block has no end", "close it with }", line: start)
   }
@@ -209,11 +206,12 @@ struct MigrationParser {
   /// The brace that closes a block may be there, and be part of a text.
   private func unclosed(_ piece: SQLScanner.Piece) -> StoreError {
     let line = starts.lastIndex { $0 <= piece.range.lowerBound } ?? index
-    let column = piece.range.lowerBound - starts[line] + 1
+    let before = String(decoding: bytes[starts[line]..<piece.range.lowerBound], as: UTF8.self)
+    let column = before.unicodeScalars.count + 1
     guard piece.kind == .text else {
       return failure("this comment has no end", "close it with */", line: line, column: column)
     }
-    let quote = scalars[piece.range.lowerBound]
+    let quote = Unicode.Scalar(bytes[piece.range.lowerBound])
     return failure(
       "the text that begins here has no end",
       quote == "["
@@ -223,8 +221,8 @@ struct MigrationParser {
   }
 
   private mutating func ended(_ body: SQLBody, _ position: Int) throws -> String {
-    let end = index + 1 < starts.count ? starts[index + 1] : scalars.count
-    guard Self.stripped(String(scalars[position..<end])).isEmpty else {
+    let end = index + 1 < starts.count ? starts[index + 1] : bytes.count
+    guard Self.stripped(String(decoding: bytes[position..<end], as: UTF8.self)).isEmpty else {
       throw failure(
         "something stands behind }", "write the next operation on a line of its own", line: index)
     }

@@ -1,4 +1,4 @@
-// A line of a migration file -> its words. By Unicode scalars, as SQLScanner.
+// A line of a migration file -> its words. By Unicode scalars: a quote and a mark behind it are one character.
 
 struct MigrationWords {
   struct Word {

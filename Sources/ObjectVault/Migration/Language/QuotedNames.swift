@@ -7,24 +7,26 @@ internal import CipherSQLite
 extension SQLTemplate {
   /// The text for the engine, with each name in double quotes in quotes that no text has.
   static func namesOnly(_ sql: String) -> String {
-    guard sql.utf8.contains(UInt8(ascii: "\"")) else { return sql }
+    guard sql.containsByte("\"") else { return sql }
     var scanner = SQLScanner(sql)
     var (result, copied) = ("", 0)
     while let piece = scanner.next() {
-      guard piece.kind == .text, piece.isClosed, scanner.scalars[piece.range.lowerBound] == "\"" else {
-        continue
-      }
+      guard piece.kind == .text, piece.isClosed, scanner.sign(of: piece) == "\"" else { continue }
       result += scanner.text(copied..<piece.range.lowerBound)
-      // By scalars: a quote and a mark behind it are one character.
-      var name = Array(scanner.scalars[piece.range].dropFirst().dropLast())
+      var name = scanner.content(of: piece)
       // A doubled quote is one of the name.
       while scanner.scalar(at: scanner.position) == "\"", let next = scanner.next() {
-        name += ["\""] + scanner.scalars[next.range].dropFirst().dropLast()
+        name += "\"" + scanner.content(of: next)
       }
-      result += "`" + String(name.flatMap { $0 == "`" ? ["`", "`"] : [$0] }) + "`"
+      // By scalars: a quote and a mark behind it are one character.
+      result += "`"
+      for scalar in name.unicodeScalars {
+        result.unicodeScalars += scalar == "`" ? [scalar, scalar] : [scalar]
+      }
+      result += "`"
       copied = scanner.position
     }
-    return result + scanner.text(copied..<scanner.scalars.count)
+    return result + scanner.text(copied..<scanner.bytes.count)
   }
 }
 

@@ -76,8 +76,8 @@ extension SQLTemplate {
     var scanner = SQLScanner(sql)
     var (texts, seen): ([String], Set<String>) = ([], [])
     while let piece = scanner.next() {
-      guard piece.kind == .text, scanner.scalars[piece.range.lowerBound] == "'" else { continue }
-      let value = String(scanner.text(piece.range).dropFirst().dropLast())
+      guard piece.kind == .text, scanner.sign(of: piece) == "'" else { continue }
+      let value = scanner.content(of: piece)
       if seen.insert(value).inserted { texts.append(value) }
     }
     return texts

@@ -39,7 +39,8 @@ struct DataStatements {
     insertion = NumberedInsert(texts[0], entities: names)
     position += 1
     guard mayGroup, first == "insert", insertion?.isOfLiterals == true else { return }
-    while position < statements.count, let next = NumberedInsert(statements[position], entities: names),
+    while position < statements.count,
+      let next = NumberedInsert(statements[position], entities: names, like: insertion),
       next.isOfLiterals, insertion?.take(next, limit: Self.limit) == true
     {
       texts.append(statements[position])
