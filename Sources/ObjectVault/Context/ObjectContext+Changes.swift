@@ -49,16 +49,11 @@ extension ObjectContext {
   }
 
   func note(_ error: any Error) {
-    // Once is enough: the body of a cancelled write may go on for long.
-    if error is CancellationError, faultErrors.last is CancellationError { return }
-    faultErrors.append(error)
-    onFaultError?(error)
+    if errors.note(error) { onFaultError?(error) }
   }
 
   func noteUnreadable(_ error: StoreError) {
-    guard unreadableValues.count < 1000, !unreadableValues.contains(error) else { return }
-    unreadableValues.append(error)
-    onFaultError?(error)
+    if errors.noteUnreadable(error) { onFaultError?(error) }
   }
 
   func didWrite(_ object: ManagedObject, isFirst: Bool) {
@@ -147,7 +142,7 @@ extension ObjectContext {
   /// Runs `body` with a connection to read from.
   func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     switch access {
-    case .transaction(let connection, _):
+    case .reading(let connection, _), .writing(let connection, _, _):
       try run?.check()
       return try told(connection, body)
     case .pooled(let pool):

@@ -117,13 +117,13 @@ extension ObjectContext {
   }
 
   private func singleRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
-    guard case .transaction(let connection, _) = access, !entity.isInFamily else {
+    guard let connection = access.connection, !entity.isInFamily else {
       return try anyRow(entity, id)
     }
-    if singleRows.isEmpty { singleRows = Array(repeating: nil, count: maps.count) }
-    let rows = singleRows[entity.index] ?? SingleRows(entity, maps, run, on: connection)
+    if single.readers.isEmpty { single.readers = Array(repeating: nil, count: maps.count) }
+    let rows = single.readers[entity.index] ?? SingleRows(entity, maps, run, on: connection)
     guard !rows.isReading else { return try anyRow(entity, id) }
-    singleRows[entity.index] = rows
+    single.readers[entity.index] = rows
     return try told(connection) { _ in try rows.row(id) }
   }
 
@@ -134,8 +134,8 @@ extension ObjectContext {
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         // Taken out: an initializer of an entity's class may fire another fault.
-        var packer = rowPacker.take() ?? RowPacker(firstPageBytes: 512, pageBytes: 4096)
-        defer { rowPacker = packer }
+        var packer = single.packer.take() ?? RowPacker(firstPageBytes: 512, pageBytes: 4096)
+        defer { single.packer = packer }
         return entity.isInFamily
           ? try FamilyReader(entity, isBranch: true, maps).read(statement, &packer)
           : RowReader(entity, maps).read(statement, &packer)
@@ -235,6 +235,8 @@ extension ObjectContext {
 }
 
 extension ObjectContext: ScanGround {
+  var pool: ConnectionPool? { access.readers }
+
   var generationCheck: @Sendable (Connection) throws -> Void { core.checkGeneration }
 
   func lastCount(of entity: EntityMapping) -> Locked<Int?> { core.lastCounts[entity.index] }

@@ -5,7 +5,7 @@ internal import CipherSQLite
 extension ObjectContext {
   func givenID(of object: ManagedObject) -> Int64 {
     // Elsewhere another save may take the next id first.
-    guard case .transaction(let connection, canWrite: true) = access else { return object.rowID }
+    guard let connection = access.writer else { return object.rowID }
     if let id = pending.given.final(object.rowID) { return id }
     do { try giveIDs(on: connection) } catch { note(error) }
     return pending.given.final(object.rowID) ?? object.rowID
@@ -27,8 +27,7 @@ extension ObjectContext {
   }
 
   func known(_ value: SQLValue) -> SQLValue {
-    guard case .integer(let id) = value, id < 0, case .transaction(let connection, canWrite: true) = access
-    else { return value }
+    guard case .integer(let id) = value, id < 0, let connection = access.writer else { return value }
     if pending.given.final(id) == nil { do { try giveIDs(on: connection) } catch { note(error) } }
     return .integer(pending.given.final(id) ?? id)
   }

@@ -4,11 +4,11 @@ internal import CipherSQLite
 
 extension ObjectContext {
   /// Whether saves are written down.
-  var records: Bool { isRecording ?? core.feed.isHeard }
+  var records: Bool { access.isRecording ?? core.feed.isHeard }
 
   /// Tells the listeners that the transaction is committed. Called before the next one begins.
   func publishTransaction() {
-    guard hasWritten else { return }
+    guard written.hasAny else { return }
     publish(written.changes)
   }
 

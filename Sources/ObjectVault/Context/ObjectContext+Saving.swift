@@ -57,15 +57,15 @@ extension ObjectContext {
     }
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
-    case .transaction(let connection, _):
+    case .reading(let connection, _), .writing(let connection, _, _):
       // The last save needs no savepoint: an error takes the whole transaction back.
       let writer =
         isLast
         ? try write(on: connection, isLast: true)
         : try connection.savepoint { try write(on: connection, isLast: false) }
       adopt(writer.plan)
-      hasWritten = true
-      if !isLast, committed != nil { written.rows.note(writer.plan, core.mapping) }
+      written.hasAny = true
+      if !isLast, access.committed != nil { written.rows.note(writer.plan, core.mapping) }
       if let record = writer.record { written.changes?.add(record.changes) }
     case .pooled(let pool):
       try pool.withWriter { connection in
@@ -86,7 +86,7 @@ extension ObjectContext {
     let records = records
     var planner = SavePlanner(
       pending, core.mapping, maps, ConnectionReader(connection: connection),
-      isHeard: records || (!isLast && committed != nil))
+      isHeard: records || (!isLast && access.committed != nil))
     let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
     try writer.write()
     return writer
@@ -139,7 +139,7 @@ extension ObjectContext {
 
   /// Ids that new objects were given and that no row will have are not given out again.
   private func keepGivenIDs() throws {
-    guard !pending.given.isEmpty, case .transaction(let connection, canWrite: true) = access else { return }
+    guard !pending.given.isEmpty, let connection = access.writer else { return }
     for map in maps.all where map.highest > 0 {
       try RowIDs(connection: connection).raise(map.entity.root.name, to: map.highest)
     }

@@ -17,28 +17,21 @@ internal import CipherSQLite
 /// that were asked for them through a relationship. Objects that hold each other that way live as long as the
 /// context: give long work contexts of its own.
 public final class ObjectContext: ObjectHost {
+  let core: StoreCore
+  let access: ContextAccess
   // Unchecked exclusivity, here and below: what is changed by each insertion and look-up. None is passed inout to anybody
   // who calls back into the context: pages and collections of objects call nobody.
-  /// Where rows are put that are fetched one by one. Small pages: one of a few that stay keeps little of those that go.
-  /// nil while it is in use, and before.
-  var rowPacker: RowPacker?
-  /// Who reads single rows, by the entity's index; empty before the first one. Safe: never passed inout.
-  @safe @exclusivity(unchecked) var singleRows: [SingleRows?] = []
+  /// Who reads rows one by one.
+  @safe @exclusivity(unchecked) var single = SingleReads()
 
-  /// How the context reaches the file.
-  enum Access {
-    /// Reads on any reader, each read for itself; saves in a transaction of its own.
-    case pooled(ConnectionPool)
-    /// Works inside a transaction on this connection.
-    case transaction(Connection, canWrite: Bool)
+  /// What reads rows one by one.
+  struct SingleReads {
+    /// Where the rows are put. Small pages: one of a few that stay keeps little of those that go. nil while it is in use, and before.
+    var packer: RowPacker?
+    /// By the entity's index, in a transaction; empty before the first one.
+    var readers: [SingleRows?] = []
   }
 
-  let core: StoreCore
-  let access: Access
-  /// Whose readers may read beside this context's own; nil where what it reads is not committed yet.
-  let pool: ConnectionPool?
-  /// Whose readers see the last commit, for a write; nil elsewhere.
-  let committed: ConnectionPool?
   /// Which object stands for which row.
   package let maps: IdentityMaps
   let canWrite: Bool
@@ -68,27 +61,30 @@ public final class ObjectContext: ObjectHost {
   @usableFromInline let mark: StoreMark
   /// What the saves of the transaction have written.
   var written = Written()
-  /// Whether a save of the transaction has written anything.
-  var hasWritten = false
-  /// Whether the saves of the transaction are written down, decided once for all of them; nil outside of one.
-  let isRecording: Bool?
   /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)?
 
+  var errors = GetterErrors()
   /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
   /// clears the list.
-  public internal(set) var faultErrors: [any Error] = []
-  /// New objects whose deletion was denied.
-  var deniedDeletions = DeniedDeletions()
+  public internal(set) var faultErrors: [any Error] {
+    get { errors.failures }
+    set { errors.failures = newValue }
+  }
   /// ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for each value that a getter met and could not read, once; at most
   /// a thousand.
   ///
   /// Such a value was put into the file by something else than this library. The getter returns the type's
   /// placeholder, and neither ``Store/read(_:)`` nor ``save()`` fails for it: one damaged row should not hide
   /// the others, and a save writes only what was set.
-  public internal(set) var unreadableValues: [StoreError] = []
+  public var unreadableValues: [StoreError] { errors.unreadable }
   /// Called with each error that a getter could not throw, at once.
-  public var onFaultError: ((any Error) -> Void)?
+  public var onFaultError: ((any Error) -> Void)? {
+    get { errors.listener }
+    set { errors.listener = newValue }
+  }
+  /// New objects whose deletion was denied.
+  var deniedDeletions = DeniedDeletions()
   /// Who makes the changes, for those who listen: see ``ChangeSet/author``.
   public var author: String?
   /// What the next commits are called, for those who listen: see ``ChangeSet/name``.
@@ -109,28 +105,12 @@ public final class ObjectContext: ObjectHost {
     public internal(set) var rowsReadAhead = 0
   }
 
-  /// - Parameters:
-  ///   - pool: For a transaction that only reads: see ``pool``.
-  ///   - committed: For a write: see ``committed``.
-  ///   - records: Whether the saves of a transaction are written down, though nobody listens.
-  init(
-    core: StoreCore, access: Access, beside pool: ConnectionPool? = nil, committed: ConnectionPool? = nil,
-    records: Bool = false
-  ) {
+  init(core: StoreCore, access: ContextAccess) {
     self.core = core
-    self.committed = committed
     mark = core.mark
     self.access = access
-    self.pool = if case .pooled(let own) = access { own } else { pool }
-    if case .transaction(let connection, let canWrite) = access {
-      (self.canWrite, run) = (canWrite, connection.run)
-      // Asked once: who comes in between is told of a gap, and not of nothing.
-      let isHeard = canWrite && (records || core.feed.isHeard)
-      isRecording = isHeard
-      written.changes = isHeard ? ChangeCollector() : nil
-    } else {
-      (canWrite, run, isRecording) = (true, nil, nil)
-    }
+    (canWrite, run) = (access.canWrite, access.connection?.run)
+    written.changes = access.isRecording == true ? ChangeCollector() : nil
     former = FormerHost(of: core.mark)
     maps = IdentityMaps(core.mapping.entities, former: former, make: core.classes.map(of:sharing:))
     former.host = self

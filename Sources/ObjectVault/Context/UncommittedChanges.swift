@@ -127,7 +127,7 @@ extension ObjectContext {
 
   /// Calls `body` with what the write has changed; nil where nothing is written that is not committed.
   func withUncommitted<Result>(_ body: (UncommittedChanges) throws -> Result) throws -> Result? {
-    guard !written.rows.isEmpty, let committed, case .transaction(let connection, _) = access else {
+    guard !written.rows.isEmpty, let committed = access.committed, let connection = access.connection else {
       return nil
     }
     let (rows, mapping) = (written.rows, core.mapping)

@@ -5,6 +5,8 @@ internal import CipherSQLite
 
 /// What the saves of a transaction have written.
 struct Written {
+  /// Whether anything was.
+  var hasAny = false
   /// With all values, while somebody listens; nil otherwise.
   var changes: ChangeCollector?
   /// Which rows, but for those of the last save, which the commit follows.

@@ -30,7 +30,7 @@ struct ObjectTransform: RowTransform {
     _ touched: inout TouchedColumns
   ) throws -> [Int64] {
     let context = ObjectContext(
-      core: core, access: .transaction(work.connection, canWrite: true), records: true)
+      core: core, access: .writing(work.connection, committed: nil, isRecording: true))
     let declared = DeclaredProperties(work.transform.access, core.mapping)
     context.reads = declared.reads
     let objects = try context.scan(entity).objects(

@@ -112,7 +112,7 @@ public final class Store: Sendable {
     return try await pool.read { [core, pool] connection in
       // Another model may have the same names for other things: what is read would be taken for what it was.
       try core.checkGeneration(connection)
-      let context = ObjectContext(core: core, access: .transaction(connection, canWrite: false), beside: pool)
+      let context = ObjectContext(core: core, access: .reading(connection, beside: pool))
       let result = try body(context)
       if let error = context.faultErrors.first { throw error }
       return result
@@ -142,7 +142,8 @@ public final class Store: Sendable {
       let result = try await pool.write { connection in
         try core.checkGeneration(connection)
         let context = ObjectContext(
-          core: core, access: .transaction(connection, canWrite: true), committed: pool)
+          core: core,
+          access: .writing(connection, committed: pool, isRecording: core.feed.isHeard))
         work.context = context
         let result = try body(context)
         try context.saveBeforeCommit()

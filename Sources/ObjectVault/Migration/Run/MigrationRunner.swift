@@ -1,7 +1,8 @@
 // How steps run: one algorithm, both engines, the whole chain in one transaction, or each step in its own where that is asked
 // for (MigrationRunner+EachStep).
 // What a run has to do is a MigrationWork. What is asked before the first step is in MigrationRunner+Conditions, the statements of
-// a step in MigrationRunner+Parts; RowAudit checks what they did to rows.
+// a step in MigrationRunner+Parts; RowAudit checks what they did to rows. A new store is made in MigrationRunner+Creation, and
+// MigrationRunner+Books writes down what was done.
 
 package import CipherSQLite
 package import Foundation
@@ -30,64 +31,6 @@ package struct MigrationRunner {
   let ids = InsertedIDs()
   /// What functions of the app could not throw through the engine.
   let failures = ConversionFailures()
-
-  // MARK: A new store
-
-  /// Fills an empty file. Where no step writes rows it is created straight from the last model; else by running all
-  /// steps, because a seed or a transform is written for the model of its own step.
-  package func createStore() throws {
-    let hasRows = set.steps.contains { $0.operations.contains(where: \.writesRows) }
-    try registerConversions()
-    try withoutForeignKeys {
-      try connection.transaction(.exclusive) {
-        try OwnTables(connection).create()
-        var model = Schema()
-        var audit = try RowAudit(connection, readers: readers, model: nil)
-        let seeding = hasRows ? try set.compiled(after: 0) : []
-        try foresee(seeding)
-        for (index, step) in set.steps.enumerated() {
-          try checkCancelled()
-          let (start, before) = (Date(), model)
-          if hasRows {
-            let compiled = seeding[index]
-            self.record.meter.beginStep()
-            // What a step requires of rows, it requires of those that were there before it.
-            try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
-            model = compiled.model
-            self.record.meter.endStep()
-          } else {
-            model = try step.applied(to: before)
-          }
-          try record(step, kind: "created", since: start, from: before, to: model)
-        }
-        if !hasRows {
-          for table in model.tables { try create(table, model) }
-          try makeRawObjects(of: model)
-        }
-        try audit.finish(model)
-        try finish(
-          model, version: set.version, minimumReader: set.minimumReader, generation: 1)
-      }
-    }
-  }
-
-  /// Tells the progress what the steps of a new store write.
-  private func foresee(_ steps: [CompiledStep]) throws {
-    guard let progress, !steps.isEmpty else { return }
-    let rows = try RowForecast.rowsOfParts(of: steps, in: connection)
-    record.meter.begin(
-      progress,
-      rows: zip(steps, rows).map { step, rows in
-        zip(step.parts, rows).filter { !$0.0.isRequirement }.map(\.1)
-      })
-  }
-
-  func create(_ table: TableInfo, _ model: Schema) throws {
-    try connection.execute(sql: table.createSQL(model.layout(ofTable: table.name)))
-    for index in table.indexes { try connection.execute(sql: table.indexSQL(index)) }
-  }
-
-  // MARK: An existing store
 
   /// Runs all pending steps.
   package func migrate() throws -> MigrationOutcome { try run(.latest) }
@@ -313,73 +256,6 @@ package struct MigrationRunner {
       throw SQLError.verificationFailed(
         file: connection.path, reason: "foreign keys could not be switched on")
     }
-  }
-
-  func layout(of model: Schema) throws -> StoreLayout {
-    try SchemaDifference.found(model.layout, in: connection)
-  }
-
-  /// Checks that the tables are those of the model, and writes down what the store is now.
-  func finish(
-    _ model: Schema, version: Int, minimumReader: Int, generation: Int64
-  ) throws {
-    try raiseHighWaterMarks(model)
-    let (found, expected) = (try layout(of: model), model.layout)
-    let differences = SchemaDifference.lines(found: found, expected: expected)
-    guard differences.isEmpty,
-      SchemaDifference.physicalHash(found) == SchemaDifference.physicalHash(expected)
-    else {
-      throw StoreError.schemaDrift(file: connection.path, differences: differences)
-    }
-    try write([
-      (.format, .integer(Int64(FileFormat.current))), (.version, .integer(Int64(version))),
-      (.modelHash, .text(texts.meaningHash(of: model))), (.modelJSON, .text(texts.json(of: model))),
-      (.physicalHash, .text(SchemaDifference.physicalHash(found))),
-      (.minimumReader, .integer(Int64(minimumReader))), (.generation, .integer(generation)),
-      (
-        .standing,
-        .text(
-          try StandingDigest(of: HistoryTable(connection: connection), model: model)
-            .text(generation: generation))
-      ),
-    ])
-    // Tables that were written anew have lost theirs.
-    try TableStatistics(connection).refresh()
-    if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
-    try connection.setUserVersion(version)
-  }
-
-  /// Writes down what the store is, and gives one that has none its identity.
-  func write(_ values: [(entry: MetaTable.Entry, value: SQLValue)]) throws {
-    let meta = MetaTable(connection: connection)
-    try meta.write(values)
-    try meta.writeIfMissing(.storeID, .text(UUID().uuidString))
-  }
-
-  func record(
-    _ step: MigrationStep, kind: String, since start: Date, from before: Schema, to model: Schema
-  ) throws {
-    let back = step.backup.carrying(try step.wayBack(from: before, to: model).text)
-    let applied = AppliedStep(
-      number: step.number, name: step.name, kind: kind, checksum: step.checksum,
-      appliedAt: StoreHistory.now(), milliseconds: Self.milliseconds(since: start),
-      app: StoreHistory.program, engine: "\(Engine.current)", text: step.canonicalText, down: back)
-    try HistoryTable(connection: connection).append(
-      .init(step: applied, modelHash: texts.meaningHash(of: model), tool: Self.tool))
-  }
-
-  private func takeBack(_ step: MigrationStep, since start: Date) throws {
-    try OwnTables(connection).takeBack(
-      step.number,
-      Undoing(
-        at: StoreHistory.now(), milliseconds: Self.milliseconds(since: start), app: StoreHistory.program,
-        tool: Self.tool, engine: "\(Engine.current)"))
-  }
-
-  private static let tool = "ObjectVault"
-
-  private static func milliseconds(since start: Date) -> Int {
-    Int(Date().timeIntervalSince(start) * 1000)
   }
 
   /// - Throws: `CancellationError` when the progress was cancelled, or the call that runs on the connection.
