@@ -33,7 +33,7 @@ extension RowCollecting {
   /// - Returns: The objects of all rows, in the order of the query.
   func all(_ form: ScanForm, _ values: [SQLValue], on connection: Connection) throws -> [ManagedObject] {
     switch form {
-    case .late(_, let form): return try all(form, values, on: connection)
+    case .late(_, let form), .listed(_, let form): return try all(form, values, on: connection)
     case .stepped(let text):
       try run(text, values, on: connection) { while try $0.step() { try take($0) } }
       return found

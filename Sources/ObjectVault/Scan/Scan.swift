@@ -39,6 +39,7 @@ struct Scan {
     switch form {
     case .late(let lookup, let form):
       return try LateFetch(lookup: lookup, form: form, values: values, scan: self).objects()
+    case .listed(let ids, _): return try rows(ids)
     case .split(let text, let split) where !entity.isInFamily:
       return try counted(SplitScan(whole: text, split: split, entity: entity, ground: ground).objects)
     case .stepped, .handedOver, .placed, .split:

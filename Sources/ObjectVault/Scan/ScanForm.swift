@@ -24,8 +24,12 @@ enum ScanForm: Sendable {
   case split(String, SplitQuery)
   /// The ids by an index alone, and then the rows in the order in which they lie; or the form inside.
   ///
-  /// For rows with a condition. What the last fetch of the kind has found decides: see ``LateFetch``.
+  /// For rows with a condition or an order. What the last fetch of the kind has found decides: see ``LateFetch``.
   indirect case late(LateLookup, ScanForm)
+  /// The ids are fed to the engine, sorted and each once, and their rows handed over; the form inside finds the same.
+  ///
+  /// For a list of ids and nothing else: the engine would write the list down in a table of its own.
+  indirect case listed([Int64], ScanForm)
 
   /// A query that is not sorted.
   /// - Parameters:

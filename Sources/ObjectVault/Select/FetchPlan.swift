@@ -42,6 +42,14 @@ final class FetchPlan: Sendable {
 }
 
 extension FetchParameters {
+  /// Whether all rows are asked for whose one value is in a list, which may be that of their ids.
+  fileprivate var isOneList: Bool {
+    guard conditions.count == 1, !isWindow, !leavesOutPending, case .isIn = conditions[0].node else {
+      return false
+    }
+    return true
+  }
+
   fileprivate var allValues: [PredicateValue] { conditions.flatMap(\.values) }
 }
 
@@ -173,19 +181,23 @@ final class FetchPlans: Sendable {
       }
     let columnCount = isBranch ? entity.columnCount : entity.ownColumnCount
     // Of what entity below a row is, its columns tell by an expression each.
+    // Of a family, ids in the list may be those of others in its table.
+    let isListed =
+      selection == .objects && !entity.isInFamily && statement.order.isEmpty && request.isOneList
+    let ids = isListed ? compiler.listedIDs : nil
     return try compiler.plan(
       statement, columnCount: selection == .objects ? columnCount : nil,
-      columnsAreNames: !isBranch || !entity.hasChildren
-    ) { selection == .objects && isBranch ? lookup($0, statement) : nil }
+      columnsAreNames: !isBranch || !entity.hasChildren, ids: ids
+    ) { selection == .objects && isBranch && ids == nil ? lookup($0, statement) : nil }
   }
 
   // MARK: Ids first
 
   /// What is known of a statement for whole rows whose ids could be asked for first; nil where that could never help.
   private func lookup(_ text: String, _ statement: SelectStatement) -> LateLookup? {
-    guard statement.condition != nil, statement.grouping.isEmpty, statement.columns.values.isEmpty else {
-      return nil
-    }
+    guard statement.condition != nil || !statement.order.isEmpty, statement.grouping.isEmpty,
+      statement.columns.values.isEmpty
+    else { return nil }
     if let known = lookups.withLock({ $0.isEmpty ? nil : $0[text] }) { return known }
     return LateLookup(text) {
       var ids = statement

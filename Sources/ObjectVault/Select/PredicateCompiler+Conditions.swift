@@ -111,6 +111,9 @@ extension PredicateCompiler {
     } else {
       let left = try folded(subject, options)
       if !values.isEmpty {
+        let isAll = !isNegated && !hasNil && parts.isEmpty && values.count > PackedList.threshold
+        let ids = isAll && isRowID(operand) ? values.compactMap(\.int64) : []
+        listedIDs = ids.count == values.count ? ids : nil
         let (column, list) = (comparable(left), Self.list(values))
         let sql: SQL = isOwnID(operand) ? "+\(column) IN (\(list))" : "\(column) IN (\(list))"
         // A packed list is as deep as several brackets.
@@ -133,6 +136,12 @@ extension PredicateCompiler {
     else { return false }
     let names = scopes[path.depth].prefix + path.names
     return names.isEmpty || names == ["id"]
+  }
+
+  /// Whether it is the id of the object that is fetched.
+  private func isRowID(_ operand: PredicateOperand) -> Bool {
+    guard case .path(let path) = operand, path.depth == 0, scopes.count == 1 else { return false }
+    return path.names.isEmpty || path.names == ["id"]
   }
 
   /// Whether it is a UUID or a date that is sought by its text, which is made what is stored.

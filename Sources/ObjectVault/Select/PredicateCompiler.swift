@@ -51,6 +51,8 @@ struct PredicateCompiler {
   /// The captured values of the condition that is being compiled, and how many those before it had.
   private var values: [PredicateValue] = []
   private var firstSource = 0
+  /// The ids that the last list was of which the fetched objects are asked for, and nothing else than that; nil for a list that is short.
+  var listedIDs: [Int64]?
   /// Whether the SQL would be the same for other values of the same types.
   private var isReusable = true
 
@@ -165,9 +167,10 @@ struct PredicateCompiler {
   /// - Parameters:
   ///   - columnCount: How many columns it has, when they are those of whole rows.
   ///   - columnsAreNames: Whether none of these is computed.
+  ///   - ids: Those of the rows, where a list of them is all that is asked for.
   ///   - lookup: Finds by the text what is known of its ids.
-  func plan(
-    _ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false,
+  mutating func plan(
+    _ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false, ids: [Int64]? = nil,
     lookup: (String) -> LateLookup? = { _ in nil }
   ) throws -> FetchPlan {
     let sql = statement.sql
@@ -177,9 +180,13 @@ struct PredicateCompiler {
         "it has \(bindings.count) values; \(PredicateError.maximumValues) are possible, and many more in one IN"
       )
     }
-    let form =
+    var form =
       columnCount.map { statement.form(columnCount: $0, columnsAreNames: columnsAreNames) }
       ?? .stepped(sql.text)
+    if let ids {
+      form = .listed(RowIDSet(ids).ids, form)
+      isReusable = false
+    }
     return FetchPlan(
       text: sql.text, form: lookup(sql.text).map { .late($0, form) } ?? form, bindings: bindings,
       isReusable: isReusable)

@@ -69,6 +69,8 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
       "sorted by it downward, with a limit",
       { try byKey(100..<3900)($0).sorted(by: \.key, .reverse).limit(2000) }
     ),
+    ("all in order", { $0.fetch(Work.self).sorted(by: \.key) }),
+    ("all downward, but for the first", { $0.fetch(Work.self).sorted(by: \.key, .reverse).offset(10) }),
     ("without what is pending", { try byKey(0..<3000)($0).includingPending(false) }),
   ]
 
@@ -135,6 +137,8 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
     // The index does not know the note.
     #expect(try queries { try Self.byKey(0..<3500)($0).where("note != ''") } == [1, 1, 1])
     #expect(try queries { try Self.byKey(0..<3500)($0).sorted(by: \.note) } == [1, 1, 1])
+    #expect(try queries { $0.fetch(Work.self).sorted(by: \.note) } == [1, 1, 1])
+    #expect(try queries { $0.fetch(Work.self).sorted(by: \.key).limit(400) } == [1, 1, 1])
   }
 
   @Test func `what is pending takes part, in contexts and in writing transactions`() async throws {

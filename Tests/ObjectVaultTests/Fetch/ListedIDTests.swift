@@ -1,0 +1,107 @@
+// A long list of ids is fed to the engine. What is found is what the statement finds, which a connection of its own runs beside it.
+
+import CipherSQLite
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite struct ListedIDs {
+  private let temporary: TemporaryStore
+  private var store: Store { temporary.store }
+
+  init() async throws {
+    temporary = try await TemporaryStore(library)
+    let context = store.makeContext()
+    for number in 0..<600 { context.insert(Genre.self) { $0.name = "genre \(number)" } }
+    try context.save()
+  }
+
+  /// Ids in no order, some of them twice, and some of no row.
+  private func ids(_ count: Int, _ seed: UInt64) -> [ObjectID<Genre>] {
+    var dice = Dice(seed)
+    return (0..<count).map { _ in ObjectID(rowID: Int64(dice.next(900)) + 1) }
+  }
+
+  @Test(arguments: [101, 400, 5000], [1, 2, 3] as [UInt64])
+  func `the rows of a list are those that its statement finds, in its order`(_ count: Int, _ seed: UInt64)
+    throws
+  {
+    let ids = ids(count, seed)
+    let context = store.makeContext()
+    let fetch = try context.fetch(Genre.self).where(#Predicate { ids.contains($0.id) })
+    let sql = try fetch.sql
+    #expect(sql.execution == .listed, "\(sql)")
+    let found = try fetch.all()
+    #expect(context.statistics.queries == 1 && context.statistics.rows == found.count)
+    let connection = try Connection.open(store.url.path, key: testKey)
+    defer { connection.close() }
+    try StoreInfo.prepare(connection)
+    #expect(
+      try found.map(\.id.rowID) == connection.query(sql: sql.text, sql.bindings) { $0.int64(0) },
+      "seed \(seed)")
+    #expect(found.map(\.id.rowID) == Set(ids.map(\.rowID).filter { $0 <= 600 }).sorted())
+    #expect(found.allSatisfy { $0.name == "genre \($0.id.rowID - 1)" })
+    #expect(try fetch.count() == found.count && fetch.ids() == found.map(\.id))
+    // The objects themselves stand for their ids.
+    let same = try context.fetch(Genre.self).where("SELF IN %@", found).all()
+    #expect(same == found)
+  }
+
+  @Test func `what is more than a list is run as it was`() throws {
+    let ids = ids(300, 4)
+    let context = store.makeContext()
+    func expect(_ fetch: Fetch<Genre>, _ holds: (Genre) -> Bool) throws {
+      let sql = try fetch.sql
+      #expect(sql.execution != .listed, "\(sql)")
+      let all = try context.fetch(Genre.self).all().filter(holds)
+      #expect(try Set(fetch.all()) == Set(all), "\(sql)")
+    }
+    let fetch = try context.fetch(Genre.self).where(#Predicate { ids.contains($0.id) })
+    try expect(fetch.sorted(by: \.name)) { ids.contains($0.id) }
+    try expect(fetch.where("name != 'genre 7'")) { ids.contains($0.id) && $0.name != "genre 7" }
+    try expect(context.fetch(Genre.self).where(#Predicate { !ids.contains($0.id) })) { !ids.contains($0.id) }
+    try expect(
+      context.fetch(Genre.self).where(#Predicate { ids.contains($0.id) || $0.name == "genre 7" })
+    ) { ids.contains($0.id) || $0.name == "genre 7" }
+    #expect(try fetch.limit(5).all() == Array(fetch.all().prefix(5)))
+    #expect(try fetch.limit(5).offset(3).all() == Array(fetch.all().dropFirst(3).prefix(5)))
+  }
+
+  @Test func `what is pending takes part, in contexts and in writing transactions`() async throws {
+    let ids = ids(400, 5)
+    let sorted = Set(ids.map(\.rowID).filter { $0 <= 600 }).sorted()
+    let context = store.makeContext()
+    let first = try #require(try context.existing(ObjectID<Genre>(rowID: sorted[0])))
+    let second = try #require(try context.existing(ObjectID<Genre>(rowID: sorted[1])))
+    first.name = "changed"
+    context.delete(second)
+    let found = try context.fetch(Genre.self).where(#Predicate { ids.contains($0.id) }).all()
+    #expect(found.map(\.id.rowID).sorted() == sorted.filter { $0 != sorted[1] })
+    let new = context.insert(Genre.self) { $0.name = "new" }
+    let others = try context.fetch(Genre.self).where("SELF IN %@", found + [new]).all()
+    #expect(Set(others) == Set(found + [new]) && others.count == found.count + 1)
+    #expect(found.contains { $0 === first && $0.name == "changed" })
+    let stored = try await store.write { context in
+      context.delete(try #require(try context.existing(ObjectID<Genre>(rowID: sorted[2]))))
+      return try context.fetch(Genre.self).where(#Predicate { ids.contains($0.id) }).all().map(\.id.rowID)
+    }
+    #expect(stored.sorted() == sorted.filter { $0 != sorted[2] })
+  }
+
+  @Test func `ids of others in the table of a family are not found`() async throws {
+    let temporary = try await TemporaryStore(company)
+    let context = temporary.store.makeContext()
+    for number in 0..<400 {
+      if number % 2 == 0 {
+        context.insert(Person.self) { $0.key = number }
+      } else {
+        context.insert(Employee.self) { $0.key = number }
+      }
+    }
+    try context.save()
+    let ids = (1...400).map { ObjectID<Employee>(rowID: $0) }
+    let found = try context.fetch(Employee.self).where(#Predicate { ids.contains($0.id) }).all()
+    #expect(found.count == 200 && found.allSatisfy { $0.key % 2 == 1 })
+  }
+}
