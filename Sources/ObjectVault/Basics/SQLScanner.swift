@@ -239,21 +239,35 @@ package struct SQLScanner {
 /// The SQL of a block as it is kept: without comments, and without spaces at the ends of lines and empty lines, but for
 /// those in texts.
 struct SQLBody {
-  private var lines: [String] = []
-  private var line: [UInt8] = []
-  /// Whether the line begins within a text.
+  /// The lines that are kept, each with its end, and the one that is not ended yet.
+  private var text: [UInt8] = []
+  /// Where that one begins.
+  private var start = 0
+  /// Whether it begins within a text.
   private var beginsInText = false
   /// Whether a comment was left out here.
   private var isGap = false
+  /// Pieces that are to be kept and follow each other: taken over together.
+  private var run = 0..<0
 
   /// Takes the next piece, or leaves it out.
   mutating func append(_ piece: SQLScanner.Piece, of scanner: SQLScanner) {
-    let bytes = scanner.bytes[piece.range]
     switch piece.kind {
-    case .comment: leaveOut(bytes)
-    case .word: append(bytes)
-    case .text, .other: append(bytes, isText: piece.kind == .text)
+    case .word, .other:
+      if run.upperBound != piece.range.lowerBound { takeRun(of: scanner) }
+      run = (run.isEmpty ? piece.range.lowerBound : run.lowerBound)..<piece.range.upperBound
+    case .text:
+      takeRun(of: scanner)
+      append(scanner.bytes[piece.range], isText: true)
+    case .comment:
+      takeRun(of: scanner)
+      leaveOut(scanner.bytes[piece.range])
     }
+  }
+
+  private mutating func takeRun(of scanner: SQLScanner) {
+    append(scanner.bytes[run], isText: false)
+    run = run.upperBound..<run.upperBound
   }
 
   private mutating func append(_ bytes: ArraySlice<UInt8>, isText: Bool) {
@@ -270,13 +284,13 @@ struct SQLBody {
     guard !bytes.isEmpty else { return }
     // A comment parts what stands on its two sides, as a space does. Where they are apart anyway nothing is put in
     // its place: the checksums of steps are over what was kept of them.
-    if isGap, let last = String(decoding: line, as: UTF8.self).unicodeScalars.last,
-      let first = String(decoding: bytes, as: UTF8.self).unicodeScalars.first, Self.wouldJoin(last, first)
+    if isGap, let last = Self.scalars(text[start...]).last, let first = Self.scalars(bytes).first,
+      Self.wouldJoin(last, first)
     {
-      line.append(UInt8(ascii: " "))
+      text.append(UInt8(ascii: " "))
     }
     isGap = false
-    line += bytes
+    text += bytes
   }
 
   private mutating func leaveOut(_ comment: ArraySlice<UInt8>) {
@@ -286,10 +300,15 @@ struct SQLBody {
 
   private static let lineEnd = UInt8(ascii: "\n")
 
+  private static func scalars(_ bytes: ArraySlice<UInt8>) -> String.UnicodeScalarView {
+    String(decoding: bytes, as: UTF8.self).unicodeScalars
+  }
+
   /// All lines, the last one closed.
-  mutating func finished() -> String {
+  mutating func finished(_ scanner: SQLScanner) -> String {
+    takeRun(of: scanner)
     endLine(isText: false)
-    return lines.joined(separator: "\n")
+    return String(decoding: text.dropLast(), as: UTF8.self)
   }
 
   /// The SQL of a Swift program, as a block of a file would keep it.
@@ -297,7 +316,7 @@ struct SQLBody {
     var scanner = SQLScanner(sql.replacing("\r\n", with: "\n"))
     var body = SQLBody()
     while let piece = scanner.next() { body.append(piece, of: scanner) }
-    return body.finished()
+    return body.finished(scanner)
   }
 
   /// The SQL with each line moved in that does not begin within a text. It is kept as if it were not.
@@ -312,11 +331,24 @@ struct SQLBody {
   }
 
   private mutating func endLine(isText: Bool) {
-    var piece = String(decoding: line, as: UTF8.self).unicodeScalars[...]
-    if !beginsInText { piece = piece.drop(while: SQLScanner.isSpace) }
-    if !isText { while let last = piece.last, SQLScanner.isSpace(last) { piece.removeLast() } }
-    if beginsInText || isText || !piece.isEmpty { lines.append(String(Substring(piece))) }
-    (line, beginsInText, isGap) = ([], isText, false)
+    if !beginsInText { text.removeSubrange(start..<start + Self.spaces(in: text[start...], atEnd: false)) }
+    if !isText { text.removeLast(Self.spaces(in: text[start...], atEnd: true)) }
+    // An empty one is kept within a text alone.
+    if beginsInText || isText || start < text.count { text.append(Self.lineEnd) }
+    (start, beginsInText, isGap) = (text.count, isText, false)
+  }
+
+  /// How many bytes of white space stand at the beginning of a line, or at its end.
+  private static func spaces(in line: ArraySlice<UInt8>, atEnd: Bool) -> Int {
+    var rest = line
+    while let byte = atEnd ? rest.last : rest.first {
+      // Nearly all SQL is ASCII.
+      let scalars = byte < 0x80 ? nil : scalars(rest)
+      let scalar = (atEnd ? scalars?.last : scalars?.first) ?? Unicode.Scalar(byte)
+      guard SQLScanner.isSpace(scalar) else { break }
+      if atEnd { rest.removeLast(UTF8.width(scalar)) } else { rest.removeFirst(UTF8.width(scalar)) }
+    }
+    return line.count - rest.count
   }
 
   /// Whether two scalars side by side would be read as one thing, or the second as part of what the first begins.

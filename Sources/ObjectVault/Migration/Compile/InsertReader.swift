@@ -5,9 +5,14 @@ struct InsertReader {
   private var scanner: SQLScanner
   /// The next piece that is neither white space nor a comment; nil at the end.
   private var next: SQLScanner.Piece?
-  /// The white space before it. A comment parts what stands on its two sides, as a space does.
-  private var gap: [UInt8] = []
+  /// Where the white space before it begins.
+  private var gap = 0
+  /// Whether a comment stands in that: it parts what stands on its two sides, as a space does.
+  private var hasComment = false
   private var taken: [UInt8] = []
+  /// What it went by behind that, and takes over together.
+  private var run = 0..<0
+  private var takenCount: Int { taken.count + run.count }
 
   init(_ sql: String) {
     scanner = SQLScanner(sql)
@@ -21,6 +26,7 @@ struct InsertReader {
     guard bytes[start...].starts(with: words) else { return nil }
     scanner = SQLScanner(bytes, from: start + words.count)
     look()
+    run = gap..<gap
   }
 
   private static func start(of bytes: [UInt8]) -> Int {
@@ -37,18 +43,23 @@ struct InsertReader {
   var isAtEnd: Bool { next == nil }
 
   /// What it went by since ``forget()``.
-  var text: String { String(decoding: taken, as: UTF8.self) }
+  var text: String { String(decoding: taken + scanner.bytes[run], as: UTF8.self) }
 
   /// Begins anew to keep what is gone by.
-  mutating func forget() { taken = [] }
+  mutating func forget() { (taken, run) = ([], gap..<gap) }
+
+  private mutating func takeRun() {
+    taken += scanner.bytes[run]
+    run = run.upperBound..<run.upperBound
+  }
 
   /// Finds the next piece.
   private mutating func look() {
-    gap.removeAll(keepingCapacity: true)
+    (gap, hasComment) = (scanner.position, false)
     while let piece = scanner.next() {
       switch piece.kind {
-      case .comment: gap.append(UInt8(ascii: " "))
-      case .other where scanner.isSpace(piece): gap += scanner.bytes[piece.range]
+      case .comment: hasComment = true
+      case .other where scanner.isSpace(piece): break
       case .word, .text, .other:
         next = piece
         return
@@ -59,8 +70,14 @@ struct InsertReader {
 
   /// Goes by everything up to the next word or sign, and it.
   private mutating func step() {
-    taken += gap
-    if let next { taken += scanner.bytes[next.range] }
+    let end = next?.range.upperBound ?? scanner.bytes.count
+    if hasComment {
+      takeRun()
+      taken.append(UInt8(ascii: " "))
+      run = (next?.range.lowerBound ?? end)..<end
+    } else {
+      run = run.lowerBound..<end
+    }
     look()
   }
 
@@ -123,9 +140,11 @@ struct InsertReader {
   /// Goes by names in brackets.
   mutating func passList() -> [String]? {
     var names: [Range<Int>] = []
+    takeRun()
     let before = taken
-    defer { taken = before }
+    defer { (taken, run) = (before, gap..<gap) }
     guard passParts(&names) else { return nil }
+    takeRun()
     return names.map { String(decoding: taken[$0], as: UTF8.self)[...].trimmed }
   }
 
@@ -134,19 +153,19 @@ struct InsertReader {
   /// - Returns: Whether it came next, and has an end.
   private mutating func passParts(_ parts: inout [Range<Int>]) -> Bool {
     guard pass("(") else { return false }
-    var (depth, start) = (1, taken.count)
+    var (depth, start) = (1, takenCount)
     while let piece = next {
       switch piece.kind == .other ? scanner.sign(of: piece) : " " {
       case "(": depth += 1
       case ")": depth -= 1
       case "," where depth == 1:
-        parts.append(start..<taken.count)
+        parts.append(start..<takenCount)
         step()
-        start = taken.count
+        start = takenCount
         continue
       default: break
       }
-      if depth == 0 { parts.append(start..<taken.count) }
+      if depth == 0 { parts.append(start..<takenCount) }
       step()
       if depth == 0 { return true }
     }
@@ -167,6 +186,7 @@ struct InsertReader {
     // `VALUES (1) UNION ALL SELECT 2` is a query.
     guard reader.isBehindRows else { return nil }
     self = reader
+    takeRun()
     return InsertedValues(bytes: taken, parts: parts, ends: ends)
   }
 

@@ -17,7 +17,6 @@ struct MigrationParser {
   private let bytes: [UInt8]
   /// Where each line begins in it.
   private let starts: [Int]
-  private let lines: [String]
   private(set) var index = 0
 
   init(_ text: String, file: String) {
@@ -34,10 +33,13 @@ struct MigrationParser {
     }
     self.bytes = bytes
     starts = [0] + bytes.indices.filter { bytes[$0] == lineEnd }.map { $0 + 1 }
-    lines = bytes.split(separator: lineEnd, omittingEmptySubsequences: false).map {
-      String(decoding: $0, as: UTF8.self)
-    }
   }
+
+  private func bytes(ofLine index: Int) -> ArraySlice<UInt8> {
+    bytes[starts[index]..<(index + 1 < starts.count ? starts[index + 1] - 1 : bytes.count)]
+  }
+
+  private func line(_ index: Int) -> String { String(decoding: bytes(ofLine: index), as: UTF8.self) }
 
   func failure(_ reason: String, _ hint: String, line: Int? = nil, column: Int = 1) -> StoreError {
     .migrationSyntax(
@@ -56,8 +58,8 @@ struct MigrationParser {
     }
     var section: String?
     var sections: Set<String> = []
-    while index < lines.count {
-      let line = Self.stripped(lines[index])
+    while index < starts.count {
+      let line = Self.stripped(line(index))
       if line.isEmpty {
         index += 1
       } else if line == "[up]" || line == "[down]" {
@@ -85,10 +87,9 @@ struct MigrationParser {
 
   /// What a merge of two branches leaves in a file, which a text of SQL has no use for either.
   private func requireNoConflict() throws {
-    let marks = ["<<<<<<<", ">>>>>>>"]
-    guard let line = lines.firstIndex(where: { line in marks.contains { line.hasPrefix($0) } }) else {
-      return
-    }
+    let marks = ["<<<<<<<", ">>>>>>>"].map { Array($0.utf8) }
+    let conflict = starts.indices.first { index in marks.contains { bytes(ofLine: index).starts(with: $0) } }
+    guard let line = conflict else { return }
     throw failure(
       "a merge conflict stands here",
       "keep one side, and take the marks out; where both branches added a step, rebase FILE renumbers one",
@@ -119,8 +120,8 @@ struct MigrationParser {
 
   private mutating func header(_ result: inout Result) throws {
     let known = MigrationHeader.Key.allCases.map(\.rawValue)
-    while index < lines.count {
-      let line = Self.stripped(lines[index])
+    while index < starts.count {
+      let line = Self.stripped(line(index))
       if line.hasPrefix("[") { break }
       defer { index += 1 }
       if line.isEmpty { continue }
@@ -135,7 +136,7 @@ struct MigrationParser {
           didYouMean(nearest(word, among: known)) ?? "there are \(known.joined(separator: ", "))")
       }
       // A note is a sentence, and may name issue #12.
-      let text = key == .note ? lines[index] : line
+      let text = key == .note ? self.line(index) : line
       do {
         try result.header.take(key, text[...].drop { $0 != ":" }.dropFirst().trimmed, line: index)
       } catch { throw failure(error.reason, error.hint) }
@@ -148,7 +149,7 @@ struct MigrationParser {
   // MARK: Operations
 
   private func words(at index: Int) throws -> MigrationLine {
-    try MigrationLine(lines[index], file: file, number: index + 1)
+    try MigrationLine(line(index), file: file, number: index + 1)
   }
 
   private mutating func operations(_ line: String) throws -> [MigrationOperation] {
@@ -168,8 +169,8 @@ struct MigrationParser {
   mutating func members(of what: String, _ read: (inout MigrationLine) throws -> Void) throws {
     let start = index
     index += 1
-    while index < lines.count {
-      let line = Self.stripped(lines[index])
+    while index < starts.count {
+      let line = Self.stripped(line(index))
       if line == "}" {
         index += 1
         return
@@ -186,17 +187,21 @@ struct MigrationParser {
   /// The text from a column of this line to the brace that closes the block, on this line or a later one.
   mutating func block(from column: Int) throws -> String {
     let start = index
-    let before = lines[index].unicodeScalars.prefix(column)
+    let before = line(index).unicodeScalars.prefix(column)
     var scanner = SQLScanner(bytes, from: starts[index] + Substring(before).utf8.count)
     var body = SQLBody()
     var depth = 0
     while let piece = scanner.next() {
       guard piece.isClosed else { throw unclosed(piece) }
-      index += bytes[piece.range].count { $0 == UInt8(ascii: "\n") }
+      switch piece.kind {
+      case .word: break
+      case .other: if scanner.sign(of: piece) == "\n" { index += 1 }
+      case .text, .comment: index += bytes[piece.range].count { $0 == UInt8(ascii: "\n") }
+      }
       if piece.kind == .other {
         if scanner.sign(of: piece) == "{" { depth += 1 }
         if scanner.sign(of: piece) == "}" { depth -= 1 }
-        if depth < 0 { return try ended(body, scanner.position) }
+        if depth < 0 { return try ended(body, scanner) }
       }
       body.append(piece, of: scanner)
     }
@@ -220,15 +225,15 @@ struct MigrationParser {
           + "\(quote)\(quote) for one that is part of it", line: line, column: column)
   }
 
-  private mutating func ended(_ body: SQLBody, _ position: Int) throws -> String {
+  private mutating func ended(_ body: SQLBody, _ scanner: SQLScanner) throws -> String {
     let end = index + 1 < starts.count ? starts[index + 1] : bytes.count
-    guard Self.stripped(String(decoding: bytes[position..<end], as: UTF8.self)).isEmpty else {
+    guard Self.stripped(String(decoding: bytes[scanner.position..<end], as: UTF8.self)).isEmpty else {
       throw failure(
         "something stands behind }", "write the next operation on a line of its own", line: index)
     }
     index += 1
     var body = body
-    return body.finished()
+    return body.finished(scanner)
   }
 
   /// The line without its comment and the spaces around.
