@@ -208,7 +208,7 @@ struct FamilyMerge {
 
   /// Values and links of the source's rows, to where they stand afterwards.
   private mutating func carryRows() throws(ModelError) {
-    let rows = try MergedRows(places, in: present, isOneTable: isOneTable) { passing[$0] ?? $0 }
+    let rows = try MergedRows(places, in: present, .staying(fromBelow: !isOneTable)) { passing[$0] ?? $0 }
     parts += rows.checks.map { .check($0) } + rows.statements.map { .sql($0) }
   }
 

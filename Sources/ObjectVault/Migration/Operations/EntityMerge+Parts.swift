@@ -1,4 +1,5 @@
-// What a merge of two entities does to rows: objects get ids of the other entity, and whoever leads to them hears of it.
+// What a merge of two entities consists of. What it does to rows is in MergedRows; where one of both shares its table, FamilyMerge
+// brings both into one before.
 
 internal import CipherSQLite
 
@@ -71,7 +72,7 @@ extension EntityMerge: CompositeOperation {
     let detours = places.redirected.map { MergeDetour($0, to: destination, in: model) }
     var after = model
     for detour in detours { try detour.making.apply(to: &after) }
-    let rows = try MergeRows(places, detours, in: after)
+    let rows = try MergedRows(places, in: after, .moving, detours)
     return rows.checks.map { .check($0) } + detours.map { .operation($0.making) }
       + rows.statements.map { .sql($0) }
       + detours.flatMap { $0.closing(in: model) }.map { .operation($0) }
@@ -81,111 +82,6 @@ extension EntityMerge: CompositeOperation {
         ])
         .map { .operation($0) }
       } + [.operation(.dropEntity(source))]
-  }
-}
-
-/// The statements of a merge, on the model that has the passing relationships, too.
-private struct MergeRows {
-  private(set) var checks: [CompiledStatement] = []
-  private(set) var statements: [SQL] = []
-
-  private let places: MergePlaces
-  private let model: Schema
-  /// What objects of the source, as `a`, have in properties of the destination from now on.
-  private var given: [String: SQL] = [:]
-  private var from: SQLName { SQLName(places.source.name) }
-  private var to: SQLName { SQLName(places.destination.name) }
-
-  init(_ places: MergePlaces, _ detours: [MergeDetour], in model: Schema) throws(ModelError) {
-    (self.places, self.model) = (places, model)
-    statements = PassingIDs.moved.making("SELECT \"id\", \"id\" + \(highest) FROM \(from)")
-    insertObjects()
-    requireDifferent()
-    for (former, new) in places.links { try moveLinks(former, new) }
-    for (member, new) in places.members { moveMembers(member, new) }
-    checks += places.memberChecks(in: model) { column, former in
-      "CASE WHEN \(column) NOT NULL THEN \(column) + \(highest) ELSE \(former) END"
-    }
-    for detour in detours { statements.append(try detour.copy(in: model) { newID($0) }) }
-    statements.append(PassingIDs.moved.ending)
-  }
-
-  /// What an id of the source is raised by.
-  private var highest: SQL { IdentifierTable.highest(of: places.destination.name) }
-
-  /// The id that an object of the source has from now on.
-  private func newID(_ id: SQL) -> SQL { PassingIDs.moved.other(of: id) }
-
-  private mutating func insertObjects() {
-    var (columns, values): ([SQL], [SQL]) = (
-      ["\"id\"", "\"_version\""], ["m.vault_other", "a.\"_version\""]
-    )
-    for (former, new) in places.attributes {
-      columns.append("\(identifier: new.name)")
-      let column: SQL = "a.\(identifier: former.name)"
-      let value: SQL =
-        former.type == new.type ? column : "CAST(\(column) AS \(written: new.type.sqlType))"
-      if former.isOptional, !new.isOptional, let filling = new.defaultValue {
-        values.append("ifnull(\(value), \(written: filling.sql))")
-      } else {
-        values.append(value)
-        if former.isOptional, !new.isOptional { requireValue(former.name, "\(identifier: former.name)") }
-      }
-      given[new.name] = values.last
-    }
-    for (former, new) in places.toOnes {
-      columns.append("\(identifier: new.columnName)")
-      let column: SQL = "a.\(identifier: former.columnName)"
-      values.append(former.destination == places.source.name ? newID(column) : column)
-      given[new.name] = former.destination == places.source.name ? "\(column) + \(highest)" : column
-      if new.isRequired, !former.isRequired {
-        requireValue(former.name, "\(identifier: former.columnName)")
-      }
-    }
-    statements.append(
-      "INSERT INTO \(to) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(from) AS a\(PassingIDs.moved.joined)"
-    )
-  }
-
-  /// What is unique in the destination is so among the objects of both.
-  private mutating func requireDifferent() {
-    checks += places.destination.uniqueKeys.compactMap { key in
-      ComingKey(key, of: places.destination, rows: "\(from) AS a", others: "\(to)") { property in
-        given[property]
-          ?? places.destination.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
-      }?.check(rowsOf: places.source.name)
-    }
-  }
-
-  private mutating func requireValue(_ name: String, _ column: SQL) {
-    let (source, destination) = (places.source.name, places.destination.name)
-    checks.append(
-      .check(
-        .init(rows: "\(from) WHERE \(column) IS NULL"),
-        message:
-          "%d objects of \(source) have no \(name), and \(destination) requires it; fill it by a transform before"
-      ))
-  }
-
-  private mutating func moveLinks(_ former: RelationshipDescription, _ new: RelationshipDescription)
-    throws(ModelError)
-  {
-    let (old, links) = (
-      try model.links(of: former, in: places.source), try model.links(of: new, in: places.destination)
-    )
-    let other: SQL = "l.\(old.other)"
-    let target = former.destination == places.source.name ? newID(other) : other
-    statements.append(
-      "INSERT INTO \(links.table) (\(links.own), \(links.other)) SELECT \(newID("l.\(old.own)")), \(target) FROM \(old.table) AS l"
-    )
-  }
-
-  private mutating func moveMembers(_ member: MergePlaces.End, _ new: RelationshipDescription) {
-    let owner = SQLName(model.root(of: member.entity.name))
-    let (column, target) = (SQLName(member.relationship.columnName), SQLName(new.columnName))
-    checks.append(
-      member.refusing(both: new, from: owner, where: "\(column) NOT NULL AND \(target) NOT NULL"))
-    statements.append("UPDATE \(owner) SET \(target) = \(newID("\(column)")) WHERE \(column) NOT NULL")
   }
 }
 

@@ -1,66 +1,109 @@
-// The values and links of rows that a merge has in one table with those that they come to: their ids are what they were.
+// The values and links of rows that a merge lets become rows of the other entity.
 
 internal import CipherSQLite
 
-/// The statements of a merge within one table, on a model that has the properties of both entities.
+/// The statements of a merge about rows, on a model that has what both entities have.
 struct MergedRows {
+  /// Where the rows lie before.
+  enum Way {
+    /// In a table of their own, which they leave: they get ids above all that the destination has given out.
+    case moving
+    /// In the destination's table, where their ids stay. `fromBelow`: an earlier part of the merge has put them there, below the
+    /// destination, and attributes that are called alike are one already.
+    case staying(fromBelow: Bool)
+  }
+
   private(set) var checks: [CompiledStatement] = []
   private(set) var statements: [SQL] = []
 
   private let places: MergePlaces
   private let model: Schema
+  private let way: Way
   /// The rows of the source, and of the entities below it.
   private let place: EntityPlace
-  private var settings: [SQL] = []
-  /// What the rows have in properties of the destination from now on, where that is something else.
+  /// What they have in columns of the destination from now on.
+  private var settings: [(column: SQLName, value: SQL)] = []
+  /// What they have in its properties, where that is something else, before they have ids there.
   private var given: [String: SQL] = [:]
 
   /// - Parameters:
-  ///   - isOneTable: Whether they were in one table before, so that no attribute is in its place yet.
+  ///   - detours: Relationships that lead elsewhere, whose links are copied meanwhile.
   ///   - name: What a property of the source is called in the model.
   init(
-    _ places: MergePlaces, in model: Schema, isOneTable: Bool, name: (String) -> String
+    _ places: MergePlaces, in model: Schema, _ way: Way, _ detours: [MergeDetour] = [],
+    name: (String) -> String = { $0 }
   ) throws(ModelError) {
-    (self.places, self.model) = (places, model)
+    (self.places, self.model, self.way) = (places, model, way)
     place = model.place(of: places.source.name)
-    if isOneTable { for (former, new) in places.attributes { carry(former, new) } }
-    for (former, new) in places.toOnes {
-      carry(
-        former.name, SQLName(RelationshipDescription.columnName(name(former.name))), SQLName(new.columnName),
-        new.name, isRequired: new.isRequired && !former.isRequired)
-    }
-    requireDifferent(isOneTable)
-    if !settings.isEmpty {
-      statements.append("UPDATE \(place.tableName) SET \(SQL.joined(settings))\(place.filter)")
-    }
-    for (former, new) in places.links { try carryLinks(name(former.name), new) }
+    if !comesFromBelow { for (former, new) in places.attributes { carry(former, new) } }
+    for (former, new) in places.toOnes { carry(former, name(former.name), new) }
+    requireDifferent()
+    carryRows()
+    for (former, new) in places.links { try carryLinks(former, name(former.name), new) }
     for (member, new) in places.members { carryMembers(member, new) }
-    let ids = place.ids
     checks += places.memberChecks(in: model) { column, former in
-      "CASE WHEN \(column) IN \(ids) THEN \(column) ELSE \(former) END"
+      "CASE WHEN \(isOne(column)) THEN \(raised(column)) ELSE \(former) END"
     }
+    for detour in detours { statements.append(try detour.copy(in: model) { newID($0) }) }
+    if isMoving { statements.append(PassingIDs.moved.ending) }
   }
 
+  private var isMoving: Bool { if case .moving = way { true } else { false } }
+  private var comesFromBelow: Bool { if case .staying(fromBelow: true) = way { true } else { false } }
   private func isShared(_ name: String) -> Bool { places.shared.contains(name) }
 
+  // MARK: Ids
+
+  /// What an id of the source is raised by.
+  private var highest: SQL { IdentifierTable.highest(of: places.destination.name) }
+
+  /// The id that an object of the source has from now on, by the table of those that move.
+  private func newID(_ id: SQL) -> SQL { isMoving ? PassingIDs.moved.other(of: id) : id }
+
+  /// The same before there is that table.
+  private func raised(_ id: SQL) -> SQL { isMoving ? "\(id) + \(highest)" : id }
+
+  /// Whether a column that leads to the source, or to what it is below by now, leads to one of the rows.
+  private func isOne(_ column: SQL) -> SQL { isMoving ? "\(column) NOT NULL" : "\(column) IN \(place.ids)" }
+
+  // MARK: Values
+
+  /// A column of the rows.
+  private func column(_ name: String) -> SQL { isMoving ? "a.\(identifier: name)" : "\(identifier: name)" }
+
+  /// The rows, behind FROM.
+  private var rows: SQL { isMoving ? "\(place.tableName) AS a" : "\(place.tableName)\(place.filter)" }
+
   private mutating func carry(_ former: AttributeDescription, _ new: AttributeDescription) {
-    let column = SQLName(former.name)
+    let column = column(former.name)
     let value: SQL =
-      former.type == new.type ? "\(column)" : "CAST(\(column) AS \(written: new.type.sqlType))"
+      former.type == new.type ? column : "CAST(\(column) AS \(written: new.type.sqlType))"
     carry(
-      former.name, column, SQLName(new.name), new.name, value,
+      former.name, SQLName(former.name), SQLName(new.name), new.name, value,
       isRequired: former.isOptional && !new.isOptional, default: new.defaultValue)
   }
 
+  private mutating func carry(
+    _ former: RelationshipDescription, _ name: String, _ new: RelationshipDescription
+  ) {
+    let columnName = RelationshipDescription.columnName(name)
+    let column = column(columnName)
+    // Those that lead to others of the source.
+    let isWithin = former.destination == places.source.name
+    carry(
+      former.name, SQLName(columnName), SQLName(new.columnName), new.name, isWithin ? newID(column) : column,
+      isRequired: new.isRequired && !former.isRequired)
+    if isWithin, isMoving { given[new.name] = raised(column) }
+  }
+
   /// - Parameters:
-  ///   - value: The value of the column as that of the other one; the column where it is one already.
+  ///   - value: The value of the column as that of the other one.
   ///   - isRequired: Whether the other one takes no NULL, and this may have one.
   ///   - default: What stands there where nobody has said anything else.
   private mutating func carry(
-    _ name: String, _ column: SQLName, _ target: SQLName, _ newName: String, _ value: SQL? = nil,
+    _ name: String, _ column: SQLName, _ target: SQLName, _ newName: String, _ value: SQL,
     isRequired: Bool, default filling: DefaultValue? = nil
   ) {
-    let value = value ?? "\(column)"
     let (source, destination) = (places.source.name, places.destination.name)
     if isShared(newName) {
       // They had it before: what it holds stays where nothing else comes, and is not written over.
@@ -85,19 +128,21 @@ struct MergedRows {
   }
 
   private mutating func give(_ name: String, _ target: SQLName, _ value: SQL) {
-    settings.append("\(target) = \(value)")
+    settings.append((target, value))
     given[name] = value
   }
 
   /// What is unique in the destination is so among the objects of both: where they get anything of it, and have the rest.
-  private mutating func requireDifferent(_ isOneTable: Bool) {
+  private mutating func requireDifferent() {
     let all = places.destination
-    let others = place.condition().map { "\(place.tableName) WHERE NOT (\($0))" as SQL }
-    for key in all.uniqueKeys where key.contains(where: { given[$0] != nil }) {
-      let coming = ComingKey(key, of: all, rows: "\(place.tableName)\(place.filter)", others: others) {
-        property in
+    let others: SQL? =
+      isMoving
+      ? "\(identifier: all.name)"
+      : place.condition().map { "\(place.tableName) WHERE NOT (\($0))" }
+    for key in all.uniqueKeys where isMoving || key.contains(where: { given[$0] != nil }) {
+      let coming = ComingKey(key, of: all, rows: rows, others: others) { property in
         if let value = given[property] { return value }
-        guard isOneTable, !isShared(property) else {
+        guard !comesFromBelow, !isShared(property) else {
           return "\(identifier: all.relationship(named: property)?.columnName ?? property)"
         }
         return all.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
@@ -111,25 +156,50 @@ struct MergedRows {
       .check(.init(rows: "\(place.tableName) WHERE \(place.own(condition))"), message: message))
   }
 
-  private mutating func carryLinks(_ name: String, _ new: RelationshipDescription) throws(ModelError) {
+  private mutating func carryRows() {
+    let (columns, values) = (settings.map { "\($0.column)" as SQL }, settings.map(\.value))
+    if isMoving {
+      let ids = PassingIDs.moved
+      let all: (columns: SQL, values: SQL) = (
+        .joined(["\"id\"", "\"_version\""] + columns), .joined(["m.vault_other", "a.\"_version\""] + values)
+      )
+      statements += ids.making("SELECT \"id\", \"id\" + \(highest) FROM \(place.tableName)")
+      statements.append(
+        "INSERT INTO \(identifier: places.destination.name) (\(all.columns)) SELECT \(all.values) FROM \(rows)\(ids.joined)"
+      )
+    } else if !settings.isEmpty {
+      let all = SQL.joined(zip(columns, values).map { "\($0) = \($1)" })
+      statements.append("UPDATE \(place.tableName) SET \(all)\(place.filter)")
+    }
+  }
+
+  // MARK: Links
+
+  private mutating func carryLinks(
+    _ former: RelationshipDescription, _ name: String, _ new: RelationshipDescription
+  ) throws(ModelError) {
     let current = try model.known(places.source.name, inherited: name)
     let (old, links) = (
       try model.links(of: current, in: places.source), try model.links(of: new, in: places.destination)
     )
+    let other: SQL = "l.\(old.other)"
+    let target = former.destination == places.source.name ? newID(other) : other
     // Where they had the other ones before, too, a link may be there.
     let insert: SQL = isShared(new.name) ? "INSERT OR IGNORE" : "INSERT"
+    let own: SQL = isMoving ? "" : " WHERE l.\(old.own) IN \(place.ids)"
     statements.append(
-      "\(insert) INTO \(links.table) (\(links.own), \(links.other)) SELECT l.\(old.own), l.\(old.other) FROM \(old.table) AS l WHERE l.\(old.own) IN \(place.ids)"
+      "\(insert) INTO \(links.table) (\(links.own), \(links.other)) SELECT \(newID("l.\(old.own)")), \(target) FROM \(old.table) AS l\(own)"
     )
   }
 
   private mutating func carryMembers(_ member: MergePlaces.End, _ new: RelationshipDescription) {
     let owner = SQLName(model.root(of: member.entity.name))
-    let (column, target) = (SQLName(member.relationship.columnName), SQLName(new.columnName))
-    checks.append(
-      member.refusing(
-        both: new, from: owner,
-        where: "\(column) IN \(place.ids) AND \(target) NOT NULL AND \(target) IS NOT \(column)"))
-    statements.append("UPDATE \(owner) SET \(target) = \(column) WHERE \(column) IN \(place.ids)")
+    let (column, target): (SQL, SQLName) = (
+      "\(identifier: member.relationship.columnName)", SQLName(new.columnName)
+    )
+    var both: SQL = "\(isOne(column)) AND \(target) NOT NULL"
+    if !isMoving { both.append(" AND \(target) IS NOT \(column)") }
+    checks.append(member.refusing(both: new, from: owner, where: both))
+    statements.append("UPDATE \(owner) SET \(target) = \(newID(column)) WHERE \(isOne(column))")
   }
 }
