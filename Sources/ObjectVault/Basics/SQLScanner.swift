@@ -28,6 +28,9 @@ package struct SQLScanner {
   /// Where the next piece begins.
   var position: Int
 
+  /// - Parameters:
+  ///   - bytes: Valid UTF-8.
+  ///   - position: Where a scalar begins.
   init(_ bytes: [UInt8], from position: Int = 0) {
     self.bytes = bytes
     self.position = position
@@ -195,7 +198,7 @@ package struct SQLScanner {
     return if case .scalarValue(let scalar) = decoder.decode(&rest) { scalar } else { nil }
   }
 
-  /// What a piece begins with, where that is a sign of ASCII; else a scalar that is none.
+  /// The first byte of a piece as a scalar. It equals a sign of ASCII only where the piece begins with that.
   func sign(of piece: Piece) -> Unicode.Scalar { Unicode.Scalar(bytes[piece.range.lowerBound]) }
 
   func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
@@ -247,7 +250,7 @@ struct SQLBody {
   private var beginsInText = false
   /// Whether a comment was left out here.
   private var isGap = false
-  /// Pieces that are to be kept and follow each other: taken over together.
+  /// Bytes of the scanner that are kept and not copied to the text yet.
   private var run = 0..<0
 
   /// Takes the next piece, or leaves it out.
@@ -284,8 +287,8 @@ struct SQLBody {
     guard !bytes.isEmpty else { return }
     // A comment parts what stands on its two sides, as a space does. Where they are apart anyway nothing is put in
     // its place: the checksums of steps are over what was kept of them.
-    if isGap, let last = Self.scalars(text[start...]).last, let first = Self.scalars(bytes).first,
-      Self.wouldJoin(last, first)
+    if isGap, let last = Self.scalar(of: text[start...], atEnd: true),
+      let first = Self.scalar(of: bytes, atEnd: false), Self.wouldJoin(last, first)
     {
       text.append(UInt8(ascii: " "))
     }
@@ -300,8 +303,13 @@ struct SQLBody {
 
   private static let lineEnd = UInt8(ascii: "\n")
 
-  private static func scalars(_ bytes: ArraySlice<UInt8>) -> String.UnicodeScalarView {
-    String(decoding: bytes, as: UTF8.self).unicodeScalars
+  /// The first scalar of some text, or the last one.
+  private static func scalar(of text: ArraySlice<UInt8>, atEnd: Bool) -> Unicode.Scalar? {
+    guard let byte = atEnd ? text.last : text.first else { return nil }
+    if byte < 0x80 { return Unicode.Scalar(byte) }
+    // None has more than four bytes; what of another one is cut off stands at the other side.
+    let scalars = String(decoding: atEnd ? text.suffix(4) : text.prefix(4), as: UTF8.self).unicodeScalars
+    return atEnd ? scalars.last : scalars.first
   }
 
   /// All lines, the last one closed.
@@ -341,11 +349,7 @@ struct SQLBody {
   /// How many bytes of white space stand at the beginning of a line, or at its end.
   private static func spaces(in line: ArraySlice<UInt8>, atEnd: Bool) -> Int {
     var rest = line
-    while let byte = atEnd ? rest.last : rest.first {
-      // Nearly all SQL is ASCII.
-      let scalars = byte < 0x80 ? nil : scalars(rest)
-      let scalar = (atEnd ? scalars?.last : scalars?.first) ?? Unicode.Scalar(byte)
-      guard SQLScanner.isSpace(scalar) else { break }
+    while let scalar = scalar(of: rest, atEnd: atEnd), SQLScanner.isSpace(scalar) {
       if atEnd { rest.removeLast(UTF8.width(scalar)) } else { rest.removeFirst(UTF8.width(scalar)) }
     }
     return line.count - rest.count

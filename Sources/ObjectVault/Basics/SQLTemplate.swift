@@ -291,9 +291,9 @@ package enum SQLTemplate {
       case .other where scanner.isSpace(piece): continue
       case .other: break
       case .word, .text:
-        let quote = piece.kind == .text ? text.first : nil
+        let quote = piece.kind == .text ? Character(scanner.sign(of: piece)) : nil
         if quote == "'" { break }
-        let name = quote == nil ? text : String(text.dropFirst().dropLast())
+        let name = quote == nil ? text : scanner.content(of: piece)
         visit(name.lowercased(), former == (".", "main") ? "" : former.last, quote)
       }
       former = (text.lowercased(), former.last)

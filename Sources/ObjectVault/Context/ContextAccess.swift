@@ -9,10 +9,10 @@ enum ContextAccess {
   /// Reads inside a transaction, of whose snapshot the readers of the pool may read a part.
   case reading(Connection, beside: ConnectionPool)
   /// Works inside a transaction that writes. The readers of `committed` see the last commit. Whether saves are written down is
-  /// decided once: who begins to listen meanwhile is told of a gap, and not of nothing.
+  /// decided at the beginning: who begins to listen meanwhile is told of a gap, and not of a part of the changes.
   case writing(Connection, committed: ConnectionPool?, isRecording: Bool)
 
-  /// That of the transaction.
+  /// The connection of the transaction; nil outside of one.
   var connection: Connection? {
     switch self {
     case .pooled: nil
@@ -20,7 +20,7 @@ enum ContextAccess {
     }
   }
 
-  /// That of a transaction that writes.
+  /// The connection of a transaction that writes; else nil.
   var writer: Connection? { if case .writing(let connection, _, _) = self { connection } else { nil } }
 
   var canWrite: Bool { if case .reading = self { false } else { true } }

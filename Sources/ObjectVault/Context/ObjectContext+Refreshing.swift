@@ -3,8 +3,8 @@
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Takes back the to-ones of an object whose changes are about to be forgotten: it leaves the members of those whom it leads to, and
-  /// returns to those of whom it led to.
+  /// Takes back the to-ones of an object whose changes are about to be forgotten: it leaves the members of those that it leads to now,
+  /// and returns to the members of those that its row leads to.
   func takeBackReferences(of object: ManagedObject) {
     guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay, object.hasRow else {
       return
@@ -22,10 +22,9 @@ extension ObjectContext {
     object.overlay?.int64(slot).flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
     stored?.toMany[inverse]?.takeBack(removed: object)
     // In a one-to-one, whoever took its place gives it back.
-    guard relationship.inverseIsLookedUp, let stored, let rivals = stored.toMany[inverse]?.members else {
-      return
-    }
-    for rival in rivals where rival !== object && rival.overlay?.int64(slot) == stored.rowID {
+    guard relationship.inverseIsLookedUp, let stored, let state = stored.toMany[inverse] else { return }
+    for rival in state.members ?? state.added
+    where rival !== object && rival.overlay?.int64(slot) == stored.rowID {
       takeBack(rival, relationship, inverse)
     }
   }

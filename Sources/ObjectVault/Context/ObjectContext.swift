@@ -21,10 +21,9 @@ public final class ObjectContext: ObjectHost {
   let access: ContextAccess
   // Unchecked exclusivity, here and below: what is changed by each insertion and look-up. None is passed inout to anybody
   // who calls back into the context: pages and collections of objects call nobody.
-  /// Who reads rows one by one.
   @safe @exclusivity(unchecked) var single = SingleReads()
 
-  /// What reads rows one by one.
+  /// What is kept between reads of single rows.
   struct SingleReads {
     /// Where the rows are put. Small pages: one of a few that stay keeps little of those that go. nil while it is in use, and before.
     var packer: RowPacker?

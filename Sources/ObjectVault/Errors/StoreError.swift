@@ -116,7 +116,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case stepsObstructed(file: String, obstacles: [String])
   /// An encrypted database, but not a store of this library.
   case notAStore(file: String)
-  /// The file is laid out in a format that this release does not read: that of a later release, or the first one, which no release
+  /// The file is laid out in a format that this release does not read: that of a later release, or an earlier one, which no release
   /// has written.
   case otherFormat(file: String, found: Int, supported: Int)
   /// Something in the tables that a store keeps for itself (`vault_meta`, `vault_migrations`, `vault_ids`) cannot be.

@@ -66,10 +66,10 @@ extension Schema {
     return copy
   }
 
-  /// The same of one relationship.
-  func written(_ relationship: RelationshipDescription, isThere: (String, String) -> Bool)
-    -> RelationshipDescription
-  {
+  /// A relationship as a step writes it: see ``written(_:isThere:)``.
+  func written(
+    _ relationship: RelationshipDescription, isThere: (String, String) -> Bool = { _, _ in false }
+  ) -> RelationshipDescription {
     var copy = relationship.written
     if relationship.isOneToOne, let inverse = relationship.inverse,
       !isThere(relationship.destination, inverse)

@@ -121,7 +121,7 @@ public final class DynamicObject: ManagedObject {
     return .integer(target.rowID)
   }
 
-  /// Reads the members of a relationship for what follows, which would only tell that it fails.
+  /// Reads the members of a relationship, so that an error is thrown: a getter would only note it.
   final func loadMembers(_ slot: Int) throws {
     let state = members(slot)
     if !state.isWhole { try host?.loadMembers(of: self, slot, state) }

@@ -77,7 +77,7 @@ struct RowReader {
     if hasPairs { tellPartners(of: object) }
   }
 
-  /// Tells those whom one-to-ones of the row lead to, who may have been read with another partner.
+  /// Tells the objects that one-to-ones of the row lead to: they may have been read with another partner.
   @inline(never)
   private func tellPartners(of object: ManagedObject) {
     for pair in pairs {

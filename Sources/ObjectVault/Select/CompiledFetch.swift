@@ -30,7 +30,7 @@ public struct CompiledFetch: Sendable, Hashable {
     /// statement in the same snapshot, and are handed over as the others are. A fetch is run so where the last one of its
     /// shape has found many rows that lie apart.
     case idsFirst(String)
-    /// A list of ids is handed to the engine one by one, sorted, and gets their rows handed over.
+    /// The ids of a list are sorted and fed to the engine, which hands over their rows.
     case listed
 
     init(_ form: ScanForm) {
@@ -84,7 +84,7 @@ extension CompiledFetch.Execution: CustomStringConvertible {
     case .stepped: "run row by row"
     case .handedOver: "run with the rows handed over inside of the engine"
     case .split: "run with the rows handed over inside of the engine, of a large table by two connections"
-    case .listed: "run with the ids handed to the engine one by one, and the rows handed over inside of it"
+    case .listed: "run with the ids fed to the engine, and the rows handed over inside of it"
     case .idsFirst: "run in two statements: the ids by an index alone, then the rows by their ids"
     }
   }

@@ -42,7 +42,7 @@ final class FetchPlan: Sendable {
 }
 
 extension FetchParameters {
-  /// Whether all rows are asked for whose one value is in a list, which may be that of their ids.
+  /// Whether the request is one IN over a list, without a window. The list may be one of ids.
   fileprivate var isOneList: Bool {
     guard conditions.count == 1, !isWindow, !leavesOutPending, case .isIn = conditions[0].node else {
       return false

@@ -79,6 +79,7 @@ extension PredicateCompiler {
   private mutating func isIn(
     _ operand: PredicateOperand, _ list: [PredicateOperand], _ options: StringOptions, isNegated: Bool
   ) throws -> Condition {
+    listedIDs = nil
     let subject = try compiled(operand)
     var hasNil = false
     var values: [SQLValue] = []

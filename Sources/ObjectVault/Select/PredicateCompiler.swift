@@ -51,7 +51,8 @@ struct PredicateCompiler {
   /// The captured values of the condition that is being compiled, and how many those before it had.
   private var values: [PredicateValue] = []
   private var firstSource = 0
-  /// The ids that the last list was of which the fetched objects are asked for, and nothing else than that; nil for a list that is short.
+  /// The ids of the last IN that was compiled, where it compares the id of the fetched object with more than
+  /// ``PackedList/threshold`` constants; else nil.
   var listedIDs: [Int64]?
   /// Whether the SQL would be the same for other values of the same types.
   private var isReusable = true

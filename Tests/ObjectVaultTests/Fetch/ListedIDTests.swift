@@ -48,6 +48,18 @@ import Testing
     #expect(same == found)
   }
 
+  @Test func `ids of nobody, of one row and from the ends of all numbers are a list, too`() throws {
+    let context = store.makeContext()
+    func found(_ ids: [Int64]) throws -> [Int64] {
+      let objects = ids.map { ObjectID<Genre>(rowID: $0) }
+      return try context.fetch(Genre.self).where(#Predicate { objects.contains($0.id) }).ids().map(\.rowID)
+        + context.fetch(Genre.self).where(#Predicate { objects.contains($0.id) }).all().map(\.id.rowID)
+    }
+    #expect(try found(Array(repeating: 7, count: 101)) == [7, 7])
+    #expect(try found((1000...1200).map { $0 }) == [])
+    #expect(try found((500...700).map { $0 } + [.max, .max - 1]) == Array(500...600) + Array(500...600))
+  }
+
   @Test func `what is more than a list is run as it was`() throws {
     let ids = ids(300, 4)
     let context = store.makeContext()

@@ -11,8 +11,8 @@ package struct DataBlock: Hashable {
   /// - Parameter names: The tables that there are.
   package init(_ sql: String, among names: [String]) {
     let known = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
-    // A longer piece is the name of no table.
-    let longest = (known.keys.map(\.utf8.count).max() ?? 0) + 2
+    // A longer piece is the name of no table. In capitals a letter may take three times the bytes.
+    let longest = 3 * (known.keys.map(\.utf8.count).max() ?? 0) + 2
     var (scanner, rows) = (SQLScanner(sql), ValueRows())
     var (tables, met): (Set<String>, Set<String>) = ([], [])
     while let piece = scanner.next() {

@@ -10,7 +10,7 @@ struct InsertReader {
   /// Whether a comment stands in that: it parts what stands on its two sides, as a space does.
   private var hasComment = false
   private var taken: [UInt8] = []
-  /// What it went by behind that, and takes over together.
+  /// The bytes that it went by behind that, and copies together.
   private var run = 0..<0
   private var takenCount: Int { taken.count + run.count }
 
@@ -29,6 +29,7 @@ struct InsertReader {
     run = gap..<gap
   }
 
+  /// Where the white space of ASCII at the beginning ends.
   private static func start(of bytes: [UInt8]) -> Int {
     bytes.firstIndex { $0 >= 0x80 || !SQLScanner.isSpace(Unicode.Scalar($0)) } ?? bytes.count
   }

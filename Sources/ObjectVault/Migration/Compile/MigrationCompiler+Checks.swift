@@ -15,7 +15,7 @@ extension MigrationCompiler {
     let owner = owners.owner(of: index.columns, in: table.name)
     let looking = lookingUp(owner)
     guard !wasUnique(index, former, kept), !isEmpty(index, of: table, owner, origin),
-      // Values that are looked up differ.
+      // A look-up by a unique index finds no value twice.
       looking == nil || !mapping.wasLookedUp(owner.entity, owner.properties[0]),
       // Where several links become one, the links are asked.
       !mapping.moves.contains(where: { looking?.entity == $0.entity && looking?.name == $0.relationship })

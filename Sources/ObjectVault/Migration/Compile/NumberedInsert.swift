@@ -12,7 +12,7 @@ internal import CipherSQLite
 struct NumberedInsert {
   /// The entity, as the model spells it.
   let entity: String
-  /// The statement as far as its rows, as it was written.
+  /// The statement as it was written, with its comments, up to its rows.
   private let beginning: [UInt8]
   /// As far as the table's name, and what else it is called.
   private var head = ""
@@ -39,7 +39,7 @@ struct NumberedInsert {
   /// Takes a statement apart; nil for any other.
   /// - Parameters:
   ///   - entities: All of them.
-  ///   - former: One that was taken apart before: a list of values behind the same words takes a fraction of the time.
+  ///   - former: One that was taken apart before. A statement that begins with the same bytes is read by its values alone.
   init?(_ sql: String, entities: EntityNames, like former: NumberedInsert? = nil) {
     if let former, let same = former.with(sql) {
       self = same
@@ -70,7 +70,7 @@ struct NumberedInsert {
     tail = reader.text
   }
 
-  /// The same with other values; nil for a statement that differs in anything else.
+  /// A statement that begins with the same words, with its own values; nil for any other.
   private func with(_ sql: String) -> NumberedInsert? {
     guard case .values = rows, tail.isEmpty, var reader = InsertReader(sql, behind: beginning),
       let values = reader.passValues(), reader.isAtEnd

@@ -51,13 +51,16 @@ struct OperationProposer {
     for (entity, _) in kept {
       for relationship in entity.relationships { changeNumber(entity.name, to: relationship) }
     }
-    // The ends that look up come last, and name the others.
+    // The ends that look up come last, and name the others. Only then is it settled which end can be required.
     for looksUp in [false, true] {
       for (entity, _) in kept {
         for relationship in entity.relationships where relationship.isLookedUp == looksUp {
-          change(entity.name, to: relationship)
+          changeInverse(entity.name, to: relationship)
         }
       }
+    }
+    for (entity, _) in kept {
+      for relationship in entity.relationships { changeOptions(entity.name, to: relationship) }
     }
     for (entity, former) in kept {
       for index in entity.indexes where !former.indexes.contains(index) { add(.addIndex(entity.name, index)) }
@@ -220,11 +223,9 @@ struct OperationProposer {
     add(new.isToMany ? .makeMany(entity, new.name) : .makeOne(entity, new.name, picking: nil))
   }
 
-  private mutating func change(_ entity: String, to new: RelationshipDescription) {
+  private mutating func changeInverse(_ entity: String, to new: RelationshipDescription) {
     // As it is now: what was done to the other end may have changed its inverse.
-    var old: RelationshipDescription? {
-      present.entity(named: entity)?.relationship(named: new.name)
-    }
+    let old = present.entity(named: entity)?.relationship(named: new.name)
     // The end that looks it up names it, and makes them a pair.
     let isNamedThere = new.isOneToOne && old?.hasColumn == true && old?.inverse == nil
     if !isNamedThere, old?.inverse != new.inverse || (new.isLookedUp && old?.hasColumn == true) {
@@ -232,10 +233,14 @@ struct OperationProposer {
         add(.dropIndex(entity, index.properties))
       }
       add(.dropRelationship(entity, new.name))
-      add(.addRelationship(entity, self.new.written(new) { _, _ in false }))
+      add(.addRelationship(entity, self.new.written(new)))
       return
     }
     changeNumber(entity, to: new)
+  }
+
+  private mutating func changeOptions(_ entity: String, to new: RelationshipDescription) {
+    let old = present.entity(named: entity)?.relationship(named: new.name)
     if old?.isOrdered != new.isOrdered {
       add(new.isOrdered ? .makeOrdered(entity, new.name) : .makeUnordered(entity, new.name))
     }

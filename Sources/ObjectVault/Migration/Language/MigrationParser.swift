@@ -27,7 +27,7 @@ struct MigrationParser {
     var previous = lineEnd
     for byte in Substring(text.unicodeScalars.drop { $0 == "\u{FEFF}" }).utf8 {
       let isEnd = byte == UInt8(ascii: "\r")
-      // Behind a return the line has ended already.
+      // The newline of CR and LF: the return has ended the line.
       if byte != lineEnd || previous != UInt8(ascii: "\r") { bytes.append(isEnd ? lineEnd : byte) }
       previous = byte
     }

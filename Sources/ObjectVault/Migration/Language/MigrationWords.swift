@@ -1,4 +1,5 @@
-// A line of a migration file -> its words. By Unicode scalars: a quote and a mark behind it are one character.
+// A line of a migration file -> its words. By Unicode scalars: as a character, a quote with a combining mark behind it would not be
+// seen as a quote.
 
 struct MigrationWords {
   struct Word {

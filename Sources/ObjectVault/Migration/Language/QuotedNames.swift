@@ -18,7 +18,7 @@ extension SQLTemplate {
       while scanner.scalar(at: scanner.position) == "\"", let next = scanner.next() {
         name += "\"" + scanner.content(of: next)
       }
-      // By scalars: a quote and a mark behind it are one character.
+      // By scalars: as a character, a quote with a combining mark behind it would not be seen as a quote.
       result += "`"
       for scalar in name.unicodeScalars {
         result.unicodeScalars += scalar == "`" ? [scalar, scalar] : [scalar]

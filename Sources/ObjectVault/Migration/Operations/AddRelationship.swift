@@ -41,11 +41,14 @@ struct AddRelationship: TableOperation {
     .operations([.dropRelationship(entity, relationship.name)])
   }
 
-  /// Whether it makes the end of a one-to-one that has no column: the other one is there. Nothing fills it, and it cannot be
-  /// required, which is said of the model.
+  /// Whether it makes the end of a one-to-one that has no column. Nothing fills that, and it cannot be required, which is said of the
+  /// model.
   private func isLookedUp(in model: Schema) -> Bool {
-    guard !relationship.isToMany, let inverse = relationship.inverse else { return false }
-    return model.entity(named: relationship.destination)?.relationship(named: inverse)?.isToMany == false
+    var model = model
+    guard (try? MigrationOperation.addRelationship(entity, relationship).apply(to: &model)) != nil else {
+      return false
+    }
+    return model.entity(named: entity)?.relationship(named: relationship.name)?.isLookedUp == true
   }
 
   func advice(in model: Schema) -> String? {

@@ -1,4 +1,4 @@
-// What a store writes down of the steps behind it.
+// What a run writes into the tables that a store keeps for itself.
 
 internal import CipherSQLite
 internal import Foundation

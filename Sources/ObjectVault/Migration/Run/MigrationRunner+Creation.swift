@@ -1,4 +1,4 @@
-// A new store.
+// Makes a new store: from the last model, or by running all steps where some of them write rows.
 
 internal import CipherSQLite
 internal import Foundation

@@ -63,8 +63,8 @@ package struct MigrationRunner {
     return (record.end(outcome, version: standing.version), standing)
   }
 
-  /// What a goal comes to, before the lock.
-  /// - Throws: What keeps it from being done.
+  /// The work of a goal, as it is before the lock.
+  /// - Throws: What refuses it.
   private func foreseen(_ goal: MigrationGoal) throws -> (history: StoreHistory, work: MigrationWork) {
     let history = try StoreHistory.read(connection)
     let work = try history.work(goal, with: set, file: connection.path)

@@ -128,6 +128,28 @@ import Testing
   }
 
   @Test(arguments: [
+    "INSERT INTO Note (text) VALUES ('bb') UNION ALL SELECT 'c'", "INSERT INTO Note (text) VALUES/**/('d')",
+    "INSERT INTO Note (text)VALUES('e')", "INSERT INTO Note (text) VALUES ('f') -- ;\n",
+    "INSERT INTO Note (text) VALUES ('g'), ('h' || 'i')", "INSERT INTO Note (text) SELECT 'j'",
+    "INSERT INTO Note (text) VALUES ((SELECT 'k' || max(id) FROM Note))",
+    "INSERT INTO Note (text, rank) VALUES ('l', 1)", "INSERT INTO Note(text) VALUES (CAST(x'6D' AS TEXT))",
+    "/* VALUES */ INSERT INTO Note (text) VALUES ('n')", "INSERT INTO Note (text) VALUES\n\t('o')\n",
+    "INSERT INTO Note (\"text\") VALUES ('p)')", "INSERT INTO \"Note\" (text) VALUES ('q''(')",
+    "INSERT INTO Note (text) WITH VALUES_(v) AS (SELECT 'r') SELECT v FROM VALUES_",
+  ])
+  func `a statement that begins as the one before may go on otherwise`(_ other: String) async throws {
+    let sound = (0..<5).map { "INSERT INTO Note (text) VALUES ('\($0)')" }
+    let statements = sound + [other] + sound.map { $0.replacing("('", with: "('x") }
+    let lab = try await MigrationLab(Self.base, fill: Self.fill)
+    try await lab.migrate("seed {\n\(statements.joined(separator: ";\n"));\n}")
+    let single = try await MigrationLab(Self.base, fill: Self.fill)
+    try await single.migrate(statements.map { "seed {\n\($0)\n}" }.joined(separator: "\n"))
+    let query = "SELECT id, text, rank, typeof(text) FROM Note ORDER BY id"
+    #expect(try lab.rows(query) == single.rows(query))
+    #expect(try lab.rows("SELECT count(*) FROM Note")[0][0].int64 ?? 0 >= 13)
+  }
+
+  @Test(arguments: [
     ("INSERT INTO \"Note\" (text) VALUES ('70')", "UNIQUE"),
     ("INSERT INTO \"Note\" (text) VALUES ('x', 2)", "2 values for 1 columns"),
     ("INSERT INTO \"Note\" (text) VALUES (x'6')", "unrecognized token"),

@@ -34,12 +34,39 @@ import Testing
     // What was apart before stays as it was: checksums are over it.
     ("SELECT a /* b */ , c", "SELECT a  , c"), ("SELECT(/* a */1/* b */)", "SELECT(1)"),
     ("SELECT 1 -- }\n, 2", "SELECT 1\n, 2"),
+    // White space of Unicode goes at the ends of lines, and stays in texts; letters of Unicode are parted as others are.
+    ("SELECT 1\u{A0}\n\u{3000}, 2\u{2003}\t\u{A0}", "SELECT 1\n, 2"),
+    ("SELECT 1\n\u{A0} \u{2028}\n, 2", "SELECT 1\n, 2"),
+    ("SELECT 'a\u{A0}\n\u{3000}b\u{2003}\n'", "SELECT 'a\u{A0}\n\u{3000}b\u{2003}\n'"),
+    ("SELECT é/* x */è, 1\u{A0}/* x */", "SELECT é è, 1"), ("SELECT é /* x */ è", "SELECT é  è"),
+    ("SELECT '陳\n'/* x */'大'", "SELECT '陳\n' '大'"), ("SELECT 1,\u{FEFF}2", "SELECT 1,\u{FEFF}2"),
     ("SELECT \"a -- b\", [it's }], `/*`", "SELECT \"a -- b\", [it's }], `/*`"),
   ])
   func `a comment parts what stands on its sides`(_ sql: String, _ kept: String) throws {
     let step = try step("transform sql { \(sql) }")
     #expect(step.operations == [.transform(SQLTransform(kept))])
     #expect(try MigrationStep(number: 2, name: "s", text: step.text).operations == step.operations)
+  }
+
+  @Test(arguments: [
+    ("transform sql { SELECT 'é🏳️', \u{301}", "'x }", "the text that begins here has no end"),
+    ("transform sql { SELECT 'é', ", "/* x }", "this comment has no end"),
+    ("retype User.name to string using ('é🏳️' || ", "-- x)", "this comment takes the rest of the line"),
+    ("retype User.name to string using ('é\u{301}') ", "x", "something stands behind )"),
+    ("retype User.name to string using \u{A0} ", "'é'", "( … ) is missing behind using"),
+  ])
+  func `the column of an error counts the scalars before it`(
+    _ before: String, _ rest: String, _ reason: String
+  )
+    throws
+  {
+    #expect {
+      try step(before + rest)
+    } throws: { error in
+      guard case StoreError.migrationSyntax(let error) = error else { return false }
+      return error.reason.hasPrefix(reason) && error.line == 3
+        && error.column == before.unicodeScalars.count + 1
+    }
   }
 
   @Test(arguments: [

@@ -453,6 +453,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [("A", "B"), ("B", "A")], [true, false])
+  func `the end that gets the column may be required`(_ names: (String, String), _ wasRequired: Bool) throws {
+    // From the one's column to the other's, and back.
+    func model(column: String, other: String, isRequired: Bool) -> Schema {
+      Schema(entities: [
+        EntityDescription(
+          name: column,
+          relationships: [RelationshipDescription(name: "to", destination: other, isRequired: isRequired)]),
+        EntityDescription(
+          name: other,
+          relationships: [
+            RelationshipDescription(name: "to", destination: column, inverse: "to", deleteRule: .cascade)
+          ]),
+      ])
+    }
+    let old = model(column: names.0, other: names.1, isRequired: wasRequired)
+    let new = model(column: names.1, other: names.0, isRequired: true)
+    let steps = [old.creation, SchemaDifference.operations(from: old, to: new)].map {
+      $0.map(\.description).joined(separator: "\n")
+    }
+    #expect(try DowngradeLab.set(steps).model(at: 2).json == new.json, "\(steps)")
+  }
+
+  @Test func `a required end that both name is asked for a filling where it has the column`() throws {
+    let leads = "add relationship User.leads -> Team inverse Team.captain on delete cascade"
+    let captain = "add relationship Team.captain -> User required inverse User.leads"
+    let set = try DowngradeLab.set([Self.teams, "\(leads)\n\(captain)"])
+    #expect(try set.findings().contains { $0.step == 2 && $0.rule == .requiresWithoutFilling })
+  }
+
   @Test(arguments: [true, false]) func `an entity that is put above others gets the column, or none`(
     _ hasColumn: Bool
   ) throws {
