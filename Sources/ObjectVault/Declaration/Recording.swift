@@ -67,7 +67,7 @@ final class Recording: GetterProbe {
   /// An object whose getters note what they are asked for.
   func prototype<Object: ManagedObject>(_ type: Object.Type) -> Object {
     let prototype = ClassDescription.of(type).make()
-    prototype.overlay = Overlay(slotCount: 0, recording: self)
+    prototype.extras = Extras(recording: self)
     prototype.rowID = Int64(1000 + names.count)
     expected = prototype
     if root == nil { root = type }

@@ -19,7 +19,7 @@ extension ManagedObject {
     {
       return held as? Target
     }
-    if let recording = overlay?.recording { return recording.target(of: self, Int(slot), property) }
+    if let recording = extras?.recording { return recording.target(of: self, Int(slot), property) }
     if host == nil, overlay == nil { tellStray(Int(slot)) }
     guard let target = toOneTarget(Int(slot)), target.state != .deleted else { return nil }
     return target as? Target

@@ -9,7 +9,7 @@ extension ManagedObject {
   )
     -> Members
   {
-    if let recording = overlay?.recording {
+    if let recording = extras?.recording {
       return recording.members(of: self, Int(slot), Members.Member.self, property) { objects in
         Members(related: objects.compactMap { $0 as? Members.Member })
       }

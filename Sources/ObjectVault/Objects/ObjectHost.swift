@@ -1,4 +1,4 @@
-// What an object asks of those above it: of the context that it is in, and, as a prototype, of who records its getters.
+// What an object asks of those above it: of the context that it is in, or was in, and, as a prototype, of who records its getters.
 
 internal import CipherSQLite
 
@@ -93,4 +93,20 @@ protocol GetterProbe: AnyObject {
     _ make: ([ManagedObject]) -> Members
   ) -> Members
   func noteID<ID>(of object: ManagedObject, _ id: ID.Type, _ property: () -> AnyKeyPath)
+}
+
+/// Where an object was.
+final class FormerHost {
+  // Safe: set by the context alone, and to nil as the first thing in its deinit; whoever asks is used by the one task that
+  // uses the context. A weak reference would make the context count all its references the slow way.
+  @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
+  /// The store, which an object's id is of wherever the object went.
+  private let store: StoreMark
+  /// What the temporary ids of the context have in its place: another context may have given the same numbers.
+  let temporary = StoreMark.ofNewContext()
+
+  init(of store: StoreMark) { self.store = store }
+
+  /// What an id of the context is of.
+  func mark(of id: Int64) -> StoreMark { id < 0 ? temporary : store }
 }

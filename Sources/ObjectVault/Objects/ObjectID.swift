@@ -75,7 +75,7 @@ extension Persistable where Self: ManagedObject {
 
   /// The object's id: temporary until the first save, then final; inside ``Store/write(_:)`` final at once.
   public var id: ObjectID<Self> {
-    if let recording = overlay?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
+    if let recording = extras?.recording { recording.noteID(of: self, ObjectID<Self>.self) { \Self.id } }
     let id = knownRowID
     return ObjectID(rowID: id, of: mark(of: id))
   }

@@ -20,17 +20,13 @@ package final class Overlay {
   /// The call that the object is used in, which may be cancelled. Here, and not reached through the context,
   /// because each setter asks.
   let run: CancellableRun?
-  /// Set on prototypes only: their getters note what they are asked for.
-  let recording: (any GetterProbe)?
 
   init(
-    slotCount: Int, changed: SlotSet = SlotSet(), run: CancellableRun? = nil,
-    recording: (any GetterProbe)? = nil, in page: RowPage? = nil
+    slotCount: Int, changed: SlotSet = SlotSet(), run: CancellableRun? = nil, in page: RowPage? = nil
   ) {
     values = RowDraft(slotCount: slotCount, in: page)
     self.changed = changed
     self.run = run
-    self.recording = recording
   }
 
   /// One that nobody cancels, as tests make it.
@@ -44,7 +40,6 @@ package final class Overlay {
     changed = other.changed
     refused = other.refused
     run = other.run
-    recording = other.recording
     isOpen = takesUntold
   }
 

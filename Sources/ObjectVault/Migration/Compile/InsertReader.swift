@@ -264,13 +264,10 @@ struct InsertedValues {
   ///   - new: The SQL for an id that the statement does not give.
   ///   - given: The SQL for one that it gives.
   func text(idAt place: Int?, new: String, given: (String) -> String) -> String {
+    guard ends.count > 1 else { return single(idAt: place, new: new, given: given) }
     var text: [UInt8] = []
     text.reserveCapacity(bytes.count + ends.count * (new.utf8.count + 2))
-    // The engine computes a single row twice where a trigger runs before it, and would ask for two ids; what a query
-    // finds it computes once.
-    let isSingle = ends.count == 1
-    if isSingle { text += " SELECT ".utf8 }
-    var (copied, first) = (isSingle ? parts[0].lowerBound : 0, 0)
+    var (copied, first) = (0, 0)
     let addition = Array(", \(new)".utf8)
     for end in ends {
       if place == nil {
@@ -280,14 +277,27 @@ struct InsertedValues {
       } else if let place, first + place < end {
         let part = parts[first + place]
         text += bytes[copied..<part.lowerBound]
-        text += given(String(decoding: bytes[part], as: UTF8.self)).utf8
+        text += given(self.text(part)).utf8
         copied = part.upperBound
       }
       first = end
     }
-    text += bytes[copied..<(isSingle ? parts[parts.count - 1].upperBound : bytes.count)]
+    text += bytes[copied...]
     return String(decoding: text, as: UTF8.self)
   }
+
+  /// The same of a single row. The engine computes the list twice where a trigger runs before it, and would ask for two ids; what a query
+  /// finds it computes once. A value in brackets is one: `'it' 's'` would be a text and a name for it.
+  private func single(idAt place: Int?, new: String, given: (String) -> String) -> String {
+    let values = parts.indices.map { index in
+      let value = text(parts[index])
+      if index == place { return given(value) }
+      return Self.isLiteral(bytes[parts[index]]) ? value : "(\(value))"
+    }
+    return " SELECT " + (values + (place == nil ? [new] : [])).joined(separator: ",")
+  }
+
+  private func text(_ part: Range<Int>) -> String { String(decoding: bytes[part], as: UTF8.self) }
 
   /// Whether a value is a whole number in digits, or NULL.
   static func isPlain(_ value: String) -> Bool {

@@ -90,6 +90,13 @@ import Testing
       ("INSERT INTO \"Note\" (text) VALUES ('a')", "UNIQUE"),
       ("INSERT INTO \"Note\" (nothing) VALUES ('x')", "nothing"),
       ("INSERT INTO \"Note\" (text, rank) VALUES ('x')", "1 values for 2 columns"),
+      // What SQLite refuses in a list of values.
+      ("INSERT INTO \"Note\" (text, rank) VALUES ('it' 's', 5)", "syntax error"),
+      ("INSERT INTO \"Note\" (text) VALUES ('a' x)", "syntax error"),
+      ("INSERT INTO \"Note\" (text) VALUES ('a' || 'b' 'c')", "syntax error"),
+      ("INSERT INTO \"Note\" (text) VALUES (DISTINCT 'a')", "syntax error"),
+      ("INSERT INTO \"Note\" (id, text) VALUES (NULL, text FROM Note)", "syntax error"),
+      ("INSERT INTO \"Note\" (text) VALUES ('a'\u{301})", "syntax error"),
     ] {
       try await refuses("seed { \(statement) }", [word, statement])
     }
