@@ -21,7 +21,7 @@ extension ObjectContext {
     let stored = object.rowValue(slot)?.int64.flatMap(destination.find)
     object.overlay?.int64(slot).flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
     stored?.toMany[inverse]?.takeBack(removed: object)
-    // In a one-to-one, whoever took its place gives it back.
+    // In a one-to-one, an object that was given the same partner meanwhile is reverted, too.
     guard relationship.inverseIsLookedUp, let stored, let state = stored.toMany[inverse] else { return }
     for rival in state.members ?? state.added
     where rival !== object && rival.overlay?.int64(slot) == stored.rowID {

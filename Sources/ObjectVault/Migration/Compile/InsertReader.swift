@@ -10,7 +10,7 @@ struct InsertReader {
   /// Whether a comment stands in that: it parts what stands on its two sides, as a space does.
   private var hasComment = false
   private var taken: [UInt8] = []
-  /// The bytes that it went by behind that, and copies together.
+  /// Bytes that were passed after these, and are not copied yet.
   private var run = 0..<0
   private var takenCount: Int { taken.count + run.count }
 
@@ -19,7 +19,7 @@ struct InsertReader {
     look()
   }
 
-  /// Begins behind some words; nil where a statement has others.
+  /// Starts after `words`, with which the statement has to begin; nil for any other statement.
   init?(_ sql: String, behind words: [UInt8]) {
     let bytes = Array(sql.utf8)
     let start = Self.start(of: bytes)
@@ -286,8 +286,8 @@ struct InsertedValues {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The same of a single row. The engine computes the list twice where a trigger runs before it, and would ask for two ids; what a query
-  /// finds it computes once. A value in brackets is one: `'it' 's'` would be a text and a name for it.
+  /// The list of a single row, as a SELECT: where a trigger runs before, the engine computes VALUES twice, and would ask for two ids.
+  /// Brackets keep each value one expression: in a SELECT `'it' 's'` would be a value and its name.
   private func single(idAt place: Int?, new: String, given: (String) -> String) -> String {
     let values = parts.indices.map { index in
       let value = text(parts[index])
