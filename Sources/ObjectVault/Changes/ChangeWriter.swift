@@ -6,10 +6,12 @@ private import Foundation
 struct ChangeWriter {
   private let names: ChangeNames
   private let connection: Connection
+  private let reservedIDs: ReservedIDs
 
-  init(mapping: SchemaMapping, connection: Connection) {
+  init(mapping: SchemaMapping, connection: Connection, reservedIDs: ReservedIDs) {
     names = ChangeNames(mapping: mapping)
     self.connection = connection
+    self.reservedIDs = reservedIDs
   }
 
   /// Inside a transaction that the caller opened. Everything is compared before anything is written.
@@ -19,6 +21,7 @@ struct ChangeWriter {
     try fit.check()
     for link in changes.unlinked { try write(link, isAdded: false) }
     try freeUniqueValues(changes)
+    try raiseMarks(changes.inserted)
     for row in changes.inserted { try insert(row) }
     for row in changes.updated { try update(row) }
     try checkDependents(of: changes.deleted)
@@ -63,10 +66,20 @@ struct ChangeWriter {
 
   // MARK: Rows
 
+  /// Excludes the ids of inserted rows from those that saves assign later.
+  private func raiseMarks(_ rows: [ChangeSet.Row]) throws {
+    var highest: [String: Int64] = [:]
+    for row in rows {
+      let root = try names.entity(row.entity).root.name
+      highest[root] = max(highest[root] ?? 0, row.rowID)
+    }
+    let ids = RowIDs(connection: connection, reserved: reservedIDs)
+    for (entity, id) in highest { try ids.raise(entity, to: id, endsReservations: true) }
+  }
+
   private func insert(_ row: ChangeSet.Row) throws {
     let entity = try names.entity(row.entity)
     let values = entity.storedSlots.map { row.values[entity.slots[$0].name] ?? .null }
-    try RowIDs(connection: connection).raise(entity.root.name, to: row.rowID)
     try write(entity, row.rowID, entity.insertSQL, [.integer(row.rowID)] + values)
     // The row may have been here before: whoever fetched it then must not take it for the same.
     try connection.execute(

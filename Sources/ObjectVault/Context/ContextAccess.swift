@@ -23,6 +23,9 @@ enum ContextAccess {
   /// The connection of a transaction that writes; else nil.
   var writer: Connection? { if case .writing(let connection, _, _) = self { connection } else { nil } }
 
+  /// Whether the context belongs to a step of a migration.
+  var isMigrating: Bool { if case .writing(_, nil, _) = self { true } else { false } }
+
   var canWrite: Bool { if case .reading = self { false } else { true } }
 
   /// Whose readers may read beside the context's own; nil where what it reads is not committed yet.

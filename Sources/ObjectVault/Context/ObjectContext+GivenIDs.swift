@@ -13,7 +13,7 @@ extension ObjectContext {
 
   /// Gives ids to all new objects that have none. They are higher than those of the file and those given before.
   private func giveIDs(on connection: Connection) throws {
-    let ids = RowIDs(connection: connection)
+    let ids = RowIDs(connection: connection, reserved: reservedIDs)
     var isKnown: Set<Int> = []
     try pending.giveIDs { table in
       let map = maps[table]
@@ -25,6 +25,9 @@ extension ObjectContext {
       return map.highest
     }
   }
+
+  /// The ids that the store has reserved; nil in a migration, whose transaction is not the context's.
+  var reservedIDs: ReservedIDs? { access.isMigrating ? nil : core.reservedIDs }
 
   func known(_ value: SQLValue) -> SQLValue {
     guard case .integer(let id) = value, id < 0, let connection = access.writer else { return value }

@@ -70,9 +70,10 @@ extension ObjectContext {
     case .pooled(let pool):
       try pool.withWriter { connection in
         let writer = try connection.transaction(.immediate) {
-          try core.checkGeneration(connection)
+          try core.beginWriting(connection)
           return try write(on: connection, isLast: true)
         }
+        core.reservedIDs.commit()
         adopt(writer.plan)
         publish(writer.record)
       }
@@ -85,10 +86,10 @@ extension ObjectContext {
     // Asked once: who begins to listen meanwhile hears of the next save.
     let records = records
     var planner = SavePlanner(
-      pending, core.mapping, maps, ConnectionReader(connection: connection),
+      pending, core.mapping, maps, ConnectionReader(connection: connection, reservedIDs: reservedIDs),
       isHeard: records || (!isLast && access.committed != nil))
     let writer = SaveWriter(try planner.make(), core.mapping, maps, connection, records: records)
-    try writer.write()
+    try writer.write(reservedIDs: reservedIDs, isLast: isLast)
     return writer
   }
 
@@ -141,7 +142,7 @@ extension ObjectContext {
   private func keepGivenIDs() throws {
     guard !pending.given.isEmpty, let connection = access.writer else { return }
     for map in maps.all where map.highest > 0 {
-      try RowIDs(connection: connection).raise(map.entity.root.name, to: map.highest)
+      try RowIDs(connection: connection, reserved: reservedIDs).raise(map.entity.root.name, to: map.highest)
     }
   }
 }

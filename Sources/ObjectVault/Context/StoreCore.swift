@@ -20,6 +20,8 @@ final class StoreCore: Sendable {
   let lastCounts: [Locked<Int?>]
   /// Who listens to commits.
   let feed = ChangeFeed()
+  /// The ids that this store has reserved in the file.
+  let reservedIDs = ReservedIDs()
 
   init(
     mapping: SchemaMapping, classes: EntityClasses, path: String, generation: Int64?, id: UUID?
@@ -54,6 +56,13 @@ final class StoreCore: Sendable {
   func entity(named name: String) throws(StoreError) -> EntityMapping {
     guard classes.isDynamic else { throw .openedWithClasses(entity: name) }
     return try mapping.known(name)
+  }
+
+  /// Begins a transaction that writes.
+  /// - Throws: ``StoreError/storeMigratedElsewhere(file:)``.
+  func beginWriting(_ connection: Connection) throws {
+    reservedIDs.begin()
+    try checkGeneration(connection)
   }
 
   /// - Throws: ``StoreError/storeMigratedElsewhere(file:)`` when the store's tables may have changed.

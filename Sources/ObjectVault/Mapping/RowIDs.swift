@@ -9,24 +9,38 @@ package struct RowIDs {
   package static let highest = Int64.max >> 1
 
   private let marks: IdentifierTable
+  private let reserved: ReservedIDs?
 
-  package init(connection: Connection) { marks = IdentifierTable(connection: connection) }
+  /// - Parameter reserved: The ids that the open store has reserved; nil in a migration, whose saves reserve none.
+  package init(connection: Connection, reserved: ReservedIDs? = nil) {
+    marks = IdentifierTable(connection: connection)
+    self.reserved = reserved
+  }
 
   /// Ids that follow each other.
   package struct Run {
-    /// The highest id that was given out before them.
+    /// The high-water mark in the file; nil when the entity has none yet.
     fileprivate let mark: Int64?
     package let first: Int64
     package let last: Int64
+    /// The number of ids that are assigned with them: those that objects were told before the save are among them.
+    fileprivate let count: Int64
 
-    /// - Parameter taken: An id above the mark that is not free either.
+    /// - Parameters:
+    ///   - mark: The high-water mark in the file; nil when the entity has none yet.
+    ///   - assigned: The highest id at or below the mark that was assigned; nil when all of them may have been.
+    ///   - taken: Another id that is not free.
+    ///   - count: The number of ids.
+    ///   - entity: The entity of the table.
     /// - Throws: ``StoreError/idsExhausted(entity:)``.
-    package init(after mark: Int64?, taken: Int64 = 0, count: Int, of entity: String) throws {
+    package init(after mark: Int64?, assigned: Int64? = nil, taken: Int64 = 0, count: Int, of entity: String) throws {
       self.mark = mark
-      let last = max(mark ?? 0, taken)
+      let before = assigned ?? mark ?? 0
+      let last = max(before, taken)
       guard last <= RowIDs.highest - Int64(count) else { throw StoreError.idsExhausted(entity: entity) }
       first = last + 1
       self.last = last + Int64(count)
+      self.count = self.last - before
     }
   }
 
@@ -39,21 +53,37 @@ package struct RowIDs {
   func free(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> Run {
     let root = entity.root
     let last = try marks.last(of: root.name, sql: root.lastIDsSQL)
-    return try Run(after: last.mark, taken: max(last.row ?? 0, promised), count: count, of: root.name)
+    return try Run(
+      after: last.mark, assigned: reserved?.assigned(root.name, mark: last.mark),
+      taken: max(last.row ?? 0, promised), count: count, of: root.name)
   }
 
-  /// Gives free ids out.
-  func take(_ ids: Run, of entity: String) throws {
-    try marks.set(entity, to: ids.last, isNew: ids.mark == nil)
+  /// Assigns free ids. Those that are reserved already write nothing.
+  /// - Parameter isLast: Whether the commit follows. Only then more ids are reserved for later saves: a savepoint that is rolled
+  ///   back would take a reservation along that this store believes to have.
+  func take(_ ids: Run, of entity: String, isLast: Bool) throws {
+    guard reserved?.use(entity, mark: ids.mark, upTo: ids.last) != true else { return }
+    let mark = isLast ? reserved?.reserve(entity, assigned: ids.last, count: ids.count) : nil
+    try marks.set(entity, to: mark ?? ids.last, isNew: ids.mark == nil)
   }
 
-  /// Ids up to `highest` are not given out any more.
+  /// Excludes ids up to `highest` from those that will be assigned.
+  /// - Parameters:
+  ///   - entity: The entity at the root of the table.
+  ///   - highest: The highest id that is excluded.
+  ///   - endsReservations: Whether the id comes from outside of the store. Another process may have reserved it and not assigned
+  ///     it yet; each change of the mark ends that reservation. A migration needs none: no process saves after it without opening
+  ///     the store again.
   /// - Throws: ``StoreError/idsExhausted(entity:)`` where no row may have that id.
-  package func raise(_ entity: String, to highest: Int64) throws {
+  package func raise(_ entity: String, to highest: Int64, endsReservations: Bool = false) throws {
     guard highest <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }
     let found = try marks.mark(of: entity)
-    guard found ?? 0 < highest else { return }
-    try marks.set(entity, to: highest, isNew: found == nil)
+    guard reserved?.use(entity, mark: found, upTo: highest) != true else { return }
+    if let found, highest <= found {
+      if endsReservations { try marks.set(entity, to: min(found, Self.highest - 1) + 1, isNew: false) }
+    } else {
+      try marks.set(entity, to: highest, isNew: found == nil)
+    }
   }
 
   /// The entities that have a row with an id above their mark, which was never given out; a sentence each.

@@ -35,6 +35,8 @@ package protocol SaveReader: LinkReader {
 /// The answers of a connection.
 struct ConnectionReader: SaveReader {
   let connection: Connection
+  /// The ids that the store has reserved; nil in a migration, and for a reader that assigns none.
+  var reservedIDs: ReservedIDs?
 
   func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> [LinkEnds] {
     try batched(owners, { entity.targetsSQL(slot, count: $0) }) {
@@ -69,7 +71,7 @@ struct ConnectionReader: SaveReader {
   }
 
   func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run {
-    try RowIDs(connection: connection).free(count, of: entity, promised: promised)
+    try RowIDs(connection: connection, reserved: reservedIDs).free(count, of: entity, promised: promised)
   }
 
   func firesTriggers(_ entity: EntityMapping) throws -> Bool {

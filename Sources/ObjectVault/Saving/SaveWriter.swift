@@ -28,9 +28,12 @@ final class SaveWriter {
     record = records ? ChangeCollector() : nil
   }
 
-  func write() throws {
+  /// - Parameters:
+  ///   - reservedIDs: The ids that the store has reserved; nil in a migration.
+  ///   - isLast: Whether the commit follows.
+  func write(reservedIDs: ReservedIDs?, isLast: Bool) throws {
     for (entity, ids) in plan.ids.ranges {
-      try RowIDs(connection: connection).take(ids, of: entity.root.name)
+      try RowIDs(connection: connection, reserved: reservedIDs).take(ids, of: entity.root.name, isLast: isLast)
     }
     try recordRowsThatGo()
     let places = try placesBefore()

@@ -39,8 +39,9 @@ extension Store {
     let core = core
     guard !changes.isEmpty else { return }
     try await pool.write { connection in
-      try core.checkGeneration(connection)
-      try ChangeWriter(mapping: core.mapping, connection: connection).apply(changes)
+      try core.beginWriting(connection)
+      try ChangeWriter(mapping: core.mapping, connection: connection, reservedIDs: core.reservedIDs)
+        .apply(changes)
     } committed: {
       core.feed.publish(changes, store: core.id)
     }

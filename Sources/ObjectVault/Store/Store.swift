@@ -140,7 +140,7 @@ public final class Store: Sendable {
     let work = WritingWork()
     do {
       let result = try await pool.write { connection in
-        try core.checkGeneration(connection)
+        try core.beginWriting(connection)
         let context = ObjectContext(
           core: core,
           access: .writing(connection, committed: pool, isRecording: core.feed.isHeard))
@@ -150,6 +150,7 @@ public final class Store: Sendable {
         if let error = context.faultErrors.first { throw error }
         return result
       } committed: {
+        core.reservedIDs.commit()
         work.context?.publishTransaction()
       }
       work.context = nil

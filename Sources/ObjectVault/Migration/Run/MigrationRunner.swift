@@ -47,6 +47,7 @@ package struct MigrationRunner {
   func run(_ goal: MigrationGoal) throws -> MigrationOutcome { try settle(goal).outcome }
 
   private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
+    defer { set.dropCompilation() }
     // Of one moment: another process may run the same steps meanwhile.
     let (history, work) = try connection.transaction(.deferred) { try foreseen(goal) }
     guard !work.isNothing else {

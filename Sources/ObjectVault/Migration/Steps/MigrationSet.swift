@@ -9,6 +9,7 @@ public struct MigrationSet: Sendable, Hashable {
   public let steps: [MigrationStep]
   /// The functions of the app that they call.
   var transforms = TransformTable()
+  private let lastCompilation = LastCompilation()
 
   /// A set of steps, in any order.
   /// - Throws: ``StoreError/historyConflict(_:)`` when a number is missing or given twice.
@@ -232,14 +233,21 @@ public struct MigrationSet: Sendable, Hashable {
   }
 
   /// The steps above a version, each compiled for the model that it meets and for the engine of this process.
+  ///
+  /// A plan and the run after it compile once: the last result is kept until ``dropCompilation()``.
   func compiled(after version: Int) throws -> [CompiledStep] {
-    var model = try model(at: version)
-    return try steps.dropFirst(version).map { step in
-      let compiled = try step.compiled(from: model, engine: .current)
-      model = compiled.model
-      return compiled
+    try lastCompilation.steps(after: version) {
+      var model = try model(at: version)
+      return try steps.dropFirst(version).map { step in
+        let compiled = try step.compiled(from: model, engine: .current)
+        model = compiled.model
+        return compiled
+      }
     }
   }
+
+  /// Drops the compiled steps. The run calls it at its end: a set lives as long as the program, and its seeds may be large.
+  func dropCompilation() { lastCompilation.drop() }
 
   /// The number and the name that a file's name has.
   /// - Throws: ``StoreError/migrationSyntax(_:)`` where it is called otherwise.

@@ -1,0 +1,75 @@
+// Ids that an open store has reserved in its file and not assigned yet. With them a save of a few rows does not write the
+// page of the high-water marks.
+
+internal import CipherSQLite
+
+/// The ids that one open store has reserved for its next saves, by the name of the entity at the root of the table.
+///
+/// The mark in the file is the upper end of a reservation. As long as it is the one that this store wrote, no other process
+/// has assigned an id since: each of them raises the mark first. A process that ends leaves a gap of at most
+/// ``ReservedIDs/limit`` ids.
+package final class ReservedIDs: Sendable {
+  /// The largest number of ids that are reserved beyond those that a save needs.
+  package static let limit: Int64 = 64
+
+  private struct Block {
+    /// The highest id that was assigned.
+    var assigned: Int64
+    /// The mark in the file.
+    let mark: Int64
+  }
+
+  private struct State {
+    var blocks: [String: Block] = [:]
+    /// Reservations of the transaction that is open. Its rollback takes them back.
+    var uncommitted: [String: Block] = [:]
+    /// The number of ids that were assigned since the store was opened. The first save reserves none: a program that saves
+    /// once leaves no gap.
+    var counts: [String: Int64] = [:]
+  }
+
+  private let state = Locked(State())
+
+  package init() {}
+
+  /// The highest id that was assigned; nil when this store has no reservation in the file.
+  func assigned(_ entity: String, mark: Int64?) -> Int64? {
+    state.withLock { state in
+      guard let block = state.blocks[entity], block.mark == mark else { return nil }
+      return block.assigned
+    }
+  }
+
+  /// Assigns ids of the reservation. They stay assigned when the transaction is rolled back.
+  /// - Returns: Whether they are all reserved. If not, the mark has to be raised.
+  func use(_ entity: String, mark: Int64?, upTo last: Int64) -> Bool {
+    state.withLock { state in
+      guard let block = state.blocks[entity], block.mark == mark, last <= block.mark else { return false }
+      state.counts[entity, default: 0] += max(last - block.assigned, 0)
+      state.blocks[entity]?.assigned = max(last, block.assigned)
+      return true
+    }
+  }
+
+  /// Reserves ids above those that a save assigns. The reservation counts from ``commit()`` on.
+  /// - Returns: The mark to write.
+  func reserve(_ entity: String, assigned last: Int64, count: Int64) -> Int64 {
+    state.withLock { state in
+      let mark = min(last + min(state.counts[entity, default: 0], Self.limit), RowIDs.highest)
+      state.counts[entity, default: 0] += count
+      state.uncommitted[entity] = Block(assigned: last, mark: mark)
+      return mark
+    }
+  }
+
+  /// Begins a transaction. What an earlier one has reserved and not committed is dropped.
+  func begin() { state.withLock { $0.uncommitted = [:] } }
+
+  /// Makes the reservations of the transaction count. It is called after its commit.
+  func commit() {
+    state.withLock { state in
+      state.blocks.merge(state.uncommitted) { $1 }
+      state.uncommitted = [:]
+    }
+  }
+}
