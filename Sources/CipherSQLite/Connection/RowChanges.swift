@@ -2,8 +2,8 @@
 // ids. It calls two functions: one returns the version that each row must have, the other its new values.
 // So no separate statement is needed to find each row.
 //
-//   UPDATE OR FAIL t SET a = vault_value(id, 0), v = v + 1 WHERE id BETWEEN ? AND ?
-//   AND v = vault_version(id)
+//   UPDATE OR FAIL t SET a = vault_value(id, 0), v = v + 1
+//   WHERE id BETWEEN ? AND ? AND v = vault_version(id)
 //
 // Both functions take the id, so they return the right values in any order of calls: some engines
 // collect all rows before they change the first one, others change each row as they find it.
