@@ -8,7 +8,7 @@ public enum TransactionKind: String, Sendable {
   case deferred = "DEFERRED"
   /// At once, for writing; other connections can continue to read.
   case immediate = "IMMEDIATE"
-  /// At once; without WAL, other connections can not even read.
+  /// At once; without WAL, other connections cannot even read.
   case exclusive = "EXCLUSIVE"
 
   // Literals, because an interpolated text would be allocated for each transaction.
