@@ -1,9 +1,9 @@
-// A number and what it counts, as messages write it of one and of several.
+// A number with its noun in the singular or the plural, for messages.
 
-/// Such as `1 row`, `2 rows`, `0 entries`.
+/// Returns a count with its noun, such as `1 row`, `2 rows`, `0 entries`.
 /// - Parameters:
-///   - one: What one of them is called.
-///   - many: What several are called; by default with an `s` behind.
+///   - one: The noun in the singular.
+///   - many: The noun in the plural; by default the singular with an `s` appended.
 package func counted(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
   "\(number) \(number == 1 ? one : many ?? one + "s")"
 }

@@ -1,4 +1,4 @@
-// How long something was waited for.
+// A deadline, and how much time has passed since the wait began.
 
 private import Foundation
 
@@ -7,10 +7,10 @@ struct Deadline {
   /// How long to wait, in seconds.
   let seconds: Double
 
-  /// Begins to count.
+  /// Starts the clock.
   init(_ seconds: Double) { self.seconds = seconds }
 
-  /// How long it has been, in seconds.
+  /// The seconds since the clock was started.
   var waited: Double { Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9 }
   var isOver: Bool { waited >= seconds }
 }

@@ -3,7 +3,7 @@
 private import CLibCrypto
 public import Foundation
 
-/// The SHA-256 digest of `bytes` as 64 hexadecimal digits (FIPS 180-4).
+/// Returns the SHA-256 digest of `bytes` as 64 hexadecimal digits (FIPS 180-4).
 public func sha256(_ bytes: some DataProtocol) -> String {
   let input = Array(bytes)
   var digest = [UInt8](repeating: 0, count: 32)

@@ -1,13 +1,15 @@
-// Work for another thread or for a queue.
+// A closure that is passed to another thread or queue and released there.
 
-/// Work that runs once, and is released on the thread that ran it, however long the closure around it is kept. What the work is
-/// the last to hold ends on that thread, too.
+/// A closure that runs once and is released on the thread that ran it, even if the
+/// block around it lives longer.
+///
+/// Objects that only the closure retained are therefore also destroyed on that thread.
 struct HandedOver: Sendable {
   private let work: Locked<(@Sendable () -> Void)?>
 
   init(_ work: @escaping @Sendable () -> Void) { self.work = Locked(work) }
 
-  /// Does it, once.
+  /// Runs the closure. Further calls do nothing.
   func callAsFunction() {
     let work = self.work.withLock { work in
       defer { work = nil }

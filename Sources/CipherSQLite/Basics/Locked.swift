@@ -1,17 +1,17 @@
-// A value behind a lock. Not Synchronization.Mutex: the thread sanitizer cannot see into that one, and reports
-// every access to what it guards.
+// A value protected by a lock. This is not `Synchronization.Mutex`, because the thread sanitizer does not
+// understand that one and reports every access to the value it protects.
 
 private import Foundation
 
-// Safe to share: the value is reached through withLock alone.
-/// A value that one thread at a time may touch.
+// Safe to share: the value is only accessed in withLock.
+/// A value that only one thread at a time can access.
 package final class Locked<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value
 
   package init(_ value: Value) { self.value = value }
 
-  /// Lends the value for the length of the call. Must not be called from inside itself.
+  /// Calls `body` with exclusive access to the value. Must not be called again from `body`.
   package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     lock.lock()
     defer { lock.unlock() }

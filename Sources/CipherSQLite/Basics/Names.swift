@@ -1,17 +1,19 @@
-// Names of tables and columns, as SQLite writes and compares them.
+// Quoting and case folding of names, by SQLite's rules.
 
-/// An SQL identifier in double quotes, with every quote in it doubled.
+/// Returns an SQL identifier in double quotes; each double quote in it is doubled.
 public func quoted(_ identifier: String) -> String {
   identifier.enclosed(in: "\"")
 }
 
 extension String {
-  /// The text between two quotes, with every quote in it in another form, doubled where nothing else is said: as SQL, CSV and
-  /// shells read it. They read scalars: a quote with a mark behind it is another character of Swift's, and ends the text all
-  /// the same.
+  /// Returns the text between two quotes, with each quote in it replaced by `escaped` (by default,
+  /// doubled). SQL, CSV and shells read such texts.
+  ///
+  /// It works on Unicode scalars, as those readers do: a quote followed by a combining mark is a
+  /// different `Character` in Swift, but still ends the text.
   package func enclosed(in quote: Unicode.Scalar, escaped: String? = nil) -> String {
     let mark = String(quote)
-    // Few texts hold a quote, and looking for one takes a tenth of the time of replacing none.
+    // Few texts contain a quote, and the check takes a tenth of the time of a copy without replacements.
     return mark + (unicodeScalars.contains(quote) ? replacing(quote, with: escaped ?? mark + mark) : self)
       + mark
   }
@@ -24,7 +26,7 @@ extension String {
     return String(result)
   }
 
-  /// As SQLite compares names: only the 26 letters of ASCII have a case.
+  /// The text in lower case, by SQLite's rule for comparing names: only the 26 ASCII letters have a case.
   package var asciiLowercased: String {
     guard utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return self }
     return String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)

@@ -1,16 +1,16 @@
-// Threads of their own, for what blocks: the pool that tasks share has none to spare for it.
+// New threads for work that blocks. Such work must not block the threads of Swift's cooperative pool.
 
 private import Foundation
 
 package enum OwnThread {
-  /// Runs `body` on a new thread, and lets go of it there.
+  /// Runs `body` on a new thread, and releases it on that thread as soon as it has run.
   ///
-  /// A thread of Foundation keeps its block until the system takes the thread down. On Linux a queue that carries a value must not
-  /// end that late (see `SerialQueue`), and what the app's closures hold is not known here. Nothing else in `Sources` makes a
-  /// thread: a test looks for it.
+  /// A Foundation thread keeps its block until the system tears the thread down. On Linux that is too
+  /// late for a queue with a queue-specific value (see `SerialQueue`), and the app's closures may retain
+  /// anything. Nothing else in `Sources` creates a thread; a test checks this.
   /// - Parameters:
-  ///   - stackBytes: How large its stack is; what the system gives where nil.
-  ///   - body: What it does. It has the quality of service of the caller.
+  ///   - stackBytes: The size of its stack; nil for the system's default.
+  ///   - body: The work. It runs with the caller's quality of service.
   package static func start(stackBytes: Int? = nil, _ body: @escaping @Sendable () -> Void) {
     let work = HandedOver(body)
     let thread = Thread { work() }

@@ -1,16 +1,17 @@
-// How many threads are worth having at once, and whether there can be any.
+// The number of processors that this process may use, and a check whether it can start threads.
 
 private import CVaultShims
 
-/// How many processors this process may use, 1 at least: those that it is bound to, however many the machine has.
+/// Returns the number of processors that this process may use, at least 1. It respects CPU affinity: it
+/// may be less than the machine has.
 ///
-/// Whoever asks often keeps the answer: it is a call of the system.
+/// Each call is a system call. Callers that need the number often keep it.
 package func usableProcessors() -> Int { Int(vault_usable_processors()) }
 
-/// Tries whether this process can have more threads at once. Dispatch and Swift's tasks wait without a word for a thread that
-/// the system does not give.
-/// - Parameter count: How many, up to 8.
-/// - Returns: The error of the system for the one that it does not give; nil where all were there.
+/// Checks whether this process can have this many more threads at once. Dispatch and Swift's tasks wait
+/// without any message for a thread that the system does not start.
+/// - Parameter count: The number of threads, up to 8.
+/// - Returns: The system's error for the first thread that could not be started; nil if all could.
 package func missingThreads(of count: Int32) -> Int32? {
   let code = vault_try_threads(count)
   return code == 0 ? nil : code

@@ -1,19 +1,20 @@
-// The words that the program was started with.
+// The command-line arguments of this process.
 
 private import CVaultShims
 
-/// The command line of this process, as its `main` gets it.
+/// The command-line arguments of this process, as its `main` receives them.
 ///
-/// `CommandLine` reads it from `/proc`, and ends the process where that is not mounted. Nothing in `Sources` uses that: a test
-/// looks for its name.
+/// `CommandLine` reads them from `/proc` and terminates the process if that is not mounted. Apart from
+/// the demo, nothing else in `Sources` uses it; a test checks this.
 package enum ProgramArguments {
-  /// A word of the command line.
+  /// One argument.
   package enum Word: Sendable, Equatable {
     case text(String)
-    /// Bytes that are no UTF-8, with signs in the place of these: for messages, as it would name another file.
+    /// An argument that is not valid UTF-8, with replacement characters for the invalid bytes. For
+    /// messages only: as a path it would name a different file.
     case other(repaired: String)
 
-    /// The word, as a message shows it.
+    /// The argument as text, for messages.
     package var shown: String {
       switch self {
       case .text(let text), .other(repaired: let text): text
@@ -21,7 +22,8 @@ package enum ProgramArguments {
     }
   }
 
-  /// All words, the program's own name first. On a system whose C library does not hand them out, what the runtime finds.
+  /// All arguments, beginning with the program's name. If the C library does not provide them,
+  /// they come from `CommandLine`.
   package static let all: [Word] = {
     let count = vault_argument_count()
     guard count > 0 else { return CommandLine.arguments.map { .text($0) } }
@@ -32,6 +34,6 @@ package enum ProgramArguments {
     }
   }()
 
-  /// What the program was called, such as `notes` or `/usr/bin/notes`; nil where nothing says.
+  /// The name under which the program was started, such as `notes` or `/usr/bin/notes`; nil if unknown.
   package static var program: String? { all.first?.shown }
 }

@@ -1,14 +1,14 @@
-// What a statement wants to do, as SQLite says it while it prepares the statement: sqlite3_set_authorizer's codes, with
-// names for what their two arguments mean.
+// The actions that SQLite's authorizer reports while a statement is prepared: the codes of
+// sqlite3_set_authorizer, with names for the two arguments.
 
 private import CSQLCipher
 
-/// One action that SQLite asks leave for while it prepares a statement.
+/// An action of a statement, which SQLite submits to the authorizer while it prepares the statement.
 public enum AuthorizerAction: Sendable, Hashable {
-  /// `SELECT`, of whatever; each column that it reads is a ``read(table:column:)`` of its own.
+  /// A `SELECT`. Each column that it reads is a separate ``read(table:column:)``.
   case select
-  /// A column's value is read. Where only rows count, as for `count(*)`, the column is empty, and older engines do not
-  /// ask.
+  /// A column's value is read. If only rows are counted, as by `count(*)`, the column is empty; older
+  /// engines do not report such reads.
   case read(table: String, column: String)
   /// Rows are inserted.
   case insert(table: String)
@@ -20,53 +20,53 @@ public enum AuthorizerAction: Sendable, Hashable {
   case function(name: String)
   /// A common table expression refers to itself.
   case recursive
-  /// A table is made.
+  /// A table is created.
   case createTable(name: String, isTemporary: Bool)
-  /// A table goes.
+  /// A table is dropped.
   case dropTable(name: String, isTemporary: Bool)
-  /// A table is renamed, or gets a column.
+  /// A table is altered: renamed, or a column added, renamed or dropped.
   case alterTable(database: String, table: String)
-  /// A table of a module is made.
+  /// A virtual table is created.
   case createVirtualTable(name: String, module: String)
-  /// A table of a module goes.
+  /// A virtual table is dropped.
   case dropVirtualTable(name: String, module: String)
-  /// An index is made.
+  /// An index is created.
   case createIndex(name: String, table: String, isTemporary: Bool)
-  /// An index goes.
+  /// An index is dropped.
   case dropIndex(name: String, table: String, isTemporary: Bool)
-  /// A view is made.
+  /// A view is created.
   case createView(name: String, isTemporary: Bool)
-  /// A view goes.
+  /// A view is dropped.
   case dropView(name: String, isTemporary: Bool)
-  /// A trigger is made.
+  /// A trigger is created.
   case createTrigger(name: String, table: String, isTemporary: Bool)
-  /// A trigger goes.
+  /// A trigger is dropped.
   case dropTrigger(name: String, table: String, isTemporary: Bool)
-  /// A pragma is asked, or set when there is an argument.
+  /// A pragma is read, or set if there is an argument.
   case pragma(name: String, argument: String?)
   /// `BEGIN`, `COMMIT` or `ROLLBACK`.
   case transaction(operation: String)
   /// `BEGIN`, `RELEASE` or `ROLLBACK` of a savepoint.
   case savepoint(operation: String, name: String)
-  /// A file is attached; nil where its name is made by the statement.
+  /// A file is attached; nil if its name is computed by the statement.
   case attach(file: String?)
-  /// A file is let go; nil where its name is made by the statement.
+  /// A file is detached; nil if its name is computed by the statement.
   case detach(database: String?)
-  /// An index is built anew.
+  /// An index is rebuilt.
   case reindex(name: String)
-  /// Statistics of a table are made.
+  /// The statistics of a table are computed.
   case analyze(table: String)
-  /// What only a newer engine asks, by its number, or an action without the names that SQLite documents for it.
+  /// An action of a newer engine, by its code, or an action without the names that SQLite documents for it.
   case other(code: Int)
 }
 
-/// What SQLite is told about an action.
+/// The authorizer's decision on an action.
 public enum AuthorizerAnswer: Sendable, Hashable {
-  /// The action is part of the statement.
+  /// The action is permitted.
   case allow
   /// The statement fails with "not authorized".
   case deny
-  /// The statement goes on without it: a column that is read is NULL; what would be changed stays.
+  /// The statement runs without the action: a column that is read is NULL; a change is not made.
   case ignore
 
   var code: Int32 {
@@ -79,15 +79,16 @@ public enum AuthorizerAnswer: Sendable, Hashable {
 }
 
 extension AuthorizerAction {
+  /// Creates the action for SQLite's code and names.
   /// - Parameters:
   ///   - code: SQLite's action code.
-  ///   - first: The third argument of its callback.
-  ///   - second: The fourth.
+  ///   - first: The third argument of SQLite's callback.
+  ///   - second: The fourth argument of SQLite's callback.
   init(code: Int32, first: String?, second: String?) {
     self = Self.known(code, first, second) ?? .other(code: Int(code))
   }
 
-  // The table of "Authorizer Action Codes" (sqlite.org/c3ref/c_alter_table.html), in the order of what can be named.
+  // Source: the table "Authorizer Action Codes" (sqlite.org/c3ref/c_alter_table.html).
   private static func known(_ code: Int32, _ first: String?, _ second: String?) -> AuthorizerAction? {
     switch (code, first, second) {
     case (SQLITE_SELECT, _, _): .select

@@ -1,22 +1,25 @@
-// One blob read and written in pieces, without a copy of the whole in memory.
+// Incremental reading and writing of one blob, without a copy of all of it in memory.
 
 private import CSQLCipher
 public import Foundation
 
-/// Reads and writes the bytes of one value in place (`sqlite3_blob_open`).
+/// A stream that reads and writes the bytes of one value in place (`sqlite3_blob_open`).
 ///
-/// Its length is fixed: a value of the right length is inserted first, `zeroblob(n)` as a rule. A change of the
-/// row by other means makes the stream useless: its calls then throw. It takes part in the connection's
-/// transaction; without one each writing stream is a transaction of its own, which ends with ``close()``.
-/// Used where its connection is; calls throw ``SQLError/closed(file:)`` once it, or its connection, is closed.
+/// The length is fixed: insert a value of the right length first, usually `zeroblob(n)`. If the
+/// row is changed by other means, the stream becomes unusable and its calls throw. It takes part
+/// in the connection's transaction. Without one, each writing stream is its own transaction,
+/// which ends with ``close()``.
+///
+/// Use it on the task that uses its connection. Calls throw ``SQLError/closed(file:)`` once the stream
+/// or its connection is closed.
 @safe public final class BlobStream {
   // Open from init to close(), or until the connection closes; closed exactly once, by end().
   private var blob: OpaquePointer?
   private let connection: Connection
   private let place: String
-  /// How many bytes the value has.
+  /// The length of the value in bytes.
   public private(set) var count: Int
-  /// Where the next read or write begins; from 0 to ``count``.
+  /// The offset at which the next read or write begins, from 0 to ``count``.
   public private(set) var position = 0
 
   init(
@@ -42,7 +45,8 @@ public import Foundation
     end()
   }
 
-  /// Lets go of the value without a word of how its commit went. Called by the connection before it closes, too.
+  /// Closes the blob handle and returns the engine's code without throwing. Also called by the
+  /// connection before it closes.
   @discardableResult
   func end() -> Int32 {
     guard let open = unsafe blob else { return SQLITE_OK }
@@ -55,24 +59,28 @@ public import Foundation
     return unsafe blob
   }
 
-  /// Ends the stream; what was written is committed with the connection's transaction, or now without one.
-  /// Calling it again does nothing.
-  /// - Throws: ``SQLError`` when the commit fails.
+  /// Ends the stream. What was written is committed with the connection's transaction, or now if there is
+  /// none. Further calls do nothing.
+  /// - Throws: ``SQLError`` if the commit fails.
   public func close() throws {
     connection.willEnd(self)
     let code = end()
     guard code == SQLITE_OK else { throw connection.error(code, sql: "blob \(place)") }
   }
 
-  /// Goes to another place.
-  /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` beyond the end.
+  /// Sets the position of the next read or write.
+  /// - Parameter offset: The position, from 0 to ``count``.
+  /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` for a position outside of the value.
   public func seek(to offset: Int) throws {
     _ = try unsafe opened()
     try check(offset, 0)
     position = offset
   }
 
-  /// The next bytes, at most `maximum`; empty at the end.
+  /// Reads the next bytes and advances the position.
+  /// - Parameter maximum: The largest number of bytes to read.
+  /// - Returns: The bytes; fewer than `maximum` near the end, and none at the end.
+  /// - Throws: ``SQLError``.
   public func read(_ maximum: Int) throws -> Data {
     let blob = try unsafe opened()
     let length = min(max(0, maximum), count - position)
@@ -86,9 +94,10 @@ public import Foundation
     return data
   }
 
-  /// Writes bytes from the present position on.
-  /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` when they go beyond the end; nothing is
-  ///   written then.
+  /// Writes bytes at the current position and advances it.
+  /// - Parameter data: The bytes.
+  /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` if they exceed the
+  ///   end; then nothing is written.
   public func write(_ data: Data) throws {
     let blob = try unsafe opened()
     try check(position, data.count)
@@ -100,8 +109,9 @@ public import Foundation
     position += data.count
   }
 
-  /// Goes on with the same column of another row, at its beginning: cheaper than a new stream.
-  /// - Throws: ``SQLError`` when there is no such row; the stream is then useless.
+  /// Moves the stream to the same column of another row, at its beginning. Cheaper than a new stream.
+  /// - Parameter row: The row's id.
+  /// - Throws: ``SQLError`` if there is no such row; the stream is then unusable.
   public func move(toRow row: Int64) throws {
     let blob = try unsafe opened()
     let code = unsafe sqlite3_blob_reopen(blob, row)
@@ -118,14 +128,15 @@ public import Foundation
 }
 
 extension Connection {
-  /// Opens a value for reading or writing in pieces.
+  /// Opens a value for incremental reading or writing.
   /// - Parameters:
   ///   - table: The table.
-  ///   - column: The column, which holds a blob or text in this row.
+  ///   - column: The column. It must hold a blob or text in this row.
   ///   - row: The row's id.
-  ///   - schema: The database: `main`, or the name of one that was attached.
-  ///   - isWriting: Whether it may be written.
-  /// - Throws: ``SQLError`` when there is no such value.
+  ///   - schema: The database: `main`, or the name of an attached one.
+  ///   - isWriting: Whether the stream can write.
+  /// - Returns: The stream, at the beginning of the value.
+  /// - Throws: ``SQLError`` if there is no such value.
   public func blob(
     table: String, column: String, row: Int64, schema: String = "main", isWriting: Bool = false
   ) throws -> BlobStream {

@@ -1,10 +1,11 @@
-// A run on a connection: while it lasts, the connection's waiting ends when the run is cancelled.
+// A cancellable run on a connection. Cancelling it also ends the connection's wait for a lock.
 
 extension CancellableRun {
-  /// Runs `body`, which works on `connection` alone.
-  /// - Throws: `CancellationError` when cancelled before or meanwhile; else what `body` throws.
+  /// Runs `body`, which must use no other connection than `connection`.
+  /// - Throws: `CancellationError` if the run is cancelled before or during `body`;
+  ///   otherwise what `body` throws.
   package func run<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
-    // A run may lie in another one, which goes on afterwards.
+    // Runs can be nested; the outer one continues afterwards.
     let outer = connection.waiting.run
     connection.waiting.run = self
     connection.watchForCancellation()

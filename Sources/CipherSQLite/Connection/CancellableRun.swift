@@ -1,19 +1,21 @@
-// How a cancellation reaches a statement that runs, and never one that somebody else runs afterwards.
+// Cancellation of a call on a connection. It interrupts the statements of that call only,
+// never those of a later call.
 
 private import Synchronization
 
-/// One call on a connection that may be cancelled from another thread.
+/// A call on a connection that another thread can cancel.
 package final class CancellableRun: Sendable {
   private struct State {
     var interruptor: Interruptor?
   }
   private let state = Locked(State())
-  // Beside the lock, because a context asks at each write of a property.
+  // Outside of the lock, because a context checks it at each write of a property.
   private let wasCancelled = Atomic<Bool>(false)
 
   package init() {}
 
-  /// Interrupts the statement that is running, if there is one; what comes later is refused.
+  /// Interrupts the statement that is running, if there is one. Statements that
+  /// start later in this run fail.
   package func cancel() {
     state.withLock { state in
       wasCancelled.store(true, ordering: .releasing)
@@ -23,19 +25,21 @@ package final class CancellableRun: Sendable {
 
   package var isCancelled: Bool { wasCancelled.load(ordering: .acquiring) }
 
-  /// - Throws: `CancellationError` when the call was cancelled.
+  /// Throws if the run was cancelled.
+  /// - Throws: `CancellationError`.
   package func check() throws {
     if isCancelled { throw CancellationError() }
   }
 
-  /// Runs `body`, in which a cancellation interrupts what `interruptor` stops.
-  /// - Throws: `CancellationError` when cancelled before or meanwhile; else what `body` throws.
+  /// Runs `body`; a cancellation during it interrupts the connection of `interruptor`.
+  /// - Throws: `CancellationError` if the run is cancelled before or during `body`;
+  ///   otherwise what `body` throws.
   func interrupting<Result>(_ interruptor: Interruptor, _ body: () throws -> Result) throws -> Result {
     state.withLock { $0.interruptor = interruptor }
     defer { state.withLock { $0.interruptor = nil } }
     try check()
     do { return try body() } catch {
-      // Whatever the interrupted statement made of it, the cause is the cancellation.
+      // Whatever error the interruption has caused, the reason is the cancellation.
       try check()
       throw error
     }
@@ -43,8 +47,12 @@ package final class CancellableRun: Sendable {
 }
 
 extension CancellableRun {
-  /// Runs `body` elsewhere while the task waits; cancelling the task cancels the run that `body` is given.
-  /// - Parameter start: Starts the work that it is given, on a queue.
+  /// Runs `body` on a queue while the task is suspended. Cancelling the task cancels
+  /// the run that `body` receives.
+  /// - Parameters:
+  ///   - start: Schedules the closure that it receives, on a queue.
+  ///   - body: The work.
+  /// - Throws: What `body` throws.
   package static func perform<Result: Sendable>(
     by start: @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (CancellableRun) throws -> Result

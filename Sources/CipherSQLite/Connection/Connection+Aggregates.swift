@@ -1,12 +1,12 @@
-// Aggregates and window functions as Swift closures over a state.
+// Aggregate and window functions, defined by Swift closures over a state.
 //
-// The engine holds one reference of the closures, from register to destroyCallback, and one of the state of each group,
-// from its first row to finalCallback. Whatever else it hands to a callback is lent for that call.
+// The engine retains the closures from register to destroyCallback, and the state of each group from its
+// first row to finalCallback. Everything else that it passes to a callback is valid during that call only.
 
 private import CSQLCipher
 private import Foundation
 
-/// One aggregate: how its state begins, takes a row in, and becomes a value.
+/// The closures of one aggregate: initial state, step, inverse step, result.
 private final class Aggregate {
   let make: () -> Any
   let step: (inout Any, [SQLValue]) -> Void
@@ -24,7 +24,7 @@ private final class Aggregate {
   }
 }
 
-// The state of one group, in a box that SQLite's aggregate context points to.
+// The state of one group, boxed so that SQLite's aggregate context can point to it.
 private final class GroupState {
   var value: Any
   init(_ value: Any) { self.value = value }
@@ -38,8 +38,9 @@ private func arguments(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePoin
   (0..<Int(count)).map { unsafe sqlValue(values?[$0]) }
 }
 
-/// The group's state, made at its first row. Eight bytes of SQLite's, zero at first, hold a retained reference,
-/// which the final call releases: SQLite makes that call for every group that was begun.
+/// Returns the group's state, and creates it at the group's first row. SQLite's context for the group has
+/// eight bytes, zero at first. They hold a retained reference, which the final call releases: SQLite
+/// makes that call for every group that was begun.
 private func state(_ context: OpaquePointer?, _ aggregate: Aggregate) -> GroupState? {
   let size = unsafe Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)
   guard
@@ -79,7 +80,7 @@ private let valueCallback: @convention(c) (OpaquePointer?) -> Void = { context i
 
 private let finalCallback: @convention(c) (OpaquePointer?) -> Void = { context in
   guard let aggregate = unsafe aggregate(context) else { return }
-  // With no row there is no context: asking for 0 bytes tells.
+  // A group without rows has no context. With a size of 0 the call returns nil for it and allocates none.
   let slot = unsafe sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(
     to: UnsafeMutableRawPointer?.self)
   guard let known = unsafe slot?.pointee else {
@@ -95,7 +96,7 @@ private let destroyCallback: @convention(c) (UnsafeMutableRawPointer?) -> Void =
 }
 
 extension Connection {
-  /// Registers an aggregate, for `SELECT name(x) … GROUP BY …`.
+  /// Registers an aggregate function, for `SELECT name(x) … GROUP BY …`.
   ///
   /// ```swift
   /// try connection.register(
@@ -105,11 +106,12 @@ extension Connection {
   /// } result: { .real($0) }
   /// ```
   /// - Parameters:
-  ///   - name: Its name in SQL.
-  ///   - argumentCount: How many arguments it takes; -1 for any number.
+  ///   - name: The function's name in SQL.
+  ///   - argumentCount: The number of arguments; -1 for any number.
   ///   - initial: The state of each group before its first row.
-  ///   - step: Takes a row into the state.
-  ///   - result: The value of a group; of the initial state for no row.
+  ///   - step: Adds a row to the state.
+  ///   - result: Returns the value of a group. Without rows it receives the initial state.
+  /// - Throws: ``SQLError``.
   public func register<State>(
     aggregate name: String, argumentCount: Int, initial: State,
     step: @escaping (inout State, [SQLValue]) -> Void, result: @escaping (State) -> SQLValue
@@ -122,23 +124,23 @@ extension Connection {
     guard code == SQLITE_OK else { throw error(code, sql: "") }
   }
 
-  /// Registers an aggregate that is a window function too, for `name(x) OVER (…)`.
+  /// Registers an aggregate function that is also a window function, for `name(x) OVER (…)`.
   ///
   /// - Parameters:
-  ///   - name: Its name in SQL.
-  ///   - argumentCount: How many arguments it takes; -1 for any number.
+  ///   - name: The function's name in SQL.
+  ///   - argumentCount: The number of arguments; -1 for any number.
   ///   - initial: The state before the first row.
-  ///   - step: Takes a row into the state.
-  ///   - inverse: Takes a row that leaves the window out of the state again.
-  ///   - result: The value of a state.
-  /// - Throws: ``SQLError/unsupported(feature:engine:)`` where ``Engine/hasWindowFunctions`` is false.
+  ///   - step: Adds a row to the state.
+  ///   - inverse: Removes from the state a row that has left the window.
+  ///   - result: Returns the value of a state.
+  /// - Throws: ``SQLError/unsupported(feature:engine:)`` if ``Engine/hasWindowFunctions`` is false.
   public func register<State>(
     window name: String, argumentCount: Int, initial: State,
     step: @escaping (inout State, [SQLValue]) -> Void, inverse: @escaping (inout State, [SQLValue]) -> Void,
     result: @escaping (State) -> SQLValue
   ) throws {
     let handle = try unsafe opened()
-    // Looked up by name: the older engine's headers and library have no such call.
+    // Looked up by name: headers and library of older engines do not have this function.
     typealias Create =
       @convention(c) (
         OpaquePointer?, UnsafePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?,
@@ -151,7 +153,7 @@ extension Connection {
     guard let symbol = unsafe symbol, Engine.current.hasWindowFunctions else {
       throw SQLError.unsupported(feature: "window functions", engine: "\(Engine.current)")
     }
-    // The type is the one that SQLite documents for this function, and has had since 3.25.
+    // The type is the one that SQLite has documented for this function since 3.25.
     let create = unsafe unsafeBitCast(symbol, to: Create.self)
     let box = unsafe Unmanaged.passRetained(Self.boxed(initial, step, inverse, result)).toOpaque()
     let code = unsafe create(

@@ -1,24 +1,27 @@
-// The pages of a connection's file, checked against its key without the engine.
+// Authentication of the pages of a connection's file with its key, without the engine.
 
 private import Foundation
 
 extension Connection {
-  /// Checks the HMAC of every page in the database file (not the WAL) without the engine.
+  /// Checks the HMAC of every page in the database file (not in the WAL) without the engine.
   ///
-  /// Reads through SQLite's own handle, 256 pages at a time, and hashes them on up to four cores. What lies behind the
-  /// last page does not count, nor does a page whose newer version was committed to the log. A page that does not verify
-  /// is read again for some tenths of a second: another process may be copying its log.
-  /// - Parameter progress: Called every 256 pages with the pages done and in all.
+  /// Reads through SQLite's own file handle, 256 pages at a time, and hashes on up to four cores. Not
+  /// reported are pages after the end of the database, and pages of which a newer version is committed
+  /// in the WAL. A page that fails is read again for some tenths of a second, because another process
+  /// may be running a checkpoint.
+  /// - Parameter progress: Called every 256 pages with the number of pages done and in total.
   /// - Returns: The numbers of the damaged or missing pages, counted from 1, at most 100.
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
     auditPages(while: { true }, progress: progress) ?? []
   }
 
-  /// The same with a way to end it.
-  /// - Parameter isWanted: Asked every 256 pages.
-  /// - Returns: nil when it was not wanted any more.
+  /// Checks the HMAC of every page, as ``auditPages(progress:)``, and can be stopped.
+  /// - Parameters:
+  ///   - isWanted: Called every 256 pages; `false` stops the check.
+  ///   - progress: Called every 256 pages with the number of pages done and in total.
+  /// - Returns: The damaged pages; nil if the check was stopped.
   func auditPages(while isWanted: () -> Bool, progress: ((Int, Int) -> Void)? = nil) -> [Int]? {
-    // What was committed to the log and not copied yet is read from there, whatever the file itself has.
+    // Pages committed to the log and not yet copied are read from there, whatever the file itself contains.
     let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
     let logged =
       log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []
@@ -35,21 +38,23 @@ extension Connection {
     return damaged
   }
 
-  /// The same of one moment.
+  /// Checks the HMAC of every page in one pass: failing pages are not read again, and
+  /// the WAL is not considered.
   func auditPagesOnce(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
     unsafe PageAudit(unlocked).damagedPages(of: rawFile(of: handle), progress) ?? []
   }
 
-  /// The pages that the database has; nil when it cannot be read.
+  /// The number of pages of the database; nil if it cannot be read.
   private var pageCount: Int? {
     let wasVerified = isVerified
-    // An error here would be explained by an audit.
+    // A verified connection would explain an error of this query by another audit.
     isVerified = false
     defer { isVerified = wasVerified }
     return (try? value("PRAGMA page_count"))?.int64.flatMap { $0 > 0 ? Int($0) : nil }
   }
 
-  /// Whether any page but the first is under this connection's key.
+  /// Returns whether any page of a sample, which excludes the first page, verifies
+  /// under this connection's key.
   func verifiesSample() -> Bool {
     guard let raw = try? RawFile.open(file) else { return false }
     return unlocked.verifiesSample(of: raw)

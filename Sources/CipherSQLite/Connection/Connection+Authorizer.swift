@@ -1,9 +1,9 @@
-// Who is asked, action by action, what a statement may do.
+// Authorization of what statements may do, action by action.
 
 private import CSQLCipher
 
 extension Connection {
-  /// Runs `body` while every statement that is prepared must be allowed, action by action.
+  /// Runs `body`, during which every action of the statements that are prepared must be permitted.
   ///
   /// ```swift
   /// let count = try connection.withAuthorizer { action in
@@ -16,9 +16,10 @@ extension Connection {
   /// }
   /// ```
   /// - Parameters:
-  ///   - answer: Asked for each action, on the connection's own thread. It must not use the connection.
+  ///   - answer: Called for each action, on the connection's own thread. It must not use the connection.
   ///   - body: Prepares and runs the statements.
-  /// - Throws: What `body` throws: of a statement that was denied,
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws; for a denied statement that is
   ///   ``SQLError/engine(code:extendedCode:message:sql:)``.
   public func withAuthorizer<Result>(
     _ answer: @escaping (AuthorizerAction) -> AuthorizerAnswer, body: () throws -> Result
@@ -26,19 +27,20 @@ extension Connection {
     try withAuthorizer(naming: { action, _ in answer(action) }, body: body)
   }
 
-  /// The same, where `answer` is told the view or the trigger that wants the action; nil for the statement itself.
+  /// Runs `body` with an authorizer that also receives the name of the view or trigger that causes the
+  /// action; nil if the statement itself causes it.
   package func withAuthorizer<Result>(
     naming answer: @escaping (AuthorizerAction, String?) -> AuthorizerAnswer, body: () throws -> Result
   ) throws -> Result {
     let handle = try unsafe opened()
-    // Cached statements were prepared without the authorizer: they must not slip through.
+    // Cached statements were prepared without the authorizer and would bypass it.
     unsafe cache.removeAll()
     authorizer = answer
     unsafe sqlite3_set_authorizer(
       handle,
       { data, action, first, second, _, object in
         guard let data = unsafe data else { return SQLITE_DENY }
-        // The connection outlives the call that prepares a statement of it.
+        // Unretained: the connection outlives any call that prepares one of its statements.
         let connection = unsafe Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue()
         let action = unsafe AuthorizerAction(
           code: action, first: first.map { unsafe String(cString: $0) },
@@ -47,7 +49,7 @@ extension Connection {
         return (connection.authorizer?(action, object) ?? .allow).code
       }, unsafe Unmanaged.passUnretained(self).toOpaque())
     defer {
-      // Closed meanwhile, there is nobody left to be told.
+      // If the connection was closed meanwhile, there is no handle left to reset.
       if let handle = unsafe self.handle { unsafe sqlite3_set_authorizer(handle, nil, nil) }
       authorizer = nil
     }

@@ -1,29 +1,31 @@
-// Many rows in one statement: handed over inside of it (RowIntake), or taken out of memory by it (RowFeed, RowChanges).
+// Many rows with one statement: rows of a query that a function receives inside the engine (RowIntake),
+// and rows in memory that the engine reads (RowFeed, RowChanges).
 
 extension Connection {
-  /// Runs `body`, whose statements hand their rows to `taker` where they call a ``RowFunction``.
-  /// - Throws: What `taker` throws, rather than what the engine makes of it; what `body` throws.
+  /// Runs `body`; statements that call a ``RowFunction`` during it pass their rows to `taker`.
+  /// - Throws: What `taker` throws, instead of the engine's error that results from it;
+  ///   otherwise what `body` throws.
   package func handRows<Result>(to taker: any RowTaker, _ body: () throws -> Result) throws -> Result {
     try handRows(by: RowHanding(to: taker), body)
   }
 
-  /// The same for who hands rows to one taker again and again, and keeps what that takes.
+  /// Runs `body` with a ``RowHanding`` that the caller keeps for several calls with one taker.
   package func handRows<Result>(by handing: RowHanding, _ body: () throws -> Result) throws -> Result {
     let intake = try rowIntake()
     (handing.count, handing.failure) = (0, nil)
     return try withExtendedLifetime(handing) {
       let outer = intake.hand(handing)
-      // Within: what is taken back has to be there still.
+      // Restored in here, because `handing` must still be alive.
       defer { _ = intake.hand(outer) }
       do { return try body() } catch { throw handing.failure ?? error }
     }
   }
 
-  /// Made, and its functions registered, when it is first asked for.
+  /// Returns this connection's intake. The first call creates it and registers its functions.
   private func rowIntake() throws -> RowIntake {
     let handle = try unsafe opened()
     if let intake, intake.isRegistered { return intake }
-    // Kept first: the engine has its address as soon as one of the functions is registered.
+    // Stored first: the engine has its address as soon as one of the functions is registered.
     let made = intake ?? RowIntake()
     intake = made
     let code = unsafe made.register(on: handle)
@@ -32,12 +34,13 @@ extension Connection {
     return made
   }
 
-  /// Runs a statement that selects from ``RowFeed/tableName(columnCount:)``.
+  /// Runs a statement that selects from the virtual table ``RowFeed/tableName(columnCount:)``.
   ///
   /// - Parameters:
-  ///   - feed: Its columns are as many as the name says. When the statement fails, ``RowFeed/position`` tells where.
-  ///   - start: The row with which it begins.
-  ///   - sql: Not kept open when this returns.
+  ///   - feed: The rows. It must have as many columns as the table's name states. If the statement fails,
+  ///     ``RowFeed/position`` is the row at which it failed.
+  ///   - start: The index of the first row to read.
+  ///   - sql: The statement. It is reset when this returns.
   package func run(_ feed: RowFeed, from start: Int, sql: String) throws {
     try lend(feed, from: start) {
       try withStatement(sql: sql) { statement in
@@ -46,7 +49,7 @@ extension Connection {
     }
   }
 
-  /// Lets the statements that `body` runs select from a feed.
+  /// Runs `body`, during which statements can select from the virtual table of a feed.
   package func lend<Result>(_ feed: RowFeed, from start: Int = 0, _ body: () throws -> Result) throws
     -> Result
   {
@@ -58,15 +61,15 @@ extension Connection {
     }
   }
 
-  /// Runs a statement that asks for ``RowChanges/value(_:id:)`` where ``RowChanges/version(id:)`` is the row's version, once for
-  /// each run of ids.
+  /// Runs a statement once for each run of ids. The statement sets columns to ``RowChanges/value(_:id:)``
+  /// where the row's version is ``RowChanges/version(id:)``.
   ///
   /// - Parameters:
-  ///   - changes: When the statement fails, ``RowChanges/position`` tells where.
-  ///   - start: The row with which it begins.
-  ///   - sql: Has two parameters: the first id of a run, and the last.
-  /// - Returns: The first row that was not written, as it is gone or has another version, and behind whose run nothing was; nil
-  ///   when all were.
+  ///   - changes: The rows. If the statement fails, ``RowChanges/position`` is the row at which it failed.
+  ///   - start: The index of the first row to write.
+  ///   - sql: The statement. It has two parameters: the first id of a run, and the last.
+  /// - Returns: The index of the first row that was not written, because it was deleted or has another
+  ///   version; the runs after its run were not written either. nil if all rows were written.
   package func run(_ changes: RowChanges, from start: Int, sql: String) throws -> Int? {
     var run = start..<start
     var isWhole = true
@@ -84,7 +87,7 @@ extension Connection {
         }
       }
     } catch let error as SQLError {
-      // What was passed over ahead of the row that failed counts first.
+      // A row that was skipped before the row that failed is reported first.
       guard case .constraint = error, run.contains(changes.position),
         let missed = changes.firstMissed(run.lowerBound..<changes.position)
       else { throw error }
@@ -125,10 +128,10 @@ extension Connection {
     }
   }
 
-  /// Made, and its functions registered, when it is first asked for.
+  /// Returns this connection's changer. The first call creates it and registers its functions.
   private func rowChanger() throws -> RowChanger {
     let handle = try unsafe opened()
-    // Kept first: the engine has its address as soon as one of the functions is registered.
+    // Stored first: the engine has its address as soon as one of the functions is registered.
     let made = changer ?? RowChanger()
     changer = made
     guard !made.isRegistered else { return made }

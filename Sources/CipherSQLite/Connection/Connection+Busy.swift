@@ -1,4 +1,4 @@
-// Waiting for the locks of others: how long, and who they are.
+// Waiting for locks of other connections and processes: how long, and which processes hold them.
 
 private import CSQLCipher
 private import Foundation
@@ -9,13 +9,15 @@ private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
 }
 
 extension Connection {
-  /// Decides what happens while somebody else holds a lock, in the place of the busy timeout.
-  /// - Parameter body: Called with how often it was called for this lock, from 0; `true` tries again, at once: wait
-  ///   in it. `false` ends the statement with ``SQLError/busy(file:waitedSeconds:holders:)``. Not called again when
-  ///   the statement was interrupted or its task cancelled. nil brings the timeout back.
+  /// Sets a closure that decides what to do while another connection holds a lock,
+  /// instead of the busy timeout.
+  /// - Parameter body: Receives how often it was called for this lock, from 0. `true` tries again at
+  ///   once, so the closure must do the waiting. `false` ends the statement with
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)``. It is not called again if the statement was
+  ///   interrupted or its task cancelled. nil restores the timeout.
   public func onBusy(_ body: ((Int) -> Bool)?) { hooks.busy = body }
 
-  /// Waits for locks by ourselves: the engine's own waiting does not tell how long it was.
+  /// Installs our own waiting for locks, as the engine's does not report how long it waited.
   func installBusyHandler() {
     unsafe sqlite3_busy_handler(
       handle, { unsafe connection($0)?.isWorthWaiting(Int($1)) ?? false ? 1 : 0 },
@@ -39,14 +41,15 @@ extension Connection {
     } else {
       let left = configuration.busyTimeout - waited
       goesOn = left > 0
-      // Short at first, for locks of a single commit; never beyond the timeout.
+      // Short pauses at first, for locks of a single commit; never beyond the timeout.
       if goesOn { usleep(UInt32(min(left, [0.001, 0.002, 0.005, 0.01, 0.02][min(count, 4)]) * 1e6)) }
     }
     if !goesOn { waiting.seconds = waited }
     return goesOn
   }
 
-  /// Runs `body`, which meets a lock that the engine does not wait for, until it does not, or for the busy timeout.
+  /// Runs `body`, which needs a lock that the engine does not wait for, again and again until it gets the
+  /// lock or the busy timeout ends.
   func retryingWhileBusy(_ body: () throws -> Void) throws {
     var count = 0
     while true {
@@ -57,7 +60,7 @@ extension Connection {
     }
   }
 
-  /// The error for a lock that was waited for in vain, or not to the end.
+  /// Returns the error for a lock that was not obtained, or for a wait that was interrupted.
   func waitingError() -> SQLError {
     defer { (waiting.seconds, waiting.wasInterrupted) = (0, false) }
     if waiting.wasInterrupted { return .interrupted }

@@ -1,7 +1,10 @@
-// Rows as values of the caller's own types: RowDecoder and RowEncoder on a connection.
+// Rows as `Codable` values: RowDecoder and RowEncoder on a connection.
 
 extension Connection {
-  /// Inserts a value as a row, a column for each of its keys: see ``RowEncoder``.
+  /// Inserts a value as a row, with a column for each of its keys: see ``RowEncoder``.
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - table: The table.
   /// - Returns: The new row's id.
   /// - Throws: ``SQLError``; `EncodingError`.
   @discardableResult
@@ -13,13 +16,18 @@ extension Connection {
     return lastInsertedID
   }
 
-  /// All rows of a query as values: see ``Row/decode(_:)``.
+  /// Returns all rows of a query as decoded values: see ``Row/decode(_:)``.
   ///
   /// ```swift
   /// struct Person: Codable { var name: String; var age: Int? }
   /// let adults = try connection.rows(
   ///   "SELECT * FROM person WHERE age >= \(18)", as: Person.self)
   /// ```
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  ///   - type: The type of the values.
+  /// - Returns: The values, in the order of the query.
   /// - Throws: ``SQLError``; `DecodingError`, with the column in its path.
   public func rows<Value: Decodable>(
     _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
@@ -27,7 +35,13 @@ extension Connection {
     try allRows(sql, arguments).map { try $0.decode(type) }
   }
 
-  /// The first row of a query as a value, or nil when there is none.
+  /// Returns the first row of a query as a decoded value.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  ///   - type: The type of the value.
+  /// - Returns: The value; nil if there is no row.
+  /// - Throws: ``SQLError``; `DecodingError`, with the column in its path.
   public func firstRow<Value: Decodable>(
     _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
   ) throws -> Value? {

@@ -1,13 +1,14 @@
-// Collations: that of a column, and those that a file of another program names and nobody here knows. Texts compare byte by
-// byte in the place of the latter, so that the file can be read at all. What is sorted by them must not be searched.
+// The collation of a column, and a replacement for collations that a file of another program names and
+// that are not registered here. The replacement compares texts byte by byte, so that the file can be read
+// at all. Indexes that are sorted by such a collation must not be used for searches.
 
 private import CSQLCipher
 
 extension Connection {
-  /// The collations that every engine has.
+  /// The collations that SQLite has built in.
   package static let ownCollations: Set<String> = ["BINARY", "NOCASE", "RTRIM"]
 
-  /// Lets collations that nobody registered compare bytes.
+  /// Makes collations that are not registered compare byte by byte.
   func acceptUnknownCollations() throws {
     let code = unsafe sqlite3_collation_needed(
       try opened(), nil,
@@ -23,8 +24,9 @@ extension Connection {
     guard code == SQLITE_OK else { throw error(code, sql: "") }
   }
 
-  /// The collation by which a column's values compare, as the table's SQL writes it: the engine has read that, and who reads it
-  /// again may take another word for the name. `BINARY` where it says nothing.
+  /// Returns the collation of a column, as the engine has parsed it from the table's SQL. Do not
+  /// parse that SQL again to find it: another parser may take a different word for the name.
+  /// `BINARY` if the SQL names none.
   package func collation(ofColumn column: String, in table: String) throws -> String {
     var name: UnsafePointer<CChar>?
     let code = unsafe sqlite3_table_column_metadata(
@@ -33,7 +35,8 @@ extension Connection {
     return unsafe String(cString: name)
   }
 
-  /// Whether the file asked for a collation that is not the engine's own.
+  /// Returns whether this connection has a collation that is not built in: one that the file has
+  /// requested, or that was registered.
   package func hasUnknownCollations() throws -> Bool {
     try rows("PRAGMA collation_list").contains { row in
       row.count > 1 && row[1].string.map { !Self.ownCollations.contains($0.uppercased()) } == true

@@ -1,16 +1,17 @@
-// What the engine does to the files of a connection, for who asks: see FileCallWatch.
+// A callback for the engine's writes to a connection's files: see FileCallWatch.
 
 extension Connection {
-  /// Calls `body` before each write and sync of the connection's file and of its log, and behind each commit. nil ends
-  /// it.
+  /// Calls `body` before each write and sync of the connection's file and of its log, and after each
+  /// commit. nil removes the callback.
   ///
-  /// Of a file without a log only the file itself is watched: its journal comes and goes.
+  /// If the file has no log, only the file itself is watched, not its journal, which is
+  /// created and deleted all the time.
   /// - Parameter body: Called on the connection's own thread. It must not use the connection.
   package func onFileCall(_ body: ((FileCall) -> FileAnswer)?) throws {
     unsafe fileWatch?.end(handle)
     fileWatch = nil
     guard let body else { return }
-    // The log is opened by the first read.
+    // The engine opens the log at the first read.
     _ = try value("SELECT count(*) FROM sqlite_master")
     fileWatch = unsafe FileCallWatch(handle, body)
   }

@@ -1,12 +1,12 @@
-// SQL functions and collations, as Swift closures.
+// SQL functions and collations, defined by Swift closures.
 //
-// What the engine hands to a callback, arguments, texts and the place of the result, is lent for that call: values are
-// copied out of it and into it, and nothing of it is kept.
+// What the engine passes to a callback (arguments, texts, the context for the result) is valid during
+// that call only. Values are copied out of it and into it, and no pointer is kept.
 
 private import CSQLCipher
 private import Foundation
 
-// What SQLite's destructor releases: one closure, kept for as long as the function is registered.
+// The object that SQLite's destructor releases: one closure, retained while the function is registered.
 private final class Box<Value> {
   let value: Value
   init(_ value: Value) { self.value = value }
@@ -17,10 +17,11 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - name: The function's name in SQL.
-  ///   - argumentCount: How many arguments it takes.
-  ///   - isDeterministic: Whether the same arguments always give the same result, so that the engine may keep it. An index
-  ///     takes no other function.
+  ///   - argumentCount: The number of arguments.
+  ///   - isDeterministic: Whether the same arguments always give the same result, so that the engine may
+  ///     reuse it. Only such functions can be used in an index.
   ///   - body: Called on the connection's own thread, for each row that needs it.
+  /// - Throws: ``SQLError``.
   public func register(
     function name: String, argumentCount: Int, isDeterministic: Bool = true,
     _ body: @escaping @Sendable ([SQLValue]) -> SQLValue
@@ -42,9 +43,11 @@ extension Connection {
     }
   }
 
-  /// Registers `vault_utf8(value)`: 0 for a text that is no UTF-8, which the engine keeps without a word, else 1.
+  /// Registers `vault_utf8(value)`: 0 for a text that is not valid UTF-8, otherwise 1. The engine stores
+  /// invalid texts without an error.
   ///
-  /// Apart from other functions, as a text that becomes a `String` is UTF-8 from then on, whatever it was.
+  /// It is not registered as a closure, because converting an argument to `String` would
+  /// repair it and so hide the fault.
   package func registerTextCheck() throws {
     let handle = try unsafe opened()
     let code = unsafe sqlite3_create_function_v2(
@@ -60,7 +63,8 @@ extension Connection {
     registrations.append { try $0.registerTextCheck() }
   }
 
-  /// Registers `vault_pending(id)`: 1 for an id of ``pendingRows``, else 0. No schema uses it, so that copies do not need it.
+  /// Registers `vault_pending(id)`: 1 for an id in ``pendingRows``, otherwise 0. No schema uses
+  /// it, so copies do not need it.
   package func registerPendingRows() throws {
     let handle = try unsafe opened()
     let rows = unsafe Unmanaged.passRetained(pendingRows).toOpaque()
@@ -75,7 +79,7 @@ extension Connection {
     guard code == SQLITE_OK else { throw error(code, sql: "") }
   }
 
-  /// Runs `body`, while which `vault_pending(id)` is 1 for the ids of some sets.
+  /// Runs `body`, during which `vault_pending(id)` is 1 for the ids of these sets.
   package func withPendingRows<Result>(_ ids: [Set<Int64>], _ body: () throws -> Result) rethrows -> Result {
     let former = pendingRows.ids
     pendingRows.ids = ids
@@ -87,7 +91,9 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - name: The collation's name in SQL.
-  ///   - compare: Returns a negative number, 0 or a positive one, as C's `strcmp` does. Must be a total order.
+  ///   - compare: Returns a negative number, 0 or a positive number, as C's `strcmp` does. It
+  ///     must define a total order.
+  /// - Throws: ``SQLError``.
   public func register(
     collation name: String,
     _ compare: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Int
@@ -109,7 +115,8 @@ extension Connection {
     registrations.append { try unsafe $0.register(collation: name, compare) }
   }
 
-  /// Registers what is registered on another connection: the schema of a copy needs it too.
+  /// Registers the functions and collations of another connection on this one: the
+  /// schema of a copy needs them too.
   package func adoptFunctions(of other: Connection) throws {
     for register in other.registrations { try register(self) }
   }
@@ -120,7 +127,7 @@ private func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
   return unsafe String(validating: bytes, as: UTF8.self) != nil
 }
 
-/// A value that SQLite hands to a function.
+/// Converts an argument of an SQL function.
 func sqlValue(_ value: OpaquePointer?) -> SQLValue {
   switch unsafe sqlite3_value_type(value) {
   case SQLITE_INTEGER: return unsafe .integer(sqlite3_value_int64(value))
@@ -136,7 +143,7 @@ func sqlValue(_ value: OpaquePointer?) -> SQLValue {
   }
 }
 
-/// Gives a function's result to SQLite.
+/// Passes a function's result to SQLite.
 func setSQLResult(_ value: SQLValue, in context: OpaquePointer?) {
   switch value {
   case .null: unsafe sqlite3_result_null(context)

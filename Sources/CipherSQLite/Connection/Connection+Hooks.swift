@@ -1,8 +1,10 @@
-// What a connection tells while it works: commits, changes, statements with their times, waiting.
+// Callbacks while a connection works: commits, rollbacks, changes, statements with
+// their durations, progress.
 
 private import CSQLCipher
 
-// The engine calls back with the connection's address: hooks end when the connection closes, before it is freed.
+// Unretained: the engine calls back with the connection's address, and no more once the
+// connection has closed its handle.
 private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
   unsafe context.map { unsafe Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
 }
@@ -10,8 +12,9 @@ private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
 extension Connection {
   private var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-  /// Calls `body` before each commit; when it returns `false`, the transaction is rolled back and the commit fails
-  /// with ``SQLError/constraint(message:extendedCode:sql:)``. It must not use the connection. nil ends it.
+  /// Sets a closure that is called before each commit. nil removes it.
+  /// - Parameter body: If it returns `false`, the transaction is rolled back and the commit fails with
+  ///   ``SQLError/constraint(message:extendedCode:sql:)``. It must not use the connection.
   public func onCommit(_ body: (() -> Bool)?) {
     guard let handle = unsafe handle else { return }
     hooks.commit = body
@@ -19,7 +22,8 @@ extension Connection {
       handle, body == nil ? nil : { unsafe connection($0)?.hooks.commit?() ?? true ? 0 : 1 }, unsafe context)
   }
 
-  /// Calls `body` after each rollback, whatever caused it. It must not use the connection. nil ends it.
+  /// Sets a closure that is called after each rollback, whatever caused it. nil removes it.
+  /// - Parameter body: It must not use the connection.
   public func onRollback(_ body: (() -> Void)?) {
     guard let handle = unsafe handle else { return }
     hooks.rollback = body
@@ -27,9 +31,12 @@ extension Connection {
       handle, body == nil ? nil : { unsafe connection($0)?.hooks.rollback?() }, unsafe context)
   }
 
-  /// Calls `body` for each row that is inserted, updated or deleted, before the commit. It must not use the
-  /// connection. Tables WITHOUT ROWID, and rows deleted by a DELETE without WHERE, are not told (SQLite,
-  /// `sqlite3_update_hook`). nil ends it.
+  /// Sets a closure that is called for each row that is inserted, updated or deleted, before
+  /// the commit. nil removes it.
+  ///
+  /// Not reported are changes in tables WITHOUT ROWID, and rows deleted by a DELETE without WHERE
+  /// (SQLite, `sqlite3_update_hook`).
+  /// - Parameter body: It must not use the connection.
   public func onChange(_ body: ((RowChange) -> Void)?) {
     guard let handle = unsafe handle else { return }
     hooks.update = body
@@ -47,11 +54,12 @@ extension Connection {
         }, unsafe context)
   }
 
-  /// Calls `body` with each statement that ends and the time it took.
+  /// Sets a closure that receives each statement that ends, with its duration.
   /// - Parameters:
-  ///   - showsValues: Whether bound values stand in the text. Default `false`: a log would hold in clear what the
-  ///     file keeps encrypted.
-  ///   - body: Called on the connection's own thread; nil ends it. It must not use the connection.
+  ///   - showsValues: Whether the text contains the bound values. Default `false`: otherwise a log would
+  ///     hold in clear what the file keeps encrypted.
+  ///   - body: Called on the connection's own thread. It must not use the
+  ///     connection. nil removes the closure.
   public func onStatement(showsValues: Bool = false, _ body: ((TraceEvent) -> Void)?) {
     guard let handle = unsafe handle else { return }
     hooks.trace = body
@@ -76,22 +84,24 @@ extension Connection {
         }, unsafe context)
   }
 
-  /// Calls `body` every so many steps of SQLite's machine; `false` ends the statement with
-  /// ``SQLError/interrupted``. nil ends the calls.
+  /// Sets a closure that is called at regular intervals while statements run. nil removes it.
   /// - Parameters:
-  ///   - steps: At least 1; a million are some milliseconds.
-  ///   - body: Must not use the connection.
+  ///   - steps: The number of instructions of SQLite's virtual machine between two calls, at least 1. A
+  ///     million take some milliseconds.
+  ///   - body: Returning `false` ends the statement with ``SQLError/interrupted``. It
+  ///     must not use the connection.
   public func onProgress(every steps: Int, _ body: (() -> Bool)?) {
     guard let handle = unsafe handle else { return }
     hooks.progress = body
     unsafe handleProgress(handle, every: body == nil ? Self.stepsBetweenLooks : steps)
   }
 
-  /// How many instructions of the engine lie between two looks at whether the call was cancelled: some tens of microseconds.
+  /// The number of instructions of SQLite's virtual machine between two checks for cancellation:
+  /// some tens of microseconds.
   private static let stepsBetweenLooks = 4000
 
-  /// Makes statements end that run for a call that was cancelled just before they began: the engine forgets an interrupt
-  /// that comes while nothing runs.
+  /// Installs a check that also ends a statement whose call was cancelled just before the statement
+  /// began: the engine ignores an interrupt while no statement runs.
   func watchForCancellation() {
     guard !hooks.isWatching, let handle = unsafe handle else { return }
     hooks.isWatching = true

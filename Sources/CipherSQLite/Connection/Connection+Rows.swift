@@ -1,26 +1,39 @@
-// Running SQL that is written as a literal: values by interpolation, by position, by name.
+// Running SQL that is written as a literal. Values are interpolated, or passed by position or by name.
 
 private import CSQLCipher
 
 extension Connection {
   // MARK: Changing
 
-  /// Runs one statement to its end. What is interpolated is bound.
-  /// - Returns: How many rows it changed (INSERT, UPDATE, DELETE).
+  /// Runs one statement to its end.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - values: The values of its parameters, in order, if no value is interpolated.
+  /// - Returns: The number of rows that it changed (INSERT, UPDATE, DELETE).
   /// - Throws: ``SQLError``; ``SQLError/parameterCount(expected:found:sql:)`` or
-  ///   ``SQLError/parameterNames(missing:unknown:sql:)`` when the values do not fit the parameters.
+  ///   ``SQLError/parameterNames(missing:unknown:sql:)`` if the values do not fit the parameters.
   @discardableResult
   public func execute(_ sql: SQL, _ values: [SQLValue]) throws -> Int {
     try withBound(sql, .init(values)) { try finish($0) }
   }
 
-  /// Runs one statement to its end, with values by position or by name.
+  /// Runs one statement to its end, with arguments by position or by name.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  /// - Returns: The number of rows that it changed (INSERT, UPDATE, DELETE).
+  /// - Throws: ``SQLError``.
   @discardableResult @_disfavoredOverload
   public func execute(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Int {
     try withBound(sql, arguments) { try finish($0) }
   }
 
-  /// Runs one statement whose text is made at run time.
+  /// Runs one statement whose text is built at run time.
+  /// - Parameters:
+  ///   - sql: The text of one statement.
+  ///   - arguments: Its parameters by position or by name.
+  /// - Returns: The number of rows that it changed (INSERT, UPDATE, DELETE).
+  /// - Throws: ``SQLError``.
   @discardableResult @_disfavoredOverload
   public func execute(sql: String, _ arguments: SQLArguments) throws -> Int {
     try withBound(sql, [], arguments) { try finish($0) }
@@ -31,27 +44,49 @@ extension Connection {
     return unsafe Int(sqlite3_changes(handle))
   }
 
-  // MARK: Asking
+  // MARK: Queries
 
-  /// All rows of a query, every row an array of its columns.
+  /// Returns all rows of a query, each as an array of its column values.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - values: The values of its parameters, in order, if no value is interpolated.
+  /// - Returns: The rows.
+  /// - Throws: ``SQLError``.
   public func rows(_ sql: SQL, _ values: [SQLValue]) throws -> [[SQLValue]] {
     try query(sql, values) { $0.row() }
   }
 
-  /// All rows of a query, every row an array of its columns.
+  /// Returns all rows of a query, each as an array of its column values.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  /// - Returns: The rows.
+  /// - Throws: ``SQLError``.
   @_disfavoredOverload
   public func rows(_ sql: SQL, _ arguments: SQLArguments = []) throws -> [[SQLValue]] {
     try query(sql, arguments) { $0.row() }
   }
 
-  /// Calls `body` for every row of a query and collects what it returns.
+  /// Calls `body` for every row of a query and collects its results.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - values: The values of its parameters, in order, if no value is interpolated.
+  ///   - body: Reads the statement's current row.
+  /// - Returns: The results, in the order of the rows.
+  /// - Throws: ``SQLError``; what `body` throws.
   public func query<Element>(
     _ sql: SQL, _ values: [SQLValue], _ body: (Statement) throws -> Element
   ) throws -> [Element] {
     try withBound(sql, .init(values)) { try collect($0, body) }
   }
 
-  /// Calls `body` for every row of a query and collects what it returns.
+  /// Calls `body` for every row of a query and collects its results.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  ///   - body: Reads the statement's current row.
+  /// - Returns: The results, in the order of the rows.
+  /// - Throws: ``SQLError``; what `body` throws.
   @_disfavoredOverload
   public func query<Element>(
     _ sql: SQL, _ arguments: SQLArguments = [], _ body: (Statement) throws -> Element
@@ -67,32 +102,53 @@ extension Connection {
     return elements
   }
 
-  /// The first column of the first row, or nil when there is no row.
+  /// Returns the first column of the first row.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - values: The values of its parameters, in order, if no value is interpolated.
+  /// - Returns: The value; nil if there is no row.
+  /// - Throws: ``SQLError``.
   public func value(_ sql: SQL, _ values: [SQLValue]) throws -> SQLValue? {
     try withBound(sql, .init(values)) { try $0.step() ? $0.value(0) : nil }
   }
 
-  /// The first column of the first row, or nil when there is no row.
+  /// Returns the first column of the first row.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  /// - Returns: The value; nil if there is no row.
+  /// - Throws: ``SQLError``.
   @_disfavoredOverload
   public func value(_ sql: SQL, _ arguments: SQLArguments = []) throws -> SQLValue? {
     try withBound(sql, arguments) { try $0.step() ? $0.value(0) : nil }
   }
 
-  /// The first column of the first row as a Swift value, or nil when there is no row.
-  /// - Throws: ``SQLError/columnType(column:expected:found:)`` when it is no `Value`. A column that may be NULL
-  ///   is asked for as `Int?.self`.
+  /// Returns the first column of the first row as a Swift value.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  ///   - type: The type of the value. For a column that may be NULL, pass an
+  ///     optional type such as `Int?.self`.
+  /// - Returns: The value; nil if there is no row.
+  /// - Throws: ``SQLError``; ``SQLError/columnType(column:expected:found:)`` if it is not a `Value`.
   public func value<Value: SQLConvertible>(
     _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
   ) throws -> Value? {
     try withBound(sql, arguments) { statement in
       guard try statement.step() else { return nil }
-      // Not as an optional: a NULL would then pass for no row.
+      // Not as an optional: then a NULL could not be distinguished from a missing row.
       let value: Value = try typed(statement)
       return value
     }
   }
 
-  /// The first column of every row as Swift values.
+  /// Returns the first column of every row as Swift values.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  ///   - type: The type of the values.
+  /// - Returns: The values, in the order of the rows.
+  /// - Throws: ``SQLError``; ``SQLError/columnType(column:expected:found:)`` if one is not a `Value`.
   public func column<Value: SQLConvertible>(
     _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
   ) throws -> [Value] {
@@ -106,7 +162,12 @@ extension Connection {
       column: statement.columnName(0), expected: "\(Value.self)", found: found.storageClass)
   }
 
-  /// All rows of a query as values with names.
+  /// Returns all rows of a query, with access to their columns by name.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  /// - Returns: The rows.
+  /// - Throws: ``SQLError``.
   public func allRows(_ sql: SQL, _ arguments: SQLArguments = []) throws -> [Row] {
     try withBound(sql, arguments) { statement in
       let header = statement.header(dates: configuration.dates)
@@ -114,7 +175,12 @@ extension Connection {
     }
   }
 
-  /// The first row of a query, or nil when there is none.
+  /// Returns the first row of a query, with access to its columns by name.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  /// - Returns: The row; nil if there is none.
+  /// - Throws: ``SQLError``.
   public func firstRow(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Row? {
     try withBound(sql, arguments) { statement in
       guard try statement.step() else { return nil }
@@ -124,7 +190,13 @@ extension Connection {
 
   // MARK: Cursors
 
-  /// The rows of a query one at a time, each made by `make` from the statement's present row.
+  /// Returns a cursor over the rows of a query, which are converted one at a time.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  ///   - make: Makes an element from the statement's current row.
+  /// - Returns: The cursor, before the first row.
+  /// - Throws: ``SQLError``.
   public func cursor<Element>(
     _ sql: SQL, _ arguments: SQLArguments = [], _ make: @escaping (Statement) throws -> Element
   ) throws -> Cursor<Element> {
@@ -133,7 +205,12 @@ extension Connection {
     return Cursor(statement, make)
   }
 
-  /// The rows of a query one at a time.
+  /// Returns a cursor over the rows of a query, which are read one at a time.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - arguments: Its parameters by position or by name, if no value is interpolated.
+  /// - Returns: The cursor, before the first row.
+  /// - Throws: ``SQLError``.
   public func cursor(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Cursor<Row> {
     let statement = try prepare(sql: sql.text)
     try bind(statement, sql.values, arguments)
@@ -143,14 +220,23 @@ extension Connection {
 
   // MARK: Statements
 
-  /// Prepares one statement for repeated use; the caller binds its parameters.
+  /// Prepares one statement for repeated use.
+  /// - Parameter sql: The statement; interpolated values are bound. Otherwise the
+  ///   caller binds its parameters.
+  /// - Returns: The statement.
+  /// - Throws: ``SQLError``.
   public func prepare(_ sql: SQL) throws -> Statement {
     let statement = try prepare(sql: sql.text)
     if !sql.values.isEmpty { try statement.bind(SQLArguments(sql.values)) }
     return statement
   }
 
-  /// Lends a statement from the cache, bound, and resets it afterwards.
+  /// Calls `body` with a statement from the cache, and resets the statement afterwards.
+  /// - Parameters:
+  ///   - sql: One statement; interpolated values are bound.
+  ///   - body: Runs the statement. It must not keep it.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError``; what `body` throws.
   public func withStatement<Result>(_ sql: SQL, _ body: (Statement) throws -> Result) throws -> Result {
     try withBound(sql, [], body)
   }
@@ -174,7 +260,7 @@ extension Connection {
   private func bind(_ statement: Statement, _ values: [any SQLConvertible], _ arguments: SQLArguments) throws
   {
     guard !values.isEmpty else { return try statement.bind(arguments) }
-    // Two sources for one row of parameters: which value belongs to which could only be guessed.
+    // With two sources of values it would be unclear which value belongs to which parameter.
     if case .positional(let more) = arguments.content, more.isEmpty {
       return try statement.bind(SQLArguments(values))
     }

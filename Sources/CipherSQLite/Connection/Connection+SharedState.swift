@@ -1,20 +1,21 @@
-// What state of its file a connection would read, or has begun to read. How states are told apart: SharedState.
+// Which committed state of its file a connection reads. SharedState describes how states are compared.
 
 private import CSQLCipher
 
 extension Connection {
-  /// Finds out whether the file has a log, without which ``sharedState`` says nothing. Nobody can take it away while this
-  /// connection is open. Reads the file: not to be called inside a transaction.
+  /// Determines whether the file has a log; without one ``sharedState`` is nil. While this connection is
+  /// open, no other can remove the log. Reads the file; must not be called inside a transaction.
   package func findLog() throws {
     guard !isInTransaction, configuration.access != .immutable else { return }
     keepsLog = try value(sql: "PRAGMA journal_mode") == .text("wal")
   }
 
-  /// What state a read that began now would see: no statement runs for it, and no lock is waited for.
+  /// The state that a read would see if it began now. Runs no statement and waits for no lock.
   ///
-  /// Reads of different connections see the same, if this was the same before the first of them began and after the last of
-  /// them did.
-  /// - Returns: nil where that cannot be said: the file has no log, or somebody commits at this moment.
+  /// Reads on several connections see the same state if this value was the same before the first of them
+  /// began and after the last of them began.
+  /// - Returns: nil if it cannot be determined: the file has no log, or a commit is
+  ///   being written at this moment.
   package var sharedState: SharedState? {
     guard keepsLog, let handle = unsafe handle else { return nil }
     var file: UnsafeMutablePointer<sqlite3_file>?
@@ -23,7 +24,8 @@ extension Connection {
       unsafe methods.pointee.iVersion >= 2, let map = unsafe methods.pointee.xShmMap
     else { return nil }
     var memory: UnsafeMutableRawPointer?
-    // The index comes in regions of 32 KiB, of which this is the first; 0: it is not made where there is none.
+    // The index is mapped in regions of 32 KiB; this is the first. The flag 0 means that it is
+    // not created if it is missing.
     guard unsafe map(file, 0, 32 << 10, 0, &memory) == SQLITE_OK, let memory = unsafe memory else {
       return nil
     }

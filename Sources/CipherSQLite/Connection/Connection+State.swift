@@ -1,19 +1,21 @@
-// What a layer above asks about the work that is under way on a connection.
+// The state of a connection's current work, for the layers above.
 
 private import CSQLCipher
 
 extension Connection {
-  /// The call that runs on this connection; once it is cancelled, its statements fail.
+  /// The cancellable call that is running on this connection. Once it is cancelled, its statements fail.
   package var run: CancellableRun? { waiting.run }
 
-  /// Runs `body` on one state of the file, and `check` before it where that is another one than at the last such call.
+  /// Runs `body` on one state of the file, and runs `check` first if that state differs from the
+  /// one at the last such call.
   ///
-  /// Costs a statement of one step: the engine tells what another connection has committed by a number in the state itself.
-  /// - Throws: What `check` throws, and then asks again at the next call; what `body` throws.
+  /// Costs one step of one statement: `PRAGMA data_version`, a number that changes when
+  /// another connection has committed.
+  /// - Throws: What `check` throws; then the next call runs it again. What `body` throws.
   package func reading<Result>(checking check: () throws -> Void, _ body: () throws -> Result) throws
     -> Result
   {
-    // As long as the statement has not ended, whatever else is read here is of its state.
+    // While this statement is active, everything else that is read on this connection is of its state.
     try withStatement(sql: "PRAGMA data_version") { statement in
       guard try statement.step() else { return try body() }
       let found = statement.int64(0)
@@ -25,8 +27,8 @@ extension Connection {
     }
   }
 
-  /// Whether the open transaction holds references to rows that are not there, for which a commit would fail.
-  /// SQLite counts them as it goes, so asking costs nothing.
+  /// Whether the open transaction contains references to rows that do not exist, so that a commit would
+  /// fail. SQLite maintains this count anyway, so reading it costs nothing.
   package var hasUnresolvedReferences: Bool {
     guard let handle = unsafe handle else { return false }
     var (current, highest): (Int32, Int32) = (0, 0)

@@ -1,20 +1,23 @@
 // Preparing and running SQL.
 //
-// The engine reads a text while it prepares it, and keeps no address of it; where a statement ends within a text is asked
-// while the text is lent. What it makes is a Statement's from then on, or finalized here.
+// The engine reads a text only during the call that prepares it, and keeps no pointer to it. The end of a
+// statement within a text is therefore found while the text's buffer is accessible. A prepared statement
+// is owned by a Statement, or finalized here.
 
 private import CSQLCipher
 
 extension Connection {
-  /// Prepares one statement whose text is made at run time.
-  /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` with SQLite's message for bad SQL;
-  ///   ``SQLError/notOneStatement(sql:)`` when the text holds none, or more than one.
+  /// Prepares one statement whose text is built at run time.
+  /// - Parameter sql: The text of one statement.
+  /// - Returns: The statement.
+  /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` with SQLite's message for invalid SQL;
+  ///   ``SQLError/notOneStatement(sql:)`` if the text holds none, or more than one.
   public func prepare(sql: String) throws -> Statement {
     let handle = try unsafe opened()
     var raw: OpaquePointer?
     var text = sql
     let (code, isWhole) = try text.withUTF8 { bytes in
-      // The engine would end the text there, and run what stands before.
+      // The engine would end the text there, and run what is before it.
       guard unsafe !bytes.contains(0) else { throw SQLError.holdsNUL(sql) }
       let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(
         to: CChar.self)
@@ -30,7 +33,7 @@ extension Connection {
     return unsafe Statement(raw: raw, sql: sql, connection: self)
   }
 
-  /// Whether nothing but spaces, semicolons and comments follows.
+  /// Returns whether only spaces, semicolons and comments follow.
   private func holdsNothing(_ start: UnsafePointer<CChar>?, end: UnsafePointer<CChar>) -> Bool {
     var next = unsafe start
     while let rest = unsafe next, unsafe rest < end {
@@ -38,7 +41,7 @@ extension Connection {
       var tail: UnsafePointer<CChar>?
       let code = unsafe sqlite3_prepare_v2(handle, rest, Int32(clamping: end - rest), &raw, &tail)
       defer { unsafe sqlite3_finalize(raw) }
-      // A statement, or what was meant to be one.
+      // A further statement, or an invalid one.
       guard code == SQLITE_OK, unsafe raw == nil else { return false }
       guard unsafe tail != rest else { return true }
       unsafe next = unsafe tail
@@ -46,17 +49,24 @@ extension Connection {
     return true
   }
 
-  /// Checks one statement without running it: its syntax, and that what it names is there.
+  /// Checks one statement without running it: its syntax, and that the tables, columns
+  /// and functions it names exist.
+  /// - Parameter sql: The text of one statement.
   /// - Throws: As ``prepare(sql:)``.
   public func validate(sql: String) throws { try prepare(sql: sql).finalizeNow() }
 
-  /// Runs `body` with a statement from the cache, prepared on first use and reset afterwards.
+  /// Runs `body` with a statement from the cache, which is prepared on first use and reset afterwards.
   ///
-  /// Nested use of the same SQL gets a statement of its own.
+  /// If the same SQL is already in use, the nested call gets a separate statement.
+  /// - Parameters:
+  ///   - sql: The text of one statement.
+  ///   - body: Runs the statement. It must not keep it.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError``; what `body` throws.
   public func withStatement<Result>(sql: String, _ body: (Statement) throws -> Result) throws -> Result {
     try checkOpen()
     if let cached = unsafe cache.take(sql) {
-      // The cache keeps it as long as it is in use, and the connection keeps the cache.
+      // The cache retains it while it is in use, and the connection retains the cache.
       return try unsafe cached._withUnsafeGuaranteedRef { statement in
         defer {
           statement.reset()
@@ -73,9 +83,9 @@ extension Connection {
     return try body(statement)
   }
 
-  /// The same with a statement that was found before, where it is still there and nobody is stepping it: for loops, to
-  /// which looking it up is a part of the work.
-  /// - Parameter kept: What was found, or will be.
+  /// Runs `body` with a statement that an earlier call found, if it is still valid and not in use. For
+  /// loops in which the look-up in the cache is a considerable part of the work.
+  /// - Parameter kept: The statement that was found; set by the first call.
   package func withStatement<Result>(
     sql: String, keeping kept: inout Statement?, _ body: (Statement) throws -> Result
   ) throws -> Result {
@@ -108,7 +118,11 @@ extension Connection {
   }
 
   /// Runs one statement to its end.
-  /// - Returns: How many rows it changed (INSERT, UPDATE, DELETE).
+  /// - Parameters:
+  ///   - sql: The text of one statement.
+  ///   - values: The values of its parameters, in order.
+  /// - Returns: The number of rows that it changed (INSERT, UPDATE, DELETE).
+  /// - Throws: ``SQLError``.
   @discardableResult
   public func execute(sql: String, _ values: [SQLValue] = []) throws -> Int {
     try withStatement(sql: sql) { statement in
@@ -118,34 +132,39 @@ extension Connection {
     }
   }
 
-  /// Runs a text of many statements, made at run time. Takes no parameters; stops at the first error.
+  /// Runs a text of any number of statements, without parameters. It stops at the first error.
+  /// - Parameter sql: The text, built at run time.
+  /// - Throws: ``SQLError``.
   public func executeScript(_ sql: String) throws {
     let handle = try unsafe opened()
     guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
-    // It may undo a part of itself.
+    // The script may roll back a part of its work.
     defer { triggered = nil }
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
   }
 
-  /// Runs a text of many statements and calls `onRow` for each row that any of them gives.
+  /// Runs a text of any number of statements and calls `onRow` for each row that any of them returns.
+  /// - Parameters:
+  ///   - sql: The text, built at run time. It has no parameters.
+  ///   - onRow: Receives each row.
   /// - Throws: ``SQLError`` at the first error; what `onRow` throws, which ends the script.
   public func executeScript(_ sql: String, onRow: (Row) throws -> Void) throws {
     try checkOpen()
     guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
     defer { triggered = nil }
-    // A copy with an address of its own: the statements are prepared one behind the other.
+    // A copy at a fixed address: the statements are prepared one after the other from it.
     let bytes = ContiguousArray(sql.utf8CString)
     try unsafe bytes.withUnsafeBufferPointer { buffer in
       var next = buffer.baseAddress
       while let start = unsafe next, unsafe start.pointee != 0 {
         var raw: OpaquePointer?
         var tail: UnsafePointer<CChar>?
-        // Asked for each statement: the one before may have given a row to somebody who closed the connection.
+        // The handle is checked for each statement, because `onRow` may have closed the connection.
         let code = unsafe sqlite3_prepare_v2(try opened(), start, -1, &raw, &tail)
         guard code == SQLITE_OK else { throw error(code, sql: sql) }
         unsafe next = unsafe tail
-        // Spaces and comments make no statement.
+        // Spaces and comments give no statement.
         guard unsafe raw != nil else { continue }
         let statement = unsafe Statement(raw: raw, sql: sql, connection: self)
         var header: Row.Header?
@@ -158,12 +177,23 @@ extension Connection {
     }
   }
 
-  /// All rows of a query, every row an array of its columns.
+  /// Returns all rows of a query, each as an array of its column values.
+  /// - Parameters:
+  ///   - sql: The text of one statement.
+  ///   - values: The values of its parameters, in order.
+  /// - Returns: The rows.
+  /// - Throws: ``SQLError``.
   public func rows(sql: String, _ values: [SQLValue] = []) throws -> [[SQLValue]] {
     try query(sql: sql, values) { $0.row() }
   }
 
-  /// Calls `body` for every row of a query and collects what it returns.
+  /// Calls `body` for every row of a query and collects its results.
+  /// - Parameters:
+  ///   - sql: The text of one statement.
+  ///   - values: The values of its parameters, in order.
+  ///   - body: Reads the statement's current row.
+  /// - Returns: The results, in the order of the rows.
+  /// - Throws: ``SQLError``; what `body` throws.
   public func query<Element>(
     sql: String, _ values: [SQLValue] = [], _ body: (Statement) throws -> Element
   ) throws -> [Element] {
@@ -175,7 +205,12 @@ extension Connection {
     }
   }
 
-  /// The first column of the first row, or nil when there is no row.
+  /// Returns the first column of the first row.
+  /// - Parameters:
+  ///   - sql: The text of one statement.
+  ///   - values: The values of its parameters, in order.
+  /// - Returns: The value; nil if there is no row.
+  /// - Throws: ``SQLError``.
   public func value(sql: String, _ values: [SQLValue] = []) throws -> SQLValue? {
     try withStatement(sql: sql) { statement in
       try statement.bind(values)
@@ -183,9 +218,9 @@ extension Connection {
     }
   }
 
-  /// How many rows the last INSERT, UPDATE or DELETE changed.
+  /// The number of rows that the last INSERT, UPDATE or DELETE changed.
   public var changes: Int { unsafe handle.map { unsafe Int(sqlite3_changes($0)) } ?? 0 }
-  /// How many rows were changed since the connection was opened.
+  /// The number of rows that were changed since the connection was opened.
   package var totalChanges: Int { unsafe handle.map { unsafe Int(sqlite3_total_changes($0)) } ?? 0 }
   /// The rowid of the last INSERT.
   public var lastInsertedID: Int64 { unsafe handle.map { unsafe sqlite3_last_insert_rowid($0) } ?? 0 }

@@ -1,17 +1,17 @@
-// Transactions and savepoints by closure.
+// Transactions and savepoints, by closure or by hand.
 
 private import CSQLCipher
 
 /// When a transaction takes its lock.
 public enum TransactionKind: String, Sendable {
-  /// At the first statement that needs it. The default for reading.
+  /// At the first statement that needs it. The usual kind for reading.
   case deferred = "DEFERRED"
-  /// At once, for writing; others may go on reading.
+  /// At once, for writing; other connections can continue to read.
   case immediate = "IMMEDIATE"
-  /// At once; without WAL nobody else may read.
+  /// At once; without WAL, other connections cannot even read.
   case exclusive = "EXCLUSIVE"
 
-  // Literals: an interpolated text would be allocated for each transaction.
+  // Literals, because an interpolated text would be allocated for each transaction.
   fileprivate var beginning: String {
     switch self {
     case .deferred: "BEGIN DEFERRED"
@@ -21,11 +21,11 @@ public enum TransactionKind: String, Sendable {
   }
 }
 
-/// How a transaction that was asked ends.
+/// How the transaction of ``Connection/inTransaction(_:_:)`` ends.
 public enum TransactionEnd: Sendable, Hashable {
-  /// Its changes stay.
+  /// Its changes are committed.
   case commit
-  /// Its changes go.
+  /// Its changes are rolled back.
   case rollback
 }
 
@@ -34,10 +34,16 @@ extension Connection {
   ///
   /// Inside another transaction it becomes a savepoint.
   ///
-  /// A full disk, an error of input or output, an interrupted change: for some errors the engine itself takes back the whole
-  /// transaction, and not the statement alone. Whatever `body` runs afterwards throws that error again, in whichever of its
-  /// closures, and so does the end of the transaction: nothing is written outside of it, also where `body` takes no notice.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` after the busy timeout, and what `body` throws.
+  /// For some errors (a full disk, an I/O error, an interrupted change) the engine itself rolls back the
+  /// whole transaction instead of the statement only. Then every further call of `body`, in whichever
+  /// nested closure, throws that error again, and so does the end of the transaction. So nothing is
+  /// written outside of the transaction, even if `body` ignores the error.
+  /// - Parameters:
+  ///   - kind: When the lock is taken.
+  ///   - body: The statements.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` after the busy
+  ///   timeout, and what `body` throws.
   public func transaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {
@@ -56,9 +62,13 @@ extension Connection {
     }
   }
 
-  /// Runs `body` in a savepoint: released when it returns, undone when it throws. May be nested.
+  /// Runs `body` in a savepoint: released when it returns, rolled back when it
+  /// throws. Savepoints can be nested.
+  /// - Parameter body: The statements.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError``; what `body` throws.
   public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-    // Outside of a transaction it is one.
+    // Without a transaction, a savepoint would begin one.
     guard isInTransaction else { return try transaction(.deferred, body) }
     transactionDepth += 1
     let name = "vault_\(transactionDepth)"
@@ -70,7 +80,8 @@ extension Connection {
       return result
     } catch {
       triggered = nil
-      // With the transaction the savepoint is gone, too: then these are refused.
+      // If the engine has rolled back the transaction, the savepoint no longer exists
+      // and these statements fail.
       _ = try? execute(sql: "ROLLBACK TO \(name)")
       _ = try? execute(sql: "RELEASE \(name)")
       throw error
@@ -80,41 +91,49 @@ extension Connection {
   /// Whether a transaction is open.
   public var isInTransaction: Bool { unsafe handle != nil && sqlite3_get_autocommit(handle) == 0 }
 
-  /// Undoes the open transaction, if there is one.
+  /// Rolls back the open transaction, if there is one.
   public func rollback() {
     let hook = hooks.rollback
     defer { hooks.rollback = hook }
-    // It was called when the engine took the transaction back; what stands in its place is nobody's.
+    // The hook was already called when the engine rolled the transaction back. The placeholder in its
+    // place must not call it again.
     if transactionLoss != nil { hooks.rollback = nil }
     (isTransactionOwed, isForWriting, transactionLoss, triggered) = (false, false, nil, nil)
-    // A failed ROLLBACK leaves nothing to roll back: SQLite ended the transaction itself.
+    // If ROLLBACK fails, there is nothing to roll back: SQLite ended the transaction itself.
     if isInTransaction { _ = try? execute("ROLLBACK") }
   }
 
-  /// Whether the engine has taken back the transaction that is open for whoever began it: all that asks for it fails.
+  /// Whether the engine has rolled back the open transaction by itself. Until its closure ends,
+  /// all calls of the engine fail.
   package var hasLostTransaction: Bool { transactionLoss != nil }
 
-  /// Notes where the engine has taken back the open transaction by itself, which it does for some errors. From then on all that
-  /// asks for the engine throws this error, until whoever began the transaction ends it.
+  /// Records that the engine has rolled back the open transaction by itself, which it does for
+  /// some errors. From then on every call of the engine throws this error, until the closure that
+  /// began the transaction ends it.
   ///
-  /// Asked by every call that fails, and by none that does not.
+  /// Called by every call that fails, and by none that succeeds.
   func noteLostTransaction(_ error: SQLError) {
-    // Also where nobody owes anything, having begun by hand.
+    // Also for a transaction that was begun by hand.
     triggered = nil
     guard isTransactionOwed, transactionLoss == nil, !isInTransaction, let handle = unsafe handle else {
       return
     }
     transactionLoss = error
-    // What asks for nothing more, a statement that somebody keeps and steps, would else be committed at once, by itself. It is taken
-    // back with this one.
+    // A placeholder transaction. Without it, a statement that the caller kept and steps again would be
+    // committed at once, as its own transaction. It is rolled back with this one.
     unsafe sqlite3_exec(handle, "BEGIN", nil, nil, nil)
   }
 
   // MARK: By hand
 
-  /// Runs `body` in a transaction that ends as it says; an error rolls it back too.
+  /// Runs `body` in a transaction that is committed or rolled back as `body` decides;
+  /// an error rolls it back too.
   ///
   /// Inside another transaction it becomes a savepoint.
+  /// - Parameters:
+  ///   - kind: When the lock is taken.
+  ///   - body: The statements; returns how the transaction ends.
+  /// - Throws: ``SQLError``; what `body` throws.
   public func inTransaction(_ kind: TransactionKind = .immediate, _ body: () throws -> TransactionEnd) throws
   {
     struct Asked: Error {}
@@ -125,8 +144,11 @@ extension Connection {
     } catch is Asked {}
   }
 
-  /// Begins a transaction that ``commit()`` or ``rollback()`` ends. Closures are safer: they end what they began, and where the engine
-  /// takes the transaction back by itself, as it does where the disk is full, nothing is written behind it.
+  /// Begins a transaction that ``commit()`` or ``rollback()`` ends.
+  ///
+  /// The closures are safer: they always end what they began. And if the engine rolls back the
+  /// transaction by itself, such as on a full disk, they write nothing after it.
+  /// - Parameter kind: When the lock is taken.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction;
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func begin(_ kind: TransactionKind = .immediate) throws {
@@ -134,12 +156,14 @@ extension Connection {
     isForWriting = kind != .deferred
   }
 
-  /// Makes the open transaction's changes stay.
+  /// Commits the open transaction.
   ///
-  /// Of a transaction that was begun for writing it is asked first whether the file still lies at its path: in WAL mode the engine
-  /// would go on to write into one that was deleted, or that another has replaced. Costs one call of the system.
+  /// For a transaction that was begun for writing, it first checks that the file is still at its
+  /// path: in WAL mode the engine would continue to write to a file that was deleted or replaced. The
+  /// check costs one system call.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/fileReplaced(file:)``,
-  ///   ``SQLError/constraint(message:extendedCode:sql:)`` for references that lead nowhere: the transaction is then still open.
+  ///   ``SQLError/constraint(message:extendedCode:sql:)`` for references to rows that do not exist. The
+  ///   transaction is then still open.
   public func commit() throws {
     try checkOpen()
     if isForWriting, isGone { throw SQLError.fileReplaced(file: path) }
@@ -147,13 +171,20 @@ extension Connection {
     (isTransactionOwed, isForWriting) = (false, false)
   }
 
-  /// Begins a savepoint of this name; begins a transaction too when there is none.
+  /// Begins a named savepoint; if there is no transaction, this begins one.
+  /// - Parameter name: The savepoint's name.
+  /// - Throws: ``SQLError``.
   public func beginSavepoint(_ name: String) throws { try execute(sql: "SAVEPOINT \(quoted(name))") }
 
-  /// Ends a savepoint, and those begun after it; the changes stay as far as the transaction does.
+  /// Releases a savepoint and those begun after it. Their changes become part of
+  /// the surrounding transaction.
+  /// - Parameter name: The savepoint's name.
+  /// - Throws: ``SQLError``.
   public func releaseSavepoint(_ name: String) throws { try execute(sql: "RELEASE \(quoted(name))") }
 
-  /// Undoes what was done since the savepoint, which stays open.
+  /// Rolls back to a savepoint, which stays open.
+  /// - Parameter name: The savepoint's name.
+  /// - Throws: ``SQLError``.
   public func rollBack(toSavepoint name: String) throws {
     triggered = nil
     try execute(sql: "ROLLBACK TO \(quoted(name))")

@@ -1,10 +1,12 @@
-// Which tables have triggers: what a statement says about conflicts goes for the triggers that it fires, too, whatever they
-// say themselves (lang_createtrigger.html), so that who says something has to ask before.
+// Which tables have triggers. The conflict clause of a statement also applies to the triggers
+// that it fires and overrides theirs (lang_createtrigger.html), so callers check for triggers
+// before they use such a clause.
 
 extension Connection {
-  /// Whether a write to a table of the file may fire triggers.
+  /// Returns whether a write to a table of the file may fire triggers.
   ///
-  /// Costs two numbers of the file. All of the schema is read behind a change of it, and where something was undone.
+  /// Costs reading two numbers from the file. The whole schema is read after it has
+  /// changed, and after a rollback.
   package func firesTriggers(table: String) throws -> Bool {
     let versions = TriggeredTables.Versions(
       file: try value(sql: "PRAGMA main.schema_version")?.int64,

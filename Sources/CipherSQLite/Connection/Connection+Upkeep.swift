@@ -1,71 +1,84 @@
-// Pragmas with a type, checkpoints, checks.
+// Journal modes, checkpoints, vacuum, typed pragmas, limits, integrity checks.
 
 private import CSQLCipher
 
 extension Connection {
-  /// How the file keeps its journal.
+  /// How changes are journaled.
   public enum JournalMode: String, Sendable {
-    /// Write-ahead log: readers do not wait for the writer.
+    /// A write-ahead log: readers do not wait for the writer.
     case wal
-    /// A rollback journal, deleted at commit.
+    /// A rollback journal, deleted at each commit.
     case delete
   }
 
   /// Sets the journal mode.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when other connections keep it from changing longer than
-  ///   the busy timeout.
+  /// - Parameter mode: The mode.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` if other connections prevent the change for
+  ///   longer than the busy timeout.
   public func setJournalMode(_ mode: JournalMode) throws {
-    // The engine does not wait for the lock that this takes: who waits with a lock could wait for one who waits.
+    // The engine does not wait for this lock: two connections that each hold a lock
+    // could wait for each other.
     try retryingWhileBusy {
       let found = try value(sql: "PRAGMA journal_mode = \(mode.rawValue)")?.string
       guard found == mode.rawValue else { throw waitingError() }
     }
-    // In WAL mode NORMAL is safe against crashes of the process; a power loss may take the last commits.
+    // In WAL mode NORMAL is safe against crashes of the process; a power loss may lose the last commits.
     try executeScript("PRAGMA synchronous = \(mode == .wal ? "NORMAL" : "FULL")")
   }
 
-  /// Whether commits wait until the disk has them; else a power loss may take the last ones (never a part).
+  /// Sets whether a commit waits until its data is on the disk. Otherwise a power loss may lose the last
+  /// commits, but never a part of one.
+  /// - Parameter isFull: `true` for waiting.
+  /// - Throws: ``SQLError``.
   public func setFullSync(_ isFull: Bool) throws {
     try executeScript("PRAGMA synchronous = \(isFull ? "FULL" : "NORMAL")")
   }
 
-  /// The file's `user_version`.
+  /// Returns the file's `user_version`.
+  /// - Throws: ``SQLError``.
   public func userVersion() throws -> Int { Int(try value("PRAGMA user_version")?.int64 ?? 0) }
 
-  /// Sets the file's `user_version`. Part of the open transaction, if there is one.
+  /// Sets the file's `user_version`. It is part of the open transaction, if there is one.
+  /// - Parameter version: The number.
+  /// - Throws: ``SQLError``.
   public func setUserVersion(_ version: Int) throws { try execute(sql: "PRAGMA user_version = \(version)") }
 
-  /// Copies the WAL into the file and empties it.
-  /// - Returns: Whether all of it was copied; `false` when readers were in the way.
+  /// Copies the WAL into the file and truncates the WAL.
+  /// - Returns: Whether all of it was copied; `false` if readers prevented it.
+  /// - Throws: ``SQLError``.
   @discardableResult
   public func checkpoint() throws -> Bool {
     let row = try rows("PRAGMA wal_checkpoint(TRUNCATE)").first
     return row?.first?.int64 == 0
   }
 
-  /// How far a checkpoint goes.
+  /// How much a checkpoint does.
   public enum CheckpointMode: Int32, Sendable {
-    /// As far as it gets without waiting for anybody.
+    /// Copies as much as possible without waiting.
     case passive = 0
     /// Waits for writers and readers, and copies everything.
     case full = 1
-    /// And makes the next writer begin the log anew.
+    /// As `full`; in addition, the next writer starts the log from its beginning.
     case restart = 2
-    /// And empties the log's file.
+    /// As `restart`; in addition, truncates the log's file.
     case truncate = 3
   }
 
-  /// What a checkpoint did, in pages.
+  /// The result of a checkpoint, in pages.
   public struct Checkpoint: Sendable, Hashable {
-    /// How many pages the log has; -1 without WAL.
+    /// The number of pages in the log; -1 without WAL.
     public let logPages: Int
-    /// How many of them are in the file now; -1 without WAL.
+    /// How many of them are now in the file; -1 without WAL.
     public let copiedPages: Int
   }
 
   /// Copies the log into the file.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` when others were in the way longer than the busy timeout
-  ///   (never in passive mode).
+  /// - Parameters:
+  ///   - mode: How much to do.
+  ///   - schema: The name of one database; nil for all that are attached.
+  /// - Returns: How many pages the log has, and how many of them were copied.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` if other connections prevented it for
+  ///   longer than the busy timeout (never in passive mode).
   @discardableResult
   public func checkpoint(_ mode: CheckpointMode, schema: String? = nil) throws -> Checkpoint {
     let handle = try unsafe opened()
@@ -75,34 +88,39 @@ extension Connection {
     return Checkpoint(logPages: Int(log), copiedPages: Int(copied))
   }
 
-  /// How large the file is with all that its log holds, in bytes: by its pages or as it lies there, whichever is more. Nil where
-  /// there is none.
+  /// The size of the file in bytes, including what its log holds: by the number of pages, or the size on
+  /// disk if that is larger. Nil if there is no file.
   package var contentBytes: Int? {
     let pages = (try? value("PRAGMA page_count"))?.int64 ?? 0
     return file.byteCount.map { max($0, Int(pages) * unlocked.profile.pageBytes) }
   }
 
-  /// Builds the file anew, without free pages. Takes the room of the file twice for a while, encrypted, and
-  /// as much memory: what the engine would put into files of its own is kept there.
+  /// Rebuilds the file without free pages. For some time this needs twice the size of the file on disk
+  /// (encrypted), and as much memory, because the engine's temporary files are kept in memory.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction.
   public func vacuum() throws { try execute("VACUUM") }
 
-  /// Gives free pages back to the disk, in a file with `auto_vacuum = INCREMENTAL`.
-  /// - Parameter pages: How many at most; 0 for all.
+  /// Returns free pages to the file system, in a file with `auto_vacuum = INCREMENTAL`.
+  /// - Parameter pages: The largest number of pages; 0 for all.
+  /// - Throws: ``SQLError``.
   public func incrementalVacuum(pages: Int = 0) throws {
     _ = try rows(sql: "PRAGMA incremental_vacuum(\(max(0, pages)))")
   }
 
   // MARK: Pragmas and limits
 
-  /// The value of a pragma, nil when it gives none.
-  /// - Throws: ``SQLError/columnType(column:expected:found:)``; ``SQLError/notOneStatement(sql:)`` for a name that is
-  ///   no identifier.
+  /// Returns the value of a pragma.
+  /// - Parameters:
+  ///   - name: The pragma.
+  ///   - type: The type of the value.
+  /// - Returns: The value; nil if the pragma returns none.
+  /// - Throws: ``SQLError/columnType(column:expected:found:)``; ``SQLError/notOneStatement(sql:)`` for a
+  ///   name that is not an identifier, or that ``setPragma(_:to:)`` refuses.
   public func pragma<Value: SQLConvertible>(_ name: String, as type: Value.Type) throws -> Value? {
     try checkPragma(name)
     return try withStatement(sql: "PRAGMA \(name)") { statement in
       guard try statement.step() else { return nil }
-      // Some builds give numbers as text.
+      // Some builds return numbers as text.
       if let number = statement.text(0).flatMap({ Int64($0) }),
         let value = Value.from(.integer(number), dates: configuration.dates)
       {
@@ -115,7 +133,13 @@ extension Connection {
 
   /// Sets a pragma to a number, or to a word such as `NORMAL`.
   ///
-  /// The key's pragmas are refused: keys never stand in SQL text. So is what would write values in clear.
+  /// Pragmas for keys are refused, because keys must never appear in SQL text. So is `temp_store`, which
+  /// could write values in clear.
+  /// - Parameters:
+  ///   - name: The pragma.
+  ///   - value: A number or a word.
+  /// - Throws: ``SQLError/notOneStatement(sql:)`` for a pragma that is refused, and for names or
+  ///   values that are not words.
   public func setPragma(_ name: String, to value: some CustomStringConvertible) throws {
     try checkPragma(name)
     let text = value.description
@@ -137,7 +161,7 @@ extension Connection {
       || (0x61...0x7A).contains(byte)
   }
 
-  /// What SQLite bounds, against input that asks for too much (`sqlite3_limit`).
+  /// The limits that SQLite enforces, such as against input that needs too many resources (`sqlite3_limit`).
   public enum Limit: Int32, Sendable, CaseIterable {
     /// Bytes of a text, a blob or a row.
     case length = 0
@@ -161,21 +185,27 @@ extension Connection {
     case triggerDepth = 10
   }
 
-  /// The present bound of something.
+  /// Returns the current value of a limit.
+  /// - Parameter limit: The limit.
+  /// - Returns: Its value; 0 if the connection is closed.
   public func limit(_ limit: Limit) -> Int {
     unsafe handle.map { unsafe Int(sqlite3_limit($0, limit.rawValue, -1)) } ?? 0
   }
 
-  /// Sets a bound; above the engine's own it becomes that one.
-  /// - Returns: The bound before.
+  /// Sets a limit. It cannot exceed the limit with which the engine was compiled.
+  /// - Parameters:
+  ///   - limit: The limit.
+  ///   - value: Its new value; a larger one than the engine's limit is reduced to that.
+  /// - Returns: The former value.
   @discardableResult
   public func setLimit(_ limit: Limit, to value: Int) -> Int {
     unsafe handle.map { unsafe Int(sqlite3_limit($0, limit.rawValue, Int32(clamping: max(0, value)))) } ?? 0
   }
 
-  /// SQLite's own check of the file's structure.
-  /// - Parameter isQuick: Leaves out whether the indexes agree with their tables.
-  /// - Returns: What is wrong, a line each; empty when all is well.
+  /// Checks the structure of the file by SQLite's own integrity check.
+  /// - Parameter isQuick: `true` to skip the comparison of indexes with their tables.
+  /// - Returns: The problems found, one per element; empty if there are none.
+  /// - Throws: ``SQLError``.
   public func integrityErrors(isQuick: Bool = false) throws -> [String] {
     let lines = try rows(sql: "PRAGMA \(isQuick ? "quick_check" : "integrity_check")").compactMap {
       $0.first?.string
@@ -183,9 +213,13 @@ extension Connection {
     return lines == ["ok"] ? [] : lines
   }
 
-  /// Whether the file is so small, up to 256 MB, that its indexes are compared with their tables without being asked for.
+  /// Whether the file is small enough (up to 256 MB) for its indexes to be compared with their tables
+  /// even if the caller does not request it.
   package var comparesIndexes: Bool { contentBytes ?? 0 <= 256 << 20 }
 
-  /// Rows that break a foreign key: table, rowid, the table meant, the key's number in its table.
+  /// Returns the rows that violate a foreign key: table, rowid, referenced table, and the
+  /// number of the key in its table.
+  /// - Returns: One row for each violation.
+  /// - Throws: ``SQLError``.
   public func foreignKeyViolations() throws -> [[SQLValue]] { try rows("PRAGMA foreign_key_check") }
 }

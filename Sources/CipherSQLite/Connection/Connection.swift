@@ -1,102 +1,110 @@
-// One open, keyed database handle. What it owns; the verbs are in the extensions:
+// One open database handle with its key, and the state that belongs to it. The operations are in extensions:
 //   Connection+Statements  prepare, execute, query        Connection+Transactions  transactions, savepoints
-//   Connection+Rows        SQL literals, rows, cursors    Connection+Codable       rows as the caller's own types
+//   Connection+Rows        SQL literals, rows, cursors    Connection+Codable       rows as Codable values
 //   Connection+Functions   SQL functions, collations      Connection+Hooks         commits, changes, traces
-//   Connection+Busy        waiting for others' locks      Connection+Upkeep        pragmas, checkpoints, checks
-// How one comes to be is Opening/; a new key is Rekey/; other files are Copies/.
+//   Connection+Busy        waiting for locks              Connection+Upkeep        pragmas, maintenance
+// Opening is in Opening/, changes of the key are in Rekey/, copies to other files are in Copies/.
 
 private import CSQLCipher
 private import Foundation
 
 /// An open connection to one encrypted file.
 ///
-/// Not `Sendable`, and opened without SQLite's own locks: one task uses it at a time. ``ConnectionPool``
-/// hands connections out under that rule. Closing happens on release.
+/// It is not `Sendable`, and it is opened without SQLite's own mutexes: only one task may use it
+/// at a time. ``ConnectionPool`` enforces this for the connections it lends. A connection is
+/// closed when it is released.
 @safe public final class Connection {
   /// What a connection may do with its file.
   public enum Access: Sendable, Hashable {
     /// Read and write.
     case readWrite
-    /// Read only, beside other processes.
+    /// Read only, while other processes may write.
     case readOnly
-    /// Read only, and promised that no one changes the file meanwhile: takes no lock, creates no file.
+    /// Read only, with the caller's promise that no process changes the file meanwhile:
+    /// takes no lock, creates no file.
     case immutable
   }
 
   /// Settings that every connection of a pool shares.
   public struct Configuration: Sendable {
-    /// How long a statement waits for another connection's lock, in seconds. Default 5.
+    /// How long a statement waits for a lock of another connection, in seconds. Default 5.
     public var busyTimeout: Double = 5
-    /// The page cache, in bytes. Every miss is decrypted and authenticated again. Default 32 MiB.
+    /// The size of the page cache in bytes. A page that is not in the cache must be decrypted and
+    /// authenticated. Default 32 MiB.
     public var cacheBytes: Int = 32 << 20
-    /// What the connection may do.
+    /// What the connection may do with its file. Default ``Connection/Access/readWrite``.
     public var access: Access = .readWrite
     /// Whether foreign keys are enforced. Default `true`.
     public var enforcesForeignKeys = true
-    /// What a `Date` becomes in a parameter, and in a column. Default: seconds since 1970.
+    /// How a `Date` is stored, in parameters and in columns. Default: seconds since 1970.
     public var dates: DateStrategy = .secondsSince1970
-    /// The settings of the file, where they are not among those that are found by themselves: the two versions' own
-    /// with any page size. They are tried first; a new file gets them. Default nil.
+    /// The cipher settings of the file. They are only needed if they cannot be detected (see
+    /// ``CipherProfile``). They are tried first, and a new file gets them. Default nil.
     public var profile: CipherProfile?
-    /// How many prepared statements are kept. Default 256; 0 keeps none.
+    /// The largest number of prepared statements in the cache. Default 256; 0 turns the cache off.
     public var statementCacheSize = 256
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
   }
 
-  // Open from init to close(); closed exactly once. SQLite is told not to lock (NOMUTEX): whoever holds
-  // this object is its only user, which the missing Sendable conformance makes the compiler check.
+  // Open from init to close(); closed exactly once. SQLite does no locking of its own (NOMUTEX): the
+  // owner of this object is its only user. The compiler checks this, as the class is not Sendable.
   var handle: OpaquePointer?
-  /// The file's path, as it was given.
+  /// The path of the file, as the caller passed it.
   public var path: String { file.given }
-  /// The file, whose links were followed when it was opened.
+  /// The file; symbolic links were resolved when it was opened.
   package let file: DatabasePath
-  /// The derived key and settings the file was opened with; opens further connections without derivation.
+  /// The derived key and the settings with which the file was opened. Further connections can be opened
+  /// with it without a key derivation.
   public internal(set) var unlocked: UnlockedKey
-  /// What it was opened with.
+  /// The settings with which the connection was opened.
   public let configuration: Configuration
-  // Unchecked exclusivity: the cache calls nothing of the caller's, and is asked for every statement that runs.
+  // Unchecked exclusivity: the cache never calls code of the caller, and it is accessed for
+  // every statement that runs.
   @exclusivity(unchecked) var cache: StatementCache
-  // Every live statement and stream, so that close() can end what callers still hold.
+  // Every live statement and stream, so that close() can end those that callers still retain.
   private var live: [ObjectIdentifier: Live] = [:]
-  /// The way back of its statements.
+  /// The back reference that statements have to this connection.
   let link = ConnectionLink()
   private var streams: [ObjectIdentifier: WeakStream] = [:]
   var transactionDepth = 0
-  /// Whether a closure has begun a transaction that nobody has ended yet.
+  /// Whether a closure has begun a transaction that has not ended yet.
   var isTransactionOwed = false
-  /// See ``firesTriggers(table:)``. Nil before it was asked, and behind all that undoes something.
+  /// The cached result for ``firesTriggers(table:)``. Nil before its first call, and after every rollback.
   var triggered: TriggeredTables?
   /// Whether the open transaction was begun for writing.
   var isForWriting = false
-  /// Why the engine ended that transaction by itself: see ``noteLostTransaction(_:)``. Nil while it has not.
+  /// The error for which the engine rolled back the open transaction by itself: see
+  /// ``noteLostTransaction(_:)``. Nil if it did not.
   var transactionLoss: SQLError?
-  /// The state of the file that ``reading(checking:_:)`` has met; nil before.
+  /// The state of the file at the last call of ``reading(checking:_:)``; nil before the first.
   var checkedState: Int64?
   /// Whether the file is known to have a log: see ``findLog()``.
   var keepsLog = false
-  /// What ``sharedState`` was before the open transaction began, if it is one that may begin with a read.
+  /// The value of ``sharedState`` before the open transaction began, if that is a deferred one.
   package internal(set) var stateBeforeTransaction: SharedState?
-  /// Whether the key has been seen to fit: from then on the engine's "not a database" means something else.
+  /// Whether the key is known to fit. From then on the engine's "not a database" has
+  /// other causes than a wrong key.
   var isVerified = false
   var hooks = Hooks()
-  /// What stands between the engine and the files while somebody asks for that; nil else.
+  /// The watch on the engine's file calls while a callback is installed; otherwise nil.
   var fileWatch: FileCallWatch?
   var waiting: Waiting
   var authorizer: ((AuthorizerAction, String?) -> AuthorizerAnswer)?
-  /// Where rows go that are taken in inside the engine; nil before the first of them.
+  /// Passes rows from inside the engine to a ``RowTaker``; nil until it is first used.
   var intake: RowIntake?
-  /// Where rows come from that are given to the engine from memory; nil before the first of them.
+  /// Supplies the engine with rows from memory; nil until it is first used.
   var feeder: RowFeeder?
-  /// The same of new values of rows that are there already.
+  /// Supplies the engine with new values of existing rows from memory; nil until it is first used.
   var changer: RowChanger?
-  /// What `vault_pending(id)` looks at: see ``withPendingRows(_:_:)``.
+  /// The ids for which `vault_pending(id)` is 1: see ``withPendingRows(_:_:)``.
   let pendingRows = PendingRows()
-  /// Registers again, on another connection, what was registered here.
+  /// Closures that register on another connection what was registered on this one.
   var registrations: [(Connection) throws -> Void] = []
 
-  // Safe: a statement takes itself out in its deinit. Weak, it would count its references the slow way: see ConnectionLink.
+  // Safe: a statement removes itself in its deinit. A weak reference would make its reference counting
+  // slower: see ConnectionLink.
   @safe private struct Live { unowned(unsafe) let statement: Statement }
   private struct WeakStream { weak var stream: BlobStream? }
 
@@ -115,18 +123,20 @@ private import Foundation
     close()
   }
 
-  /// Finalizes all statements, ends all streams and closes the file. Calling it again does nothing; other calls throw
-  /// ``SQLError/closed(file:)`` from then on, or do nothing where they cannot throw.
+  /// Finalizes all statements, ends all streams and closes the file. Further calls of this method do
+  /// nothing. From then on other calls throw ``SQLError/closed(file:)``, or do nothing if they cannot throw.
   public func close() {
     guard let open = unsafe handle else { return }
-    // Before the cache lets go of its own, which from a deinit find no way back to be taken out of these.
+    // Before the cache is emptied. During the connection's deinit its link has already ended, so
+    // statements that the cache releases can no longer remove themselves from `live`.
     for entry in live.values { unsafe entry.statement.finalize() }
     live.removeAll()
     unsafe cache.removeAll()
     for entry in streams.values { entry.stream?.end() }
     streams.removeAll()
     waiting.interruptor.detach()
-    // Version 4 forgets an interruption when a statement begins, and with one it would leave the log beside the file.
+    // With an interrupt pending, closing would leave the log next to the file. SQLCipher 4 clears the
+    // interrupt when a statement begins.
     if waiting.interruptor.count > 0 { unsafe sqlite3_exec(open, "SELECT 1", nil, nil, nil) }
     unsafe fileWatch?.end(open)
     fileWatch = nil
@@ -134,48 +144,51 @@ private import Foundation
     unsafe sqlite3_close_v2(open)
   }
 
-  /// The engine's handle, for a call of the engine; nobody keeps it beyond one that may close it.
-  /// - Throws: ``SQLError/closed(file:)``; what the engine ended the open transaction for.
+  /// Returns the engine's handle. Callers must not keep it across a call that may close the connection.
+  /// - Throws: ``SQLError/closed(file:)``; the error for which the engine rolled back the
+  ///   open transaction by itself.
   func opened() throws(SQLError) -> OpaquePointer {
     guard let handle = unsafe handle else { throw .closed(file: path) }
     if let transactionLoss { throw transactionLoss }
     return unsafe handle
   }
 
-  /// - Throws: ``SQLError/closed(file:)``; what the engine ended the open transaction for.
+  /// Checks that the connection can be used.
+  /// - Throws: ``SQLError/closed(file:)``; the error for which the engine rolled back the
+  ///   open transaction by itself.
   func checkOpen() throws(SQLError) { _ = try unsafe opened() }
 
-  /// What the cache of prepared statements has done since the connection was opened.
+  /// The counters of the statement cache since the connection was opened.
   public var statementCacheStatistics: StatementCacheStatistics { unsafe cache.statistics }
 
-  /// Finalizes the statements that are kept for reuse and not in use.
+  /// Finalizes the cached statements that are not in use.
   public func clearStatementCache() { unsafe cache.removeIdle() }
 
   /// Whether the connection is still open.
   public var isOpen: Bool { unsafe handle != nil }
 
-  /// What other threads may use to stop the statement that is running here, or waiting for a lock. Does nothing once the
-  /// connection is closed.
+  /// A handle with which other threads can stop the statement that is running or waiting for a lock here.
+  /// It does nothing once the connection is closed.
   public var interruptor: Interruptor { waiting.interruptor }
 
-  /// Whether another file has been put in the place of the one that is open here.
+  /// Whether the file at the path is no longer the file that is open here.
   var hasMoved: Bool { unsafe CipherSQLite.hasMoved(handle) }
 
-  /// Whether the file has surely moved: where the system does not say what lies at the path, such as of a folder that may not be
-  /// searched any more, nobody knows.
+  /// Whether the file has certainly moved. If the system cannot report what is at the path (such as when
+  /// a folder may no longer be searched), this is false.
   var isGone: Bool { hasMoved && (FileStatus(file.path) != nil || errno == ENOENT || errno == ENOTDIR) }
 
-  /// What "not a database" and "malformed" mean on a file that opened well before; nil when the pages tell
-  /// nothing. Reads the whole file, but only after such an error.
+  /// Returns the cause of "not a database" or "malformed" on a file that opened well before; nil if the
+  /// pages show none. It reads the whole file, but is only called after such an error.
   private func diagnosis(of code: Int32) -> SQLError? {
-    // SQLITE_READONLY_DBMOVED is a macro that Swift does not see.
+    // SQLITE_READONLY_DBMOVED, a macro that Swift does not import.
     guard code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT || code == 1032 else { return nil }
     if hasMoved { return .fileReplaced(file: path) }
     guard code != 1032 else { return nil }
     let code = code & 0xff
     let damaged = auditPages()
     if damaged.isEmpty { return code == SQLITE_NOTADB ? .keyChanged(file: path) : nil }
-    // Under another key no page authenticates; damage leaves most of them alone.
+    // Under another key no page authenticates; with mere damage most pages still do.
     return damaged.first == 1 && !verifiesSample()
       ? .keyChanged(file: path) : .corrupted(file: path, pages: damaged)
   }
@@ -184,7 +197,7 @@ private import Foundation
     live[ObjectIdentifier(statement)] = Live(statement: statement)
   }
 
-  /// Forgets a statement, which may have been finalized before.
+  /// Removes a statement, which may already be finalized, from the live ones.
   func forget(_ statement: Statement) {
     live[ObjectIdentifier(statement)] = nil
   }
@@ -197,7 +210,7 @@ private import Foundation
     streams[ObjectIdentifier(stream)] = nil
   }
 
-  /// What a code of the engine means that a call has just given.
+  /// Returns the error for a result code of the engine. Must be called directly after the call that failed.
   func error(_ code: Int32, sql: String) -> SQLError {
     let error = meaning(of: code, sql: sql)
     noteLostTransaction(error)
@@ -210,7 +223,8 @@ private import Foundation
     if isVerified, let diagnosed = diagnosis(of: extendedCode(code)) { return diagnosed }
     if code & 0xff == SQLITE_BUSY { return waitingError() }
     if code & 0xff == SQLITE_CANTOPEN, let error = cannotOpenError() { return error }
-    // SQLITE_READONLY_DIRECTORY, a macro that Swift does not see: what newer engines say of a journal that cannot be made.
+    // SQLITE_READONLY_DIRECTORY, a macro that Swift does not import: newer engines report it for a
+    // journal that cannot be created.
     if extendedCode(code) == 1544 { return .folderNotWritable(folder: file.folder) }
     return error
   }
@@ -224,13 +238,14 @@ extension Connection {
     return unsafe sqlite3_extended_errcode(handle)
   }
 
-  /// What the system said when the engine could not open the file, or one beside it; nil when it is not known.
+  /// Returns the error for the system's reason why the engine could not open the file or one next to it;
+  /// nil if the reason is unknown.
   private func cannotOpenError() -> SQLError? {
     switch unsafe sqlite3_system_errno(handle) {
     case 0: nil
-    // Its index, in a folder where this user makes no files.
+    // The index of the log is missing, in a folder in which this user may not create files.
     case ENOENT where configuration.access == .readOnly: .logUnreadable(file: path)
-    // The file is there, and the files beside it cannot be made.
+    // The file exists, but the files next to it cannot be created.
     case ENOENT where file.byteCount != nil: .folderNotWritable(folder: file.folder)
     case EACCES, EPERM, EROFS:
       configuration.access == .readOnly ? .logUnreadable(file: path) : .permissionDenied(file: path)

@@ -1,14 +1,15 @@
-// Results one row at a time: memory does not grow with the table.
+// Query results one row at a time: memory use does not grow with the number of rows.
 
-/// The rows of a query, made one by one.
+/// The rows of a query, read one at a time.
 ///
 /// ```swift
 /// let cursor = try connection.cursor("SELECT name FROM person") { $0.text(0) }
 /// var names: [String?] = []
 /// while let name = try cursor.next() { names.append(name) }
 /// ```
-/// It holds a statement of its own, open until the last row was read, an error was thrown, or the cursor is
-/// released; as long as it is open, a transaction that ends keeps its snapshot. Used where its connection is.
+/// It owns a statement, which is active until the last row was read, an error was thrown, or the cursor
+/// is closed or released. While the statement is active, the snapshot stays open even if the transaction
+/// ends. Use a cursor on the task that uses its connection.
 public final class Cursor<Element> {
   private let statement: Statement
   private let make: (Statement) throws -> Element
@@ -19,7 +20,8 @@ public final class Cursor<Element> {
     self.make = make
   }
 
-  /// The next row, or nil behind the last one.
+  /// Returns the next row.
+  /// - Returns: The row; nil after the last one.
   /// - Throws: ``SQLError``, and what the closure throws; the cursor is then at its end.
   public func next() throws -> Element? {
     guard !isDone else { return nil }
@@ -33,13 +35,15 @@ public final class Cursor<Element> {
     }
   }
 
-  /// Ends the query before its last row. Calling it again does nothing.
+  /// Ends the query before its last row. Further calls do nothing.
   public func close() {
     isDone = true
     statement.reset()
   }
 
-  /// Calls `body` for every row that is left.
+  /// Calls `body` for every remaining row.
+  /// - Parameter body: Receives each row.
+  /// - Throws: ``SQLError``; what `body` throws.
   public func forEach(_ body: (Element) throws -> Void) throws {
     while let element = try next() { try body(element) }
   }

@@ -1,63 +1,66 @@
-// What the engine does to the files of a connection, told before it is done, and a way to let it fail: for a change of the
-// key, which nothing else stops, and for tests of what is left when a disk fails. Nobody else asks.
+// Interception of the engine's writes and syncs to the files of a connection: a callback is notified
+// before each and can make it fail. It has two uses: a change of the key, which cannot be stopped by
+// other means, and tests of what remains after a disk failure.
 
 internal import CSQLCipher
 
-/// What the engine is about to do to a connection's file or log, or has just done.
+/// A call of the engine to a connection's file or log, before or after it is made.
 package enum FileCall: Sendable, Hashable {
-  /// It writes.
+  /// Before a write.
   case write
-  /// All of a transaction is written but what makes it count. Of a log: it writes the head of the frame by which the
-  /// transaction counts, a write like others that is told by this alone. Of a file without a log: its journal goes next.
+  /// Before the write that commits a transaction, when all else is written. With a log: before
+  /// the header of the commit frame is written; no `write` is reported for it. Without a log:
+  /// before the journal is deleted.
   case commit
-  /// It has written that frame whole. Where the transaction was too large for the cache and wrote a page twice, checksums
-  /// are written anew behind this, and the transaction counts when all of them are.
+  /// After the commit frame was written completely. If the transaction exceeded the page cache and
+  /// wrote a page twice, checksums are rewritten after this, and the transaction is committed only
+  /// when all of them are written.
   case commitWritten
-  /// The transaction counts, and whoever asked for it has not heard yet. No answer changes that.
+  /// After the commit, before the caller of the transaction continues. The answer has no effect.
   case committed
-  /// It wants what was written on the disk.
+  /// Before a sync.
   case sync
-  /// Half of a write is done, as ``FileAnswer/tears`` asked for, and the rest will not be.
+  /// After half of a write, as requested by ``FileAnswer/tears``; the other half is not written.
   case torn
-  /// A write has found no room.
+  /// After a write that found no room on the disk.
   case full
 }
 
-/// What becomes of a call.
+/// What the watch does with a call.
 package enum FileAnswer: Sendable, Hashable {
-  /// What else would.
+  /// The call is made.
   case goesOn
-  /// It fails as on a disk with an error.
+  /// The call fails with an I/O error.
   case fails
-  /// So does a write, of which half is done.
+  /// Half of the write is made, then it fails with an I/O error.
   case tears
-  /// A write fails for want of room.
+  /// The write fails because the disk is full.
   case isFull
 }
 
-/// Stands between the engine and the files of one connection.
+/// Intercepts the engine's calls to the files of one connection.
 @safe final class FileCallWatch {
-  /// What the functions below find behind the table that they were called through.
+  /// What the functions below need, stored after the function table through which they were called.
   @unsafe fileprivate struct Context {
-    // The engine's, for as long as its library is loaded.
+    // Owned by the engine; valid as long as its library is loaded.
     let original: UnsafePointer<sqlite3_io_methods>
-    // The connection holds the watch until end() has taken the table away.
+    // The connection retains the watch until end() has removed the function table.
     let watch: Unmanaged<FileCallWatch>
     let isLog: Bool
   }
 
-  /// Who asks.
+  /// The callback.
   let body: (FileCall) -> FileAnswer
   /// How far a transaction is.
   fileprivate enum Phase {
     case writing
-    /// The head of the frame that commits is written, and its page comes next.
+    /// The header of the commit frame is written; its page comes next.
     case beginsCommit
-    /// What commits is written.
+    /// The commit is written.
     case commits
   }
   fileprivate var phase = Phase.writing
-  // Tables of ours, each with its context behind it; freed by end().
+  // Our function tables, each followed by its context; freed by end().
   private var rooms: [UnsafeMutableRawPointer] = unsafe []
 
   init(_ handle: OpaquePointer?, _ body: @escaping (FileCall) -> FileAnswer) {
@@ -67,9 +70,10 @@ package enum FileAnswer: Sendable, Hashable {
     if let log = unsafe logFile(of: handle), unsafe log != file { unsafe stand(before: log, isLog: true) }
   }
 
-  /// Goes out of the way. Must be called before the connection is closed.
+  /// Restores the original function tables. Must be called before the connection is closed.
   func end(_ handle: OpaquePointer?) {
-    // Asked for anew: the engine may have closed its log since, and freed what a pointer of then leads to.
+    // Looked up again: the engine may have closed its log meanwhile, and a pointer kept
+    // from then would be dangling.
     unsafe leave(rawFile(of: handle))
     unsafe leave(logFile(of: handle))
     while let room = unsafe rooms.popLast() { unsafe room.deallocate() }
@@ -103,7 +107,7 @@ package enum FileAnswer: Sendable, Hashable {
   }
 }
 
-// Behind the table of functions, so that a function that is called with the file finds it.
+// The context follows the function table, so that a function can find it from the file.
 private let contextOffset = (MemoryLayout<sqlite3_io_methods>.size + 15) / 16 * 16
 
 private func context(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutablePointer<
@@ -122,14 +126,14 @@ private func watchedWrite(
     return SQLITE_IOERR
   }
   let watch = unsafe context.pointee.watch.takeUnretainedValue()
-  // File format, "The Write-Ahead Log": the head of a frame has 24 bytes, and those from 4 to 7 are other than zero in
-  // the frame that commits.
+  // File format, "The Write-Ahead Log": the header of a frame has 24 bytes. Bytes 4 to 7 are
+  // non-zero only in the commit frame.
   let isCommit =
     unsafe context.pointee.isLog && count == 24
     && bytes.map { unsafe $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0 } ?? false
   let isPageOfCommit = unsafe context.pointee.isLog && watch.phase == .beginsCommit && !isCommit
   let former = watch.phase
-  // Until it is done: whoever fails has not committed.
+  // Reset until the write is done: a write that fails does not commit.
   watch.phase = .writing
   switch watch.body(isCommit ? .commit : .write) {
   case .goesOn: break
@@ -147,13 +151,13 @@ private func watchedWrite(
   guard code == SQLITE_OK else { return code }
   watch.phase =
     isCommit ? (former == .commits ? .commits : .beginsCommit) : isPageOfCommit ? .commits : former
-  // Done, and the error of a later one: a disk may say so.
+  // The page was written, but an error is reported, as disks can do.
   guard isPageOfCommit, watch.body(.commitWritten) != .goesOn else { return code }
   watch.phase = .writing
   return writeError
 }
 
-// SQLITE_IOERR_WRITE and SQLITE_IOERR_FSYNC, macros that Swift does not see.
+// SQLITE_IOERR_WRITE and SQLITE_IOERR_FSYNC, macros that Swift does not import.
 private let (writeError, syncError) = (SQLITE_IOERR | 3 << 8, SQLITE_IOERR | 4 << 8)
 
 private func watchedSync(_ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32) -> Int32 {
@@ -166,13 +170,15 @@ private func watchedSync(_ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: I
     return syncError
   }
   let code = unsafe sync(file, flags)
-  // What could not be synced is no commit, and a later transaction that writes nothing is none of it.
+  // A failed sync is not a commit. Without this, a later transaction that writes
+  // nothing would be reported as one.
   if code != SQLITE_OK { watch.phase = .writing }
   return code
 }
 
-/// A file without a log is let go at the end of each transaction. One that put a journal back has written all of its pages and
-/// tells of no commit, so that the next one would be taken for it.
+/// Resets the phase at the end of each transaction on a file without a log, when its lock is released.
+/// The rollback of a leftover journal writes all pages but reports no commit; without the reset, the next
+/// transaction would be reported in its place.
 private func watchedUnlock(_ file: UnsafeMutablePointer<sqlite3_file>?, _ level: Int32) -> Int32 {
   guard let context = unsafe context(file), let unlock = unsafe context.pointee.original.pointee.xUnlock
   else {
@@ -190,7 +196,7 @@ private func watchedControl(
     return SQLITE_NOTFOUND
   }
   let watch = unsafe context.pointee.watch.takeUnretainedValue()
-  // Sent when all pages are written and only the journal has to go.
+  // Sent when all pages are written and only the journal must be deleted.
   if operation == SQLITE_FCNTL_SYNC {
     switch watch.body(.commit) {
     case .goesOn: break
@@ -203,7 +209,8 @@ private func watchedControl(
   }
   let code = unsafe control(file, operation, argument)
   if operation == SQLITE_FCNTL_SYNC, code != SQLITE_OK, code != SQLITE_NOTFOUND { watch.phase = .writing }
-  // Of a log, too: behind the last checksum. A transaction that wrote nothing sends it as well.
+  // With a log it is sent as well, after the last checksum. A transaction that wrote nothing also sends
+  // it, hence the check of the phase.
   if operation == SQLITE_FCNTL_COMMIT_PHASETWO, watch.phase == .commits {
     watch.phase = .writing
     _ = watch.body(.committed)

@@ -1,31 +1,31 @@
-// What the engine tells of its work, as values; and the closures that want to hear of it.
+// The values that a connection's hooks report, and the closures that receive them.
 
 /// A row that a statement of this connection inserted, updated or deleted.
 public struct RowChange: Sendable, Hashable {
-  /// What happened to it.
+  /// The kind of change.
   public enum Kind: Sendable, Hashable {
-    /// It is new.
+    /// The row was inserted.
     case insert
-    /// It was changed.
+    /// The row was updated.
     case update
-    /// It is gone.
+    /// The row was deleted.
     case delete
   }
-  /// What happened to it.
+  /// The kind of change.
   public let kind: Kind
-  /// `main`, or the name of an attached file.
+  /// The database: `main`, or the name of an attached one.
   public let database: String
-  /// Its table.
+  /// The table.
   public let table: String
-  /// Its id; after an update the new one.
+  /// The row's id; after an update the new one.
   public let rowID: Int64
 }
 
 /// A statement that ran to its end.
 public struct TraceEvent: Sendable, Hashable {
-  /// Its text: `?` for each value, or the values themselves when they were asked for.
+  /// The SQL text, with `?` for each value, or with the values if they were requested.
   public let sql: String
-  /// How long it took, in seconds, from its first step to its reset.
+  /// The time from its first step to its reset, in seconds.
   public let seconds: Double
 }
 
@@ -38,6 +38,6 @@ struct Hooks {
   var showsValues = false
   var busy: ((Int) -> Bool)?
   var progress: (() -> Bool)?
-  /// Whether the engine asks now and then whether the call was cancelled.
+  /// Whether the progress handler checks for cancellation.
   var isWatching = false
 }

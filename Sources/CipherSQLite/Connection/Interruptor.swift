@@ -1,37 +1,37 @@
-// How another thread stops what a connection is doing.
+// Interruption of a connection's statement by another thread.
 
 private import CSQLCipher
 
-/// Stops a running statement from another thread. May be kept for longer than its connection is open, and does nothing
-/// then.
+/// A handle with which another thread can stop a running statement. It may outlive its connection, and
+/// does nothing once that is closed.
 public struct Interruptor: Sendable {
   @safe private struct State {
-    /// The connection's handle for as long as it is open.
+    /// The connection's handle while it is open.
     var handle: OpaquePointer?
-    // The engine does not look at its own mark while it waits for a lock; our waiting looks at this. Counted, because
-    // the engine forgets when nothing runs.
+    // The engine does not check its own interrupt flag while it waits for a lock; our busy handler checks
+    // this instead. It is a counter, because the engine clears its flag when no statement runs.
     var count = 0
   }
 
-  // Shared by all copies. The handle is used under the lock alone, and detach() takes it away under the lock: so it is
-  // open whenever it is used here.
+  // Shared by all copies. The handle is only used under the lock, and detach() clears it under the lock
+  // before it is closed: so it is open whenever it is used here.
   private let state: Locked<State>
 
   init(_ handle: OpaquePointer?) { state = unsafe Locked(State(handle: handle)) }
 
-  /// Makes the running statement end with ``SQLError/interrupted``, at once or, while it waits for another's lock,
-  /// within 20 ms.
+  /// Ends the running statement with ``SQLError/interrupted``: at once, or within 20 ms
+  /// while it waits for a lock.
   public func interrupt() {
     state.withLock { state in
       state.count += 1
-      // The one call that SQLite allows from another thread, as long as the handle is open.
+      // The only call that SQLite permits from another thread, as long as the handle is open.
       if let handle = unsafe state.handle { unsafe sqlite3_interrupt(handle) }
     }
   }
 
-  /// How often somebody asked the statement to stop.
+  /// How often an interruption was requested.
   var count: Int { state.withLock { $0.count } }
 
-  /// Called before the handle is closed.
+  /// Removes the handle. Called before the connection closes it.
   func detach() { state.withLock { unsafe $0.handle = nil } }
 }

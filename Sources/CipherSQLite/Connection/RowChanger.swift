@@ -1,13 +1,13 @@
-// The functions that RowChanges are read through.
+// The SQL functions through which a statement reads RowChanges.
 
 private import CSQLCipher
 
-/// What is changed, and how far it is.
+/// The changes that the functions return, and the current position.
 @unsafe struct ChangeState {
   var feed = unsafe FeedState()
   var versions = unsafe UnsafeBufferPointer<Int64>(start: nil, count: 0)
   var written = unsafe UnsafeMutableBufferPointer<Bool>(start: nil, count: 0)
-  /// The row that was found last.
+  /// The index of the row that was found last.
   private var last = 0
 
   init() {}
@@ -19,10 +19,10 @@ private import CSQLCipher
     unsafe last = unsafe feed.start
   }
 
-  /// The row of an id; nil when there is none.
+  /// Returns the index of the row with an id; nil if there is none.
   @inline(__always) mutating func find(_ id: Int64) -> Int? {
     let rows = unsafe feed.rows
-    // Nearly always it is the one that was found last, or the one behind it, or stands between the two.
+    // Nearly always the id is that of the last row found or of the next one, or lies between the two.
     guard unsafe last < rows.count else { return nil }
     if unsafe rows[last].id == id { return unsafe last }
     let next = unsafe last + 1
@@ -49,10 +49,10 @@ private import CSQLCipher
   }
 }
 
-/// The functions of one connection.
+/// The SQL functions of one connection.
 @safe final class RowChanger {
-  // Allocated in init and freed in deinit; the connection, which has the changer, closes its handle before. What stands
-  // there is lent for the time of Connection.run, and read by the thread that is inside of it.
+  // Allocated in init and freed in deinit. The connection retains the changer and closes its handle first.
+  // The value is set for the duration of Connection.run only, and read by the thread that is inside of it.
   private let state: UnsafeMutablePointer<ChangeState>
   /// Whether the engine has both functions.
   var isRegistered = false
@@ -64,23 +64,25 @@ private import CSQLCipher
 
   deinit { unsafe state.deallocate() }
 
-  /// Lets the functions have answers.
-  /// - Returns: What they had, for ``takeBack(_:)``.
+  /// Sets the changes that the functions return.
+  /// - Returns: The former ones, for ``takeBack(_:)``.
   func lend(_ changes: ChangeState) -> ChangeState {
     defer { unsafe state.pointee = unsafe changes }
     return unsafe state.pointee
   }
 
-  /// - Returns: The row for which a value was asked last.
+  /// Restores the former changes.
+  /// - Returns: The index of the row whose value was read last.
   func takeBack(_ outer: ChangeState) -> Int {
     defer { unsafe state.pointee = unsafe outer }
     return unsafe state.pointee.feed.position
   }
 
   /// Registers the functions.
-  /// - Returns: A code of the engine.
+  /// - Returns: The engine's result code.
   func register(on handle: OpaquePointer) -> Int32 {
-    // SQLITE_DIRECTONLY, of newer engines: no view or trigger of a file may call them. Older ones ignore it.
+    // SQLITE_DIRECTONLY of newer engines: no view or trigger of a file may call these
+    // functions. Older engines ignore it.
     let flags = SQLITE_UTF8 | 0x80000
     let code = unsafe sqlite3_create_function_v2(
       handle, "vault_version", 1, flags, state, giveVersion, nil, nil, nil)
@@ -93,7 +95,7 @@ private import CSQLCipher
 private typealias Callback =
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
-// Without an answer the result of a function is NULL: no row has that version.
+// Without a result the function returns NULL, which is no row's version.
 private let giveVersion: Callback = { context, _, arguments in
   guard let (state, row) = unsafe findRow(context, arguments) else { return }
   unsafe sqlite3_result_int64(context, state.pointee.versions[row])
@@ -109,11 +111,11 @@ private let giveValue: Callback = { context, count, arguments in
   unsafe setCell(state.pointee.feed, row, state.pointee.feed.columns[number], in: context)
 }
 
-/// The changes, and the row that has the id which is the first argument.
+/// Returns the changes, and the index of the row whose id is the first argument.
 @inline(__always) private func findRow(
   _ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?
 ) -> (UnsafeMutablePointer<ChangeState>, Int)? {
-  // The connection has the changer for as long as it has the statement.
+  // The connection retains the changer as long as the statement exists.
   guard let data = unsafe sqlite3_user_data(context), let arguments = unsafe arguments else { return nil }
   let state = unsafe data.assumingMemoryBound(to: ChangeState.self)
   guard let row = unsafe state.pointee.find(sqlite3_value_int64(arguments[0])) else { return nil }

@@ -1,40 +1,47 @@
-// Changes that the engine takes out of memory: one statement goes through a run of ids and asks two functions of ours, which
-// version each row must have and which values it gets. So no row is looked for, bound and reset by a statement of its own.
+// New values of existing rows, which the engine reads from memory. One statement updates a whole run of
+// ids. It calls two functions: one returns the version that each row must have, the other its new values.
+// So no separate statement is needed to find each row.
 //
-//   UPDATE OR FAIL t SET a = vault_value(id, 0), v = v + 1 WHERE id BETWEEN ? AND ? AND v = vault_version(id)
+//   UPDATE OR FAIL t SET a = vault_value(id, 0), v = v + 1
+//   WHERE id BETWEEN ? AND ? AND v = vault_version(id)
 //
-// Both take the id, and find what belongs to it in whatever order they are called: some engines gather all rows before they
-// change the first one, others change each as they meet it. The engine's side is RowChanger.
+// Both functions take the id, so they return the right values in any order of calls: some engines
+// collect all rows before they change the first one, others change each row as they find it.
+// RowChanger has the engine's side.
 
-/// Rows that are there already and get other values, each if it still has a version.
+/// New values for existing rows, each of which is written only if the row still has an expected version.
 package final class RowChanges {
   /// The new values of each row.
   let feed: RowFeed
   /// The version that each row must have.
-  // Unchecked exclusivity, here and below: never passed inout but for Connection.run, in which nobody else looks.
+  // Unchecked exclusivity, here and below: never passed inout except in Connection.run, during which
+  // no other code accesses it.
   @safe @exclusivity(unchecked) private(set) var versions: [Int64] = []
-  /// Of which rows a value was asked for.
+  /// For each row, whether one of its values was read, that is, whether it was written.
   @safe @exclusivity(unchecked) var written: [Bool] = []
 
+  /// Creates an empty set of changes.
   /// - Parameters:
-  ///   - slots: The cell of each value, in the order of their numbers in the statement.
-  ///   - replaced: Those of them whose integers are given with each row.
+  ///   - slots: The slots of the values, in the order of their numbers in the statement.
+  ///   - replaced: Those slots whose integers are replaced by others, passed with each row.
+  ///   - capacity: The expected number of rows.
   package init(slots: [Int], replacing replaced: [Int] = [], capacity: Int) {
     feed = RowFeed(slots: slots, replacing: replaced, capacity: capacity)
     versions.reserveCapacity(capacity)
     written.reserveCapacity(capacity)
   }
 
-  /// How many rows it has.
+  /// The number of rows.
   package var count: Int { versions.count }
-  /// The row at which the last statement stopped; the count of rows when it went through all.
+  /// The index of the row at which the last statement stopped; the number of rows if it wrote all.
   package var position: Int { feed.position }
 
-  /// Puts a row behind the others. It is not copied.
+  /// Appends a row. It is not copied.
   /// - Parameters:
-  ///   - id: Above those of the others.
-  ///   - draft: Kept by the caller for as long as the changes, who puts nothing in meanwhile.
-  ///   - replace: What stands for an integer of a slot that is replaced.
+  ///   - id: The row's id, larger than those before.
+  ///   - version: The version that the row must have.
+  ///   - draft: The new values. The caller keeps the draft as long as the changes and does not modify it.
+  ///   - replace: Returns the replacement of an integer in a slot that is replaced.
   package func append(
     _ id: Int64, version: Int64, _ draft: borrowing RowDraft, replace: (Int64) -> Int64 = { $0 }
   ) {
@@ -43,26 +50,30 @@ package final class RowChanges {
     written.append(false)
   }
 
-  /// The text that asks for the new value of a row.
-  /// - Parameter number: That of its slot, counted from 0.
+  /// Returns the SQL expression for the new value of a row.
+  /// - Parameters:
+  ///   - number: The number of the value's slot, counted from 0.
+  ///   - id: The column with the row's id.
   package static func value(_ number: Int, id: SQLName) -> SQL { "vault_value(\(id), \(number: number))" }
 
-  /// The text that asks for the version that a row must have, and is NULL for a row that gets no other values.
+  /// Returns the SQL expression for the version that a row must have. It is NULL
+  /// for a row without new values.
   package static func version(id: SQLName) -> SQL { "vault_version(\(id))" }
 
-  /// A row that lies so many ids behind another is in the same run: to pass over a row takes a tenth of what it takes to begin
-  /// anew, unless it lies in a page of its own.
+  /// The largest distance between two ids of one run. Skipping a row costs a tenth of beginning another
+  /// run, unless the row is on a separate page.
   private static let step: Int64 = 3
 
-  /// So many rows of a run are worth a statement that goes through it. SQLite 3.46 takes a function for something that may stop a
-  /// statement halfway (3.15 does not), and keeps copies of pages for each that changes several rows; to let go of those
-  /// it passes over all that the savepoint around has kept. Of runs of a few rows that was most of a save.
+  /// The smallest run that is worth a statement of this kind. SQLite 3.46 (not 3.15) assumes that a
+  /// function may abort the statement, and therefore saves the pages of each statement that changes
+  /// several rows. To release those, it scans everything that the surrounding savepoint has saved. With
+  /// runs of a few rows, that took most of a save.
   package static let leastRun = 64
 
-  /// Whether two ids, in order, are of one run.
+  /// Returns whether two consecutive ids belong to one run.
   package static func isRun(_ id: Int64, _ next: Int64) -> Bool { next &- id <= step }
 
-  /// The end of the run of rows that begins with one of them.
+  /// Returns the end of the run of rows that begins at an index.
   func endOfRun(_ start: Int) -> Int {
     let rows = feed.rows
     var end = start + 1
@@ -70,6 +81,7 @@ package final class RowChanges {
     return end
   }
 
-  /// The first of some rows that was not written, as it is gone or has another version.
+  /// Returns the index of the first row in a range that was not written, because it was
+  /// deleted or has another version.
   func firstMissed(_ rows: Range<Int>) -> Int? { written[rows].firstIndex(of: false) }
 }

@@ -1,25 +1,27 @@
-// Rows that the engine takes out of memory: the rows of a feed are those of a virtual table, so that one statement inserts
-// them all, and no value is bound, copied and reset one by one.
+// Rows in memory that the engine reads as a virtual table. One statement inserts all of them, and no
+// value is bound, copied and reset individually.
 //
 //   INSERT OR FAIL INTO t (id, a, b) SELECT * FROM vault_feed_3
 //
-// The table is there for one feed at a time, and empty without one. The engine's side of it is RowFeeder.
+// The table serves one feed at a time and is empty without one. RowFeeder has the engine's side.
 
-/// Rows that were written in memory, each with an id, as the rows of a table: the id, then some of the cells.
+/// Rows in memory as the rows of a table: the id, followed by some of the cells.
 package final class RowFeed {
-  /// The columns behind the id.
+  /// The columns after the id.
   let columns: [FedColumn]
-  // Unchecked exclusivity: never passed inout, and a row is put in for each object of a save.
+  // Unchecked exclusivity: never passed inout, and appended to for each object of a save.
   @safe @exclusivity(unchecked) private(set) var rows: [FedRow] = []
-  /// The integers that stand for those of some columns, ``replacementCount`` for each row.
+  /// The integers that replace those in some columns, ``replacementCount`` for each row.
   @safe @exclusivity(unchecked) private(set) var replacements: [Int64] = []
   private let replaced: [Int]
-  /// The row at which the last statement stopped; the count of rows when it took all.
+  /// The index of the row at which the last statement stopped; the number of rows if it read all.
   package internal(set) var position = 0
 
+  /// Creates an empty feed.
   /// - Parameters:
-  ///   - slots: The cell of each column behind the id.
-  ///   - replaced: Those of them whose integers are given with each row.
+  ///   - slots: The slot of each column after the id.
+  ///   - replaced: Those slots whose integers are replaced by others, passed with each row.
+  ///   - capacity: The expected number of rows.
   package init(slots: [Int], replacing replaced: [Int] = [], capacity: Int) {
     columns = slots.map { FedColumn(slot: $0, replacement: replaced.firstIndex(of: $0)) }
     self.replaced = replaced
@@ -27,13 +29,14 @@ package final class RowFeed {
     replacements.reserveCapacity(capacity * replaced.count)
   }
 
-  /// Ids alone: the rows of a table of one column.
+  /// Creates a feed of ids alone: a table with one column.
   package init(ids: some Sequence<Int64>) {
     (columns, replaced) = ([], [])
     rows = ids.map { unsafe FedRow(id: $0, cells: nil) }
   }
 
-  /// Runs of ids that follow each other: the rows of a table of two columns, the first id of each run and the last.
+  /// Creates a feed of the runs of consecutive ids in `ids`: a table with two columns, the first
+  /// and the last id of each run.
   package init(runs ids: [Int64]) {
     (columns, replaced) = ([FedColumn(slot: 0, replacement: 0)], [0])
     var (firsts, ends): ([FedRow], [Int64]) = ([], [])
@@ -48,7 +51,7 @@ package final class RowFeed {
     (rows, replacements) = (firsts, ends)
   }
 
-  /// Pairs of integers: the rows of a table of two columns.
+  /// Creates a feed of pairs of integers: a table with two columns.
   package init(pairs: some Sequence<(Int64, Int64)>) {
     (columns, replaced) = ([FedColumn(slot: 0, replacement: 0)], [0])
     rows.reserveCapacity(pairs.underestimatedCount)
@@ -59,16 +62,17 @@ package final class RowFeed {
     }
   }
 
-  /// How many rows it has.
+  /// The number of rows.
   package var count: Int { rows.count }
 
-  /// How many integers of each row are given with it.
+  /// The number of replaced integers in each row.
   var replacementCount: Int { replaced.count }
 
-  /// Puts a row behind the others, which has cells for all slots. It is not copied.
+  /// Appends a row, which must have cells for all slots. It is not copied.
   /// - Parameters:
-  ///   - draft: Kept by the caller for as long as the feed, who puts nothing in meanwhile.
-  ///   - replace: What stands for an integer of a slot that is replaced.
+  ///   - id: The row's id.
+  ///   - draft: The values. The caller keeps the draft as long as the feed and does not modify it.
+  ///   - replace: Returns the replacement of an integer in a slot that is replaced.
   package func append(
     _ id: Int64, _ draft: borrowing RowDraft, replace: (Int64) -> Int64 = { $0 }
   ) {
@@ -76,25 +80,27 @@ package final class RowFeed {
     rows.append(unsafe FedRow(id: id, cells: UnsafeRawPointer(draft.cells)))
   }
 
-  /// The name of the table with so many columns.
+  /// Returns the name of the virtual table with a number of columns.
   package static func tableName(columnCount: Int) -> String { "vault_feed_\(columnCount)" }
 }
 
-/// The name of the first column of a feed, the id.
+/// The name of the first column of a feed: the id.
 package let feedIDName = SQLName("c0")
-/// That of the second one: the end of a run of ids, or the other id of a pair.
+/// The name of the second column of a feed of runs or pairs: the last id of a run, or
+/// the other integer of a pair.
 package let feedEndName = SQLName("c1")
 
 /// A row of a feed.
 @safe struct FedRow {
   let id: Int64
-  // Those of a draft, which the one who feeds it keeps; nil where the feed has ids alone, runs of them, or pairs.
+  // The cells of a draft, which the caller that fills the feed keeps alive; nil in
+  // feeds of ids, runs or pairs.
   let cells: UnsafeRawPointer?
 }
 
 /// A column of a feed.
 struct FedColumn {
   let slot: Int
-  /// The number of the integer that stands for the cell's, where it holds one; nil where nothing does.
+  /// The number of the integer that replaces an integer in this cell; nil if none does.
   let replacement: Int?
 }

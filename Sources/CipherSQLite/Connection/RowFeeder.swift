@@ -1,29 +1,29 @@
-// The virtual tables that a RowFeed is read through, one for each number of columns: eponymous, so that they are there
-// without having been created, and in no file.
+// The virtual tables through which the engine reads a RowFeed, one for each number of columns. They are
+// eponymous: they exist without having been created, and are in no file.
 
 private import CSQLCipher
 
-/// What is fed, where, and how far it is.
+/// The rows that a table returns, and the current position.
 @unsafe struct FeedState {
   var rows = unsafe UnsafeBufferPointer<FedRow>(start: nil, count: 0)
   var columns = unsafe UnsafeBufferPointer<FedColumn>(start: nil, count: 0)
   var replacements = unsafe UnsafeBufferPointer<Int64>(start: nil, count: 0)
   var replacementCount = 0
-  /// The row with which each scan begins.
+  /// The index of the first row of each scan.
   var start = 0
-  /// The row at which the statement is.
+  /// The index of the row that the statement is reading.
   var position = 0
 
-  /// An integer that was given with a row.
+  /// Returns a replaced integer of a row.
   @inline(__always) func replacement(_ number: Int, of row: Int) -> Int64 {
     unsafe replacements[row * replacementCount + number]
   }
 }
 
-/// The tables of one connection.
+/// The virtual tables of one connection.
 @safe final class RowFeeder {
-  // Allocated in init and freed in deinit; the connection, which has the feeder, closes its handle before. What stands
-  // there is lent for the time of Connection.lend, and read by the thread that is inside of it.
+  // Allocated in init and freed in deinit. The connection retains the feeder and closes its handle first.
+  // The value is set for the duration of Connection.lend only, and read by the thread that is inside of it.
   private let state: UnsafeMutablePointer<FeedState>
   private var known: Set<Int> = []
 
@@ -34,20 +34,22 @@ private import CSQLCipher
 
   deinit { unsafe state.deallocate() }
 
-  /// Lets the tables have rows.
-  /// - Returns: What they had, for ``takeBack(_:)``.
+  /// Sets the rows that the tables return.
+  /// - Returns: The former ones, for ``takeBack(_:)``.
   func lend(_ rows: FeedState) -> FeedState {
     defer { unsafe state.pointee = unsafe rows }
     return unsafe state.pointee
   }
 
-  /// - Returns: The row at which the statement stopped.
+  /// Restores the former rows.
+  /// - Returns: The index of the row at which the statement stopped.
   func takeBack(_ outer: FeedState) -> Int {
     defer { unsafe state.pointee = unsafe outer }
     return unsafe state.pointee.position
   }
 
-  /// - Returns: A code of the engine.
+  /// Registers the table with this number of columns, once.
+  /// - Returns: The engine's result code.
   func register(on handle: OpaquePointer, columnCount: Int) -> Int32 {
     guard !known.contains(columnCount) else { return SQLITE_OK }
     let code = unsafe sqlite3_create_module_v2(
@@ -57,18 +59,18 @@ private import CSQLCipher
   }
 }
 
-/// The engine's table, with its part first: the engine has the address of that.
+/// A table as the engine sees it. The engine's part comes first, because the engine has the address of that.
 @unsafe private struct FeedTable {
   var base = unsafe sqlite3_vtab()
   let state: UnsafeMutablePointer<FeedState>
 }
 
-/// One pass over the rows; the engine's part first.
+/// One scan of the rows. The engine's part comes first.
 @unsafe private struct FeedCursor {
   var base = unsafe sqlite3_vtab_cursor()
   let state: UnsafeMutablePointer<FeedState>
   var next = 0
-  /// The present row; nil behind the last one.
+  /// The current row; nil after the last one.
   var row: UnsafePointer<FedRow>?
 
   mutating func move(to place: Int) {
@@ -79,12 +81,12 @@ private import CSQLCipher
   }
 }
 
-// Safe to share: it is written once, before anybody has it. Never freed, as the engine keeps its address for as long as a
-// connection is open.
+// Safe to share: it is written once, before anything reads it. It is never freed, as the engine keeps its
+// address while a connection is open.
 nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
   var module = sqlite3_module()
   module.iVersion = 1
-  // Without xCreate the table is eponymous, and can be made by no statement.
+  // Without xCreate the table is eponymous, and no statement can create it.
   unsafe module.xConnect = { handle, data, _, arguments, table, _ in
     guard let data = unsafe data, let table = unsafe table, let name = unsafe arguments?[0],
       let count = unsafe Int(String(cString: name).drop { !$0.isNumber })
@@ -103,7 +105,8 @@ nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
   }
   unsafe module.xBestIndex = { _, plan in
     unsafe plan?.pointee.estimatedCost = 1e6
-    // Many, so that a table without an index on what it is joined by gets one for the time of the statement.
+    // A large number, so that the engine builds a transient index for a join with a table that has
+    // none on the joined column.
     unsafe plan?.pointee.estimatedRows = 10_000
     return SQLITE_OK
   }
@@ -161,7 +164,7 @@ private func feedCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) ->
   unsafe UnsafeMutableRawPointer(cursor)?.assumingMemoryBound(to: FeedCursor.self)
 }
 
-/// Lends the engine what a row has in a column.
+/// Returns the value of a column to the engine.
 @inline(__always) func setCell(
   _ state: FeedState, _ row: Int, _ column: FedColumn, in context: OpaquePointer?
 ) {
@@ -177,8 +180,8 @@ private func feedCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) ->
   }
 }
 
-/// Lends a cell to the engine. It is not copied (nil in the place of a destructor): its owner outlives the statement, and
-/// nobody writes there meanwhile.
+/// Returns a cell to the engine. Its bytes are not copied (the destructor is nil): their owner outlives
+/// the statement, and they are not modified meanwhile.
 @inline(__always) private func setResult(_ cell: RowCell, in context: OpaquePointer?) {
   switch cell.tag {
   case 1: unsafe sqlite3_result_int64(context, cell.cell.load(as: Int64.self))

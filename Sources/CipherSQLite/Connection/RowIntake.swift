@@ -1,55 +1,59 @@
-// Rows that are taken in inside the engine: a statement's columns are the arguments of a function of ours, which finds
-// the values of a row side by side. So no row crosses sqlite3_step and sqlite3_column_value, which is a third of a scan.
+// Rows that are received inside the engine: the columns of a query are the arguments of one of our SQL
+// functions, which gets all values of a row at once. So no row passes through sqlite3_step and
+// sqlite3_column_value, which take a third of a scan.
 //
-//   SELECT vault_take(a, b) FROM t WHERE …            an aggregate: one step for all rows, in the order of the scan; of a
-//                                                     sorted window in that of the query inside (Decision 0018)
-//   SELECT vault_place(a, b) FROM t … ORDER BY …      a function: a step for each row, which gives the number under which
-//                                                     the row was taken in, before or after the engine sorted
+//   SELECT vault_take(a, b) FROM t WHERE …         an aggregate: one step for all rows, in scan order
+//   SELECT vault_place(a, b) FROM t … ORDER BY …   a function: one step for each row
+//
+// For a sorted window, vault_take is called around the sorted query, and gets the rows in the order of
+// that query (Decision 0018). The result of vault_place is the number under which the row was received.
+// The engine may call it before or after sorting.
 
 private import CSQLCipher
 
-/// Who takes rows in, while ``Connection/handRows(to:_:)`` runs.
+/// Receives the rows while ``Connection/handRows(to:_:)`` runs.
 package protocol RowTaker: AnyObject {
-  /// How many columns its rows have.
+  /// The number of columns of its rows.
   var columnCount: Int { get }
 
-  /// Takes a row in, which has ``columnCount`` columns. One indirect call for each row.
-  /// - Throws: What ends the statement, and is thrown by whoever runs it.
+  /// Receives a row, which has ``columnCount`` columns. Costs one indirect call for each row.
+  /// - Throws: An error that ends the statement and is thrown to the caller that runs it.
   func take(_ row: borrowing TakenRow) throws
 }
 
-/// A row while it is handed over: the arguments of a function.
+/// A row while it is being passed: the arguments of the function.
 @safe package struct TakenRow: ~Copyable {
-  // The engine's array of the call that hands the row over, which lends it and its values until it returns. Nobody keeps
-  // one of these for longer: it is lent, too, and cannot be copied.
+  // The engine's array for the call that passes the row. It and its values are valid until that call
+  // returns. A TakenRow cannot outlive the call: it is borrowed and cannot be copied.
   let values: UnsafeMutablePointer<OpaquePointer?>
   let columnCount: Int
 
-  /// Column `index` as an integer; 0 for NULL, and where there is no such column.
+  /// Returns column `index` as an integer; 0 for NULL or a missing column.
   @inline(__always) package func int64(_ index: Int) -> Int64 {
     index < columnCount ? unsafe sqlite3_value_int64(values[index]) : 0
   }
 }
 
-/// The texts by which rows are taken in.
+/// The SQL functions that receive rows.
 package enum RowFunction: String, Sendable {
-  /// The aggregate: for statements that are not sorted, and around those whose window is.
+  /// The aggregate: for statements that are not sorted, and around queries with a sorted window.
   case take = "vault_take"
-  /// The function, whose result is the number of the row: for statements that are sorted whole.
+  /// The function, whose result is the number of the row: for statements that sort all rows.
   case place = "vault_place"
 
-  /// How many columns a row may have: on no engine does a function take more arguments.
+  /// The largest number of columns of a row: no engine allows functions more arguments.
   package static let columnLimit = 127
 }
 
-/// The rows of one ``Connection/handRows(to:_:)``, and who takes them in; or those of one after another of
+/// The receiver of rows during one ``Connection/handRows(to:_:)``, or during several calls of
 /// ``Connection/handRows(by:_:)``.
 package final class RowHanding {
-  // Constants, of an object that is lent and not retained: what cannot change is not retained for each row either.
+  // Constants of an object that is not retained during the statement: a constant property
+  // needs no retain for each row.
   let taker: any RowTaker
   let columnCount: Int
-  // Used by the thread that runs the statement alone, and never passed inout.
-  /// How many rows were handed over whose numbers are asked for.
+  // Used only by the thread that runs the statement, and never passed inout.
+  /// How many rows `vault_place` has passed: the number of the next row.
   @safe @exclusivity(unchecked) var count = 0
   @safe @exclusivity(unchecked) var failure: (any Error)?
 
@@ -59,29 +63,30 @@ package final class RowHanding {
   }
 }
 
-/// What the functions of one connection hand rows to.
+/// The receiver of rows for the functions of one connection.
 @safe final class RowIntake {
-  // Used by the thread that runs the statement alone, and never passed inout. Not retained: handRows, which sets it, has it
-  // for as long.
+  // Used only by the thread that runs the statement, and never passed inout. Not retained: handRows,
+  // which sets it, keeps it alive meanwhile.
   @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowHanding>?
 
-  /// Has rows handed over to others from now on.
-  /// - Parameter next: Kept by the caller until the next call.
-  /// - Returns: How they were handed over before.
+  /// Sets the receiver of rows.
+  /// - Parameter next: The caller keeps it alive until the next call.
+  /// - Returns: The former receiver.
   func hand(_ next: RowHanding?) -> RowHanding? {
     defer { unsafe handing = next.map { unsafe Unmanaged.passUnretained($0) } }
     return unsafe handing?.takeUnretainedValue()
   }
 
-  /// Whether the engine has the functions.
+  /// Whether the functions are registered.
   var isRegistered = false
 
   /// Registers the functions.
-  /// - Returns: A code of the engine.
+  /// - Returns: The engine's result code.
   func register(on handle: OpaquePointer) -> Int32 {
-    // Not retained by the engine: the connection has it, and closes the handle before it lets go of it.
+    // Not retained by the engine: the connection retains it, and closes the handle before it releases it.
     let address = unsafe Unmanaged.passUnretained(self).toOpaque()
-    // SQLITE_DIRECTONLY, of newer engines: no view or trigger of a file may call them. Older ones ignore it.
+    // SQLITE_DIRECTONLY of newer engines: no view or trigger of a file may call these
+    // functions. Older engines ignore it.
     let flags = SQLITE_UTF8 | 0x80000
     var code = unsafe sqlite3_create_function_v2(
       handle, RowFunction.take.rawValue, -1, flags, address, nil, takeRow, { _ in }, nil)
@@ -112,7 +117,7 @@ private let placeRow: Callback = { context, count, values in
   guard let data = unsafe sqlite3_user_data(context), let values = unsafe values else {
     return unsafe refuse(context)
   }
-  // The connection has the intake for as long as it has the statement.
+  // The connection retains the intake as long as the statement exists.
   let handing = unsafe Unmanaged<RowIntake>.fromOpaque(data)._withUnsafeGuaranteedRef { unsafe $0.handing }
   guard let handing = unsafe handing else { return unsafe refuse(context) }
   unsafe handing._withUnsafeGuaranteedRef { handing in
@@ -124,16 +129,16 @@ private let placeRow: Callback = { context, count, values in
       unsafe sqlite3_result_error_nomem(context)
     } catch {
       handing.failure = error
-      // What is said here nobody reads: handRows throws the error itself.
+      // This message is never shown: handRows throws the original error.
       unsafe sqlite3_result_error(context, "a row was refused", -1)
     }
   }
 }
 
-/// Something else than the statement of a fetch called the function: one that a person wrote, or the file.
+/// Fails a call that does not come from a fetch: from SQL that a person wrote, or from the file's schema.
 private func refuse(_ context: OpaquePointer?) {
   unsafe sqlite3_result_error(context, "vault_take and vault_place are for fetches alone", -1)
 }
 
-/// The engine had no memory for a value that it was asked for.
+/// The engine had no memory for a value that was read.
 struct NoMemory: Error {}

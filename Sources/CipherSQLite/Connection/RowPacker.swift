@@ -1,10 +1,10 @@
-// Rows of a result, copied into pages: 9 bytes for each cell, and the bytes of text and blobs behind them.
-// One allocation serves many rows, and nothing is decoded before somebody asks for it.
+// Rows of a result, copied into pages: 9 bytes for each cell, followed by the bytes of texts and blobs.
+// One allocation serves many rows, and a value is decoded only when it is read.
 
 private import CSQLCipher
 internal import Foundation
 
-/// Copies rows into ``RowPage``s.
+/// Copies rows into pages (``RowPage``).
 package struct RowPacker {
   /// The page of the row that was packed last.
   package private(set) var page: RowPage
@@ -12,19 +12,22 @@ package struct RowPacker {
 
   private let pageBytes: Int
 
-  /// A packer whose first page holds so many bytes; further ones `pageBytes`, or more where a row asks for it.
+  /// Creates a packer.
+  /// - Parameters:
+  ///   - firstPageBytes: The size of the first page.
+  ///   - pageBytes: The size of further pages, which are larger if a row needs more.
   package init(firstPageBytes: Int, pageBytes: Int = 65_536) {
     page = RowPage(capacity: firstPageBytes)
     self.pageBytes = pageBytes
   }
 
-  /// Packs columns of the statement's present row.
+  /// Packs consecutive columns of the statement's current row.
   ///
   /// - Parameters:
-  ///   - statement: A statement on a row.
+  ///   - statement: A statement that is on a row.
   ///   - firstColumn: The column that goes to `slots[0]`.
-  ///   - slots: The cell of each column.
-  ///   - slotCount: How many cells the row has; those not in `slots` are NULL.
+  ///   - slots: The slot of each column.
+  ///   - slotCount: The number of slots of the row; those not in `slots` become NULL.
   /// - Returns: Where the row's cells begin, in ``page``.
   package mutating func pack(
     _ statement: Statement, firstColumn: Int, slots: [Int], slotCount: Int
@@ -40,19 +43,20 @@ package struct RowPacker {
       if type == SQLITE_INTEGER {
         unsafe writer.put(sqlite3_value_int64(value), 1, slot)
       } else {
-        // Without memory for a text or a blob it is empty here, and the statement's next step says so.
+        // If the engine has no memory for a text or blob, it is empty here, and the statement's
+        // next step reports the error.
         _ = unsafe put(value, type, slot, &writer)
       }
     }
     return unsafe finish(writer)
   }
 
-  /// The same with a row that is handed over inside the engine.
-  /// - Throws: When the engine has no memory for one of the columns.
+  /// Packs consecutive columns of a row that is passed inside the engine.
+  /// - Throws: `NoMemory` if the engine has no memory for one of the columns.
   package mutating func pack(
     _ row: borrowing TakenRow, firstColumn: Int, slots: [Int], slotCount: Int
   ) throws -> UnsafeRawPointer {
-    // A row is handed over only where it has as many columns as its taker says.
+    // A row is only passed if it has as many columns as its taker expects.
     assert(firstColumn &+ slots.count <= row.columnCount)
     var writer = unsafe begin(slotCount)
     if slots.count < slotCount { unsafe memset(writer.start, 0, writer.cells - writer.start) }
@@ -70,8 +74,8 @@ package struct RowPacker {
     return unsafe finish(writer)
   }
 
-  /// Packs some columns of the statement's present row, wherever they stand.
-  /// - Parameter columns: The column of each slot in `slots`.
+  /// Packs any columns of the statement's current row.
+  /// - Parameter columns: The column for each slot in `slots`.
   package mutating func pack(
     _ statement: Statement, columns: [Int], slots: [Int], slotCount: Int
   ) -> UnsafeRawPointer {
@@ -79,15 +83,15 @@ package struct RowPacker {
     unsafe memset(writer.start, 0, writer.cells - writer.start)
     let raw = unsafe statement.raw
     for (column, slot) in zip(columns, slots) {
-      // As above.
+      // Ignored for the reason given above.
       let value = unsafe sqlite3_column_value(raw, Int32(column))
       _ = unsafe put(value, sqlite3_value_type(value), slot, &writer)
     }
     return unsafe finish(writer)
   }
 
-  /// The same with a row that is handed over inside the engine.
-  /// - Throws: When the engine has no memory for one of the columns.
+  /// Packs any columns of a row that is passed inside the engine.
+  /// - Throws: `NoMemory` if the engine has no memory for one of the columns.
   package mutating func pack(
     _ row: borrowing TakenRow, columns: [Int], slots: [Int], slotCount: Int
   ) throws -> UnsafeRawPointer {
@@ -100,8 +104,9 @@ package struct RowPacker {
     return unsafe finish(writer)
   }
 
-  // Apart, so that integers, the most of all columns, cost no jump that the processor cannot foresee.
-  /// - Returns: Whether the engine had the memory for it.
+  // A separate function, so that integers, the majority of all columns, cost no unpredictable branch.
+  /// Packs a value.
+  /// - Returns: Whether the engine had memory for it.
   @inline(never) private mutating func put(
     _ value: OpaquePointer?, _ type: Int32, _ slot: Int, _ writer: inout Writer
   ) -> Bool {
@@ -109,12 +114,12 @@ package struct RowPacker {
     case SQLITE_INTEGER: unsafe writer.put(sqlite3_value_int64(value), 1, slot)
     case SQLITE_FLOAT: unsafe writer.put(sqlite3_value_double(value), 2, slot)
     case SQLITE_TEXT:
-      // The text first: asking for it may convert, and change the count.
+      // The text first: reading it may convert it and change the count.
       let text = unsafe sqlite3_value_text(value)
       unsafe put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
       return unsafe text != nil
     case SQLITE_BLOB:
-      // The bytes first, too: those of zeros that nobody wrote are made by asking, for which there may be no memory.
+      // The bytes first as well: a zeroblob is expanded when it is read, for which there may be no memory.
       let bytes = unsafe sqlite3_value_blob(value)
       let count = unsafe Int(sqlite3_value_bytes(value))
       unsafe put(bytes, bytes == nil ? 0 : count, 4, slot, &writer)
@@ -125,7 +130,7 @@ package struct RowPacker {
   }
 
   /// Packs cells of other rows.
-  /// - Parameter cell: That of a slot; nil for NULL.
+  /// - Parameter cell: Returns the cell for a slot; nil for NULL.
   package mutating func pack(slotCount: Int, _ cell: (Int) -> RowCell?) -> PackedRow {
     var writer = unsafe begin(slotCount)
     unsafe memset(writer.start, 0, writer.cells - writer.start)
@@ -141,9 +146,10 @@ package struct RowPacker {
     return unsafe PackedRow(cells: finish(writer), page: page)
   }
 
-  // MARK: Inside
+  // MARK: Implementation
 
-  // `begin` makes sure of the room for tags and cells, `put` of that for bytes; slots are those of the row (a mapping's).
+  // `begin` makes sure of the room for tags and cells, `put` of that for bytes. All slots are within the
+  // row's slot count (a mapping's).
   /// Where a row is being written; all of it lies in the packer's page.
   @unsafe private struct Writer {
     var start: UnsafeMutableRawPointer
@@ -169,15 +175,16 @@ package struct RowPacker {
   }
 
   @inline(__always) private mutating func finish(_ writer: Writer) -> UnsafeRawPointer {
-    // A page that was made for one large row is not shared: a small one behind it would keep all of it.
+    // A page that was allocated for one large row is not shared: a small row after it
+    // would keep all of it alive.
     used =
       page.capacity > pageBytes
       ? page.capacity : unsafe ((writer.start - page.base) &+ writer.length &+ 7) & ~7
     return unsafe UnsafeRawPointer(writer.cells)
   }
 
-  /// Puts bytes behind the row, and their place into its cell. The row moves to a page of its own when this
-  /// one is full; the old page lives on for its other rows.
+  /// Appends bytes to the row, and writes their place to its cell. If the page is full, the row moves to
+  /// a new page; the old page stays alive for its other rows.
   private mutating func put(
     _ bytes: UnsafeRawPointer?, _ count: Int, _ tag: UInt8, _ slot: Int, _ writer: inout Writer
   ) {

@@ -1,10 +1,10 @@
-// What a code of the engine means, as an error.
+// Errors for the engine's result codes.
 
 private import CSQLCipher
 private import Foundation
 
 extension SQLError {
-  /// Of a text that the engine would not read to its end.
+  /// Returns the error for SQL text that the engine would not read to its end.
   static func holdsNUL(_ sql: String) -> SQLError {
     .engine(
       code: Int(SQLITE_ERROR), extendedCode: Int(SQLITE_ERROR),
@@ -20,15 +20,16 @@ extension SQLError {
     let message =
       unsafe handle.map { unsafe String(cString: sqlite3_errmsg($0)) }
       ?? String(cString: sqlite3_errstr(code))
-    // A quota, or a limit of the file's size: the system says so, the engine only that it could not write.
+    // A quota, or a file size limit: the system reports it, the engine reports only a failed write.
     let system = unsafe code & 0xff == SQLITE_IOERR && handle != nil ? sqlite3_system_errno(handle) : 0
     switch code & 0xff {
     case SQLITE_FULL: return .diskFull(file: file)
     case SQLITE_IOERR where [ENOSPC, EDQUOT, EFBIG].contains(system): return .diskFull(file: file)
     case SQLITE_INTERRUPT: return .interrupted
-    // The number of SQLITE_READONLY_ROLLBACK, a macro that Swift does not see.
+    // SQLITE_READONLY_ROLLBACK, a macro that Swift does not import.
     case SQLITE_READONLY where extended == 776: return .interruptedWrite(file: file)
-    // What cannot be parsed was read from pages that authenticate: nobody but an engine has written it.
+    // The SQL that cannot be parsed was read from pages that authenticate, so an engine
+    // with the key has written it.
     case SQLITE_CORRUPT where message.hasPrefix("malformed database schema"):
       return .schemaUnreadable(file: file, reason: message)
     case SQLITE_READONLY: return .readOnly(file: file)

@@ -1,18 +1,21 @@
-// Binding by position and by name, and typed columns.
+// Parameters by position and by name, and typed columns.
 
 private import CSQLCipher
 
 extension Statement {
-  /// The name of parameter `index`, counted from 1, with its sign, such as `:name`; nil for `?`.
+  /// Returns the name of a parameter with its prefix, such as `:name`.
+  /// - Parameter index: The parameter, counted from 1.
+  /// - Returns: The name; nil for a parameter without one (`?`).
   public func parameterName(_ index: Int) -> String? {
     unsafe sqlite3_bind_parameter_name(raw, Int32(index)).map { unsafe String(cString: $0) }
   }
 
-  /// Binds all parameters; dates as the connection's ``DateStrategy`` says.
+  /// Binds all parameters. Dates are stored as the connection's ``DateStrategy`` defines.
   ///
+  /// - Parameter arguments: The values, by position or by name.
   /// - Throws: ``SQLError/parameterCount(expected:found:sql:)`` for a wrong number of values;
-  ///   ``SQLError/parameterNames(missing:unknown:sql:)`` with every name that has no value, and every name that
-  ///   the statement does not know.
+  ///   ``SQLError/parameterNames(missing:unknown:sql:)`` with every name that has no value, and every
+  ///   name that the statement does not have.
   public func bind(_ arguments: SQLArguments) throws {
     switch arguments.content {
     case .positional(let values):
@@ -46,16 +49,20 @@ extension Statement {
     }
   }
 
-  /// What the rows of the result share.
+  /// Returns the column names and the date strategy, which all rows of the result share.
   func header(dates: DateStrategy) -> Row.Header {
     Row.Header(names: (0..<columnCount).map(columnName), dates: dates)
   }
 
-  /// Whether running it leaves the database as it is (`sqlite3_stmt_readonly`).
+  /// Whether running the statement leaves the database unchanged (`sqlite3_stmt_readonly`).
   public var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(raw) != 0 }
 
-  /// Column `index` of the present row, counted from 0, as a Swift value.
-  /// - Throws: ``SQLError/columnType(column:expected:found:)`` when it is no `Value`.
+  /// Returns a column of the current row as a Swift value.
+  /// - Parameters:
+  ///   - index: The column, counted from 0.
+  ///   - type: The type of the value.
+  /// - Returns: The value.
+  /// - Throws: ``SQLError/columnType(column:expected:found:)`` if it is not a `Value`.
   public func get<Value: SQLConvertible>(_ index: Int, as type: Value.Type = Value.self) throws -> Value {
     let found = value(index)
     if let value = Value.from(found, dates: dates) { return value }

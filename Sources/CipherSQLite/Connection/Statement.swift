@@ -1,24 +1,26 @@
-// A prepared statement: binding, stepping, columns. Confined to its connection's task like everything here.
+// A prepared statement: binding, stepping, columns. It is used by one task, the one
+// that uses its connection.
 
 internal import CSQLCipher
 public import Foundation
 
 /// A prepared statement of one ``Connection``.
 ///
-/// Parameters are counted from 1 and columns from 0, as in SQLite. Not `Sendable`: use it where its
-/// connection is used. It is finalized when it is released, or when the connection closes.
+/// Parameters are counted from 1 and columns from 0, as in SQLite. It is not `Sendable`: use it on the
+/// task that uses its connection. It is finalized when it is released, or when the connection closes.
 @safe public final class Statement {
-  // Valid from init to finalize(); finalized exactly once, by finalize() or deinit, and nil from then on, which the
-  // engine's calls answer with an error or with nothing. What they lend of a row is copied before the next call.
-  // Unchecked exclusivity: never passed inout, and read for every column of every row.
+  // Valid from init to finalize(); finalized exactly once, by finalize() or deinit. Afterwards it is nil,
+  // for which the engine's calls return an error or nothing. What they return by pointer is copied before
+  // the next call. Unchecked exclusivity: never passed inout, and read for every column of every row.
   @exclusivity(unchecked) final var raw: OpaquePointer?
-  // Not the connection: whoever keeps a statement longer than that gets an error, not a crash.
+  // Not the connection itself: a statement that outlives its connection throws an error and does not crash.
   private let link: ConnectionLink
   private var connection: Connection? { link.connection }
   private let path: String
   /// The SQL text, without values.
   public let sql: String
-  // Both are the cache's: whether it is lent, and when it was lent last, in look-ups. Never passed inout.
+  // Both are set by the cache: whether the statement is in use, and when it was last used, counted in
+  // look-ups. Never passed inout.
   @exclusivity(unchecked) final var isInUse = false
   @exclusivity(unchecked) final var lastUse = 0
   /// How the connection stores dates.
@@ -42,19 +44,21 @@ public import Foundation
     unsafe raw = nil
   }
 
-  /// Frees the statement ahead of its release.
+  /// Finalizes the statement before it is released.
   func finalizeNow() {
     connection?.forget(self)
     finalize()
   }
 
-  /// How many parameters the statement takes.
+  /// The number of parameters of the statement.
   public var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(raw)) }
-  /// How many columns a row has.
+  /// The number of columns of a row.
   public var columnCount: Int { unsafe Int(sqlite3_column_count(raw)) }
-  /// The name of column `index`.
+  /// Returns the name of a column.
+  /// - Parameter index: The column, counted from 0.
+  /// - Returns: The name; empty if there is no such column.
   public func columnName(_ index: Int) -> String {
-    // The engine looks at the statement before it looks whether there is one.
+    // The engine dereferences the statement before it checks that there is one.
     guard let raw = unsafe raw, let name = unsafe sqlite3_column_name(raw, Int32(index)) else { return "" }
     return unsafe String(cString: name)
   }
@@ -62,7 +66,8 @@ public import Foundation
   // MARK: Binding
 
   /// Binds all parameters, in order.
-  /// - Throws: ``SQLError/parameterCount(expected:found:sql:)`` when the number differs.
+  /// - Parameter values: The values, one for each parameter.
+  /// - Throws: ``SQLError/parameterCount(expected:found:sql:)`` if the number differs.
   public func bind(_ values: [SQLValue]) throws {
     guard values.count == parameterCount else {
       throw SQLError.parameterCount(expected: parameterCount, found: values.count, sql: sql)
@@ -70,7 +75,11 @@ public import Foundation
     for (index, value) in values.enumerated() { try bind(value, at: index + 1) }
   }
 
-  /// Binds one value to parameter `index`, counted from 1. Text and bytes are copied.
+  /// Binds one value to a parameter. Text and bytes are copied.
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - index: The parameter, counted from 1.
+  /// - Throws: ``SQLError``.
   public func bind(_ value: SQLValue, at index: Int) throws {
     switch value {
     case .null: try unsafe check(sqlite3_bind_null(raw, Int32(index)))
@@ -100,16 +109,24 @@ public import Foundation
     }
   }
 
-  /// Binds an integer to parameter `index`, counted from 1.
+  /// Binds an integer to a parameter.
+  /// - Parameters:
+  ///   - value: The integer.
+  ///   - index: The parameter, counted from 1.
+  /// - Throws: ``SQLError``.
   public func bind(_ value: Int64, at index: Int) throws {
     try unsafe check(sqlite3_bind_int64(raw, Int32(index), value))
   }
 
-  /// Binds a copy of `value` to parameter `index`, counted from 1.
+  /// Binds a copy of a text to a parameter.
+  /// - Parameters:
+  ///   - value: The text.
+  ///   - index: The parameter, counted from 1.
+  /// - Throws: ``SQLError``.
   public func bind(_ value: String, at index: Int) throws {
     var value = value
     let code = value.withUTF8 { bytes in
-      // The count is passed because a Swift String may hold a NUL; an empty buffer may have no address.
+      // The count is passed because a Swift String may contain a NUL; an empty buffer may have no address.
       unsafe sqlite3_bind_text64(
         raw, Int32(index),
         UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(to: CChar.self),
@@ -118,7 +135,11 @@ public import Foundation
     try check(code)
   }
 
-  /// Binds a copy of `value` to parameter `index`, counted from 1.
+  /// Binds a copy of bytes to a parameter.
+  /// - Parameters:
+  ///   - value: The bytes.
+  ///   - index: The parameter, counted from 1.
+  /// - Throws: ``SQLError``.
   public func bind(_ value: Data, at index: Int) throws {
     let code = unsafe value.withUnsafeBytes { bytes in
       unsafe sqlite3_bind_blob64(
@@ -130,8 +151,8 @@ public import Foundation
 
   // MARK: Running
 
-  /// Moves to the next row.
-  /// - Returns: `true` when there is one, `false` when the statement is done.
+  /// Advances to the next row.
+  /// - Returns: `true` if there is one, `false` if the statement is done.
   /// - Throws: ``SQLError``. The statement is reset before the error is thrown.
   public func step() throws -> Bool {
     let code = unsafe sqlite3_step(raw)
@@ -143,17 +164,19 @@ public import Foundation
   }
 
   /// Runs the statement to its end and resets it.
+  /// - Throws: ``SQLError``.
   public func run() throws {
     while try step() {}
     reset()
   }
 
-  /// Makes the statement ready to run again. Bindings stay.
+  /// Makes the statement ready to run again. The bound values stay.
   public func reset() { unsafe sqlite3_reset(raw) }
 
   // MARK: Columns
 
-  /// Column `index` of the present row.
+  /// Returns a column of the current row.
+  /// - Parameter index: The column, counted from 0.
   public func value(_ index: Int) -> SQLValue {
     let value = unsafe sqlite3_column_value(raw, Int32(index))
     switch unsafe sqlite3_value_type(value) {
@@ -165,27 +188,27 @@ public import Foundation
     }
   }
 
-  /// Column `index` as an integer; 0 for NULL.
+  /// Returns column `index` as an integer; 0 for NULL.
   public func int64(_ index: Int) -> Int64 { unsafe sqlite3_column_int64(raw, Int32(index)) }
-  /// Column `index` as a real; 0 for NULL.
+  /// Returns column `index` as a real; 0 for NULL.
   public func double(_ index: Int) -> Double { unsafe sqlite3_column_double(raw, Int32(index)) }
-  /// Whether column `index` is NULL.
+  /// Returns whether column `index` is NULL.
   public func isNull(_ index: Int) -> Bool { unsafe sqlite3_column_type(raw, Int32(index)) == SQLITE_NULL }
 
-  /// Column `index` as text; nil for NULL.
+  /// Returns column `index` as text; nil for NULL.
   public func text(_ index: Int) -> String? {
     guard let bytes = unsafe sqlite3_column_text(raw, Int32(index)) else { return nil }
     let count = unsafe Int(sqlite3_column_bytes(raw, Int32(index)))
     return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
   }
 
-  /// Column `index` as bytes; empty for NULL.
+  /// Returns column `index` as bytes; empty for NULL.
   public func data(_ index: Int) -> Data {
     guard let bytes = unsafe sqlite3_column_blob(raw, Int32(index)) else { return Data() }
     return unsafe Data(bytes: bytes, count: Int(sqlite3_column_bytes(raw, Int32(index))))
   }
 
-  /// All columns of the present row.
+  /// Returns all columns of the current row.
   public func row() -> [SQLValue] { (0..<columnCount).map(value) }
 
   private func check(_ code: Int32) throws {
@@ -199,22 +222,23 @@ public import Foundation
   }
 }
 
-// A weak reference would do the same, but whatever one leads to counts all its references the slow way from then on, and a
-// look-up has a dozen of them.
-/// The way from a statement to its connection, which it does not keep: it leads there as long as there is one.
+// A weak reference would do the same. But an object with weak references keeps its reference count in a
+// side table, which is slower, and a look-up in the cache counts a dozen references.
+/// A statement's back reference to its connection, which it does not retain. It is nil once
+/// the connection is released.
 final class ConnectionLink {
-  // Safe: set by the connection alone, and to nil as the first thing in its deinit. Who has a link is used by the one task
-  // that uses the connection, so that nobody reads it at that moment.
+  // Safe: it is set by the connection only, and cleared first in the connection's deinit. Owners of a
+  // link are used by the one task that uses the connection, so that nothing reads it at that moment.
   @safe @exclusivity(unchecked) private(set) unowned(unsafe) var connection: Connection?
 
-  /// Leads there from now on.
+  /// Sets the connection.
   func lead(to connection: Connection) { self.connection = connection }
 
-  /// Leads nowhere from now on.
+  /// Clears the connection.
   func end() { connection = nil }
 }
 
 // SQLITE_TRANSIENT: the engine copies the bytes before the call returns.
 let copyBytes = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-// An address for buffers that have none; never read, because it goes with a count of 0.
+// An address for buffers that have none. It is never read, because it is passed with a count of 0.
 nonisolated(unsafe) let emptyAddress = unsafe UnsafePointer(UnsafeMutablePointer<UInt8>.allocate(capacity: 1))

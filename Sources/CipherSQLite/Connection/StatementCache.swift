@@ -1,34 +1,36 @@
-// Prepared statements by SQL text. A prepare costs 20 µs and more; a look-up well below one.
+// Prepared statements by SQL text. Preparing one costs 20 µs or more; a look-up costs much less than one.
 
-/// What the statement cache of a connection has done so far.
+/// The counters of a connection's statement cache.
 public struct StatementCacheStatistics: Sendable, Hashable {
-  /// How many statements it holds now.
+  /// The number of statements in the cache.
   public internal(set) var count = 0
-  /// How many it holds at most.
+  /// The largest number of statements in the cache.
   public internal(set) var capacity: Int
   /// How often a statement was found.
   public internal(set) var hits = 0
-  /// How often one had to be prepared.
+  /// How often a statement had to be prepared.
   public internal(set) var misses = 0
-  /// How many were given up for others.
+  /// How many statements were removed to make room for others.
   public internal(set) var evictions = 0
 }
 
-// Safe: what is not counted is one of the entries, or of those given up, which keep it.
+// Safe: a statement without a counted reference is one of the entries or of the
+// removed ones, which retain it.
 @safe struct StatementCache {
   private var entries: [String: Statement] = [:]
   private(set) var statistics: StatementCacheStatistics
   private var clock = 0
-  /// The one that was found last: loops run one statement, and comparing is faster than hashing. One of the entries, and nil
-  /// before any of them goes.
+  /// The statement that was found last: loops run one statement, and comparing its text is faster than
+  /// hashing. It is one of the entries, and is set to nil before any of them is removed.
   private var latest: Unmanaged<Statement>?
-  /// Statements that were given up while somebody ran them: whoever they are lent to counts on the cache to keep them.
+  /// Statements that were removed while in use. Their users do not retain them, so the cache does.
   private var givenUp: [Statement] = []
 
   init(capacity: Int) { statistics = StatementCacheStatistics(capacity: max(0, capacity)) }
 
-  /// A statement that nobody is stepping, taken for use; nil when there is none. It is kept while it is in use, so that a look-up
-  /// need count no reference: of a cached statement that is a quarter of its time.
+  /// Returns an idle statement and marks it as in use; nil if there is none. The cache retains
+  /// it while it is in use, so a look-up need not count a reference: for a cached statement
+  /// that is a quarter of its time.
   mutating func take(_ sql: String) -> Unmanaged<Statement>? {
     guard let latest = unsafe latest,
       unsafe latest._withUnsafeGuaranteedRef({ unsafe !$0.isInUse && $0.sql == sql })
@@ -48,7 +50,7 @@ public struct StatementCacheStatistics: Sendable, Hashable {
     return unsafe latest
   }
 
-  /// Notes that a statement which was found before is taken for use once more.
+  /// Marks a statement that was found before as in use again.
   mutating func retake(_ statement: Statement) {
     statistics.hits += 1
     clock += 1
@@ -56,7 +58,7 @@ public struct StatementCacheStatistics: Sendable, Hashable {
     unsafe statement.isInUse = true
   }
 
-  /// Keeps a statement that is in use, unless the same text is kept already.
+  /// Adds a statement that is in use, unless there is one with the same text.
   mutating func insert(_ statement: Statement) {
     unsafe statement.isInUse = true
     guard statistics.capacity > 0, entries[statement.sql] == nil else { return }
@@ -68,7 +70,8 @@ public struct StatementCacheStatistics: Sendable, Hashable {
     statistics.count = entries.count
   }
 
-  /// Gives up the quarter that was not used for longest: a scan now and then, and none for each insertion.
+  /// Removes the least recently used quarter. So the entries are sorted now and then,
+  /// and not at each insertion.
   private mutating func evict() {
     unsafe latest = nil
     let idle = entries.values.filter { unsafe !$0.isInUse }.sorted { unsafe $0.lastUse < $1.lastUse }

@@ -1,63 +1,69 @@
-// What the engine's planner goes by: how many rows a table has, and how many of them an index finds for one value. Without it
-// every index seems to find ten rows.
+// Statistics for the engine's query planner: how many rows a table has, and how many rows an index finds
+// for one value. Without statistics the planner assumes ten rows for every index.
 //
-// ANALYZE reads every index to its end, and 3.15 cannot be told to stop before. So it is run on small tables alone; what it
-// would find of others is estimated from some of their rows, in a time that does not grow with the table.
+// ANALYZE reads every index completely, and in SQLite 3.15 it cannot be limited. So it runs on small
+// tables only. For larger tables its results are estimated from a sample of rows, in a time that does not
+// depend on the table's size.
 //
-// Two things are not as ANALYZE has them. The engine has one number for a value, be it nil or not. Where nearly all rows are
-// nil, it is that of nil, and an index over a to-one that few objects have seems useless. So rows that are nil are left out of the
-// number. In which columns most rows are nil stands after the numbers, which the engine does not mind; conditions that ask
-// for nil there tell the planner.
+// Two numbers deliberately differ from ANALYZE's.
 //
-// And for each row that is deleted the engine looks for rows that refer to it: in the whole table, where the index would find
-// all of them for one value. So an index over a reference never seems to find more than half of the rows.
+// 1. The engine has one number for all values of an index, nil included. If nearly all rows are nil, that is
+// the number for nil, and an index on a to-one relationship that few objects have set seems useless. So rows
+// that are nil are excluded from the number. The columns in which most rows are nil are listed after the
+// numbers, where the engine ignores them; conditions that search for nil there give the planner a hint.
+//
+// 2. For each deleted row the engine searches for rows that refer to it. If an index would find all rows
+// for one value, the planner scans the whole table instead. So an index on a reference never claims to
+// find more than half of the rows.
 
-/// The statistics of a file's tables.
+/// The planner statistics of a file's tables.
 package struct TableStatistics {
-  /// Columns of indexes in which more than half of the rows are nil, by table.
+  /// Indexed columns in which more than half of the rows are nil, by table.
   package typealias NilColumns = [SQLName: Set<SQLName>]
 
   let connection: Connection
 
-  /// Tables of fewer rows have none: they are read in no time, whatever the plan is.
+  /// Smaller tables get no statistics: they are read quickly with any plan.
   package static let fewestRows = 1000
-  /// Tables of more rows are not analyzed as a whole.
+  /// Larger tables are not analyzed completely.
   package static let mostAnalyzed = 20_000
-  /// How many rows of a larger table are looked at.
+  /// The number of rows that are sampled from a larger table.
   private static let samples = 50
-  /// How many rows with the same value are counted.
+  /// The largest number of rows with the same value that are counted.
   private static let mostCounted = 500
 
   package init(_ connection: Connection) { self.connection = connection }
 
-  /// A table that has statistics, or may get some.
+  /// A table that has statistics or may get some.
   private struct Table {
     let name: String
     let hasRowID: Bool
-    /// Of indexes whose columns are all plain, and that have all rows.
+    /// The indexes that are on plain columns and contain all rows.
     var indexes: Set<String> = []
     var rows = 0
-    /// The columns that refer to rows of a table.
+    /// The columns that reference other tables.
     var references: Set<String> = []
-    /// What is known: how many rows it had, and of which indexes.
+    /// The existing statistics: the number of rows at that time, and the indexes.
     var known: (rows: Int, indexes: Set<String>)?
 
-    /// Whether it has other indexes than are known, or twice as many rows, or half as many.
+    /// Whether the statistics are out of date: an index is missing in them, or the number of rows has
+    /// at least doubled or halved.
     var isStale: Bool {
       guard let known else { return true }
       return !indexes.isSubset(of: known.indexes) || rows / 2 >= known.rows || rows <= known.rows / 2
     }
   }
 
-  /// Makes those anew that have become wrong, or are missing. To be called in a transaction.
-  /// - Parameter isAnnounced: Whether other connections, which read them with the tables, are told to read both again.
+  /// Renews statistics that are missing or out of date. Must be called in a transaction.
+  /// - Parameter isAnnounced: Whether to change the schema version, so that other connections read the
+  ///   schema and the statistics again.
   package func refresh(isAnnounced: Bool = false) throws {
     let stale = try tables().filter { $0.rows >= Self.fewestRows && $0.isStale }
     guard !stale.isEmpty else { return }
-    // Nothing else makes the table in which they stand.
+    // Nothing else creates the table that holds the statistics.
     try connection.execute("ANALYZE sqlite_master")
     for table in stale { try renew(table) }
-    // From here on this connection goes by them.
+    // Makes this connection load the new statistics.
     try connection.execute("ANALYZE sqlite_master")
     guard isAnnounced, let version = try connection.value("PRAGMA main.schema_version")?.int64 else { return }
     try connection.execute("PRAGMA main.schema_version = \(number: (version + 1) & 0x7FFF_FFFF)")
@@ -70,7 +76,7 @@ package struct TableStatistics {
     if table.rows <= Self.mostAnalyzed { try analyze(table) } else { try estimate(table) }
   }
 
-  // MARK: What is there
+  // MARK: Existing statistics
 
   private func tables() throws -> [Table] {
     var tables: [String: Table] = [:]
@@ -96,7 +102,7 @@ package struct TableStatistics {
     }
   }
 
-  /// Whether an index is over columns alone, and over all rows.
+  /// Returns whether an index is on plain columns only, and on all rows.
   private static func isPlain(_ sql: String) -> Bool {
     sql.count { $0 == "(" } == 1 && !sql.asciiLowercased.contains(" where ")
   }
@@ -114,7 +120,8 @@ package struct TableStatistics {
     return known
   }
 
-  /// How many rows a table has; of a large one, how far its ids reach. Of a large one without ids nothing is known.
+  /// Returns the number of rows of a table. For a large table this is estimated by the range of its ids.
+  /// For a large table without ids it is unknown, which is returned as 0.
   private func rows(of table: Table) throws -> Int {
     if table.hasRowID {
       guard let span = try span(of: table) else { return 0 }
@@ -129,7 +136,7 @@ package struct TableStatistics {
     return rows == most && !table.hasRowID ? 0 : Int(rows)
   }
 
-  /// Asked one by one: for both in one query the engine reads the whole table.
+  /// Two queries, because for both in one the engine reads the whole table.
   private func span(of table: Table) throws -> ClosedRange<Int64>? {
     guard let low = try connection.value("SELECT min(rowid) FROM \(identifier: table.name)")?.int64,
       let high = try connection.value("SELECT max(rowid) FROM \(identifier: table.name)")?.int64, low <= high
@@ -137,11 +144,11 @@ package struct TableStatistics {
     return low...high
   }
 
-  // MARK: Columns that are nil
+  // MARK: Columns that are mostly nil
 
   private static let nilMark = "nil="
 
-  /// Those of the tables that have statistics.
+  /// Returns the columns in which most rows are nil, of the tables that have statistics.
   package func nilColumns() throws -> NilColumns {
     guard try connection.tableExists("sqlite_stat1") else { return [:] }
     var found: NilColumns = [:]
@@ -160,11 +167,14 @@ package struct TableStatistics {
     return found
   }
 
-  /// Replaces what is known of an index.
+  /// Replaces the statistics of an index.
   /// - Parameters:
-  ///   - rows: Those of the table.
-  ///   - found: Of them those of one value in the first column, in the first two, and so on.
-  ///   - nils: The places of the columns in which more than half of the rows are nil.
+  ///   - table: The table.
+  ///   - index: The index.
+  ///   - rows: The number of rows of the table.
+  ///   - found: The number of rows with the same value in the first column, in the
+  ///     first two columns, and so on.
+  ///   - nils: The positions of the columns in which more than half of the rows are nil.
   private func write(_ table: Table, _ index: Index, rows: Int, found: [Int], nils: [Int]) throws {
     var most = isReference(index, of: table) ? max(1, rows / 2) : rows
     var words = ["\(rows)"]
@@ -236,7 +246,7 @@ package struct TableStatistics {
     let isUnique: Bool
   }
 
-  /// Those whose columns are all plain.
+  /// Returns the indexes of a table that are on plain columns only.
   private func indexes(of table: Table) throws -> [Index] {
     let all = try connection.query(sql: "PRAGMA index_list(\(quoted(table.name)))") {
       (name: $0.text(1) ?? "", isUnique: $0.int64(2) != 0)
@@ -250,13 +260,13 @@ package struct TableStatistics {
     try connection.query(sql: "PRAGMA index_info(\(quoted(index)))") { $0.text(2) ?? "" }
   }
 
-  /// Rows from everywhere between the first and the last, by columns.
+  /// Returns a sample of rows between the first and the last id, as dictionaries by column.
   private func samples(of table: Table, _ columns: [String]) throws -> [[String: SQLValue]] {
     guard !columns.isEmpty, let span = try span(of: table) else { return [] }
     let names = SQL.names(columns.map { SQLName($0) })
     let step = (span.upperBound / Int64(Self.samples)) - (span.lowerBound / Int64(Self.samples))
     return try (0..<Int64(Self.samples)).compactMap { place in
-      // Not at even distances: values that come round would all be one.
+      // Not at equal distances: with values that repeat periodically, all samples would be equal.
       let offset = Int64((UInt64(place) &* 0x9E37_79B9_7F4A_7C15) >> 33) % max(1, step)
       let least = span.lowerBound + place * step + offset
       let row = try connection.rows(
@@ -266,8 +276,8 @@ package struct TableStatistics {
     }
   }
 
-  /// How many rows have the same values in the first columns of an index, on the average of all values that there are. Rows that
-  /// are nil in one of them have none.
+  /// Returns how many rows have the same values in the first columns of an index, on average over all
+  /// distinct values. Rows with nil in one of these columns are not counted.
   private func rowsOfOneKey(
     _ columns: [String], _ index: Index, _ samples: [[String: SQLValue]], _ table: Table
   ) throws -> Int {
@@ -280,7 +290,7 @@ package struct TableStatistics {
       met += 1
     }
     guard met > 0 else { return 1 }
-    // A value of n rows is met n times as often as one of a single row.
+    // A value with n rows is sampled n times as often as a value with one row.
     var values = 0.0
     for (key, times) in keys {
       let conditions = zip(columns, key).map { column, value -> SQL in "\(identifier: column) = \(value)" }
@@ -291,7 +301,7 @@ package struct TableStatistics {
           WHERE \(SQL.joined(conditions, by: " AND ")) LIMIT \(number: Int64(Self.mostCounted)))
           """)?.int64 ?? 0
       var rows = max(1, Int(found))
-      // It has a part of all rows as large as that of the samples.
+      // The value's share of all rows is about its share of the samples.
       if rows >= Self.mostCounted, times > 1 { rows = max(rows, table.rows / samples.count * times) }
       values += Double(times) / Double(rows)
     }

@@ -1,15 +1,16 @@
-// What a connection has seen of the triggers of its schema.
+// The triggers that a connection has found in its schema.
 
-/// The tables whose rows fire triggers.
+/// The tables that have triggers.
 struct TriggeredTables {
   struct Versions: Equatable {
     let file: Int64?
     let temporary: Int64?
   }
 
-  /// Those of the schemas of the file and of what is temporary: each change of one of them gives it another. One that is undone
-  /// gives it back, and the next one would give it the same: what was seen is forgotten then.
+  /// The versions of the file's schema and of the temporary schema, which change with each change of that
+  /// schema. A rollback restores the old number, and the next change would use the same number again.
+  /// Therefore the cached result is discarded after a rollback.
   let versions: Versions
-  /// In lower case, as far as SQLite takes capitals for small letters.
+  /// The names of the tables in lower case (ASCII letters only, as SQLite compares them).
   let names: Set<String>
 }

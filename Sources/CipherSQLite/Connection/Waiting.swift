@@ -1,19 +1,20 @@
-// The state of a connection that waits for a lock, or is asked to stop.
+// The state of a connection that waits for a lock or is being interrupted.
 
 internal import Dispatch
 
-/// What a connection knows of its waiting.
+/// A connection's wait for a lock, and its cancellation.
 struct Waiting {
-  /// When the lock was first met that is being waited for.
+  /// When the wait for the current lock began.
   var since = DispatchTime.now()
-  /// How long was waited in vain, until the error that says so is made.
+  /// How long the last unsuccessful wait took, in seconds; reset when its error is created.
   var seconds = 0.0
-  /// By what other threads ask the statement to stop, and how often they had before it began to wait.
+  /// The handle with which other threads interrupt the statement, and its count when the wait began.
   let interruptor: Interruptor
   var interruptsBefore = 0
-  /// Called when the waiting for a lock begins: whoever has it may be waiting for one of ours.
+  /// Called when a wait for a lock begins, to release locks of ours: the holder may
+  /// be waiting for one of them.
   var letsGo: (() -> Void)?
   var wasInterrupted = false
-  /// The call that is running, which may be cancelled.
+  /// The cancellable call that is running.
   var run: CancellableRun?
 }

@@ -1,33 +1,38 @@
-// An encrypted copy of the database, page by page, through the engine's online backup.
+// Encrypted copies of the database, page by page, with the engine's online backup.
 
 private import CSQLCipher
 private import Foundation
 
 extension Connection {
-  /// Writes an encrypted copy of the database, as it is now, to a new file.
+  /// Writes an encrypted copy of the database, in its current state, to a new file.
   ///
-  /// The copy is one snapshot: what others commit meanwhile is not in it, and in WAL mode they need not wait.
-  /// It is built under a temporary name with mode 0600, opened with its key, compared with this file row by row, every
-  /// page authenticated, synced, and only then given its name. In files up to 256 MB the indexes are compared with their
-  /// tables, so that a damaged file is found while there is still a better copy. There is no way to ask for an unencrypted one.
+  /// The copy is one snapshot: it does not contain what other connections commit meanwhile, and in WAL
+  /// mode they need not wait. The copy is built under a temporary name with mode 0600. Then it is opened
+  /// with its key, compared with this file row by row, every page is authenticated, and it is synced.
+  /// Only then it gets its name.
+  ///
+  /// In files up to 256 MB the indexes are compared with their tables, so that a damaged file is found
+  /// while a better copy may still exist. An unencrypted copy cannot be requested.
   ///
   /// - Parameters:
   ///   - path: The new file.
-  ///   - key: The copy's key. By default it has this file's key and salt, so that the same passphrase opens
-  ///     it; another key costs one derivation. A ``Key/provider(_:)`` must be resolved before.
-  ///   - progress: Called every 256 pages with the pages copied and in all. What it throws ends the copying.
+  ///   - key: The copy's key. By default it has this file's key and salt, so that the same passphrase
+  ///     opens it; another key costs one derivation. A ``Key/provider(_:)`` must be resolved before.
+  ///   - progress: Called every 256 pages with the number of pages copied and in total. If
+  ///     it throws, the backup ends.
   /// - Throws: ``SQLError/emptyKey`` before anything is written; ``SQLError/alreadyExists(file:)``,
   ///   ``SQLError/folderMissing(folder:)``; ``SQLError/uncommittedChanges(file:)`` inside a transaction
-  ///   that has written; ``SQLError/diskFull(file:)``; ``SQLError/verificationFailed(file:reason:)``. There is no file
-  ///   then.
+  ///   that has written; ``SQLError/diskFull(file:)``; ``SQLError/verificationFailed(file:reason:)``.
+  ///   Then there is no new file.
   public func backup(
     to path: String, key: Key? = nil, progress: (_ copied: Int, _ total: Int) throws -> Void = { _, _ in }
   ) throws {
     try backup(to: path, key: key, isTemporary: false, progress: progress)
   }
 
-  /// Makes a copy as the public call does, which may be one that is not finished yet.
-  /// - Parameter isTemporary: Whether a process that ends removes the copy, until ``Temporaries`` are told otherwise.
+  /// Writes a copy as ``backup(to:key:progress:)`` does, optionally a temporary one.
+  /// - Parameter isTemporary: Whether the copy is removed when the process is told to end, until it is
+  ///   taken off the list in ``Temporaries``.
   package func backup(
     to path: String, key: Key? = nil, isTemporary: Bool,
     progress: (_ copied: Int, _ total: Int) throws -> Void
@@ -43,18 +48,18 @@ extension Connection {
     try copyPages(to: NewFile(at: target), under: unlocked, progress).publish(isTemporary: isTemporary)
   }
 
-  /// Fills a new file with the pages of this one, and proves that it holds the same.
+  /// Fills a new file with the pages of this one, and verifies that both have the same content.
   func copyPages(
     to new: NewFile, under unlocked: UnlockedKey, _ progress: (_ copied: Int, _ total: Int) throws -> Void
   ) throws -> SealedFile {
-    // A transaction of our own pins the snapshot: without it a commit of somebody else starts the copy anew, and the
-    // copy would be compared with what came after it.
+    // A transaction pins the snapshot. Without it, a commit of another connection would restart the
+    // backup, and the copy would be compared with a later state.
     do {
       try isInTransaction
         ? copySnapshot(to: new, unlocked, progress)
         : transaction(.deferred) { try copySnapshot(to: new, unlocked, progress) }
     } catch let error as SQLError {
-      // The engine has many names for a page that does not authenticate.
+      // The engine has many error codes for a page that does not authenticate.
       guard case .engine = error else { throw error }
       let damaged = auditPages()
       throw damaged.isEmpty ? error : .corrupted(file: path, pages: damaged)
@@ -65,7 +70,7 @@ extension Connection {
   private func copySnapshot(
     to new: NewFile, _ unlocked: UnlockedKey, _ progress: (Int, Int) throws -> Void
   ) throws {
-    // The transaction begins with its first read.
+    // The transaction's snapshot begins with its first read.
     _ = try value("SELECT count(*) FROM sqlite_master")
     let target = try Connection.keyed(new.file, unlocked: unlocked, configuration: Configuration())
     defer { target.close() }
@@ -82,15 +87,15 @@ extension Connection {
     if let difference {
       throw SQLError.verificationFailed(file: new.target.given, reason: "in the copy \(difference)")
     }
-    // The copy is what the file is: page by page.
+    // The copy equals this file page by page, so its problems are those of this file.
     if copy.comparesIndexes, let problem = try copy.integrityErrors().first {
       throw SQLError.verificationFailed(file: path, reason: problem)
     }
   }
 
-  /// Copies all pages, in a transaction of the caller's, to a database that is empty.
+  /// Copies all pages to an empty database. The caller has a transaction open.
   func copyPages(to copy: Connection, _ progress: (Int, Int) throws -> Void) throws {
-    // Both connections are open until the backup is finished, which is exactly once.
+    // Both connections are open until the backup is finished, which happens exactly once.
     guard let backup = unsafe sqlite3_backup_init(copy.handle, "main", handle, "main") else {
       throw unsafe copy.error(sqlite3_errcode(copy.handle), sql: "backup")
     }
@@ -110,7 +115,8 @@ extension Connection {
       case SQLITE_BUSY, SQLITE_LOCKED:
         throw SQLError.uncommittedChanges(file: path)
       default:
-        // The engine leaves the message of its error with the copy only when the copying is ended.
+        // The engine sets the message of the error on the copy's connection only
+        // when the backup is finished.
         isFinished = true
         unsafe sqlite3_backup_finish(backup)
         throw copy.error(code, sql: "backup")

@@ -1,25 +1,26 @@
-// The whole content into another file: under another key, with other settings, out of a plain file or into one.
-// Every one of them is a new file that is built, compared with the original, proved to be whole, synced, and only then
-// named.
+// Copies of the whole content to another file: under another key, with other cipher settings, from a
+// plain file or to one. Each is a new file that is built, compared with the original, verified and
+// synced before it gets its name.
 
 private import CSQLCipher
 private import Foundation
 
 extension Connection {
-  /// Encrypts a plain SQLite file into a new one. The original is not changed: delete it when the copy is in use,
-  /// and know that a disk may keep its blocks for long.
+  /// Encrypts a plain SQLite file into a new one. The original is not changed: delete it when the copy is
+  /// in use. Its blocks may stay on the disk for a long time.
   ///
   /// - Parameters:
-  ///   - plaintext: The plain file. A journal that a crash left beside it is replayed.
+  ///   - plaintext: The plain file. If a crash left a journal next to it, that is rolled back first.
   ///   - path: The new file.
-  ///   - key: Its key.
-  ///   - profile: Its settings; by default the engine's for new files.
+  ///   - key: The key of the new file.
+  ///   - profile: The settings of the new file; by default the engine's for new files.
   ///   - prepare: Registers the collations and functions that the schema needs.
-  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and compared. What it
-  ///     throws ends the copying.
-  /// - Throws: ``SQLError/notADatabase(file:reason:)`` when the file is none, or encrypted already;
-  ///   ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``; ``SQLError/verificationFailed(file:reason:)``
-  ///   when the copy does not hold what the original holds: there is no file then.
+  ///   - progress: Called with the number of pages done and in total. Each page counts twice: when
+  ///     written and when compared. If it throws, the copying ends.
+  /// - Throws: ``SQLError/notADatabase(file:reason:)`` if the file is not a plain SQLite file;
+  ///   ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``;
+  ///   ``SQLError/verificationFailed(file:reason:)`` if the copy differs from the original.
+  ///   Then there is no new file.
   public static func encrypt(
     plaintext: String, to path: String, key: Key, profile: CipherProfile? = nil,
     prepare: (Connection) throws -> Void = { _ in }, progress: ((Int, Int) throws -> Void)? = nil
@@ -38,28 +39,29 @@ extension Connection {
     try source.exportAll(to: path, target, progress)
   }
 
-  /// Writes the whole content, readable for everybody who gets hold of it, to a plain SQLite file. Mode 0600.
+  /// Writes the whole content to a plain, unencrypted SQLite file with mode 0600. It
+  /// is readable without a key.
   /// - Parameters:
   ///   - path: The new file.
-  ///   - progress: Called with the pages done and in all, where each page counts twice: written, and compared. What it
-  ///     throws ends the copying.
+  ///   - progress: Called with the number of pages done and in total. Each page counts twice: when
+  ///     written and when compared. If it throws, the copying ends.
   /// - Throws: As ``copy(to:key:profile:progress:)``.
   public func exportPlaintext(to path: String, progress: ((Int, Int) throws -> Void)? = nil) throws {
     try exportAll(to: path, nil, progress)
   }
 
-  /// Copies the whole content, as it is now, to a new file under a key and settings of its own. Free pages are left
-  /// behind; every row keeps its id.
+  /// Copies the whole content, in its current state, to a new file with another key and other settings.
+  /// Free pages are omitted; every row keeps its id.
   ///
   /// Slower than ``backup(to:key:progress:)``, which copies page by page and keeps the settings.
   /// - Parameters:
   ///   - path: The new file.
-  ///   - key: Its key.
-  ///   - profile: Its settings; by default those of this file.
+  ///   - key: The key of the new file.
+  ///   - profile: The settings of the new file; by default those of this file.
   ///   - progress: As for ``exportPlaintext(to:progress:)``.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``,
   ///   ``SQLError/uncommittedChanges(file:)`` inside a transaction;
-  ///   ``SQLError/verificationFailed(file:reason:)``. There is no file then.
+  ///   ``SQLError/verificationFailed(file:reason:)``. Then there is no new file.
   public func copy(
     to path: String, key: Key, profile: CipherProfile? = nil, progress: ((Int, Int) throws -> Void)? = nil
   ) throws {
@@ -67,22 +69,26 @@ extension Connection {
     try exportAll(to: path, target, progress)
   }
 
-  /// Moves a file of older settings to those that the engine gives to new files, or to others, in place: a new file,
-  /// compared, synced and renamed over the old one, with its owner, group and mode. Killed at any moment, the file is the
-  /// old one or the new one. Nobody can open it meanwhile.
+  /// Converts a file in place from older cipher settings to those of new files, or to other ones.
+  ///
+  /// A new file is built, compared, synced and renamed over the old one, with its owner, group and mode.
+  /// If the process is killed at any moment, the path has either the old file or the new one. No other
+  /// process can open the file meanwhile.
   ///
   /// - Parameters:
   ///   - path: The file.
   ///   - key: Its key.
-  ///   - newKey: Its key from now on, which is another one, or has another salt. By default it stays; a passphrase is stretched
-  ///     anew.
-  ///   - profile: The settings from now on. By default the engine's for new files, and never fewer rounds than before.
-  ///   - configuration: Time-outs, cache; the settings that the file has, where they are not found by themselves.
+  ///   - newKey: Its new key, which must differ from `key` or have another salt. By default the key
+  ///     stays; a passphrase is derived again.
+  ///   - profile: The new settings. By default the engine's for new files, with at
+  ///     least as many rounds as before.
+  ///   - configuration: Timeouts and cache, and the settings of the file if they cannot be detected.
   ///   - prepare: Registers the collations and functions that the schema needs.
   ///   - progress: As for ``exportPlaintext(to:progress:)``.
-  /// - Returns: The settings before and now; they are equal when nothing was to be done.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while others use the file; as
-  ///   ``open(_:key:configuration:)``; ``SQLError/sameKey(file:)``; ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``.
+  /// - Returns: The former and the new settings. They are equal if there was nothing to do.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while another connection uses the file; as
+  ///   ``open(_:key:configuration:)``; ``SQLError/sameKey(file:)``; ``SQLError/ownerWouldChange(file:)``,
+  ///   ``SQLError/severalNames(file:count:)``.
   public static func upgradeCipher(
     _ path: String, key: Key, newKey: Key? = nil, to profile: CipherProfile? = nil,
     configuration: Configuration = Configuration(), prepare: (Connection) throws -> Void = { _ in },
@@ -91,7 +97,7 @@ extension Connection {
     let file = try DatabasePath(path)
     let connection = try open(file, key: key, configuration: configuration)
     let unlocked = connection.unlocked
-    // Its lock would be in the way.
+    // Its lock would prevent the replacement.
     connection.close()
     if let newKey, newKey.salt == nil { _ = try UnlockedKey(replacing: unlocked, by: newKey, of: file.given) }
     let old = unlocked.profile
@@ -106,8 +112,8 @@ extension Connection {
 
   // MARK: In place
 
-  /// Writes the content under another key and other settings, and puts the result in the place of the file. No
-  /// connection of this process may be open on it.
+  /// Writes the content with another key and other settings, and replaces the file with the result. No
+  /// connection of this process may have the file open.
   static func rebuild(
     _ file: DatabasePath, _ unlocked: UnlockedKey, key: Key, profile: CipherProfile,
     configuration: Configuration,
@@ -121,7 +127,7 @@ extension Connection {
     return target
   }
 
-  // MARK: Parts
+  // MARK: Steps
 
   private func exportAll(
     to path: String, _ unlocked: UnlockedKey?, _ progress: ((Int, Int) throws -> Void)?
@@ -134,16 +140,16 @@ extension Connection {
     try copyContent(to: NewFile(at: target), unlocked, progress).publish()
   }
 
-  /// Fills a new file with everything, as it is at one moment, and proves that it holds the same.
+  /// Fills a new file with the whole content in one state, and verifies it.
   /// - Parameters:
-  ///   - new: The file.
-  ///   - unlocked: Its key; nil for a file in clear.
-  ///   - progress: What it throws ends the copying.
+  ///   - new: The new file.
+  ///   - unlocked: Its key; nil for an unencrypted file.
+  ///   - progress: If it throws, the copying ends.
   private func copyContent(
     to new: NewFile, _ unlocked: UnlockedKey?, _ progress: ((Int, Int) throws -> Void)?
   ) throws -> SealedFile {
     let mode = try value("PRAGMA main.journal_mode")?.string
-    // Copied and compared in one transaction: what others write meanwhile is in neither.
+    // Copied and compared in one transaction, so that both read the same state.
     try transaction(.deferred) {
       let pages = Int(try value("PRAGMA page_count")?.int64 ?? 0)
       let target = try Self.newTarget(

@@ -1,26 +1,27 @@
-// A backup in the place of a file that may be damaged, may have a log beside it, and may be in use.
+// Restores a backup over a file that may be damaged, may have a log next to it, and may be in use.
 
 private import Foundation
 
 extension Connection {
-  /// Puts a backup in the place of a file.
+  /// Replaces a file with a backup.
   ///
-  /// The backup is opened, every page of it authenticated and its structure checked; then it is copied to a new
-  /// file beside the target, which is compared with it; only then it takes the target's name, owner, group and mode. The
-  /// backup stays as it is.
+  /// First the backup is opened, every page of it is authenticated, and its structure is checked. Then it
+  /// is copied to a new file next to the target, and both are compared. Only then the new file gets the
+  /// target's name, owner, group and mode. The backup is not changed.
   /// - Parameters:
   ///   - backup: An encrypted file.
-  ///   - path: Where it goes.
-  ///   - key: The backup's key; the target has it afterwards.
+  ///   - path: The target.
+  ///   - key: The backup's key, which is the target's key afterwards.
   ///   - profile: The backup's settings, as in ``Configuration/profile``.
-  ///   - replacesExisting: Whether a file that is there may go. It goes when the new one has its name; nobody can open
-  ///     it meanwhile.
-  ///   - busyTimeout: How long to wait for who uses the target, in seconds.
+  ///   - replacesExisting: Whether an existing file may be replaced. It is kept until the new file takes
+  ///     its name. No other process can open it meanwhile.
+  ///   - busyTimeout: How long to wait for connections that use the target, in seconds.
   ///   - prepare: Registers the collations and functions that the schema needs.
-  ///   - progress: Called with the pages copied and in all. What it throws ends the copying.
-  /// - Throws: As ``open(_:key:configuration:)`` for the backup; ``SQLError/alreadyExists(file:)``;
-  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` while somebody uses the target;
-  ///   ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``. The target is then as it was.
+  ///   - progress: Called with the number of pages copied and in total. If it throws, the restore ends.
+  /// - Throws: As ``open(_:key:configuration:)`` for the backup;
+  ///   ``SQLError/alreadyExists(file:)``; ``SQLError/busy(file:waitedSeconds:holders:)`` while
+  ///   another connection uses the target; ``SQLError/ownerWouldChange(file:)``,
+  ///   ``SQLError/severalNames(file:count:)``. The target is then unchanged.
   public static func restore(
     _ backup: String, to path: String, key: Key, profile: CipherProfile? = nil,
     replacesExisting: Bool = false, busyTimeout: Double = 5, prepare: (Connection) throws -> Void = { _ in },
@@ -46,19 +47,19 @@ extension Connection {
     }
     let unlocked = source.connection.unlocked
     let hold = try held(target, key: key, profile: profile, busyTimeout: busyTimeout)
-    // Somebody may have made one while the backup was checked.
+    // The target may have been created while the backup was checked.
     guard hold == nil || replacesExisting else { throw SQLError.alreadyExists(file: path) }
     let sealed = try source.connection.copyPages(to: NewFile(at: target), under: unlocked, progress)
     if let hold { try hold.replace(with: sealed) } else { try sealed.publish() }
   }
 
-  /// Holds what is at the target; nil when there is nothing.
+  /// Locks the file at the target; returns nil if there is none.
   private static func held(
     _ target: DatabasePath, key: Key, profile: CipherProfile?, busyTimeout: Double
   ) throws -> FileHold? {
     switch try PathState.of(target) {
     case .absent where !target.isDanglingLink: return nil
-    // Without a byte it is replaced as a store is, under its lock.
+    // An empty file is replaced as a store is, under its lock.
     case .file, .empty: break
     default: try PathState.existing(target)
     }

@@ -1,18 +1,20 @@
-// Whether a copy holds what the original holds: pragma values, schema, and every row with its id.
+// Comparison of a copy with its original: pragma values, schema, and every row with its id.
 
 private import CSQLCipher
 private import Foundation
 
 enum ContentComparison {
-  /// How many rows are compared between two reports of progress.
+  /// How many rows are compared between two progress reports.
   private static let rowsBetweenReports = 1024
 
-  /// What a copy has not as the original has it; nil when they are equal. Reads both wholly.
+  /// Returns the first difference of a copy from its original, as a text for messages; nil if they are
+  /// equal. Reads both completely.
   ///
   /// - Parameters:
-  ///   - original: In a transaction, where others may write.
-  ///   - copy: A connection that has not made the copy, so that it reads what lies on the disk.
-  ///   - report: Called now and then with the rows compared so far; what it throws ends the comparison.
+  ///   - original: The original. If others may write it, it must be in a transaction.
+  ///   - copy: A connection that has not written the copy, so that it reads what is on the disk.
+  ///   - report: Called regularly with the number of rows compared so far. If it
+  ///     throws, the comparison ends.
   static func difference(
     between original: Connection, and copy: Connection, _ report: (Int) throws -> Void = { _ in }
   ) throws -> String? {
@@ -44,9 +46,9 @@ enum ContentComparison {
     return nil
   }
 
-  // What the engine lends of a row stays until its statement steps, and is compared before that.
+  // A pointer to a column's value is valid until its statement steps; values are compared before that.
 
-  /// The first column in which two rows differ, in their type or in one bit.
+  /// Returns the first column in which two rows differ, in type or in any bit.
   private static func firstDifference(_ left: PartedRows, _ right: PartedRows) -> Int? {
     var before = 0
     for (one, other) in zip(left.parts, right.parts) {
@@ -67,7 +69,7 @@ enum ContentComparison {
         case SQLITE_FLOAT:
           unsafe sqlite3_column_double(left, column).bitPattern
             == sqlite3_column_double(right, column).bitPattern
-        // Read as bytes: text that is no text in its encoding is compared too.
+        // Read as bytes, so that text with an invalid encoding is compared too.
         case SQLITE_TEXT: unsafe isEqualText(left, right, column)
         default: unsafe isEqualBytes(left, right, column)
         }
@@ -90,7 +92,7 @@ enum ContentComparison {
     let (one, other) = unsafe (sqlite3_column_blob(left, column), sqlite3_column_blob(right, column))
     let count = unsafe sqlite3_column_bytes(left, column)
     guard unsafe count == sqlite3_column_bytes(right, column) else { return false }
-    // A blob without bytes has no address.
+    // An empty blob has no address.
     guard count > 0 else { return true }
     guard let one = unsafe one, let other = unsafe other else { return false }
     return unsafe memcmp(one, other, Int(count)) == 0

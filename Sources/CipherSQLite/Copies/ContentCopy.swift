@@ -1,18 +1,21 @@
-// The whole content of one file, row by row, in a new one that may have another key, other settings, or none.
+// Copies the whole content of a file, row by row, to a new file with another key, other
+// settings, or no encryption.
 //
-// Not by sqlcipher_export: it gives new ids to the rows of a table without INTEGER PRIMARY KEY, as VACUUM does.
+// It does not use sqlcipher_export, which assigns new ids to the rows of tables without INTEGER
+// PRIMARY KEY, as VACUUM does.
 
-/// Fills a new file with what another holds.
+/// Copies the content of one file to a new one.
 struct ContentCopy {
-  /// In a transaction, where others may write.
+  /// The original. If others may write it, it must be in a transaction.
   let source: Connection
-  /// A new, empty file, which nobody else knows.
+  /// The copy: a new, empty file that no other connection uses.
   let target: Connection
 
-  /// Copies tables, rows, indexes, then what needs no page: views, triggers, virtual tables. The target's transaction is
-  /// committed.
-  /// - Parameter report: Called now and then with the pages of the target; what it throws ends the copying.
-  /// - Returns: How many rows there are.
+  /// Copies tables, rows and indexes, then the schema entries without pages: views, triggers, virtual
+  /// tables. Commits the target's transaction.
+  /// - Parameter report: Called regularly with the number of pages of the target. If
+  ///   it throws, the copying ends.
+  /// - Returns: The number of rows.
   func run(_ report: (_ pages: Int) throws -> Void) throws -> Int {
     try target.executeScript(
       """
@@ -23,7 +26,7 @@ struct ContentCopy {
       """)
     try target.execute(sql: "PRAGMA encoding = '\(try source.value("PRAGMA encoding")?.string ?? "UTF-8")'")
     try target.execute(sql: "PRAGMA auto_vacuum = \(try source.value("PRAGMA auto_vacuum")?.int64 ?? 0)")
-    // Lets the engine's own tables be made by name, and entries that have no page be copied.
+    // Permits creating the engine's internal tables by name, and copying schema entries that have no page.
     try target.executeScript("PRAGMA writable_schema = ON")
     return try target.transaction(.exclusive) {
       let objects = try source.rows(
@@ -48,7 +51,8 @@ struct ContentCopy {
 
   private func copyRows(of table: TableContent, _ report: (Int) throws -> Void) throws -> Int {
     if table.name == "sqlite_sequence" {
-      // Made by the engine with the first table that counts its ids; by hand where no such table is left.
+      // The engine creates this table with the first AUTOINCREMENT table. If no such table
+      // is left, it is created here.
       if try target.value("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'") == nil {
         try target.execute("CREATE TABLE sqlite_sequence(name, seq)")
       }

@@ -1,22 +1,24 @@
-// The one way in which a database takes the place of another.
+// Replacement of one database file by another. All replacements are made here.
 //
-// Whoever replaces a file by renaming another over it has to keep away everybody who could go on with the old one: a
-// process that waits for a lock on it, or opens it at this moment, would write to a file without a name. So the file
-// is held alone from the first look to the last sync, no log of it is left behind, and when it has lost its name its
-// content is made unreadable, so that who still has it open meets an error and not yesterday's data.
+// Renaming a new file over an old one is safe only if no process can continue with the old one: a process
+// that waits for its lock, or opens it at this moment, would write to a file without a name. Therefore
+// the file is locked exclusively from the first check to the last sync, and its log and journal are
+// removed. When it has lost its name, its beginning is overwritten. A process that still has it open then
+// gets an error and not outdated data.
 
 private import CSQLCipher
 private import Foundation
 
-/// A file that nobody else can open while this object lives.
+/// An exclusive lock on a file: no other connection can open the file while this object exists.
 final class FileHold {
-  /// Reads the file; nil when it does not open under the key, which may be why it is to be replaced.
+  /// A connection to the file; nil if the file does not open under the key, which may
+  /// be the reason to replace it.
   let connection: Connection?
   let file: DatabasePath
   private let raw: RawBox?
   private var isReplaced = false
 
-  // A value that cannot be copied, in an object that can be kept.
+  // Boxes the noncopyable RawFile, so that an optional property can hold it.
   private final class RawBox {
     let value: RawFile
     init(_ value: consuming RawFile) { self.value = value }
@@ -30,9 +32,9 @@ final class FileHold {
 
   deinit { connection?.close() }
 
-  /// Holds a file that opens.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while somebody has it open in WAL mode, or works with it;
-  ///   as ``Connection/open(_:key:configuration:)``.
+  /// Locks a file that opens under the key.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while another connection has it open in WAL
+  ///   mode, or reads or writes it; as ``Connection/open(_:key:configuration:)``.
   static func take(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Connection.Configuration
   ) throws -> FileHold {
@@ -49,8 +51,9 @@ final class FileHold {
     }
   }
 
-  /// Waits shortly alone: a connection that shall keep its lock keeps the first part of it, too, while it waits for the
-  /// rest, and another that wants to commit would wait for it.
+  /// The busy timeout of one attempt, in seconds. It is short: a connection in exclusive locking mode
+  /// keeps the part of the lock that it has while it waits for the rest, and another connection that
+  /// wants to commit would wait for that part.
   private static let attemptSeconds = 0.05
 
   private static func takeOnce(
@@ -61,8 +64,9 @@ final class FileHold {
     return try Settling(file, seconds: configuration.busyTimeout).run { _ in
       let connection = try Connection.keyed(file, unlocked: unlocked, configuration: patient)
       do {
-        // Before the first read: in WAL mode SQLite then takes its exclusive lock with it, and keeps its index of the log
-        // in its own memory; in other modes the transaction takes it. It stays until the connection is closed.
+        // Before the first read. In WAL mode SQLite then takes its exclusive lock with that read, and
+        // keeps the index of the log in process memory; in other modes the transaction takes the lock.
+        // The lock stays until the connection is closed.
         try connection.executeScript("PRAGMA main.locking_mode = EXCLUSIVE")
         try connection.execute("BEGIN EXCLUSIVE")
         try connection.execute("COMMIT")
@@ -72,7 +76,7 @@ final class FileHold {
       } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
         throw connection.meaning()
       } catch SQLError.busy(let path, let seconds, _) {
-        // It has the first part of the lock itself, and waits for who has the rest.
+        // This connection has one part of the lock; the holders of the other part are searched.
         throw SQLError.busy(
           file: path, waitedSeconds: seconds, holders: LockHolder.blocking(file, isWriting: true))
       }
@@ -80,8 +84,8 @@ final class FileHold {
     }
   }
 
-  /// Holds a file that is to go, whatever it is. The lock is the file's own, so that it is seen where processes cannot
-  /// see each other.
+  /// Locks a file that is to be replaced, whether it opens or not. It is a lock on the file itself, so it
+  /// is effective even between processes that cannot see each other.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/permissionDenied(file:)``.
   static func take(_ file: DatabasePath, key: Key, configuration: Connection.Configuration) throws -> FileHold
   {
@@ -102,12 +106,12 @@ final class FileHold {
   }
 
   private static func takeUnread(_ file: DatabasePath, seconds: Double) throws -> FileHold {
-    // Who may not write cannot lock it either.
+    // Locking needs write permission.
     guard PathState.isWritable(file) else { throw SQLError.readOnly(file: file.given) }
     return FileHold(file, nil, RawBox(try RawFile.open(file, holding: .exclusive, seconds: seconds)))
   }
 
-  /// What would keep the file from being replaced, told before anything is built.
+  /// Throws the errors that would prevent the replacement, before anything is built.
   private static func checkReplaceable(_ file: DatabasePath) throws {
     guard let status = FileStatus(file.path) else { throw SQLError.notFound(file: file.given) }
     Leftovers.sweep(file.folder)
@@ -115,32 +119,32 @@ final class FileHold {
     guard status.isOwn || geteuid() == 0 else { throw SQLError.ownerWouldChange(file: file.given) }
   }
 
-  /// Puts a file in the place of this one, which gets its owner, group and mode.
+  /// Replaces the file with another one, which gets its owner, group and mode.
   ///
-  /// - Throws: As ``SealedFile/replace(_:)``. The file is then as it was; where the disk failed after the
-  ///   renaming, it is the new one.
+  /// - Throws: As ``SealedFile/replace(_:)``. Then the file is unchanged. Exception: if the disk failed
+  ///   after the renaming, the path has the new file.
   func replace(with sealed: SealedFile) throws {
     guard let old = FileStatus(file.path), !isReplaced else { throw SQLError.notFound(file: file.given) }
     let aside = AsideLogs(of: file, old)
     let wasLogged = try connection?.value("PRAGMA main.journal_mode")?.string == "wal"
     do {
       if let connection {
-        // Copies the log, and deletes it. The lock stays.
+        // Copies the log to the file and deletes it. The lock stays.
         if wasLogged, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
           throw connection.waitingError()
         }
-        // Both are done with, and the engine does not report whether it could remove them. A log left here would be read with the
-        // new file, a journal by the next program that opens it.
+        // Both are obsolete, but the engine does not report whether it could remove them. A remaining log
+        // would be read with the new file, a remaining journal by the next program that opens it.
         try Self.remove(file.log, file)
         try Self.remove(file.journal, file)
       } else {
         try aside.putAside()
       }
-      // The index is made anew from the log.
+      // The index is rebuilt from the log.
       try Self.remove(file.sharedMemory, file)
       try sealed.replace(old)
     } catch {
-      // The renaming may have been done, and the sync of the folder not.
+      // The renaming may have succeeded before the sync of the folder failed.
       isReplaced = FileStatus(file.path)?.isSameFile(as: old) == false
       if isReplaced { finish(aside) } else { giveUp(aside, wasLogged: wasLogged) }
       throw error
@@ -153,11 +157,11 @@ final class FileHold {
     guard unsafe unlink(path) == 0 || errno == ENOENT else { throw SQLError.failed("unlink", on: file.given) }
   }
 
-  /// Leaves the file as it was, with its log or its journal mode.
+  /// Restores the file with its log or its journal mode.
   private func giveUp(_ aside: AsideLogs, wasLogged: Bool) {
     aside.bringBack()
     guard let connection else { return }
-    // Not by this connection: its journal has no name any more, and could not be put back after a crash.
+    // Not with this connection: its journal was unlinked, so it could not be rolled back after a crash.
     let (unlocked, configuration) = (connection.unlocked, connection.configuration)
     connection.close()
     guard wasLogged, let next = try? Connection.open(file, unlocked: unlocked, configuration: configuration)
@@ -168,14 +172,14 @@ final class FileHold {
     next.close()
   }
 
-  /// Lets go of what belonged to the former file, and makes it unreadable for who waited with it open: it has no name
-  /// any more.
+  /// Removes the former file's log and journal, and overwrites its beginning, for processes that still
+  /// have it open. It has no name any more.
   private func finish(_ aside: AsideLogs) {
     aside.remove()
     let open = unsafe connection.map { unsafe rawFile(of: $0.handle) } ?? raw?.value.file
     guard let open = unsafe open, let write = unsafe open.pointee.pMethods?.pointee.xWrite else { return }
     let zeros = [UInt8](repeating: 0, count: 1024)
-    // What fails here leaves a file that nobody finds.
+    // An error is ignored: no path leads to this file any more.
     _ = unsafe write(open, zeros, Int32(zeros.count), 0)
   }
 }

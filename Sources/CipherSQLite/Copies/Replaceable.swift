@@ -1,9 +1,10 @@
-// What may be a store, however damaged, and what is certainly none: one slip in a path shall not cost a key file.
+// Which files may be a store, however damaged, and which certainly are not: a mistyped path
+// must not overwrite a key file.
 
 private import Foundation
 
 enum Replaceable {
-  /// Goes on when a file may be a store, or has no bytes.
+  /// Returns if the file may be a store, or is empty.
   /// - Throws: ``SQLError/notReplaceable(file:kind:)``; as ``PathState/existing(_:)``.
   static func check(_ file: DatabasePath) throws {
     if try PathState.of(file) == .empty { return }
@@ -26,9 +27,10 @@ enum Replaceable {
     if let kind { throw SQLError.notReplaceable(file: file.given, kind: kind) }
   }
 
-  /// Whether bytes are nothing but text: those of an encrypted page are not, but once in 10^100 times.
+  /// Returns whether the bytes are text only. For an encrypted page that is true
+  /// with a probability of 10^-100.
   private static func isText(_ bytes: [UInt8]) -> Bool {
-    // The end may lie within a character.
+    // The last character may be incomplete.
     (0...3).contains { cut in
       bytes.count > cut
         && String(validating: bytes.dropLast(cut), as: UTF8.self)?.unicodeScalars.allSatisfy {
@@ -37,7 +39,8 @@ enum Replaceable {
     }
   }
 
-  /// Whether a file may be one of the encrypted copies that are made beside a store: this user's, in whole pages.
+  /// Returns whether a file may be an encrypted copy made next to a store: it belongs to
+  /// this user and has whole pages.
   static func isCopy(_ path: String) -> Bool {
     guard let status = FileStatus(path), status.isRegular, status.isOwn else { return false }
     return status.byteCount > 0 && status.byteCount % 1024 == 0
@@ -45,23 +48,24 @@ enum Replaceable {
 }
 
 extension DatabasePath {
-  /// What a file is to another one of the same folder.
+  /// The relation of a file to another one in the same folder.
   package enum CopyState: Sendable {
-    /// An encrypted copy of it.
+    /// It is an encrypted copy of the file.
     case copy
-    /// Something else.
+    /// It is a different file.
     case other
-    /// There is no such file.
+    /// It does not exist.
     case absent
-    /// It cannot be told at the moment: a file could not be read, or is somebody else's.
+    /// It cannot be determined now: a file could not be read, or belongs to another user.
     case unknown
   }
 
-  /// Whether a file of the same folder is an encrypted copy of this one, whatever its name says: copies begin with the 16
-  /// bytes of chance that their original begins with.
+  /// Returns whether a file in the same folder is an encrypted copy of this one, whatever its name.
+  /// Copies begin with the same 16 random bytes as their original.
   package func isOriginal(of name: String) -> Bool { copyState(of: name) == .copy }
 
-  /// As ``isOriginal(of:)``, with what that cannot tell.
+  /// Returns the relation of a file in the same folder to this one, as ``isOriginal(of:)``, including the
+  /// cases that are not a definite yes or no.
   package func copyState(of name: String) -> CopyState {
     guard let status = FileStatus(sibling(name)) else {
       return [ENOENT, ENOTDIR].contains(errno) ? .absent : .unknown
@@ -73,19 +77,20 @@ extension DatabasePath {
     return own == other ? .copy : .other
   }
 
-  /// Removes a file of the same folder that nobody has open, nor has left in the midst of a change.
+  /// Removes a file in the same folder, unless a process has it open or has left an unfinished change in it.
   ///
-  /// Who has a database in WAL mode open holds a lock for as long; in another mode, while reading or writing.
-  /// - Returns: Whether it is gone.
+  /// A process that has a database open holds a lock: in WAL mode all the time, in other
+  /// modes while it reads or writes.
+  /// - Returns: Whether the file was removed.
   @discardableResult
   package func removeUnused(_ name: String) -> Bool {
     guard let file = try? DatabasePath(sibling(name)),
       let held = try? RawFile.open(file, holding: .exclusive, seconds: 0)
     else { return false }
-    // Until then: who comes a moment later finds no file.
+    // Locked until then: a process that opens it later finds no file.
     defer { held.unlock() }
     let companions = [file.log, file.journal, file.sharedMemory]
-    // What a process that died has not brought into the file yet. Who only reads may leave a log without a byte.
+    // Changes of a process that died, which are not in the file yet. A reader may leave an empty log.
     guard companions.prefix(2).allSatisfy({ (FileStatus($0)?.byteCount ?? 0) == 0 }),
       unsafe unlink(file.path) == 0
     else { return false }
@@ -93,7 +98,8 @@ extension DatabasePath {
     return true
   }
 
-  /// The salt; of a file whose header stands in clear that header, with how much of each page is the cipher's.
+  /// Returns the salt. If the file's header is in clear, returns that header, including the number of
+  /// reserved bytes in each page.
   private static func head(_ file: DatabasePath) -> [UInt8]? {
     guard let bytes = try? RawFile.open(file).read(24, at: 0) else { return nil }
     return bytes.starts(with: Array("SQLite format 3\0".utf8)) ? bytes : Array(bytes.prefix(16))

@@ -1,15 +1,16 @@
-// Rows of one file, put into a table of another, each value as it is, whatever its bytes. A row may have more columns than a
-// statement takes parameters, and more than a query gives.
+// Copying rows from one file to a table of another, with every value unchanged, whatever its bytes. A row
+// may have more columns than a statement can have parameters, or than a query can return.
 
 private import CSQLCipher
 
-/// Rows by several queries that are stepped together, each of which gives a part of a row's columns.
+/// Rows that are read with several queries in parallel, each of which returns a part of the columns.
 @safe final class PartedRows {
   let parts: [Statement]
-  /// Where each column is: in which part, and there.
+  /// The position of each column: the query, and the column in that query.
   private let places: [(part: Int, column: Int32)]
 
-  /// - Parameter queries: They give the same rows in the same order.
+  /// Prepares the queries.
+  /// - Parameter queries: Queries that return the same rows in the same order.
   init(_ queries: [String], in connection: Connection) throws {
     let parts = try queries.map { try connection.prepare(sql: $0) }
     self.parts = parts
@@ -18,11 +19,12 @@ private import CSQLCipher
     }
   }
 
-  /// - Returns: Whether there is another row.
+  /// Advances to the next row.
+  /// - Returns: Whether there is one.
   func step() throws -> Bool { try parts.reduce(false) { _, part in try part.step() } }
 
-  /// What the engine lends of a column of the present row, until the next step: good for binding it and for giving it as a result
-  /// (`sqlite3_column_value`). nil for a column that is not there.
+  /// Returns the engine's value of a column in the current row; nil for a missing column. It is valid until
+  /// the next step, and only for binding it or returning it from a function (`sqlite3_column_value`).
   func value(_ column: Int) -> OpaquePointer? {
     guard places.indices.contains(column) else { return nil }
     let place = places[column]
@@ -30,7 +32,7 @@ private import CSQLCipher
   }
 }
 
-/// The row that is being transferred: what `vault_column(n)` gives columns of, and nothing at other times.
+/// The row that is being copied, for `vault_column(n)`; without rows, the function returns NULL.
 @safe private final class PresentRow {
   var rows: PartedRows?
 }
@@ -38,14 +40,14 @@ private import CSQLCipher
 extension Connection {
   private static let rowsBetweenReports = 256
 
-  /// Puts the rows of queries of another file into a table of this one.
+  /// Copies the rows of queries on another file to a table of this one.
   /// - Parameters:
   ///   - source: A connection to the other file.
-  ///   - queries: What gives the rows; several where one query cannot give all columns of a row.
+  ///   - queries: The queries; several if one query cannot return all columns of a row.
   ///   - table: The table.
   ///   - columns: Its columns, as many as a row has.
-  ///   - report: Called now and then with the rows so far; what it throws ends the work.
-  /// - Returns: How many rows there were.
+  ///   - report: Called regularly with the number of rows so far. If it throws, the copying ends.
+  /// - Returns: The number of rows.
   package func transfer(
     from source: Connection, _ queries: [String], into table: String, columns: [String],
     _ report: (Int) throws -> Void
@@ -55,7 +57,7 @@ extension Connection {
     let present = PresentRow()
     if !isBound { try register(present) }
     present.rows = rows
-    // The function stays, and has nothing to give from then on.
+    // The function stays registered, but has no rows from then on.
     defer { present.rows = nil }
     let values = columns.indices.map { isBound ? "?" : "vault_column(\($0))" }.joined(separator: ", ")
     let insertion =
@@ -64,7 +66,7 @@ extension Connection {
     var copied = 0
     while try rows.step() {
       for column in isBound ? columns.indices : 0..<0 {
-        // Allowed for a value that belongs to another statement (sqlite3_bind_value), and copies it as it is.
+        // sqlite3_bind_value permits values of another statement, and copies them unchanged.
         let code = unsafe sqlite3_bind_value(insert.raw, Int32(column) + 1, rows.value(column))
         guard code == SQLITE_OK else { throw error(code, sql: insertion) }
       }
@@ -75,7 +77,7 @@ extension Connection {
     return copied
   }
 
-  /// Registers `vault_column(n)`: column n of the present row, counted from 0.
+  /// Registers `vault_column(n)`: column n of the current row, counted from 0.
   private func register(_ row: PresentRow) throws {
     let handle = try unsafe opened()
     let data = unsafe Unmanaged.passRetained(row).toOpaque()

@@ -1,24 +1,26 @@
-// An encrypted copy to run steps on, under the key of the file.
+// A temporary encrypted copy on which migration steps are tried, with the key of the original.
 
 private import Foundation
 
-/// A copy of a database in a private folder. It is removed with this object; where the process was killed, by the next one.
+/// A copy of a database in a private folder. It is removed with this object. If the process is killed,
+/// the next process that makes such a copy removes it.
 package final class ScratchCopy {
-  /// What it is called in its folder.
+  /// The copy's file name in its folder.
   package static let fileName = "copy.store"
 
-  /// Open for writing. Its errors name the original.
+  /// A connection to the copy, open for writing. Its errors name the original.
   package let connection: Connection
   private let folder: PrivateFolder
 
-  /// Copies a database as it is at one moment. Others may read and write it meanwhile.
+  /// Copies a database in one state. Others may read and write the original meanwhile.
   /// - Parameters:
   ///   - source: The original.
-  ///   - room: How many bytes there must be free in addition to those of the copy.
-  ///   - others: The names of files that are put beside it meanwhile, beyond those of the engine: a folder with any other file is
-  ///     not removed.
-  ///   - check: Called every 256 pages; what it throws ends the copying.
-  /// - Throws: ``SQLError/diskFull(file:)`` for the folder of temporary files, before anything is copied or meanwhile.
+  ///   - room: The number of bytes that must be free in addition to those of the copy.
+  ///   - others: The names of files that will be created next to the copy, other than the engine's. A
+  ///     folder that contains any other file is not removed.
+  ///   - check: Called every 256 pages. If it throws, the copying ends.
+  /// - Throws: ``SQLError/diskFull(file:)`` for the folder of temporary files,
+  ///   before the copying or during it.
   package init(of source: Connection, room: Int, others: Set<String>, check: () throws -> Void) throws {
     let parent = NSTemporaryDirectory()
     let needed = (source.contentBytes ?? 0).addingReportingOverflow(room)
@@ -48,7 +50,7 @@ extension Connection {
     let target = try Connection.keyed(file, unlocked: unlocked, configuration: Configuration())
     defer { target.close() }
     try transaction(.deferred) {
-      // The transaction begins with its first read.
+      // The transaction's snapshot begins with its first read.
       _ = try value("SELECT count(*) FROM sqlite_master")
       try copyPages(to: target) { _, _ in try check() }
     }

@@ -1,42 +1,47 @@
-// The settings under which a file is encrypted.
+// The cipher settings of a file.
 
-/// Page size, key stretching and page authentication of an encrypted file.
+/// The cipher settings of an encrypted file: page size, key derivation and page authentication.
 ///
-/// Source of the two named profiles: SQLCipher's documented defaults of its third and fourth major version. Other
-/// settings are found by themselves when a file is opened, but for the rounds and a header in clear, which no file
-/// tells: those go into ``Connection/Configuration/profile``.
+/// Source of the two named profiles: SQLCipher's documented defaults of its third and fourth major
+/// version. When a file is opened, other settings are detected, except those that a file does not record:
+/// a number of rounds that is not usual, and the settings of a file with a header in clear. For the
+/// latter, 32 clear bytes and SQLCipher 4's defaults with any page size are assumed. Anything else is set
+/// in ``Connection/Configuration/profile``.
 public struct CipherProfile: Sendable, Hashable {
   /// A hash function that SQLCipher uses.
   public enum Hash: String, Sendable, Hashable {
-    /// SHA-1, SQLCipher 3.
+    /// SHA-1, the default of SQLCipher 3.
     case sha1 = "SHA1"
-    /// SHA-256; SQLCipher 4 has it, and neither version takes it by itself.
+    /// SHA-256. SQLCipher 4 supports it; it is the default of neither version.
     case sha256 = "SHA256"
-    /// SHA-512, SQLCipher 4.
+    /// SHA-512, the default of SQLCipher 4.
     case sha512 = "SHA512"
   }
 
-  /// Bytes of a page: a power of two from 1024 to 65536. SQLite needs 480 bytes of a page, so that 512 leave no room for
-  /// IV and HMAC.
+  /// The page size in bytes: a power of two from 1024 to 65536. 512 is not possible: SQLite needs 480
+  /// bytes of each page, which leaves no room for the IV and the HMAC.
   public var pageBytes: Int
-  /// The hash of the pages' HMAC.
+  /// The hash function of the page HMAC.
   public var hash: Hash
-  /// The hash of PBKDF2.
+  /// The hash function of the PBKDF2 key derivation.
   public var derivationHash: Hash
-  /// PBKDF2 rounds for a passphrase, at least 1. Ours alone: the engine gets the derived key.
+  /// The number of PBKDF2 rounds for a passphrase, at least 1. The library derives the key itself; the
+  /// engine receives the derived key.
   public var rounds: Int
-  /// How many bytes at the begin of the file are left in clear, so that a system that looks at file types sees an
-  /// SQLite database: 0, or a multiple of 16 from 32 to 96. The salt, which is kept there otherwise, has then to come with
-  /// the key (``Key/withSalt(_:)``). SQLCipher 4 only.
+  /// The number of bytes at the beginning of the file that are not encrypted, so that a system that
+  /// detects file types sees an SQLite database: 0, or a multiple of 16 from 32 to 96.
+  ///
+  /// The salt, which is stored there otherwise, must then be given with the key
+  /// (``Key/withSalt(_:)``). SQLCipher 4 only.
   public var clearHeaderBytes: Int
 
-  /// Settings of your own.
+  /// Creates custom settings.
   /// - Parameters:
-  ///   - pageBytes: Bytes of a page.
-  ///   - hash: The hash of the pages' HMAC.
-  ///   - derivationHash: The hash of PBKDF2; by default the same.
-  ///   - rounds: PBKDF2 rounds for a passphrase.
-  ///   - clearHeaderBytes: Bytes at the begin of the file that are left in clear.
+  ///   - pageBytes: The page size in bytes.
+  ///   - hash: The hash function of the page HMAC.
+  ///   - derivationHash: The hash function of PBKDF2; by default `hash`.
+  ///   - rounds: The number of PBKDF2 rounds for a passphrase.
+  ///   - clearHeaderBytes: The number of unencrypted bytes at the beginning of the file.
   public init(
     pageBytes: Int, hash: Hash, derivationHash: Hash? = nil, rounds: Int, clearHeaderBytes: Int = 0
   ) {
@@ -47,14 +52,15 @@ public struct CipherProfile: Sendable, Hashable {
     self.clearHeaderBytes = clearHeaderBytes
   }
 
-  /// SQLCipher 3: 1024-byte pages, SHA-1, 64,000 rounds.
+  /// The defaults of SQLCipher 3: 1024-byte pages, SHA-1, 64,000 rounds.
   public static let sqlcipher3 = CipherProfile(pageBytes: 1024, hash: .sha1, rounds: 64_000)
-  /// SQLCipher 4: 4096-byte pages, SHA-512, 256,000 rounds.
+  /// The defaults of SQLCipher 4: 4096-byte pages, SHA-512, 256,000 rounds.
   public static let sqlcipher4 = CipherProfile(pageBytes: 4096, hash: .sha512, rounds: 256_000)
 
-  /// Bytes at the end of each page that hold the IV and the HMAC, padded to the cipher's blocks of 16.
+  /// The number of bytes at the end of each page that hold the IV and the HMAC, padded to
+  /// the cipher's blocks of 16.
   var reservedBytes: Int { (16 + digestBytes + 15) / 16 * 16 }
-  /// Bytes of the HMAC.
+  /// The length of the HMAC in bytes.
   var digestBytes: Int {
     switch hash {
     case .sha1: 20
@@ -63,12 +69,13 @@ public struct CipherProfile: Sendable, Hashable {
     }
   }
 
-  /// The page sizes that a file may have, the likeliest first.
+  /// The page sizes that a file can have, the most likely first.
   static let pageSizes = [4096, 1024, 8192, 2048, 16384, 32768, 65536]
 
-  /// The statements that a shell needs after the key, for a file that has not the engine's own defaults. A salt that
-  /// is kept outside of the file has to be given besides (`PRAGMA cipher_salt`).
+  /// Returns the pragmas that an SQLCipher shell needs after the key, if the file differs from that
+  /// shell's defaults. If the salt is not stored in the file, `PRAGMA cipher_salt` is needed as well.
   /// - Parameter major: The shell's major version, 3 or 4.
+  /// - Returns: The statements, one per element; empty for a file with the shell's defaults.
   public func shellPragmas(major: Int) -> [String] {
     var lines: [String] = []
     var usual = major >= 4 ? CipherProfile.sqlcipher4 : .sqlcipher3
@@ -88,7 +95,7 @@ public struct CipherProfile: Sendable, Hashable {
 }
 
 extension CipherProfile: CustomStringConvertible {
-  /// Such as `page 4096, HMAC-SHA512, 256000 rounds`.
+  /// A short description, such as `page 4096, HMAC-SHA512, 256000 rounds`.
   public var description: String {
     "page \(pageBytes), HMAC-\(hash.rawValue), \(rounds) rounds"
       + (derivationHash == hash ? "" : " of \(derivationHash.rawValue)")

@@ -1,8 +1,8 @@
-// What the engine of this process can do with the settings of files: which it gives to new ones, which it can open, and how
-// it is told.
+// How the engine of this process relates to cipher settings: those of new files, those it can open, and
+// the pragmas that set them.
 
 extension Engine {
-  /// The settings of a new file: the engine's own, with pages of 4096 bytes.
+  /// The cipher settings of new files: the engine's defaults, with pages of 4096 bytes.
   public var newFileProfile: CipherProfile {
     var profile = cipherMajor >= 4 ? CipherProfile.sqlcipher4 : CipherProfile.sqlcipher3
     profile.pageBytes = 4096
@@ -11,7 +11,8 @@ extension Engine {
 }
 
 extension CipherProfile {
-  /// What the engine of this process gives to new files, with pages of 4096 bytes.
+  /// The cipher settings that the engine of this process gives to new files: its
+  /// defaults, with pages of 4096 bytes.
   public static var engineDefault: CipherProfile { Engine.current.newFileProfile }
 
   /// Whether the engine of this process can open files with these settings.
@@ -23,8 +24,9 @@ extension CipherProfile {
     return isSound && (isOld || Engine.current.cipherMajor >= 4)
   }
 
-  /// The pragmas that give these settings to a keyed connection, or to what is attached next.
-  /// - Parameter prefix: `cipher_`, or `cipher_default_`.
+  /// Returns the pragmas that apply these settings.
+  /// - Parameter prefix: `cipher_` for the connection that was keyed, `cipher_default_` for databases
+  ///   that are opened or attached later.
   func pragmas(_ prefix: String) -> String {
     var text = ""
     if Engine.current.cipherMajor >= 4 {

@@ -1,23 +1,25 @@
-// Which engine is linked and what it can do. SQL generators ask here instead of guessing.
+// The linked SQLCipher library: its versions and its capabilities. Code that generates SQL checks
+// these instead of guessing.
 
 private import CSQLCipher
 
-/// The SQLCipher library that this process runs on.
+/// The SQLCipher library that this process is linked with.
 public struct Engine: Sendable, Hashable {
   /// SQLite's version, such as `3.15.2`.
   public let sqliteVersion: String
   /// SQLite's version as a number, such as 3015002.
   public let sqliteNumber: Int
-  /// SQLCipher's version, such as `3.4.1`; empty when the library cannot encrypt.
+  /// SQLCipher's version, such as `3.4.1`; empty if the library cannot encrypt.
   public let cipherVersion: String
 
-  /// The engine of this process. Found out once; needs no file.
+  /// The engine of this process. It is determined once and needs no file.
   public static let current: Engine = {
-    // Only before the library's first use can its log be had.
+    // The log can only be installed before the first use of the library.
     _ = EngineLog.isInstalled
-    // Statistics of memory cost a lock of the whole process at each allocation, which readers would share.
+    // Memory statistics would take a process-wide lock at each allocation, for which
+    // parallel readers would compete.
     _ = vault_config_without_statistics()
-    // A handle and a statement of this closure alone; both may be nil where they are given back.
+    // Handle and statement are local to this closure. Both may be nil when they are closed and finalized.
     var cipher = ""
     var handle: OpaquePointer?
     if unsafe sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
@@ -38,9 +40,10 @@ public struct Engine: Sendable, Hashable {
       cipherVersion: cipher.split(separator: " ").first.map(String.init) ?? "")
   }()
 
-  /// What an engine of that SQLite can do, for SQL that another process is to run.
-  /// - Parameter sqliteVersion: Such as `3.15.2`.
-  /// - Returns: nil for a text that is no version of SQLite 3.
+  /// Creates the description of an engine with a given SQLite version, for SQL that
+  /// another process will run.
+  /// - Parameter sqliteVersion: The version, such as `3.15.2`.
+  /// - Returns: nil if the text is not a version of SQLite 3.
   package init?(sqliteVersion: String) {
     let parts = sqliteVersion.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
     guard (2...3).contains(parts.count), parts[0] == 3, parts.allSatisfy({ (0..<1000).contains($0) }) else {
@@ -56,24 +59,25 @@ public struct Engine: Sendable, Hashable {
     self.cipherVersion = cipherVersion
   }
 
-  /// Whether the library can encrypt at all. Nothing is opened when it cannot.
+  /// Whether the library can encrypt. If not, nothing is opened.
   public var hasCipher: Bool { !cipherVersion.isEmpty }
   /// SQLCipher's major version, 3 or 4; 0 without a cipher.
   public var cipherMajor: Int { cipherVersion.split(separator: ".").first.flatMap { Int($0) } ?? 0 }
-  /// `ALTER TABLE … RENAME COLUMN`, from SQLite 3.25.
+  /// Whether `ALTER TABLE … RENAME COLUMN` is supported (from SQLite 3.25).
   public var canRenameColumn: Bool { sqliteNumber >= 3_025_000 }
-  /// `ALTER TABLE … DROP COLUMN`, from SQLite 3.35.
+  /// Whether `ALTER TABLE … DROP COLUMN` is supported (from SQLite 3.35).
   public var canDropColumn: Bool { sqliteNumber >= 3_035_000 }
-  /// Whether renaming a table rewrites what mentions it unless `legacy_alter_table` is on, from 3.25.
+  /// Whether renaming a table rewrites references to it unless `legacy_alter_table`
+  /// is on (from SQLite 3.25).
   public var rewritesReferencesOnRename: Bool { sqliteNumber >= 3_025_000 }
-  /// Whether functions can be applied `OVER` a window, from SQLite 3.25.
+  /// Whether window functions (`OVER`) are supported (from SQLite 3.25).
   public var hasWindowFunctions: Bool { sqliteNumber >= 3_025_000 }
-  /// How many parameters a statement may have.
+  /// The largest number of parameters of a statement.
   public var maximumParameters: Int { sqliteNumber >= 3_032_000 ? 32_766 : 999 }
 }
 
 extension Engine: CustomStringConvertible {
-  /// Such as `SQLCipher 3.4.1 / SQLite 3.15.2`.
+  /// The versions as text, such as `SQLCipher 3.4.1 / SQLite 3.15.2`.
   public var description: String {
     "SQLCipher \(hasCipher ? cipherVersion : "none") / SQLite \(sqliteVersion)"
   }

@@ -1,22 +1,22 @@
-// SQLite's own log: what it notices beside the errors that calls return.
+// SQLite's error log: what it reports in addition to the errors that calls return.
 
 private import CSQLCipher
 
-/// A line of the engine's log.
+/// A message of the engine's log.
 public struct EngineMessage: Sendable, Hashable {
   /// SQLite's result code, such as 11 for a damaged page.
   public let code: Int
-  /// The code in full, such as 283 for a log that was recovered.
+  /// The extended result code, such as 283 for a log that was recovered.
   public let extendedCode: Int
-  /// What happened. Quoted literals are hidden unless they were asked for.
+  /// The message. Quoted literals are replaced by `'…'` unless the listener requested them.
   public let text: String
 }
 
-/// The log of the SQLite library of this process: failed statements, recovered logs, damaged pages, failing system
-/// calls, indexes made on the fly.
+/// The log of this process's SQLite library: failed statements, recovered logs, damaged pages, failing
+/// system calls, automatic indexes.
 ///
-/// SQLite takes a logger only before its first use. Ours is installed then, whoever listens later; another library
-/// of the process that was there first keeps its own (``isAvailable``).
+/// SQLite accepts a logger only before its first use. Ours is installed then, even if no listener is set
+/// yet. If another library of the process used SQLite earlier, there are no messages (``isAvailable``).
 ///
 /// ```swift
 /// EngineLog.onMessage { message in
@@ -37,16 +37,18 @@ public enum EngineLog {
       unsafe EngineLog.receive(Int(code), String(cString: text))
     } == SQLITE_OK
 
-  /// Whether messages come: false when SQLite had been used in this process before this library was.
+  /// Whether messages are delivered: false if SQLite was used in this process before this
+  /// library installed its logger.
   public static var isAvailable: Bool { isInstalled }
 
-  /// Calls `body` with each message of any connection of the process, on the thread where it arises.
+  /// Calls `body` with each log message of any connection of the process, on the thread where it occurs.
   /// - Parameters:
-  ///   - showsValues: Whether the text may hold the quoted literals of SQL text. Default `false`: a log would hold in clear
-  ///     what the file keeps encrypted. Bound values are never in it.
-  ///   - body: Must not use any connection; nil ends the calls.
+  ///   - showsValues: Whether the text may contain the quoted literals of the SQL. Default `false`:
+  ///     otherwise a log would hold in clear what the file keeps encrypted. Bound values are never included.
+  ///   - body: The listener, which replaces the former one. It must not use any
+  ///     connection. nil removes the listener.
   public static func onMessage(showsValues: Bool = false, _ body: (@Sendable (EngineMessage) -> Void)?) {
-    // Before the library's first use, which may be the caller's next call.
+    // The logger must be installed before the library's first use, which may be the caller's next call.
     _ = isInstalled
     listener.withLock { $0 = Listener(showsValues: showsValues, body: body) }
   }
@@ -59,14 +61,15 @@ public enum EngineLog {
         code: code & 0xff, extendedCode: code, text: listener.showsValues ? text : withoutLiterals(text)))
   }
 
-  /// The text with `'…'` for every literal in quotes.
+  /// Returns the text with `'…'` in the place of each quoted literal.
   static func withoutLiterals(_ text: String) -> String {
     var result = ""
     var characters = Array(text)[...]
     while let next = characters.popFirst() {
       result.append(next)
       guard next == "'" else { continue }
-      // To the closing quote, over doubled ones; a literal without an end reaches to the end of the text.
+      // Skips to the closing quote, past doubled quotes. A literal without a closing quote
+      // extends to the end of the text.
       while let inner = characters.popFirst() {
         guard inner == "'" else { continue }
         if characters.first != "'" { break }

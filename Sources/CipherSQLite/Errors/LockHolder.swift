@@ -1,19 +1,19 @@
-// A process that is in the way, as errors name it. Who holds which lock is found out in Files/FileLock.swift.
+// A process that holds a lock, as errors name it. Files/FileLock.swift finds the holders.
 
 private import Foundation
 
-/// A process that holds the lock another one waits for.
+/// A process that holds the lock that another one waits for.
 public struct LockHolder: Sendable, Hashable {
-  /// Its process id.
+  /// The process id.
   public let processID: Int32
-  /// Its program's name, at most 15 bytes; nil when the system does not tell.
+  /// The program's name, at most 15 bytes; nil if the system does not provide it.
   public let program: String?
-  /// Whether it is this process: another of its connections.
+  /// Whether it is this process: then another of its connections holds the lock.
   public var isThisProcess: Bool { processID == getpid() }
 }
 
 extension LockHolder: CustomStringConvertible {
-  /// Such as `process 4711 (store-migrate)`, or `another connection of this process`.
+  /// The holder as text, such as `process 4711 (store-migrate)`, or `another connection of this process`.
   public var description: String {
     if isThisProcess { return "another connection of this process" }
     return "process \(processID)" + (program.map { " (\($0))" } ?? "")
@@ -23,7 +23,7 @@ extension LockHolder: CustomStringConvertible {
 extension LockHolder {
   static var thisProcess: LockHolder { LockHolder(process: getpid()) }
 
-  /// A process by its id, with its name where the system tells.
+  /// Creates the holder for a process id, with the program's name if the system provides it.
   init(process: Int32) { self.init(processID: process, program: Self.programName(process)) }
 
   private static func programName(_ process: Int32) -> String? {

@@ -1,9 +1,9 @@
-// Every error in a sentence: what happened, and what to do.
+// The message of each error: what happened, and what to do.
 
 private import Foundation
 
 extension SQLError: CustomStringConvertible {
-  /// One sentence that says what happened and what to do.
+  /// The error as one message, which states what happened and what to do.
   public var description: String {
     switch self {
     case .wrongKey(let file):
@@ -17,7 +17,7 @@ extension SQLError: CustomStringConvertible {
     case .corrupted(let file, let pages):
       "\(file): the key fits, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
     case .schemaUnreadable(let file, let reason):
-      // Of a plain file, too, which has no key.
+      // This also happens with a plain file, which has no key.
       "\(file): this is no damage, and no matter of a key: \(Engine.current) cannot read the SQL that another version of "
         + "SQLite wrote into its schema: \(reason). Open it with a program that has that version, and drop what is named "
         + "there or write it in words that both know."
@@ -125,7 +125,7 @@ extension SQLError: CustomStringConvertible {
     case .interrupted:
       "The statement was interrupted and its transaction rolled back. Run it again if it is still wanted."
     case .constraint(let message, _, let sql):
-      // RAISE takes an empty text, and the engine has no other.
+      // RAISE accepts an empty text, and the engine reports no other.
       "The change breaks a rule of the schema ("
         + (message.allSatisfy(\.isWhitespace) ? "a trigger's, whose RAISE has no words" : message)
         + ") in: \(sql)"
@@ -162,7 +162,7 @@ extension SQLError: CustomStringConvertible {
         + "Check the file and the disk, and try again."
     case .unsupported(let feature, let engine):
       "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
-    // A library's call, which has no error of the system.
+    // A failed library call, for which the system reports no error.
     case .system(let file, let operation, 0):
       "\(file): \(operation) failed, and no reason is given. Try again; where it stays so, memory is short, or libcrypto is "
         + "not whole."
@@ -209,7 +209,7 @@ extension SQLError: CustomStringConvertible {
 extension Double {
   fileprivate var formattedSeconds: String {
     let tenths = (self * 10).rounded()
-    // A bound that somebody allowed may be larger than any whole number.
+    // A limit that the caller allowed may exceed the range of Int.
     return abs(tenths) < 1e15 && tenths.truncatingRemainder(dividingBy: 10) == 0
       ? "\(Int(tenths / 10))" : "\(tenths / 10)"
   }

@@ -1,8 +1,8 @@
-// What Foundation shows of an error, as apps do.
+// The text that Foundation shows for an error, such as in an alert.
 
 public import Foundation
 
 extension SQLError: LocalizedError {
-  /// The ``description``: what `localizedDescription` gives. In English, whatever the locale.
+  /// The text of `localizedDescription`, which is ``description``. It is in English, whatever the locale.
   public var errorDescription: String? { description }
 }

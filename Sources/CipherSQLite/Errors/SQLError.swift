@@ -1,162 +1,172 @@
-// Every error of the connection layer. No case holds key bytes or bound values. Their sentences are in SQLError+Description.
+// The errors of the SQL layer. No case contains key bytes or bound values. The messages
+// are in SQLError+Description.
 
 private import Foundation
 
-/// What can go wrong with a file, a key or a statement.
+/// An error with a file, a key or a statement.
 ///
-/// Each case carries what a person needs to act on it, and `description` is one sentence that says what
-/// happened and what to do.
+/// Each case carries what a person needs to act on it. `description` is a message that states
+/// what happened and what to do.
 public enum SQLError: Error, Equatable, Sendable {
-  /// The key does not fit: no page of the file verifies under it, with any known cipher settings.
+  /// The key does not fit: no page of the file verifies under it, with any cipher settings that were tried.
   case wrongKey(file: String)
   /// The file is a plain SQLite database.
   case notEncrypted(file: String)
   /// The file is neither an encrypted nor a plain database.
   case notADatabase(file: String, reason: String)
-  /// The key fits, but these pages (counted from 1, at most 100 are listed) are damaged or missing.
+  /// The key fits, but these pages are damaged or missing. Pages are counted from 1; at most 100 are listed.
   case corrupted(file: String, pages: [Int])
-  /// This version of SQLite cannot read the SQL of a view, a trigger or a table in the schema; `reason` is what it says. Another
-  /// version wrote it: nothing is damaged, and of an encrypted file the key fits.
+  /// This version of SQLite cannot read the SQL of a view, a trigger or a table in the schema; `reason` is
+  /// its message. Another version wrote it. Nothing is damaged, and for an encrypted file the key fits.
   case schemaUnreadable(file: String, reason: String)
-  /// Since the file was opened here, it was encrypted under another key by somebody else.
+  /// Another connection or process has encrypted the file under another key since it was opened here.
   case keyChanged(file: String)
-  /// The key fits under other cipher settings than this engine can use.
+  /// The key fits, but the file has cipher settings that this engine cannot use.
   case cipherSettingsMismatch(file: String, profile: CipherProfile)
   /// The SQLite library in use cannot encrypt. Nothing was written.
   case engineHasNoCipher(library: String)
-  /// The key has no bytes: with such a key the engine would write plaintext.
+  /// The key is empty. With an empty key the engine would write plaintext.
   case emptyKey
   /// A raw key must have exactly `expected` bytes.
   case keyLength(expected: Int, found: Int)
   /// A salt must have exactly `expected` bytes.
   case saltLength(expected: Int, found: Int)
-  /// The file's header is in clear, so that its salt is not in the file, and the key came without one.
+  /// The file's header is in clear, so its salt is not in the file, and the key was given without one.
   case saltMissing(file: String)
-  /// A key file is cut, changed, put together from others, or of a newer format.
+  /// The key file is truncated, modified, combined from several ones, or in a newer format.
   case keyFileDamaged(file: String, reason: String)
-  /// The secret opens no slot of the key file, which is undamaged.
+  /// The secret opens no slot of the key file. The file is undamaged.
   case noSlotOpens(file: String)
-  /// A key file has no slot of this name.
+  /// The key file has no slot with this name; `available` lists its slots.
   case noSuchSlot(file: String, name: String, available: [String])
-  /// A slot cannot have this name, or there is no room for another.
+  /// The name is not allowed for a slot, or the key file has no room for another slot.
   case slotName(file: String, reason: String)
-  /// The key file would have no slot left, and the database could not be opened any more.
+  /// The key file would have no slot left, so that the database could not be opened any more.
   case lastSlot(file: String)
-  /// A rotation was given no secret for these slots.
+  /// A rotation got no secret for these slots.
   case slotsWouldBeLost(file: String, names: [String])
-  /// The key is the one that the file has already.
+  /// The new key is the key that the file has already.
   case sameKey(file: String)
-  /// A passphrase that a file is to get ends in a zero byte: PBKDF2 fills a passphrase up with zeros, so that the same one
-  /// without them would open the file.
+  /// The new passphrase of a file ends in a zero byte. PBKDF2 pads passphrases with zeros, so the
+  /// passphrase without these zeros would open the file as well.
   case keyEndsInZero
-  /// The key file has no former data key of this number (``KeyFile/Generation``); `available` are those that it has.
+  /// The key file has no former data key with this number (``KeyFile/Generation``);
+  /// `available` lists those it has.
   case noSuchGeneration(file: String, number: Int, available: [Int])
-  /// The key file keeps as many former data keys as it can.
+  /// The key file has reached its limit of former data keys.
   case tooManyGenerations(file: String, limit: Int)
-  /// What was typed is no recovery code.
+  /// The text is not a recovery code.
   case recoveryCode(reason: String)
   /// There is no such file.
   case notFound(file: String)
-  /// There is a file already where a new one was to be created.
+  /// There is already a file where a new one was to be created.
   case alreadyExists(file: String)
-  /// The path leads to a directory.
+  /// The path is that of a directory.
   case isDirectory(file: String)
-  /// The folder that should hold the file does not exist.
+  /// The folder that should contain the file does not exist.
   case folderMissing(folder: String)
-  /// This user may make no file in a folder, where the file was to be, or what the engine writes beside it.
+  /// This user may not create files in the folder: neither the file itself, nor the files that
+  /// the engine writes next to it.
   case folderNotWritable(folder: String)
-  /// The file has no bytes.
+  /// The file is empty.
   case emptyFile(file: String)
-  /// The file may not be opened by this user.
+  /// This user may not open the file.
   case permissionDenied(file: String)
-  /// The file, or the connection, may only be read.
+  /// The file or the connection is read-only.
   case readOnly(file: String)
-  /// No file can lie at this path, or the engine cannot take it.
+  /// No file can exist at this path, or the engine does not accept the path.
   case pathUnusable(file: String, reason: String)
-  /// The path is a link to a file that does not exist.
+  /// The path is a symbolic link to a file that does not exist.
   case danglingLink(file: String, target: String)
-  /// The path leads to something that holds no bytes of its own: a pipe, a socket, a device.
+  /// The path is not that of a regular file, but of a pipe, a socket or a device.
   case notAFile(file: String, kind: String)
-  /// The file has several names (hard links), and was to be written to or replaced: what stands in the log of one name is not
-  /// seen under another, and replaced under one it would stay as it is under the others.
+  /// The file has several names (hard links) and was to be written or replaced. The log of one name is
+  /// not seen under another, and a replacement under one name would leave the old file under the others.
   case severalNames(file: String, count: Int)
-  /// The file belongs to another user or group, and what replaces it could not be given to them.
+  /// The file belongs to another user or group, and the new file could not be given to them.
   case ownerWouldChange(file: String)
-  /// The file keeps a log whose index has to be written for reading it, and this user may not.
+  /// The file has a log whose index must be written for reading, and this user may not write it.
   case logUnreadable(file: String)
-  /// What lies beside the file as its log or journal is larger than it can be in earnest, or than the room that there is.
+  /// The log or journal next to the file is larger than it could legitimately be, or
+  /// larger than the free space.
   case journalTooLarge(file: String, byteCount: Int)
-  /// The key fits, but the pages carry no HMAC: format 1 of SQLCipher, whose files anyone can change unseen.
+  /// The key fits, but the pages carry no HMAC: this is SQLCipher's format 1, whose
+  /// files can be changed unnoticed.
   case unauthenticated(file: String)
-  /// Since the file was opened here, it was deleted or moved, or another one was put in its place.
+  /// The file was deleted, moved or replaced by another one since it was opened here.
   case fileReplaced(file: String)
   /// The disk is full, or a quota or size limit is reached.
   case diskFull(file: String)
-  /// There is no database at the path, but a log, an index or a journal beside it, which would be taken for the new one's.
+  /// There is no database at the path, but a log, an index or a journal next to it, which would be read
+  /// as that of a new database.
   case leftBeside(file: String, name: String)
-  /// What lies where the engine keeps its log, its index or its journal is no file of its own: a link, a pipe, a file with
-  /// another name, or one that begins as none of the engine's does. The engine would write through it.
+  /// The file in the place of the engine's log, index or journal is unusable: a link, a pipe,
+  /// a file with another name, or a file that does not begin as the engine's files do. The
+  /// engine would write through it.
   case companionUnusable(file: String, kind: String)
-  /// The journal names another file, which the engine would delete, and which does not belong to it.
+  /// The journal names another file that does not belong to it, and which the engine would delete.
   case journalNamesAnother(file: String)
-  /// What was to be replaced is no store.
+  /// The file that was to be replaced is not a store.
   case notReplaceable(file: String, kind: String)
-  /// Opened for reading alone while a process that died within a transaction has left its journal, which has to be put
-  /// back first.
+  /// The file was opened for reading only, but a process that died within a transaction has left a
+  /// journal, which must be rolled back first.
   case interruptedWrite(file: String)
-  /// Another connection or process holds the lock; `waitedSeconds` have passed, 0 where waiting could not help.
-  /// `holders` are those in the way, as far as the system tells: on Linux it does, elsewhere the list is empty.
+  /// Another connection or process holds the lock. `waitedSeconds` is how long the call waited; 0 if
+  /// waiting could not help. `holders` are the processes that hold the lock, as far as the system reports
+  /// them: on Linux; elsewhere it is empty.
   case busy(file: String, waitedSeconds: Double, holders: [LockHolder])
   /// The connection or pool has been closed.
   case closed(file: String)
   /// The statement was interrupted; its transaction is rolled back.
   case interrupted
-  /// A constraint of the schema forbids the change.
+  /// A constraint of the schema rejected the change.
   case constraint(message: String, extendedCode: Int, sql: String)
-  /// A statement takes `expected` parameters, `found` were given.
+  /// The statement takes `expected` parameters, but `found` values were given.
   case parameterCount(expected: Int, found: Int, sql: String)
-  /// Named parameters without a value, and names that the statement does not know.
+  /// Named parameters have no value, or names were given that the statement does not have.
   case parameterNames(missing: [String], unknown: [String], sql: String)
-  /// Values were interpolated and given beside the text too.
+  /// Values were both interpolated and passed as arguments.
   case mixedParameters(sql: String)
-  /// The text holds no statement, or more than the one that the call runs.
+  /// The text holds no statement, or more than the one statement that the call runs.
   case notOneStatement(sql: String)
   /// A placeholder of a format, at `position` counted from 1, cannot be bound.
   case format(position: Int, reason: String, sql: String)
-  /// A row has no such column.
+  /// The row has no such column; `available` lists the columns it has.
   case noSuchColumn(name: String, available: [String])
-  /// A column's value is not of the type that was asked for; `found` is its storage class.
+  /// The column's value cannot be converted to the requested type; `found` is its storage class.
   case columnType(column: String, expected: String, found: String)
-  /// Bytes beyond the end of a blob, whose length is fixed.
+  /// The range exceeds the end of a blob, whose length is fixed.
   case blobRange(place: String, offset: Int, count: Int, available: Int)
-  /// A call that would wait for itself: the writing connection is already in use by this call's caller.
+  /// The call would wait for itself: it was made from inside a write, which has the
+  /// writing connection in use.
   case nestedWrite(file: String)
-  /// The call needs a state that is committed, and the connection's transaction has changes that are not.
+  /// The call needs a committed state, but the connection's transaction has uncommitted changes.
   case uncommittedChanges(file: String)
-  /// A check after the operation found that the result is not as it must be; nothing was kept.
+  /// A check after the operation found a wrong result; the result was discarded.
   case verificationFailed(file: String, reason: String)
-  /// This engine is too old for the call.
+  /// The engine does not have a feature that the call needs.
   case unsupported(feature: String, engine: String)
-  /// A system call failed.
+  /// A system or library call failed. `code` is the system's error, or 0 if there is none.
   case system(file: String, operation: String, code: Int)
-  /// Anything else that the engine reports, with its codes and the SQL text without values.
+  /// Any other error that the engine reports, with its codes and the SQL text without values.
   case engine(code: Int, extendedCode: Int, message: String, sql: String)
-  /// The passphrases of a key file cost more to try than is allowed (``ScryptBudget``): so many seconds on a usual core,
-  /// so many bytes of memory.
+  /// Trying the passphrases of a key file would cost more than is allowed (``ScryptBudget``): seconds on
+  /// a typical core, and bytes of memory.
   case keyFileTooCostly(file: String, seconds: Double, memoryBytes: Int)
-  /// A slot was not made, because opening it would take so many seconds on a usual core and so many bytes of memory, and its
-  /// secret allows less (``ScryptBudget``).
+  /// A slot was not created, because opening it would take more time or memory than its secret allows
+  /// (``ScryptBudget``): seconds on a typical core, and bytes of memory.
   case slotTooCostly(
     file: String, seconds: Double, memoryBytes: Int, allowedSeconds: Double, allowedMemoryBytes: Int)
-  /// A change of the key was stopped after its commit: the new key is in force, and not every page was read with it.
+  /// A key change was stopped after its commit: the new key is in force, but not
+  /// every page was read with it.
   case notVerified(file: String)
-  /// A change of the key was committed, and these pages (counted from 1, at most 100 are listed) could not be read back: the
-  /// new key is in force.
+  /// A key change was committed, so the new key is in force, but these pages could not be read back.
+  /// Pages are counted from 1; at most 100 are listed.
   case rekeyDamaged(file: String, pages: [Int])
 }
 
 extension SQLError {
-  /// The error for a system call that has just failed, as `errno` tells.
+  /// Returns the error for a system call that has just failed, by its `errno`.
   static func failed(_ operation: String, on file: String, code: Int32 = errno) -> SQLError {
     switch code {
     case ENOSPC, EDQUOT, EFBIG: .diskFull(file: file)
@@ -165,26 +175,28 @@ extension SQLError {
     }
   }
 
-  /// Whether it is ``busy(file:waitedSeconds:holders:)``.
+  /// Whether the error is ``busy(file:waitedSeconds:holders:)``.
   public var isBusy: Bool {
     if case .busy = self { true } else { false }
   }
 
-  /// Whether the error is about the statement, its values, or the rows that it met. Any other error is about the file, the disk,
-  /// memory or another process: code that tries statements, or compares their results, rethrows it.
+  /// Whether the error is caused by the statement, its values, or the rows that it met. Any other error
+  /// is caused by the file, the disk, memory or another process. Code that tries statements, or compares
+  /// their results, rethrows those.
   package var isOfStatement: Bool {
     switch self {
     case .constraint, .parameterCount, .parameterNames, .mixedParameters, .notOneStatement, .format,
       .noSuchColumn,
       .columnType, .blobRange, .unsupported:
       true
-    // SQLITE_ERROR, ABORT, LOCKED (by a statement of the same connection), SCHEMA, TOOBIG, MISMATCH, MISUSE, AUTH, RANGE.
+    // SQLITE_ERROR, ABORT, LOCKED (by a statement of the same connection), SCHEMA, TOOBIG,
+    // MISMATCH, MISUSE, AUTH, RANGE.
     case .engine(let code, _, _, _): [1, 4, 6, 17, 18, 20, 21, 23, 25].contains(code)
     default: false
     }
   }
 
-  /// Whether a change of the key failed behind its commit, so that the new key is in force.
+  /// Whether a key change failed after its commit, so that the new key is in force.
   var isOfNewKey: Bool {
     switch self {
     case .notVerified, .rekeyDamaged: true
@@ -192,7 +204,8 @@ extension SQLError {
     }
   }
 
-  /// Whether a system call's error says that there is no more room: a full disk, a quota, a limit of the file's size.
+  /// Returns whether a system error code means that there is no more room: a full disk, a
+  /// quota, or a file size limit.
   package static func isNoSpace(_ code: Int) -> Bool {
     [Int(ENOSPC), Int(EDQUOT), Int(EFBIG)].contains(code)
   }
