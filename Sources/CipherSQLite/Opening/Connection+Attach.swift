@@ -32,8 +32,8 @@ extension Connection {
 
   /// Detaches a file that was attached.
   /// - Parameter name: The name that the file was attached as.
-  /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` for an unknown name, or inside a
-  ///   transaction.
+  /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` for an unknown name, or while
+  ///   a transaction uses the file.
   public func detach(_ name: String) throws {
     unsafe cache.removeIdle()
     try execute(sql: "DETACH DATABASE \(quoted(name))")

@@ -20,20 +20,18 @@ extension Connection {
   ///     written, and verified. It is called with 0 before the first page, and from another thread while
   ///     pages are written. What it throws stops the change: before the commit the transaction is rolled
   ///     back and the old key stays; after the commit only the verification ends.
-  /// - Throws:
-  ///   - While the old key stays: ``SQLError/busy(file:waitedSeconds:holders:)`` when another connection
-  ///     keeps a lock longer than the busy timeout; ``SQLError/sameKey(file:)``,
-  ///     ``SQLError/keyEndsInZero``, ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``;
-  ///     ``SQLError/uncommittedChanges(file:)`` inside a transaction; ``SQLError/corrupted(file:pages:)``
-  ///     for damage that was there before, ``SQLError/folderNotWritable(folder:)`` where no journal can
-  ///     be created; what `progress` throws; ``SQLError/diskFull(file:)``, or
-  ///     ``SQLError/verificationFailed(file:reason:)`` when the engine reported success and changed
-  ///     nothing for another reason. If nothing was written yet, this connection can be used further.
-  ///     Once the engine has begun to write, an error closes this connection, because another write
-  ///     through it could leave a file that no key opens.
-  ///   - When the new key is in effect: ``SQLError/rekeyDamaged(file:pages:)`` when the written pages
-  ///     could not be read back, and ``SQLError/notVerified(file:)`` when `progress` ended the
-  ///     verification.
+  /// - Throws: With the old key still in effect: ``SQLError/busy(file:waitedSeconds:holders:)`` when
+  ///   another connection keeps a lock longer than the busy timeout; ``SQLError/sameKey(file:)``,
+  ///   ``SQLError/keyEndsInZero``, ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``;
+  ///   ``SQLError/uncommittedChanges(file:)`` inside a transaction; ``SQLError/corrupted(file:pages:)``
+  ///   for damage that was there before, ``SQLError/folderNotWritable(folder:)`` where no journal can be
+  ///   created; what `progress` throws; ``SQLError/diskFull(file:)``, or
+  ///   ``SQLError/verificationFailed(file:reason:)`` when the engine reported success and changed nothing
+  ///   for another reason. If nothing was written yet, this connection can be used further. Once the
+  ///   engine has begun to write, an error closes this connection, because another write through it could
+  ///   leave a file that no key opens. With the new key in effect: ``SQLError/rekeyDamaged(file:pages:)``
+  ///   when the written pages could not be read back, and ``SQLError/notVerified(file:)`` when `progress`
+  ///   ended the verification.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     try rekey(to: newKey, gate: CommitGate(), progress: progress)
   }
