@@ -1,28 +1,33 @@
-// The log and the journal of a file that is being replaced and does not open: nobody can copy them into it. They must not
-// lie beside the new file, which would be read with them, and must not go before it has the name.
+// The log and the journal of a database that does not open and is being replaced. Their content cannot be
+// copied into the file. They must not lie next to the new file, because the engine would apply them to
+// it, and they must not be deleted before the new file has its name.
 //
-// So they get another name, which follows from the file that they belong to. When the process dies before the new file
-// has its name, the next one that opens the old file finds them there and puts them back. When it dies after that, their
-// file is gone, and the next one that replaces the file at that path removes them: the name proves that it is ours.
+// They are therefore renamed; the new name is derived from the file that they belong to. If the process
+// is killed before the new file has its name, the next process that opens the old file finds them and
+// restores their names. If it is killed later, the old file no longer exists, and the next process that
+// replaces the file at this path deletes them: the name proves that this library made it.
 
 private import Foundation
 
 struct AsideLogs {
   private static let suffixes = ["-wal", "-journal"]
-  /// Of the file that they belong to, and of the name itself: hexadecimal digits.
+  /// Counts of hexadecimal digits: one part identifies the file, the other proves that the name is ours.
   private static let digits = (identity: 12, proof: 4)
 
   private let file: DatabasePath
   private let status: FileStatus
   private let identity: Substring
 
+  /// Computes the names for the log and the journal of a file.
+  ///
   /// - Parameters:
-  ///   - file: The path.
-  ///   - status: The file that is at it.
+  ///   - file: The path of the database.
+  ///   - status: The status of the file that is at the path.
   init(of file: DatabasePath, _ status: FileStatus) {
     self.file = file
     self.status = status
-    // Written to since, or another file with the same number, it is not the one that they belong to.
+    // Size and time are part of it: the logs do not belong to a file that was written to since, or to
+    // another file that reuses the inode number.
     let facts =
       "ObjectVault log\0\(file.name)\0\(status.device) \(status.inode) \(status.byteCount) \(status.modified)"
     identity = sha256(Array(facts.utf8)).prefix(Self.digits.identity)
@@ -36,10 +41,10 @@ struct AsideLogs {
     sha256(Array("ObjectVault log's name\0\(name)\0\(identity)".utf8)).prefix(digits.proof)
   }
 
-  /// Takes them away, under an exclusive lock on the file.
+  /// Renames the log and the journal. The caller holds an exclusive lock on the file.
   func putAside() throws {
     for suffix in Self.suffixes where FileStatus(file.path + suffix) != nil {
-      // Noted too: a process that is told to end gives them their names itself.
+      // `Temporaries` records it as well: a process that ends on a signal restores the names itself.
       guard try Temporaries.setAside(file, status, suffix, name(suffix)) || errno == ENOENT else {
         let error = SQLError.failed("rename", on: file.given + suffix)
         bringBack()
@@ -48,7 +53,7 @@ struct AsideLogs {
     }
   }
 
-  /// Puts them back, under the same lock.
+  /// Restores the names of the log and the journal, under the same lock.
   func bringBack() {
     for suffix in Self.suffixes where FileStatus(name(suffix)) != nil && FileStatus(file.path + suffix) == nil
     {
@@ -57,7 +62,8 @@ struct AsideLogs {
     Temporaries.forgetWhatIsAside(of: file)
   }
 
-  /// Removes them, and those of files that had this path before: their files have no name any more.
+  /// Deletes the renamed log and journal, and those of files that had this path earlier: none of these
+  /// files has a name any more.
   func remove() {
     for suffix in Self.suffixes {
       unsafe unlink(name(suffix))
@@ -74,18 +80,19 @@ struct AsideLogs {
     Temporaries.forgetWhatIsAside(of: file)
   }
 
-  /// Where the log of a file would be put aside.
+  /// The path to which the log of the file is renamed.
   fileprivate var log: String { name("-wal") }
 
-  /// Puts back what a process left that was killed while it replaced the file. Costs a look at two names where there is
-  /// nothing to do.
+  /// Restores the log and the journal that a killed process left renamed while it replaced the file.
+  /// Costs three calls of `lstat` where there is nothing to do.
   /// - Throws: As ``RawFile/open(_:holding:seconds:)``.
   static func recover(_ file: DatabasePath, seconds: Double) throws {
     guard let status = FileStatus(file.path) else { return }
     let logs = AsideLogs(of: file, status)
     guard suffixes.contains(where: { FileStatus(logs.name($0)) != nil }) else { return }
     let raw = try RawFile.open(file, holding: .exclusive, seconds: seconds)
-    // It may have been replaced meanwhile, and they are another's then.
+    // The file may have been replaced while this process waited for the lock: they belong to another file
+    // then.
     guard FileStatus(file.path)?.isSameFile(as: status) ?? false else { return }
     logs.bringBack()
     raw.unlock()
@@ -93,6 +100,6 @@ struct AsideLogs {
 }
 
 extension DatabasePath {
-  /// Where the file's log lies while the file is replaced that does not open; nil when there is no file.
+  /// The path of the file's log while a file that does not open is replaced; nil when there is no file.
   package var asideLog: String? { FileStatus(path).map { AsideLogs(of: self, $0).log } }
 }

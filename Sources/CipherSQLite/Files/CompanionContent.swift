@@ -1,24 +1,27 @@
-// Whether what has the name of a database's log, index or journal was written by the engine. SQLite goes by names: it truncates,
-// writes over and removes whatever is called so, be it somebody's notes.
+// Checks whether a file that has the name of a database's log, index or journal was written by the
+// engine. SQLite decides by the name alone: it truncates, overwrites and deletes any file of that name,
+// even a user's notes.
 
 enum CompanionContent {
-  /// How an index grows: the engine makes one of 3 bytes first, and then writes the last byte of each page of it.
+  /// Sizes of an index: the engine creates it with 3 bytes, and then extends it by whole pages, of which
+  /// it writes the last byte.
   private static let (newIndexBytes, indexBytes) = (3, 4096)
 
-  /// Whether a file may be the engine's: it begins as one of its kind. The engine may write the beginning last, over zeros, and a
-  /// crash may leave a part of it.
+  /// Whether a file may have been written by the engine: it is empty, or its first bytes are those of its
+  /// kind. The engine may write the first bytes last, over zeros, and a crash may leave a part of them.
   static func isEngines(_ path: String, _ suffix: String, _ status: FileStatus) -> Bool {
     guard status.byteCount > 0 else { return true }
     switch suffix {
     case "-journal": return begins(path, [HotJournal.magic])
     case "-wal": return begins(path, WriteAheadLog.magics)
-    // By its size alone: to close a descriptor of it would drop the locks that this process holds on it.
+    // The index is checked by its size alone: closing a descriptor of it would drop the locks that this
+    // process holds on it.
     default: return status.byteCount <= newIndexBytes || status.byteCount.isMultiple(of: indexBytes)
     }
   }
 
   private static func begins(_ path: String, _ magics: [[UInt8]]) -> Bool {
-    // What cannot be read the engine will not read either, and what is gone is nobody's.
+    // The engine cannot read an unreadable file either, and a file that was deleted is not in use.
     guard let head = SideFile(path)?.readUp(to: magics[0].count, at: 0) else { return true }
     let written = head.prefix((head.lastIndex { $0 != 0 } ?? -1) + 1)
     return magics.contains { $0.starts(with: written) }

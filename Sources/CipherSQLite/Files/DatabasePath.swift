@@ -1,27 +1,28 @@
-// Where a file lies, found out once: links are followed here and nowhere else, so that a file, its log, its -shm, its
-// journal, its copies and what replaces it are always those of one and the same file.
+// The resolved location of a file. Symbolic links are followed only here, and only once: the file, its
+// log, its -shm, its journal, its copies and its replacement therefore always belong to the same file.
 
 private import Foundation
 
-/// A path whose links were followed, with the names of what SQLite keeps beside the file.
+/// A path with all links resolved, and the names of the files that SQLite keeps next to the database.
 package struct DatabasePath: Sendable, Hashable {
-  /// The path as somebody wrote it. Errors name this one.
+  /// The path as the caller wrote it. Errors name this path.
   package let given: String
-  /// The absolute path without a link in it. Everything that touches a file uses this one.
+  /// The absolute path without links. All file operations use this path.
   package let path: String
-  /// What lies at `given` when that is a link to a file that does not exist.
+  /// Whether `given` is a link to a file that does not exist.
   package let isDanglingLink: Bool
 
-  /// What SQLite appends to a database's name.
+  /// The suffixes that SQLite appends to a database's name.
   package static let companionSuffixes = ["-journal", "-wal", "-shm"]
-  /// SQLite's `MAX_PATHNAME` on Unix; the longest companion's name has to fit too, also of a file under a temporary name.
+  /// SQLite's `MAX_PATHNAME` on Unix, less the longest companion's suffix and the characters of a
+  /// temporary name: both have to fit.
   private static let maximumBytes = 512 - 8 - TemporaryName.addedBytes
-  /// `NAME_MAX` of the usual file systems, without the longest suffix: `.previous` of a key file.
+  /// `NAME_MAX` of the usual file systems, less the longest suffix: `.previous` of a key file.
   private static let maximumNameBytes = 255 - 9
-  /// As many links as the kernel follows (`path_resolution(7)`).
+  /// The kernel follows the same number of links (`path_resolution(7)`).
   private static let maximumLinks = 40
 
-  /// Follows the links of a path. The file need not exist, its folder has to.
+  /// Resolves the links of a path. The file need not exist; its folder must.
   ///
   /// - Parameter given: Relative to the working directory, or absolute.
   /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/folderMissing(folder:)``,
@@ -56,7 +57,7 @@ package struct DatabasePath: Sendable, Hashable {
     try requireRoom()
   }
 
-  /// What no file can be called.
+  /// Rejects paths that cannot be the path of a file.
   private static func requireFile(_ given: String) throws(SQLError) {
     guard !given.isEmpty else { throw SQLError.pathUnusable(file: given, reason: "it is empty") }
     guard !given.utf8.contains(0) else {
@@ -67,7 +68,7 @@ package struct DatabasePath: Sendable, Hashable {
     throw SQLError.pathUnusable(file: given, reason: "it ends in a slash, as a folder's path does")
   }
 
-  /// What lies beside the file has a longer name.
+  /// Rejects paths that leave no room for the names of the companions, which are longer.
   private func requireRoom() throws(SQLError) {
     guard name.utf8.count <= Self.maximumNameBytes else {
       throw SQLError.pathUnusable(
@@ -81,21 +82,22 @@ package struct DatabasePath: Sendable, Hashable {
     }
   }
 
-  /// Whether something lies at a path, or where its links lead.
-  /// - Throws: As ``init(_:)`` where nothing could lie there, such as at links that lead in a circle, or where this user may not
-  ///   see it. A folder that does not exist is no error: nothing is in it.
+  /// Whether something exists at a path, after following its links.
+  /// - Throws: As ``init(_:)`` where nothing could exist at the path, such as for links in a circle, or
+  ///   where this user has no permission to see it. A missing folder is no error: the result is then
+  ///   `false`.
   package static func isTaken(_ given: String) throws(SQLError) -> Bool {
     do { return try FileStatus(DatabasePath(given).path) != nil } catch .folderMissing { return false }
   }
 
-  /// A file beside this one, whose name is this one's with something appended.
+  /// A file in the folder of `other`, whose name is the name of `other` with a suffix.
   private init(beside other: DatabasePath, suffix: String) {
     given = other.given + suffix
     path = other.path + suffix
     isDanglingLink = false
   }
 
-  /// A file under a temporary name, which errors call by the name that it is to have.
+  /// A file under a temporary name; errors name the file's final path.
   init(temporary path: String, of target: DatabasePath) {
     given = target.given
     self.path = path
@@ -104,35 +106,36 @@ package struct DatabasePath: Sendable, Hashable {
 
   private init(inMemory name: String) { (given, path, isDanglingLink) = (name, name, false) }
 
-  /// What stands for a database without a file.
+  /// The path of a database without a file.
   static let memory = DatabasePath(inMemory: ":memory:")
 
   /// The folder's absolute path.
   package var folder: String { Self.split(path).folder }
   /// The file's name in its folder.
   package var name: String { Self.split(path).name }
-  /// The write-ahead log.
+  /// The path of the write-ahead log.
   package var log: String { path + "-wal" }
-  /// The index of the log, which the processes that use the file share.
+  /// The path of the log's index, which is shared by the processes that use the file.
   package var sharedMemory: String { path + "-shm" }
-  /// The rollback journal.
+  /// The path of the rollback journal.
   package var journal: String { path + "-journal" }
 
-  /// The file's size in bytes, not that of a link to it; nil when there is none.
+  /// The size of the file in bytes, not of a link to it; nil when there is no file.
   package var byteCount: Int? { FileStatus(path)?.byteCount }
 
-  /// The room on the disk beside the file, in bytes; nil where the system does not say.
+  /// The free space in the file's folder, in bytes; nil where the system does not report it.
   package var freeBytes: Int? { DiskRoom.bytes(in: folder) }
 
-  /// The path with something appended to its name.
+  /// Returns the path with a suffix appended to its name.
   package func appending(_ suffix: String) -> DatabasePath { DatabasePath(beside: self, suffix: suffix) }
 
-  /// Another file of the same folder.
+  /// Returns the path of another file in this folder.
   package func sibling(_ name: String) -> String { Self.joined(folder, name) }
 
   // MARK: Names
 
-  /// Folder and last part of a path, as `dirname` and `basename` give them; `.` is the folder of a bare name.
+  /// Splits a path into its folder and its last component, as `dirname` and `basename` do; the folder of
+  /// a bare name is `.`.
   package static func split(_ path: String) -> (folder: String, name: String) {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
     let name = String(path[path.utf8.index(after: slash)...])
@@ -143,8 +146,8 @@ package struct DatabasePath: Sendable, Hashable {
     folder.utf8.last == UInt8(ascii: "/") ? folder + name : folder + "/" + name
   }
 
-  /// The files of a folder that may be encrypted databases, by their size: absolute paths, in the order of their names. Not what
-  /// SQLite keeps beside one, nor what is being built.
+  /// Returns the files of a folder that may be encrypted databases, judged by their size, sorted by name.
+  /// Skips SQLite's companion files and files that are being built.
   package static func databases(in folder: String) -> [String] {
     var paths: [String] = []
     for name in Leftovers.names(in: folder).sorted() {
@@ -157,9 +160,9 @@ package struct DatabasePath: Sendable, Hashable {
     return paths
   }
 
-  // MARK: The system
+  // MARK: System calls
 
-  /// The path without links; nil when there is nothing at it.
+  /// Returns the path without links; nil when nothing exists at it.
   private static func real(_ path: String, of given: String) throws(SQLError) -> String? {
     guard let found = unsafe realpath(path, nil) else {
       switch errno {
@@ -175,7 +178,7 @@ package struct DatabasePath: Sendable, Hashable {
     return try unsafe text(found, given)
   }
 
-  /// Where a link leads; nil when the path is no link.
+  /// Returns the target of a link; nil when the path is no link.
   private static func target(ofLink path: String, _ given: String) throws(SQLError) -> String? {
     var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     let count = unsafe readlink(path, &bytes, Int(PATH_MAX))

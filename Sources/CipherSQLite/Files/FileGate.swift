@@ -1,10 +1,12 @@
-// The moment in which a file gets its name, as this process and the disk see it.
+// Serializes, within this process, opening a file and giving a file its name; and syncs a folder to the
+// disk.
 
 private import Foundation
 
-/// Keeps apart, in this process, the opening of files and the moment in which a built file gets its name.
+/// A lock of this process: files are not opened while a file that was built gets its name.
 enum FileGate {
-  // Not Void: a value without a size shares its address with what follows, which the thread sanitizer reports.
+  // Not Void: a value of size zero shares its address with what follows, which the thread sanitizer
+  // reports.
   private static let lock = Locked(false)
 
   /// Runs `body`, which opens a file.
@@ -12,14 +14,14 @@ enum FileGate {
     try lock.withLock { _ in try body() }
   }
 
-  /// Runs `body` while nobody opens a file.
+  /// Runs `body` while no thread of this process opens a file.
   static func withoutOpenings<Result>(_ body: () throws -> Result) rethrows -> Result {
     try lock.withLock { _ in try body() }
   }
 }
 
 /// Makes new names in a folder durable.
-/// - Returns: `false` when the disk failed; a file system that cannot do it counts as done.
+/// - Returns: `false` when the disk failed; `true` also for a file system that cannot sync a folder.
 @discardableResult
 func syncFolder(_ folder: String) -> Bool {
   let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC)

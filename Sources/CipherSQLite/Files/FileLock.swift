@@ -1,9 +1,9 @@
-// Who holds the locks of a file. The kernel's own list is read: asking through a descriptor would, by closing it,
-// drop the locks that this process holds on the file.
+// Finds the processes that hold locks on a file. It reads the kernel's own list: querying a lock through
+// a descriptor would drop, when the descriptor is closed, the locks that this process holds on the file.
 
 private import Foundation
 
-/// A line of the kernel's list of locks.
+/// One line of the kernel's list of locks.
 package struct FileLock {
   package let processID: Int32
   let isExclusive: Bool
@@ -11,10 +11,10 @@ package struct FileLock {
 
   func covers(_ other: ClosedRange<Int>) -> Bool { range.overlaps(other) }
 
-  /// The locks on a file that are held, not those that are waited for.
+  /// Returns the locks that are held on a file, without the requests that wait for a lock.
   static func all(of path: String) -> [FileLock] {
     var status = stat()
-    // Read to its end: the kernel makes the list as it is read, and tells no size beforehand.
+    // Read to its end: the kernel generates the list while it is read, and reports no size in advance.
     guard unsafe stat(path, &status) == 0,
       let data = try? FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd()
     else { return [] }
@@ -23,32 +23,35 @@ package struct FileLock {
       number: UInt64(status.st_ino))
   }
 
-  /// Those on one file in a list like the kernel's.
+  /// Returns the locks on one file, from a list in the format of `/proc/locks`.
   /// - Parameters:
-  ///   - device: Such as `fe:00`.
-  ///   - number: The file's, which is its own on that device.
+  ///   - list: The text of the list.
+  ///   - device: The file's device, such as `fe:00`.
+  ///   - number: The file's inode number, which is unique on its device.
   package static func held(in list: String, device: String, number: UInt64) -> [FileLock] {
     let sameNumber = list.split(separator: "\n").map { $0.split(separator: " ") }
       .filter { $0.count >= 8 && $0[1] != "->" && $0[5].hasSuffix(":\(number)") }
-    // Files of two devices may have one number. A file system of several volumes or layers has a device of its own in
-    // the kernel's list, which no call tells: there the number has to do. Such devices have no driver, and the number 0 of one.
+    // Files on two devices may have the same number, so the device must match as well. But a file system
+    // of several volumes or layers appears in the kernel's list under a device that no system call
+    // reports: there the number must suffice. Such devices have no driver, and so the major number 0.
     let sameDevice = sameNumber.filter { $0[5].hasPrefix("\(device):") }
     let isNumberAll = sameDevice.isEmpty && device.hasPrefix("00:")
     return (isNumberAll ? sameNumber : sameDevice).compactMap(FileLock.init(fields:))
   }
 
-  /// - Parameter fields: `1: POSIX ADVISORY WRITE 4711 fe:00:16351763 120 120`, at its spaces.
+  /// Parses one line of the list; nil when it is malformed.
+  /// - Parameter fields: `1: POSIX ADVISORY WRITE 4711 fe:00:16351763 120 120`, split at its spaces.
   private init?(fields: [Substring]) {
     guard let process = Int32(fields[4]), let first = Int(fields[6]) else { return nil }
-    // EOF is the end of a lock that reaches as far as the file may ever grow.
+    // EOF: the lock extends to the end of the file, however far the file grows.
     let last = Int(fields[7]) ?? Int.max
     guard first <= last else { return nil }
     (processID, isExclusive, range) = (process, fields[3] == "WRITE", first...last)
   }
 
-  /// A device as the kernel's list writes it: `fe:00`.
+  /// Returns a device as the kernel's list writes it: `fe:00`.
   private static func deviceName(_ device: dev_t) -> String {
-    // The bits of a device's number, as `makedev` of the C library puts them together.
+    // The bit layout of a device number, as `makedev` of the C library defines it.
     let number = UInt64(truncatingIfNeeded: device)
     let major = (number >> 8) & 0xfff | (number >> 32) & ~0xfff
     let minor = number & 0xff | (number >> 12) & ~0xff
@@ -57,14 +60,16 @@ package struct FileLock {
 }
 
 extension LockHolder {
-  /// Who keeps others from writing to a database, as far as the system tells: nobody where it has no list of locks.
+  /// Returns the processes that keep others from writing to a database, as far as the system reports
+  /// them; empty where it has no list of locks.
   ///
   /// - Parameters:
   ///   - path: The database.
-  ///   - isWriting: Whether the one who waits has a transaction open: this process' writer may then be itself.
+  ///   - isWriting: Whether the waiting connection has a transaction open: a writer in this process may
+  ///     then be that connection itself, and is skipped.
   static func blocking(_ path: DatabasePath, isWriting: Bool) -> [LockHolder] {
-    // SQLite's file format, "File Locking": PENDING, RESERVED, then 510 SHARED bytes. WAL-index format, "Locks": the
-    // writer, the checkpointer, recovery, then the readers.
+    // SQLite's file format, "File Locking": PENDING, RESERVED, then 510 SHARED bytes. WAL-index format,
+    // "Locks": the writer, the checkpointer, recovery, then the readers.
     let (file, log) = (FileLock.all(of: path.path), FileLock.all(of: path.sharedMemory))
     let writers = log.filter { $0.isExclusive && $0.covers(120...122) } + file.filter(\.isExclusive)
     let readers = (log + file).filter { !$0.isExclusive && ($0.covers(123...127) || $0.covers(sharedBytes)) }
@@ -76,7 +81,8 @@ extension LockHolder {
     return processes.sorted().map { LockHolder(process: $0) }
   }
 
-  /// Who has a transaction open that writes to a database, as far as the system tells.
+  /// Returns the processes that have a write transaction open on a database, as far as the system reports
+  /// them.
   package static func writing(_ path: DatabasePath) -> [LockHolder] {
     let log = FileLock.all(of: path.sharedMemory).filter { $0.covers(120...120) }
     let file = FileLock.all(of: path.path).filter { $0.covers(reservedByte...reservedByte) }
@@ -86,7 +92,7 @@ extension LockHolder {
   private static let reservedByte = 0x4000_0001
   private static let sharedBytes = 0x4000_0002...0x4000_01ff
 
-  /// Who holds a lock on a whole file, as far as the system tells.
+  /// Returns the processes that hold a lock on a whole file, as far as the system reports them.
   static func holding(_ path: String) -> [LockHolder] {
     Set(FileLock.all(of: path).map(\.processID)).filter { $0 > 0 }.sorted().map { LockHolder(process: $0) }
   }

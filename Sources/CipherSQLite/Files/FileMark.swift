@@ -1,15 +1,16 @@
-// A database at a moment, with what lies beside it: whether somebody has written between two looks.
+// The state of a database and its companions at one moment, to detect writes between two moments.
 
-/// The state of a database at a moment: when two of them are equal, nothing was written between them.
+/// The state of a database at one moment: when two states are equal, nothing was written between them.
 struct FileMark: Equatable {
   private let parts: [FileStatus?]
 
   init(_ file: DatabasePath) {
-    // Not the -shm, which readers write too.
+    // Without the -shm: readers write to it as well.
     parts = [file.path, file.log, file.journal].map { FileStatus($0) }
   }
 
-  /// Whether it is the same file, whatever was written to it; or at both moments none.
+  /// Whether both states are of the same file, even if it was written to; also when there was no file at
+  /// both moments.
   func isSameFile(as other: FileMark) -> Bool {
     guard let one = parts[0], let another = other.parts[0] else {
       return parts[0] == nil && other.parts[0] == nil

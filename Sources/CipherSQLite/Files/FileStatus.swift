@@ -1,9 +1,9 @@
-// What the system says of a file, without opening it: closing any descriptor of a database drops the locks that this
-// process holds on it.
+// What the system reports about a file. The file is not opened: closing any descriptor of a database
+// drops the locks that this process holds on it.
 
 private import Foundation
 
-/// Which file it is, whose it is, and when it last changed.
+/// The identity, owner, size and time of change of a file.
 struct FileStatus: Equatable {
   let device: UInt64
   let inode: UInt64
@@ -13,17 +13,17 @@ struct FileStatus: Equatable {
   let mode: UInt32
   let owner: UInt32
   let group: UInt32
-  /// How many names it has: 0 when it lost the last one while the system looked.
+  /// The number of hard links; 0 when the last one was removed during the call.
   let names: Int
 
-  /// What is at a path; a link counts as itself. nil when there is nothing.
+  /// Reads the status of what is at a path, and of a link itself; nil when nothing is there.
   init?(_ path: String) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return nil }
     self.init(status)
   }
 
-  /// The file behind a descriptor.
+  /// Reads the status of an open file.
   init?(descriptor: Int32) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -46,18 +46,18 @@ struct FileStatus: Equatable {
     names = Int(status.st_nlink)
   }
 
-  /// A file, and not a directory, a link, a pipe, a socket or a device.
+  /// Whether it is a file, and not a directory, a link, a pipe, a socket or a device.
   var isRegular: Bool { mode & UInt32(S_IFMT) == S_IFREG }
   var isDirectory: Bool { mode & UInt32(S_IFMT) == S_IFDIR }
-  /// Whether this process made it, as far as its owner tells.
+  /// Whether this process's user owns it.
   var isOwn: Bool { owner == UInt32(geteuid()) }
 
-  /// Whether it can be reached by another name, too.
+  /// Whether it has more than one hard link.
   var hasOtherNames: Bool { names > 1 }
 
   func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 
-  /// In words, for what is no regular file.
+  /// The kind of a file that is not regular, in words.
   var kind: String {
     switch mode_t(mode) & S_IFMT {
     case S_IFIFO: "a pipe"

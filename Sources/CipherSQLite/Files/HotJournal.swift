@@ -1,21 +1,23 @@
-// What a file's rollback journal will put back. A process that died within a transaction leaves a journal, and the next
-// one that opens the file copies the former pages from it before it reads. Where the transaction was a rekey, the
-// file's own first page may be under the new key already, while the one that counts is in the journal, under the old.
-// The format is that of SQLite's "Database File Format", section 3, "The Rollback Journal".
+// Reads what a file's rollback journal will restore. A process that died within a transaction leaves a
+// journal, and the next process that opens the file copies the former pages from it before it reads. If
+// the transaction was a rekey, the file's first page may already be under the new key, while the page
+// that counts is in the journal, under the old key. The format is SQLite's "Database File Format",
+// section 3, "The Rollback Journal".
 
 enum HotJournal {
   static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
 
-  /// Whether there is a journal that the engine may put back.
+  /// Whether there is a journal that the engine may roll back.
   static func isThere(_ file: DatabasePath) -> Bool {
     SideFile(file.journal)?.read(8, at: 0).map { $0 == magic } ?? false
   }
 
-  /// The first page as the journal beside a file will put it back; nil where it holds none.
+  /// Returns the first page as the file's journal will restore it; nil where the journal does not contain
+  /// that page.
   static func firstPage(of file: DatabasePath) -> [UInt8]? {
     guard let journal = SideFile(file.journal) else { return nil }
     var offset = 0
-    // A journal that was synced several times has as many headers, each with the count of its records.
+    // A journal that was synced several times has several headers, each with the count of its records.
     while let header = journal.read(28, at: offset), header.starts(with: magic) {
       let (count, sectorBytes, pageBytes) = (
         SideFile.number(header[8..<12]), SideFile.number(header[20..<24]), SideFile.number(header[24..<28])
@@ -25,10 +27,11 @@ enum HotJournal {
       }
       var record = offset + sectorBytes
       let recordBytes = 8 + pageBytes
-      // 2^32 - 1: up to the end of the file. None: what follows was not synced, and will not be put back.
+      // A count of 2^32 - 1 means: up to the end of the file. A count of 0 means: what follows was not
+      // synced, and will not be restored.
       for _ in 0..<count {
         guard let page = journal.read(4, at: record) else { return nil }
-        // Where the engine stops, too: behind it there is nothing, or a hole of any size.
+        // The engine stops here as well: after this point there is nothing, or a hole of any size.
         guard SideFile.number(page[...]) != 0 else { return nil }
         if SideFile.number(page[...]) == 1 { return journal.read(pageBytes, at: record + 4) }
         record += recordBytes
@@ -40,10 +43,11 @@ enum HotJournal {
     return nil
   }
 
-  /// Goes on when the engine, which puts a journal back, would delete nothing that does not belong to it.
+  /// Checks that the engine, when it rolls the journal back, deletes no file that is unrelated to it.
   ///
-  /// The journal of a transaction over several attached files ends with the name of a file that lists them all, which
-  /// the engine deletes when none of them needs it any more ("Database File Format", 3: the super-journal).
+  /// The journal of a transaction over several attached files ends with the name of a file that lists all
+  /// their journals; the engine deletes that file when no journal needs it any more ("Database File
+  /// Format", 3: the super-journal).
   /// - Throws: ``SQLError/journalNamesAnother(file:)``.
   static func checkSuperJournal(of file: DatabasePath) throws {
     guard let journal = SideFile(file.journal), journal.byteCount >= 16,
@@ -51,11 +55,11 @@ enum HotJournal {
     else { return }
     let count = SideFile.number(end[0..<4])
     guard count > 0 else { return }
-    // As the engine names them: `NAME-mj`, and nine hexadecimal digits.
+    // The engine names super-journals `NAME-mj` and nine hexadecimal digits.
     guard count < 4096, let bytes = journal.read(count, at: journal.byteCount - 16 - count),
       let name = String(validating: bytes, as: UTF8.self), name.wholeMatch(of: #/.+-mj[0-9A-F]{9}/#) != nil
     else { throw SQLError.journalNamesAnother(file: file.given + "-journal") }
-    // Gone, it has no part in it any more.
+    // A super-journal that does not exist cannot be deleted.
     guard let list = SideFile(name) else {
       guard FileStatus(name) == nil else { throw SQLError.journalNamesAnother(file: file.given + "-journal") }
       return

@@ -1,30 +1,35 @@
-// A copy of a file and its journal, for looking at a file that its last user left in the middle of a transaction.
+// A copy of a file, its journal and its log, to inspect a file that its last user left in the middle of a
+// transaction.
 
 private import Foundation
 
-/// A copy in a private folder, which goes with this object, or with the next one when this process was killed.
+/// A copy in a private folder. The folder is deleted with this object, or by the next copy if this
+/// process was killed.
 final class InspectionCopy {
   private static let fileName = "copy.store"
   private static let kind = PrivateFolder.Kind(prefix: "vault-inspect-", files: [fileName])
 
-  /// The copy. Errors about it name the original.
+  /// The path of the copy. Errors about it name the original.
   let file: DatabasePath
   private let folder: PrivateFolder
 
-  /// Whether a file that nobody can write to cannot be read as it lies: its journal, or its log, has content.
+  /// Whether a file that cannot be written to must be copied to be read: its journal or its log has
+  /// content.
   static func isNeeded(_ file: DatabasePath) -> Bool {
     WriteAheadLog(beside: file) != nil || HotJournal.isThere(file)
   }
 
-  /// Copies a file as it is at one moment, whoever works with it meanwhile; once more for each time that somebody begins a new
-  /// log while it is copied.
-  /// - Parameter seconds: How long to wait for somebody's lock, or for a moment in which nobody begins a new log.
-  /// - Throws: ``SQLError/journalTooLarge(file:byteCount:)`` before anything is copied; ``SQLError/diskFull(file:)``,
-  ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
+  /// Copies a file as it is at one moment, even while others use it. Copies again each time that another
+  /// connection starts a new log during the copy.
+  /// - Parameter seconds: How long to wait for another connection's lock, or for a moment in which no
+  ///   connection starts a new log.
+  /// - Throws: ``SQLError/journalTooLarge(file:byteCount:)`` before anything is copied;
+  ///   ``SQLError/diskFull(file:)``, ``SQLError/busy(file:waitedSeconds:holders:)``.
   init(of original: DatabasePath, seconds: Double) throws {
     let parent = NSTemporaryDirectory()
     let deadline = Deadline(seconds)
-    // Keeps everybody from putting the journal back, and from writing without a log, until all of it is copied.
+    // Until all of it is copied, this lock keeps all others from rolling the journal back, and from
+    // writing without a log.
     let raw = try RawFile.open(original, holding: .shared, seconds: seconds)
     folder = try PrivateFolder(Self.kind)
     file = DatabasePath(temporary: folder.path + "/" + Self.fileName, of: original)
@@ -38,12 +43,13 @@ final class InspectionCopy {
     }
   }
 
-  /// Copies the file, and the log behind it.
+  /// Copies the file, its journal, and then its log.
   ///
-  /// The lock keeps nobody from committing to a log, nor from copying a log into the file. What of it comes into the file
-  /// while that is copied stands in the log when it is copied afterwards, and takes precedence there: as long as it is the
-  /// same log. A log that is begun anew has another header.
-  /// - Returns: false when what was copied may be of two moments.
+  /// The lock does not prevent commits to a log, nor checkpoints, which copy a log into the file. Pages
+  /// that a checkpoint writes into the file during the copy are also in the log, which is copied
+  /// afterwards and takes precedence, as long as it is the same log. A log that is started anew has
+  /// another header.
+  /// - Returns: false when the copied parts may be of two different moments.
   private static func copy(
     _ raw: borrowing RawFile, of original: DatabasePath, to file: DatabasePath, _ parent: String
   ) throws -> Bool {
@@ -51,21 +57,22 @@ final class InspectionCopy {
     let before = Moment(original)
     let journal = try journal(of: original, byteCount: raw.byteCount)
     let whole = raw.byteCount + before.logBytes + (journal?.byteCount ?? 0)
-    // A tenth stays free for others.
+    // A tenth of the disk stays free for others.
     guard whole <= DiskRoom.bytes(in: parent).map({ $0 / 10 * 9 }) ?? .max else {
       throw SQLError.diskFull(file: NSTemporaryDirectory())
     }
     do { try raw.copy(to: file) } catch {
-      // Somebody's copying of a log has made it shorter.
+      // A checkpoint of another connection has made the file shorter.
       guard raw.byteCount < before.byteCount else { throw error }
       return false
     }
     do { try journal?.copy(to: file) } catch {
-      // Its writer has taken it back, and cut it.
+      // Its writer has rolled it back, and truncated it.
       guard SideFile(original.journal)?.byteCount ?? 0 == journal?.byteCount ?? 0 else { return false }
       throw error
     }
-    // Whole, without looking for its end, which takes longer than the others need to begin a new one: the engine will.
+    // The whole log is copied, without searching for its last valid commit, which the engine will do:
+    // searching would take longer than other connections need to start a new log.
     let log = Moment(original)
     guard before.leads(to: log) else { return false }
     do {
@@ -73,16 +80,17 @@ final class InspectionCopy {
         try Part(suffix: "-wal", path: original.log, byteCount: log.logBytes).copy(to: file)
       }
     } catch {
-      // It was cut, or is gone.
+      // The log was truncated or deleted.
       guard before.leads(to: Moment(original)) else { return false }
       throw error
     }
     return before.leads(to: Moment(original))
   }
 
-  /// What tells a log from the one before it, and a file that is copied from one that somebody changes.
+  /// State that distinguishes a log from its predecessor, and an unchanged file from one that was written
+  /// to during the copy.
   private struct Moment {
-    /// Nil where there is no log, or nothing in it that the engine would read.
+    /// The header of the log; nil where there is no log, or none that the engine would read.
     let logHeader: [UInt8]?
     let logBytes: Int
     private let hasLog: Bool
@@ -97,21 +105,23 @@ final class InspectionCopy {
       file = FileStatus(original.path)
     }
 
-    /// Whether what was copied from this moment to a later one belongs together.
+    /// Whether the parts that were copied between this moment and a later one are consistent.
     func leads(to later: Moment) -> Bool {
       if let logHeader { return later.logHeader == logHeader }
       guard later.logHeader == nil, later.hasLog == hasLog else { return false }
-      // Who uses a log has one from the first read to the last, if an empty one: without, the lock is enough.
+      // A connection that uses a log keeps it, at least as an empty file, from its first read to its
+      // last: without a log, the lock is enough.
       guard hasLog else { return true }
-      // A log may have come and gone: nobody has written to the file then. The system's times go by ticks.
+      // A log may have been filled, copied into the file, and emptied: the file is unchanged only if that
+      // did not happen. The system's timestamps have a coarse resolution.
       guard let file, file == later.file else { return false }
       let modified = Double(file.modified[0]) + Double(file.modified[1]) / 1e9
-      // It may lie in the future, which a write would end.
+      // The time may lie in the future, and a write would set it back to now.
       return abs(time.timeIntervalSince1970 - modified) > 0.1
     }
   }
 
-  // MARK: What is copied
+  // MARK: Parts
 
   /// A log or a journal.
   private struct Part {
@@ -127,11 +137,11 @@ final class InspectionCopy {
     }
   }
 
-  /// The journal beside a file, if there is one with something in it.
+  /// Returns the journal of a file; nil if there is none, or an empty one.
   private static func journal(of file: DatabasePath, byteCount: Int) throws -> Part? {
     guard let journal = SideFile(file.journal)?.byteCount, journal > 0 else { return nil }
-    // Each page once, with 8 bytes; a header of at most 64 KiB for each time that it was synced, hardly ever more
-    // than a few. Anybody may have planted a file of that name.
+    // A journal has each page once, with 8 more bytes, and a header of at most 64 KiB for each sync,
+    // which are a few at most. Any user may have planted a file of that name, so its size is bounded.
     guard journal <= byteCount * 2 + (16 << 20) else {
       throw SQLError.journalTooLarge(file: file.given + "-journal", byteCount: journal)
     }
@@ -151,7 +161,7 @@ extension RawFile {
   }
 }
 
-/// Writes a new file of mode 0600, a part at a time.
+/// Writes a new file of mode 0600, in chunks of at most 1 MiB.
 private func write(
   to path: String, naming given: String, byteCount: Int, _ read: (_ count: Int, _ offset: Int) -> [UInt8]?
 ) throws {

@@ -1,26 +1,29 @@
-// A file that is built under a temporary name and takes its own only when it is whole: a crash leaves either
-// nothing at the path or all of it. What is built here must be sealed before it can get its name (SealedFile), so that
-// no caller can forget the proof.
+// A file is built under a temporary name and gets its own name only when it is complete: after a crash
+// there is nothing at the path, or all of it. A file must be sealed before it can get its name
+// (`SealedFile`), so no caller can omit the verification.
 
 private import Foundation
 
-/// A file that is being built. What is left of it goes with this object.
+/// A file that is being built. If it did not get its name, it is deleted with this object.
 final class NewFile {
-  /// The name that it is to have.
+  /// The final path of the file.
   let target: DatabasePath
-  /// The name under which it is built, in the same folder. Empty at first. Errors name the target.
+  /// The temporary path, in the same folder. The file is empty at first. Errors name the target.
   let file: DatabasePath
-  /// Holds a lock that says that somebody builds this file; -1 once the file has its name. Not SQLite's kind of lock.
+  /// Descriptor with the `flock` that marks the file as being built; -1 once the file has its name.
+  /// SQLite uses another kind of lock.
   private var guardian: Int32 = -1
 
-  /// Whether it is a database, whose log would be looked for beside it.
+  /// Whether it is a database, next to which the engine would search for a log.
   fileprivate private(set) var isDatabase = false
 
-  /// Makes the file, and removes what builders that were killed left in the folder.
-  /// - Parameter isPrivate: Whether it has mode 0600; else the process's umask says who may read it.
-  /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a name that SQLite gives to a file of its own;
-  ///   ``SQLError/folderNotWritable(folder:)``, ``SQLError/folderMissing(folder:)``, ``SQLError/diskFull(file:)``,
-  ///   ``SQLError/system(file:operation:code:)``.
+  /// Creates the file, and removes what killed builders left in the folder.
+  /// - Parameters:
+  ///   - target: The path that the file is to get.
+  ///   - isPrivate: Whether the file has mode 0600; otherwise the process's umask decides.
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a name that SQLite uses for a companion of
+  ///   another file; ``SQLError/folderNotWritable(folder:)``, ``SQLError/folderMissing(folder:)``,
+  ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``.
   init(at target: DatabasePath, isPrivate: Bool = true) throws {
     try PathState.requireOwnName(target)
     self.target = target
@@ -38,7 +41,7 @@ final class NewFile {
     }
   }
 
-  /// Makes an empty file and locks it; nil when another process swept it away between the two.
+  /// Creates an empty file and locks it; nil when another process removed it between these two steps.
   private static func made(_ file: DatabasePath, _ isPrivate: Bool) throws -> Int32? {
     // O_EXCL and O_NOFOLLOW: a planted file or link of that name is refused, never written to.
     let descriptor = unsafe Foundation.open(
@@ -46,11 +49,11 @@ final class NewFile {
     guard descriptor >= 0 else {
       if errno == EEXIST { return nil }
       if errno == ENOENT { throw SQLError.folderMissing(folder: file.folder) }
-      // The folder says no, and not a file that does not exist yet.
+      // The folder denies it: the file does not exist yet.
       if [EACCES, EPERM, EROFS].contains(errno) { throw SQLError.folderNotWritable(folder: file.folder) }
       throw SQLError.failed("open", on: file.given)
     }
-    // Whatever the umask says.
+    // Independent of the umask.
     if isPrivate { fchmod(descriptor, 0o600) }
     let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
     guard isLocked || errno != EWOULDBLOCK, let status = FileStatus(descriptor: descriptor),
@@ -72,7 +75,7 @@ final class NewFile {
 
   // MARK: Sealing
 
-  /// Writes the whole content of a small file, and proves that it is there.
+  /// Writes the whole content of a small file, reads it back to verify it, and syncs it.
   func sealed(holding bytes: [UInt8]) throws -> SealedFile {
     var written = 0
     while written < bytes.count {
@@ -94,8 +97,9 @@ final class NewFile {
     return try synced()
   }
 
-  /// Seals a database, which no connection has open any more.
-  /// - Parameter proof: Reads it, and throws when it is not whole. Called when nothing of it is left in a log.
+  /// Seals a database that no connection has open any more.
+  /// - Parameter proof: Reads the database, and throws when it is incomplete. Called after checking that
+  ///   its log and its journal are empty.
   /// - Throws: ``SQLError/verificationFailed(file:reason:)``; what `proof` throws.
   func sealed(asDatabase proof: () throws -> Void) throws -> SealedFile {
     isDatabase = true
@@ -109,7 +113,7 @@ final class NewFile {
 
   private func synced() throws -> SealedFile {
     #if canImport(Darwin)
-      // There fsync hands the bytes to the disk, which may keep them to itself.
+      // On Darwin, fsync only passes the bytes to the disk, which may keep them in its cache.
       if fcntl(guardian, F_FULLFSYNC) == 0 { return SealedFile(self) }
     #endif
     guard fsync(guardian) == 0 else { throw SQLError.failed("fsync", on: target.given) }
@@ -118,14 +122,16 @@ final class NewFile {
 
   // MARK: Naming, for SealedFile
 
-  /// Gives the file its name by `rename`, in a moment in which nobody in this process opens a file: from then on the
-  /// descriptor that guards it must not be closed any more, because that would drop the locks of who opened it.
-  /// - Returns: The descriptor with the lock, for who asks to keep it; else it is closed.
+  /// Gives the file its name by `rename`, while no thread of this process opens a file. Once the file has
+  /// its name, the descriptor with the lock must not be closed outside of that moment: closing it would
+  /// drop the locks of a connection that opened the file.
+  /// - Returns: The descriptor with the lock if `keepsLock` is set; otherwise it is closed, and the
+  ///   result is nil.
   @discardableResult
   fileprivate func named(
     keepsLock: Bool = false, _ rename: (_ from: String, _ to: String) throws -> Void
   ) throws -> Int32? {
-    // SQLite's leavings of a log that was emptied; under the new name nobody would look for them.
+    // Remains of a log that SQLite emptied. After the rename nothing would remove them.
     for suffix in DatabasePath.companionSuffixes { unsafe unlink(file.path + suffix) }
     let kept: Int32? = try FileGate.withoutOpenings {
       try rename(file.path, target.path)
@@ -142,16 +148,17 @@ final class NewFile {
   }
 }
 
-/// A file that is whole and on the disk, and may get its name.
+/// A file that is complete and on the disk, and may get its name.
 struct SealedFile {
   private let built: NewFile
 
   fileprivate init(_ built: NewFile) { self.built = built }
 
-  /// Gives the file its name, where nothing has it.
-  /// - Parameter isTemporary: Whether a process that ends removes it under that name, too, until ``Temporaries`` are told otherwise.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/leftBeside(file:name:)``; `CancellationError` of a temporary one, when the
-  ///   process is ending.
+  /// Gives the file its name, if nothing has that name.
+  /// - Parameter isTemporary: Whether a process that ends also removes the file under that name, until it
+  ///   is unregistered from ``Temporaries``.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/leftBeside(file:name:)``; for a temporary
+  ///   file, `CancellationError` when the process is ending.
   func publish(isTemporary: Bool = false) throws {
     if built.isDatabase { try PathState.ensureNothingBeside(built.target) }
     var isNamed = false
@@ -162,24 +169,26 @@ struct SealedFile {
       }
     }
     do { try isTemporary ? Temporaries.register(built.target.path, making: name) : name() } catch {
-      // The folder could not be synced: a name that may be gone tomorrow is none.
+      // The folder could not be synced: a name that may be lost in a crash does not count.
       if isNamed { unsafe unlink(built.target.path) }
       throw error
     }
   }
 
-  /// Puts the file in the place of another, in one step that is done or not done. It gets that one's owner, group and
-  /// mode. For databases this is ``FileHold``'s to call, which keeps everybody else away meanwhile.
-  /// - Parameter old: What is there now; nil when nothing is, or a link, which is replaced and not followed.
+  /// Replaces another file in one atomic step. The new file gets the owner, group and mode of the old
+  /// one. For databases only ``FileHold`` calls this: it keeps all other users of the file away.
+  /// - Parameter old: The status of what is there now; nil when nothing is there. A link is replaced, not
+  ///   followed.
   /// - Throws: ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``.
   func replace(_ old: FileStatus?) throws { _ = try replace(old, keepsLock: false) }
 
-  /// The same of a file that is no database, whose lock goes on.
+  /// Replaces another file, as `replace(_:)` does, and keeps the lock. For files that are no databases.
   /// - Returns: A descriptor of the new file with an exclusive `flock` on it, which the caller closes.
   func replaceKeepingLock(_ old: FileStatus?) throws -> Int32? { try replace(old, keepsLock: true) }
 
-  /// The same of a text, which is nobody's secret: it has the mode of the former one, and is whose that was where the system
-  /// allows it. Other names of that keep the former text.
+  /// Replaces a text file, whose content is not secret. The new file gets the mode of the old one, and
+  /// its owner and group where the system allows it. Other hard links of the old file keep the former
+  /// text.
   func replaceText(_ old: FileStatus?) throws {
     if let old, old.isRegular {
       _ = unsafe lchown(built.file.path, uid_t(old.owner), gid_t(old.group))
@@ -210,7 +219,7 @@ struct SealedFile {
         throw errno == EPERM ? SQLError.ownerWouldChange(file: given) : .failed("chown", on: given)
       }
     }
-    // After the owner, whose change takes the set-user-ID bits away.
+    // After the owner: changing the owner clears the set-user-ID bits.
     guard unsafe chmod(path, mode_t(old.mode & 0o7777)) == 0 else {
       throw SQLError.failed("chmod", on: given)
     }

@@ -1,24 +1,24 @@
-// Giving a file a name that nothing may have yet: a step of its own, because plain renaming replaces what has the name.
+// Gives a file a name that nothing may have yet. Plain `rename` would replace a file of that name.
 
 private import CVaultShims
 private import Foundation
 
 package enum NewName {
-  /// What stands behind the name of a copy that is whole and not yet to have its own.
+  /// The suffix of a copy that is complete and does not have its final name yet.
   package static let unfinished = ".unfinished"
 
   /// Renames a file, if nothing has the new name.
   /// - Parameters:
   ///   - path: The new name.
-  ///   - given: What an error calls it; by default the same.
+  ///   - given: The path that errors report; `path` by default.
   ///   - file: The file.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/diskFull(file:)``, ``SQLError/permissionDenied(file:)``,
-  ///   ``SQLError/system(file:operation:code:)``.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/diskFull(file:)``,
+  ///   ``SQLError/permissionDenied(file:)``, ``SQLError/system(file:operation:code:)``.
   package static func give(_ path: String, naming given: String? = nil, to file: String) throws {
     let given = given ?? path
     guard try !renamed(file, path, given) else { return }
-    // A file system that knows no such renaming, nor hard links: the name is taken by an empty file first, which is
-    // ours then.
+    // The file system supports neither an exclusive rename nor hard links: an empty file reserves the
+    // name first, and is then replaced.
     let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw error("open", given) }
     close(descriptor)
@@ -29,11 +29,13 @@ package enum NewName {
     }
   }
 
-  /// Takes away what a file was called until it got its name, where that took two steps and the second one has not been done:
-  /// who gave it was killed between them, could not do it, or is about to.
+  /// Removes a second name of a file: the name that it had until it got its final one, where renaming
+  /// took two steps (`link`, then `unlink`) and the second one was not done. The process was killed
+  /// between them, could not do it, or is about to.
   ///
-  /// Only in the file's folder, and only a name that leads to the same file and is ours: one of ``TemporaryName``, or the file's
-  /// own with ``unfinished`` behind it. What is merely called alike stays.
+  /// Removes names in the file's folder only, and only a name of the same file that is ours: one of
+  /// ``TemporaryName``, or the file's own name with ``unfinished`` appended. Files with a similar name
+  /// stay.
   package static func finish(_ file: DatabasePath) {
     guard let status = FileStatus(file.path), status.isRegular, status.hasOtherNames else { return }
     for name in Leftovers.names(in: file.folder)
@@ -44,12 +46,14 @@ package enum NewName {
     }
   }
 
-  /// - Returns: `false` where the file system can do neither.
+  /// Renames a file by an exclusive rename or by hard links.
+  /// - Returns: `false` where the file system supports neither.
   private static func renamed(_ from: String, _ to: String, _ given: String) throws -> Bool {
     if unsafe vault_rename_exclusive(from, to) == 0 { return true }
     guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw error("rename", given) }
     if unsafe link(from, to) == 0 {
-      // Where this is not done any more, or fails, whoever opens the file does it (finish).
+      // If this fails, or the process is killed before it, the next process that opens the file does it
+      // (`finish`).
       unsafe unlink(from)
       return true
     }

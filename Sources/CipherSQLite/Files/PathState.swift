@@ -1,22 +1,24 @@
-// What lies at a path, before any key is tried.
+// What is at a path, before any key is tried, and the checks that a path must pass before the engine
+// opens it.
 
 private import Foundation
 
 enum PathState: Equatable {
-  /// A file with something in it, which this user may read.
+  /// A file with content, which this user may read.
   case file(byteCount: Int)
-  /// Nothing, or a link that leads nowhere.
+  /// Nothing, or a link to nothing.
   case absent
   /// A folder.
   case folder
   /// A device, a pipe or the like.
   case other(kind: String)
-  /// A file without a byte.
+  /// A file of 0 bytes.
   case empty
-  /// Something that this user may not read, or not even see.
+  /// Something that this user has no permission to read, or even to see.
   case denied
 
-  /// - Throws: ``SQLError/system(file:operation:code:)`` when the system does not say what is there.
+  /// Returns what is at a path.
+  /// - Throws: ``SQLError/system(file:operation:code:)`` when the system does not report what is there.
   static func of(_ file: DatabasePath) throws(SQLError) -> PathState {
     var status = stat()
     guard unsafe stat(file.path, &status) == 0 else {
@@ -33,11 +35,11 @@ enum PathState: Equatable {
     return unsafe access(file.path, R_OK) == 0 ? .file(byteCount: found.byteCount) : .denied
   }
 
-  /// Goes on when there is a file.
-  /// - Returns: How many bytes it has.
-  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/danglingLink(file:target:)``, ``SQLError/isDirectory(file:)``,
-  ///   ``SQLError/notAFile(file:kind:)``, ``SQLError/emptyFile(file:)``, ``SQLError/permissionDenied(file:)``; as
-  ///   ``of(_:)``.
+  /// Checks that there is a readable file with content.
+  /// - Returns: Its size in bytes.
+  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/danglingLink(file:target:)``,
+  ///   ``SQLError/isDirectory(file:)``, ``SQLError/notAFile(file:kind:)``, ``SQLError/emptyFile(file:)``,
+  ///   ``SQLError/permissionDenied(file:)``; as ``of(_:)``.
   @discardableResult
   static func existing(_ file: DatabasePath) throws(SQLError) -> Int {
     switch try of(file) {
@@ -51,8 +53,9 @@ enum PathState: Equatable {
     }
   }
 
-  /// Goes on where a file has one name. The engine keeps a log or a journal beside the name by which a file was opened: who opens it
-  /// by another one does not see what stands there, and writes over it.
+  /// Checks that a file has one hard link. The engine keeps a log or a journal next to the name by which
+  /// a file was opened: a process that opens the file by another name does not see them, and overwrites
+  /// their changes.
   /// - Throws: ``SQLError/severalNames(file:count:)``.
   static func requireOneName(_ file: DatabasePath) throws(SQLError) {
     NewName.finish(file)
@@ -61,17 +64,17 @@ enum PathState: Equatable {
     }
   }
 
-  /// Goes on when there is nothing, so that a file can be made.
-  /// - Throws: ``SQLError/isDirectory(file:)``; ``SQLError/alreadyExists(file:)``, also for a link that leads nowhere: a new file is made where it was
-  ///   asked for, and not where a link leads.
+  /// Checks that nothing exists at the path, so that a file can be created there.
+  /// - Throws: ``SQLError/isDirectory(file:)``; ``SQLError/alreadyExists(file:)``, also for a dangling
+  ///   link: a new file is created at the given path, and not at the target of a link.
   static func ensureAbsent(_ file: DatabasePath) throws {
     let found = FileStatus(file.path)
     if found?.isDirectory ?? false { throw SQLError.isDirectory(file: file.given) }
     guard !file.isDanglingLink, found == nil else { throw SQLError.alreadyExists(file: file.given) }
   }
 
-  /// Goes on with a name that SQLite does not use for the log, the index of the log or the journal of a file that is there. It
-  /// would write over what has such a name, or remove it.
+  /// Rejects a name that SQLite uses for the log, the index or the journal of an existing file. SQLite
+  /// would overwrite or delete a file of such a name.
   /// - Throws: ``SQLError/pathUnusable(file:reason:)``.
   static func requireOwnName(_ file: DatabasePath) throws {
     for suffix in DatabasePath.companionSuffixes where file.name.hasSuffix(suffix) {
@@ -82,7 +85,8 @@ enum PathState: Equatable {
     }
   }
 
-  /// Goes on when nothing lies beside the path that would be taken for the log or the journal of a new database there.
+  /// Checks that no file at the path's companion names would be taken for the log or the journal of a new
+  /// database.
   /// - Throws: ``SQLError/leftBeside(file:name:)``.
   static func ensureNothingBeside(_ file: DatabasePath) throws {
     for suffix in DatabasePath.companionSuffixes where FileStatus(file.path + suffix) != nil {
@@ -90,8 +94,10 @@ enum PathState: Equatable {
     }
   }
 
-  /// Goes on when the engine can keep its log, its index and its journal beside a file: it follows links, and writes.
-  /// - Parameter isRead: Whether the engine will look at them; of a file that nobody changes it does not.
+  /// Checks that the engine can keep its log, its index and its journal next to a file: it follows links
+  /// there, and writes.
+  /// - Parameter isRead: Whether the engine will read them; it does not for a file that is opened as
+  ///   immutable.
   /// - Throws: ``SQLError/companionUnusable(file:kind:)``.
   static func checkCompanions(_ file: DatabasePath, isRead: Bool) throws {
     for suffix in DatabasePath.companionSuffixes {
@@ -107,14 +113,15 @@ enum PathState: Equatable {
     }
   }
 
-  /// Whether the file may be written. Its mode bits count for the superuser too: who marked it read-only meant it.
+  /// Whether the file may be written. Its mode bits count for the superuser too: a file that was marked
+  /// read-only stays so.
   static func isWritable(_ file: DatabasePath) -> Bool {
     guard let status = FileStatus(file.path) else { return false }
     return unsafe status.mode & 0o222 != 0 && access(file.path, W_OK) == 0
   }
 
-  /// Whether nobody on this machine can write there: the file system itself is read-only, such as that of an image or of a
-  /// disc, and not only the place where this process sees it.
+  /// Whether no process on this machine can write there: the file system itself is read-only, such as
+  /// that of an image or a disc, and not only the mount through which this process sees it.
   static func isOnReadOnlyMedium(_ file: DatabasePath) -> Bool {
     var information = statvfs()
     guard unsafe statvfs(file.path, &information) == 0, information.f_flag & UInt(ST_RDONLY) != 0,
@@ -129,7 +136,7 @@ enum PathState: Equatable {
       let isAbove = point == "/" || file.path == point || file.path.hasPrefix(point + "/")
       guard isAbove, point.utf8.count >= longest else { continue }
       longest = point.utf8.count
-      // What others serve is written to where this machine does not see it.
+      // Files that another machine or process serves can be written to there, which is not visible here.
       let isLocal = !["nfs", "cifs", "smb", "9p", "fuse", "virtiofs", "ceph"].contains {
         fields[dash + 1].hasPrefix($0)
       }

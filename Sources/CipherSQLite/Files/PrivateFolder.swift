@@ -1,19 +1,20 @@
-// A folder for what a process builds aside and keeps from all others. What a process leaves that was killed, the next one of
-// the same kind removes.
+// A private folder for files that a process builds temporarily. If a process is killed, the next process
+// that makes a folder of the same kind removes what it left.
 
 private import Foundation
 
-/// A folder of this process, of mode 0700, below the system's for temporary files. It goes with this object.
+/// A folder of this process, of mode 0700, in the system's folder for temporary files. It is deleted with
+/// this object.
 package final class PrivateFolder {
-  /// What a folder is for, by which those that were left are known.
+  /// The purpose of a folder, by which leftover folders are recognized.
   package struct Kind: Sendable {
-    /// What stands in front of six signs of chance.
+    /// The start of its name; six random characters follow.
     let prefix: String
-    /// The files that may be in it, without what the engine keeps beside them. A folder with any other is somebody's and
-    /// stays.
+    /// The files that may be in it, without the companions that the engine keeps next to them. A folder
+    /// that has any other file is not ours and stays.
     let files: Set<String>
 
-    /// A kind of its own.
+    /// Describes a purpose by the prefix of its folders and the files that they may have.
     package init(prefix: String, files: Set<String>) { (self.prefix, self.files) = (prefix, files) }
 
     fileprivate func owns(_ name: String) -> Bool {
@@ -28,13 +29,13 @@ package final class PrivateFolder {
 
   private static let lockName = "lock"
 
-  /// Where it is.
+  /// The folder's path.
   package let path: String
   private let kind: Kind
-  /// Says that somebody uses the folder, until this process ends.
+  /// Descriptor of the lock file: its lock marks the folder as in use, until this process ends.
   private let guardian: Int32
 
-  /// Makes a folder, and removes those of the same kind that were left.
+  /// Creates a folder, and removes leftover folders of the same kind.
   /// - Throws: ``SQLError/pathUnusable(file:reason:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/system(file:operation:code:)``; `CancellationError` when the process is ending.
   package init(_ kind: Kind) throws {
@@ -55,13 +56,14 @@ package final class PrivateFolder {
     if guardian >= 0 { close(guardian) }
   }
 
-  /// Makes a folder and locks it.
+  /// Creates a folder and locks it.
   private static func make(_ kind: Kind, in parent: String) throws -> (path: String, guardian: Int32) {
-    // Between the making of the lock and the locking somebody's sweep may have it, and takes the folder for one that
-    // was left. It goes then, by that sweep or by the next, and another one is made.
+    // Another process's sweep may take the lock between creating and locking the lock file: it takes the
+    // folder for a leftover. That sweep or the next one removes the folder, and this loop creates another
+    // one.
     for _ in 0..<100 {
       var template = Array((parent + "/" + kind.prefix + "XXXXXX").utf8CString)
-      // The system writes plain letters and digits in the place of the X.
+      // The system replaces each X by an ASCII letter or digit.
       let folder = try Temporaries.registerFolder {
         guard unsafe mkdtemp(&template) != nil else { throw SQLError.failed("mkdtemp", on: parent) }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -69,7 +71,7 @@ package final class PrivateFolder {
       let lock = folder + "/" + lockName
       let guardian = unsafe open(lock, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
       let code = guardian < 0 || flock(guardian, LOCK_EX | LOCK_NB) != 0 ? errno : 0
-      // A lock on a file that is gone keeps nobody away.
+      // A lock on a file that was deleted excludes no other process.
       if code == 0, let held = FileStatus(descriptor: guardian),
         FileStatus(lock)?.isSameFile(as: held) ?? false
       {
@@ -100,7 +102,8 @@ package final class PrivateFolder {
     }
   }
 
-  /// Its lock goes last: without it nobody would know afterwards whether the rest was left.
+  /// Deletes a folder. The lock file is deleted last: without it, a later sweep could not determine
+  /// whether the rest is a leftover.
   private static func remove(_ folder: String, _ kind: Kind) {
     for name in Leftovers.names(in: folder) where name != lockName && kind.owns(name) {
       unsafe unlink(folder + "/" + name)

@@ -1,15 +1,16 @@
-// The file's bytes, read through SQLite's own handle, and SQLite's locks on it, taken without a key.
+// Reads a file's bytes, and takes SQLite's locks on it, through SQLite's own handle and without a key.
 //
-// Not through a descriptor of ours: closing any descriptor of a file drops all POSIX locks that this process
-// holds on it, and another connection of this process may hold some.
+// A descriptor of our own is not used: closing any descriptor of a file drops all POSIX locks that this
+// process holds on it, and another connection of this process may hold some.
 
 internal import CSQLCipher
 private import Foundation
 
 @safe struct RawFile: ~Copyable {
-  // An unkeyed handle, opened and closed by this value alone.
+  // An unkeyed handle that only this value opens and closes.
   private let handle: OpaquePointer?
 
+  /// Opens the file without a key.
   /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/permissionDenied(file:)``,
   ///   ``SQLError/system(file:operation:code:)``.
   static func open(_ path: DatabasePath, forWriting: Bool = false) throws -> RawFile {
@@ -33,10 +34,10 @@ private import Foundation
   /// The file's size in bytes.
   var byteCount: Int { unsafe size(of: file) }
 
-  /// Whether the path leads to another file by now, or to none.
+  /// Whether the path now refers to another file, or to none.
   var hasMoved: Bool { unsafe CipherSQLite.hasMoved(handle) }
 
-  /// `count` bytes from `offset`, or nil when the file is shorter or cannot be read.
+  /// Returns `count` bytes from `offset`, or nil when the file is shorter or cannot be read.
   func read(_ count: Int, at offset: Int) -> [UInt8]? { unsafe readBytes(of: file, count: count, at: offset) }
 
   // MARK: Locks
@@ -44,15 +45,15 @@ private import Foundation
   /// SQLite's locks of a whole file ("File Locking And Concurrency In SQLite Version 3").
   enum Lock: Int32 {
     case none = 0
-    /// Nobody writes to a file with a rollback journal, and nobody replaces any file.
+    /// No process writes to a file that has a rollback journal, and no process replaces the file.
     case shared = 1
-    /// Nobody else has the file open in WAL mode, nor reads or writes it in another.
+    /// No other connection has the file open in WAL mode, nor reads or writes it in another mode.
     case exclusive = 4
   }
 
   /// Takes a lock, waiting for others.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` when the
-  ///   system cannot lock the file.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``;
+  ///   ``SQLError/engine(code:extendedCode:message:sql:)`` when the system cannot lock the file.
   borrowing func lock(_ lock: Lock, of path: DatabasePath, seconds: Double) throws {
     guard let file = unsafe file, let take = unsafe file.pointee.pMethods?.pointee.xLock else {
       throw SQLError.notFound(file: path.given)
@@ -62,7 +63,7 @@ private import Foundation
       var code = unsafe take(file, Lock.shared.rawValue)
       if code == SQLITE_OK, lock == .exclusive {
         code = unsafe take(file, lock.rawValue)
-        // Holding less than was asked for could keep another from going on.
+        // Keeping the weaker lock while waiting could block the other process.
         if code != SQLITE_OK { unlock() }
       }
       if code == SQLITE_OK { return }
@@ -85,9 +86,11 @@ private import Foundation
     _ = unsafe file.pointee.pMethods?.pointee.xUnlock?(file, Lock.none.rawValue)
   }
 
-  /// Opens the file that is at the path, with a lock on it: others that put a new file there are waited for.
-  /// - Throws: As ``open(_:forWriting:)`` and ``lock(_:of:seconds:)``; ``SQLError/fileReplaced(file:)`` where that does not
-  ///   end, as on a file system whose files change their numbers.
+  /// Opens the file that is at the path, with a lock on it. If another process puts a new file there
+  /// meanwhile, that file is opened instead.
+  /// - Throws: As ``open(_:forWriting:)`` and ``lock(_:of:seconds:)``; ``SQLError/fileReplaced(file:)``
+  ///   where the path still refers to another file after `seconds`, as on a file system whose inode
+  ///   numbers change.
   static func open(_ path: DatabasePath, holding lock: Lock, seconds: Double) throws -> RawFile {
     let deadline = Deadline(seconds)
     while true {
@@ -100,10 +103,10 @@ private import Foundation
 }
 
 extension SQLError {
-  /// Why the engine could not open a file, as the system told it.
+  /// Returns the reason why the engine could not open a file, from the system's error code.
   static func cannotOpen(_ path: DatabasePath, system: Int32) -> SQLError {
     switch system {
-    // The engine forgets the cause in some cases; what the path is tells it then.
+    // In some cases the engine reports no cause; the path's status shows it.
     case 0: FileStatus(path.path) == nil ? .notFound(file: path.given) : .permissionDenied(file: path.given)
     case ENOENT: .notFound(file: path.given)
     default: .failed("open", on: path.given, code: system)
@@ -111,8 +114,8 @@ extension SQLError {
   }
 }
 
-/// The engine's own file of a connection: the connection's, and gone when that is closed. What its functions are handed is
-/// lent for their call.
+/// Returns the engine's file object of a connection. The connection owns it, and frees it when it is
+/// closed. The pointers that are passed to its functions need to be valid during the call only.
 func rawFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   guard let handle = unsafe handle else { return nil }
   var file: UnsafeMutablePointer<sqlite3_file>?
@@ -122,7 +125,8 @@ func rawFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   return unsafe code == SQLITE_OK ? file : nil
 }
 
-/// The log of a connection in WAL mode that has read; else the journal of one that has a transaction open.
+/// Returns the log of a connection in WAL mode that has read; otherwise the journal of a connection that
+/// has a transaction open.
 func logFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   guard let handle = unsafe handle else { return nil }
   var file: UnsafeMutablePointer<sqlite3_file>?
@@ -133,7 +137,7 @@ func logFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   return unsafe code == SQLITE_OK && file?.pointee.pMethods != nil ? file : nil
 }
 
-/// Whether the path of an open file leads to another one by now, or to none.
+/// Whether the path of an open file now refers to another file, or to none.
 func hasMoved(_ handle: OpaquePointer?) -> Bool {
   guard let handle = unsafe handle else { return false }
   var moved: Int32 = 0
@@ -148,7 +152,7 @@ func size(of file: UnsafeMutablePointer<sqlite3_file>?) -> Int {
   return Int(size)
 }
 
-/// Fills the buffer; false when the file ends before.
+/// Fills the buffer; returns false when the file is too short or cannot be read.
 func read(
   _ file: UnsafeMutablePointer<sqlite3_file>?, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
 ) -> Bool {

@@ -1,14 +1,14 @@
-// The log or the journal beside a file, read without the engine.
+// Reads the log or the journal of a database, without the engine.
 
 private import Foundation
 
-/// A file that SQLite keeps beside a database. Unlike the database it may be opened and closed here: SQLite's locks are
-/// on the database and on its `-shm`.
+/// A file that SQLite keeps next to a database. Unlike the database it may be opened and closed here:
+/// SQLite's locks are on the database and on its `-shm`.
 final class SideFile {
   // Open from init to deinit, and closed once.
   private let descriptor: Int32
 
-  /// nil when there is none that can be read. A pipe or a link that somebody planted there is none.
+  /// Opens the file; nil when it does not exist, cannot be read, or is a planted pipe or link.
   init?(_ path: String) {
     descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -19,13 +19,13 @@ final class SideFile {
 
   var byteCount: Int { FileStatus(descriptor: descriptor)?.byteCount ?? 0 }
 
-  /// `count` bytes from `offset`, or nil when the file is shorter or cannot be read.
+  /// Returns `count` bytes from `offset`, or nil when the file is shorter or cannot be read.
   func read(_ count: Int, at offset: Int) -> [UInt8]? {
     let bytes = readUp(to: count, at: offset)
     return bytes.count == count ? bytes : nil
   }
 
-  /// At most `count` bytes from `offset`; fewer at the end of the file.
+  /// Returns at most `count` bytes from `offset`; fewer at the end of the file.
   func readUp(to count: Int, at offset: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { room, filled in
       while filled < count {
@@ -38,6 +38,6 @@ final class SideFile {
     }
   }
 
-  /// A number as SQLite writes it, the highest byte first.
+  /// Decodes a number as SQLite writes it, the highest byte first.
   static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 }

@@ -1,11 +1,12 @@
-// What this process is building, so that it can be removed when the process is told to end: a whole copy in clear may
-// be among it.
+// Registers the files that this process is building, so that they can be removed when the process is
+// terminated: one of them may be a whole copy in clear text.
 
 private import Foundation
 
-/// The temporary files of this process, by their names.
+/// The temporary files of this process, by their paths.
 ///
-/// May be used from any thread, from the handler of a dispatch source too; not from a signal handler of the system.
+/// May be used from any thread, and from the handler of a dispatch source; not from a POSIX signal
+/// handler.
 package enum Temporaries {
   private struct State {
     var paths: Set<String> = []
@@ -13,7 +14,7 @@ package enum Temporaries {
     var aside: [Aside] = []
   }
 
-  /// A log under another name, until another file has taken the place of its own.
+  /// A log or journal that has another name until its database has been replaced.
   private struct Aside {
     let file: DatabasePath
     let status: FileStatus
@@ -22,9 +23,10 @@ package enum Temporaries {
   }
   private static let state = Locked(State())
 
-  /// Notes a name and makes the file or folder. The two cannot be parted by ``removeAll()``: it comes before, and
-  /// nothing is made, or after, and removes it.
-  /// - Throws: `CancellationError` when the process is ending; what `make` throws, and then nothing is noted.
+  /// Creates a file or folder and registers its name, as one step under a lock. ``removeAll()`` runs
+  /// either before it, and then nothing is created, or after it, and then removes it.
+  /// - Throws: `CancellationError` when the process is ending; what `make` throws, and then nothing is
+  ///   registered.
   static func register<Made>(_ path: String, making make: () throws -> Made) throws -> Made {
     try state.withLock { state in
       guard !state.isEnding else { throw CancellationError() }
@@ -34,7 +36,7 @@ package enum Temporaries {
     }
   }
 
-  /// The same for a folder whose name is known when it is made.
+  /// Creates and registers a folder whose name is known only once it is created.
   static func registerFolder(making make: () throws -> String) throws -> String {
     try state.withLock { state in
       guard !state.isEnding else { throw CancellationError() }
@@ -44,11 +46,16 @@ package enum Temporaries {
     }
   }
 
-  /// Notes a name that somebody else will make. Prefer ``register(_:making:)``.
+  /// Registers a name that other code will create. Prefer ``register(_:making:)``.
   package static func register(_ path: String) throws { try register(path) {} }
 
-  /// Gives a log or a journal another name for as long as its file is being replaced: a process that ends then gives
-  /// it its own again.
+  /// Renames a log or a journal while its database is being replaced: a process that ends meanwhile
+  /// restores the name.
+  /// - Parameters:
+  ///   - file: The database.
+  ///   - status: The status of the file that is being replaced.
+  ///   - suffix: `-wal` or `-journal`.
+  ///   - path: The new name.
   /// - Returns: `false`, with `errno`, when that fails.
   /// - Throws: `CancellationError` when the process is ending.
   static func setAside(_ file: DatabasePath, _ status: FileStatus, _ suffix: String, _ path: String) throws
@@ -62,12 +69,12 @@ package enum Temporaries {
     }
   }
 
-  /// The file was replaced, or its log has its own name again.
+  /// Discards the records of renamed logs: the file was replaced, or its logs have their own names again.
   static func forgetWhatIsAside(of file: DatabasePath) {
     state.withLock { $0.aside.removeAll { $0.file == file } }
   }
 
-  /// Whether this process is building the file, or the one that it lies beside.
+  /// Whether this process is building the file, or the database that it is a companion of.
   static func isBuilding(_ path: String) -> Bool {
     state.withLock { state in
       ([""] + DatabasePath.companionSuffixes).contains { suffix in
@@ -76,11 +83,12 @@ package enum Temporaries {
     }
   }
 
-  /// Forgets a name: the file is removed, or has its own name now.
+  /// Removes a name from the registry: the file was deleted, or has its final name now.
   package static func unregister(_ path: String) { state.withLock { _ = $0.paths.remove(path) } }
 
-  /// Removes every file and folder that is noted, and what the engine keeps beside it. Afterwards none can be made
-  /// any more: for a process that ends. What was renamed before has got its own name and stays.
+  /// Deletes every registered file and folder, and the companions that the engine keeps next to them. No
+  /// file can be registered afterwards: for a process that ends. A file that was renamed before has its
+  /// final name and stays.
   package static func removeAll() {
     state.withLock { state in
       state.isEnding = true
@@ -89,11 +97,11 @@ package enum Temporaries {
         if unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
           try? FileManager.default.removeItem(atPath: path)
         }
-        // The file first: its name is what a rename still needs.
+        // The file itself first: a rename needs its name.
         for suffix in [""] + DatabasePath.companionSuffixes { unsafe unlink(path + suffix) }
       }
       state.paths = []
-      // Nothing can take the place of a file any more.
+      // No file can be replaced any more.
       for log in state.aside {
         if FileStatus(log.file.path)?.isSameFile(as: log.status) ?? false {
           _ = unsafe rename(log.path, log.file.path + log.suffix)

@@ -1,18 +1,19 @@
-// The names of files that are being built. A name proves by itself that it is one of ours, so that a file of the user that
-// is called alike is never touched.
+// The names of files that are being built. A name proves that this library made it, so a user's file with
+// a similar name is never touched.
 
 private import Foundation
 
-/// `NAME.new-` and 16 hexadecimal digits: 12 of chance, and 4 that follow from these and NAME.
+/// Temporary names: `NAME.new-` and 16 hexadecimal digits, of which 12 are random, and 4 are derived from
+/// these and NAME.
 package enum TemporaryName {
   private static let mark = ".new-"
   private static let digits = (random: 12, proof: 4)
-  /// How much longer than the name that it stands for.
+  /// How many bytes longer a temporary name is than its final name.
   static var addedBytes: Int { mark.utf8.count + digits.random + digits.proof }
   /// `NAME_MAX` of the usual file systems.
   private static let maximumBytes = 255
 
-  /// A new name for a file that is to be called `name`.
+  /// Returns a new temporary name for a file that is to be called `name`.
   package static func random(for name: String) throws -> String {
     guard let bytes = randomBytes(digits.random / 2) else {
       throw SQLError.system(file: name, operation: "RAND_bytes", code: 0)
@@ -20,15 +21,16 @@ package enum TemporaryName {
     let chance = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     let room = maximumBytes - mark.utf8.count - digits.random - digits.proof - 8
     var base = name
-    // A character at a time: a name that is cut within one would be no UTF-8.
+    // Cut by whole characters: a name that is cut within a character would not be UTF-8.
     while base.utf8.count > room { base.removeLast() }
     return base + mark + chance + proof(base, chance)
   }
 
-  /// Whether a name was made by ``random(for:)``, or is that of a journal, log or index beside such a file.
+  /// Whether a name was made by ``random(for:)``, or is that of a journal, log or index of such a file.
   package static func isOurs(_ name: String) -> Bool { base(of: name) != nil }
 
-  /// What a file was to be called that has such a name, as far as there was room for it; nil for a name of somebody else's.
+  /// Returns the final name of a file with a temporary name, possibly shortened to fit; nil for any other
+  /// name.
   static func base(of name: String) -> String? {
     var name = Substring(name)
     if let suffix = DatabasePath.companionSuffixes.first(where: name.hasSuffix) {
@@ -49,6 +51,6 @@ package enum TemporaryName {
 }
 
 extension DatabasePath {
-  /// A file of the same folder under a temporary name; errors go on naming this one.
+  /// Returns the path of a file in this folder under a temporary name; errors still name this path.
   func temporary(_ name: String) -> DatabasePath { DatabasePath(temporary: sibling(name), of: self) }
 }

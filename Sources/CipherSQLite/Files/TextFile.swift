@@ -1,12 +1,12 @@
-// Texts that other programs read by name, such as generated sources: written as databases and key files are (NewFile), so that a
-// process that is stopped leaves the former text or the new one. Reading, renaming and removing them are here, too: each fails
-// with an error that names the file.
+// Text files that other programs read by name, such as generated sources. They are written as databases
+// and key files are (`NewFile`): if a process is stopped, the file has the former text or the new one.
+// Each function here, also for reading, renaming and removing, fails with an error that names the file.
 
 private import Foundation
 
 package enum TextFile {
-  /// Puts a text in the place of a file, or of nothing, in one step that is done or not done. Through a link, which stays one.
-  /// A file that is there keeps its mode; a new one has that of any new file of this process.
+  /// Creates or replaces a text file, in one atomic step. A link is followed, and stays a link. An
+  /// existing file keeps its mode; a new one gets the mode of any new file of this process.
   /// - Throws: As ``NewFile``; ``SQLError/pathUnusable(file:reason:)``.
   package static func write(_ bytes: [UInt8], to path: String) throws {
     let target = try DatabasePath(path)
@@ -14,18 +14,19 @@ package enum TextFile {
     try NewFile(at: target, isPrivate: false).sealed(holding: bytes).replaceText(old)
   }
 
-  /// Makes a file of a text where nothing has its name, in one step that is done or not done.
-  /// - Throws: As ``NewFile``; ``SQLError/alreadyExists(file:)``, ``SQLError/pathUnusable(file:reason:)``.
+  /// Creates a text file where nothing has its name, in one atomic step.
+  /// - Throws: As ``NewFile``; ``SQLError/alreadyExists(file:)``,
+  ///   ``SQLError/pathUnusable(file:reason:)``.
   package static func create(_ bytes: [UInt8], at path: String) throws {
     try NewFile(at: DatabasePath(path), isPrivate: false).sealed(holding: bytes).publish()
   }
 
-  /// The bytes of a file; nil where there is none, also for a dangling link. A file that cannot be read is an error: taken for a
-  /// missing one, it would be overwritten.
-  /// - Throws: ``SQLError/isDirectory(file:)``, ``SQLError/notAFile(file:kind:)``, ``SQLError/permissionDenied(file:)``,
-  ///   ``SQLError/system(file:operation:code:)``.
+  /// Returns the bytes of a file; nil where there is none, also for a dangling link. An unreadable file
+  /// is an error: treated as missing, it would be overwritten.
+  /// - Throws: ``SQLError/isDirectory(file:)``, ``SQLError/notAFile(file:kind:)``,
+  ///   ``SQLError/permissionDenied(file:)``, ``SQLError/system(file:operation:code:)``.
   package static func read(_ path: String) throws -> [UInt8]? {
-    // A pipe is not waited for.
+    // O_NONBLOCK: opening a pipe does not block.
     let descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
       if [ENOENT, ENOTDIR].contains(errno) { return nil }
@@ -47,9 +48,9 @@ package enum TextFile {
     }
   }
 
-  /// Gives a file a name that nothing has.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderNotWritable(folder:)``, ``SQLError/diskFull(file:)``,
-  ///   ``SQLError/system(file:operation:code:)``.
+  /// Renames a file to a name that nothing has.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderNotWritable(folder:)``,
+  ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``.
   package static func move(_ path: String, to name: String) throws {
     do { try NewName.give(name, to: path) } catch SQLError.permissionDenied {
       throw SQLError.folderNotWritable(folder: DatabasePath.split(name).folder)
@@ -68,7 +69,7 @@ package enum TextFile {
     }
   }
 
-  /// Makes a folder, and those above it that are missing. An existing folder stays as it is.
+  /// Creates a folder, and its missing parents. An existing folder stays as it is.
   /// - Throws: ``SQLError/folderNotWritable(folder:)``, ``SQLError/diskFull(file:)``,
   ///   ``SQLError/pathUnusable(file:reason:)``, ``SQLError/system(file:operation:code:)``.
   package static func makeFolder(_ path: String) throws {
@@ -86,6 +87,6 @@ package enum TextFile {
     }
   }
 
-  /// Removes what a process has left in a folder that was killed while it wrote there. A name that is not ours stays.
+  /// Removes the temporary files that killed processes left in a folder. Files with other names stay.
   package static func sweep(_ folder: String) { Leftovers.sweep(folder) }
 }

@@ -1,27 +1,29 @@
-// A database's write-ahead log, read without the engine and without a key: how far it is valid, and what its last
-// commit is. Which key it is under is found out page by page, by whoever has candidates.
-// The format is that of SQLite's "WAL-mode File Format": 32 bytes, then frames of 24 bytes and a page, each with a
-// checksum over all that stands before it.
+// Reads a database's write-ahead log without the engine and without a key: how far it is valid, and its
+// last commit. Which key a page is under is determined page by page, by callers that have candidate keys.
+// The format is SQLite's "WAL-mode File Format": a header of 32 bytes, then frames of 24 bytes and a
+// page, each with a checksum over everything before it.
 
 private import Foundation
 
-/// The log as it was when it was read. A log without a commit is none.
+/// The log as it was when it was read. A log without a valid commit counts as absent.
 struct WriteAheadLog {
-  /// What a log begins with, one for each order of bytes in its checksums.
+  /// The first bytes of a log; the two values differ in the byte order of its checksums.
   static let magics: [[UInt8]] = [[0x37, 0x7F, 0x06, 0x82], [0x37, 0x7F, 0x06, 0x83]]
   private static let headerBytes = 32
   private static let frameHeaderBytes = 24
 
-  /// Bytes of a page, as the log says.
+  /// The page size in bytes, as the log states it.
   let pageBytes: Int
-  /// Bytes from the begin of the log to the end of its last commit: what the engine takes into account.
+  /// Bytes from the start of the log to the end of its last commit: the part that the engine reads.
   let validBytes: Int
-  /// The page that the last commit wrote last, encrypted, and its number.
+  /// The last page that the last commit wrote, encrypted, and its number.
   let lastPage: (number: Int, bytes: [UInt8])
-  /// The pages that were committed to the log: what the file itself holds of them does not count.
+  /// The numbers of the pages that were committed to the log. The engine ignores the file's own versions
+  /// of them.
   let pages: Set<Int>
 
-  /// The first bytes of a log, which no two logs have in common; nil where the engine takes it for none.
+  /// Returns the header of a log, which is different for each log; nil where the engine would not accept
+  /// it as a log.
   static func header(of log: SideFile?) -> [UInt8]? {
     guard let header = log?.read(headerBytes, at: 0), magics.contains(where: header.starts(with:)),
       checksum(of: header).equals(header[24..<32])
@@ -30,13 +32,13 @@ struct WriteAheadLog {
   }
 
   private static func checksum(of header: [UInt8]) -> Checksum {
-    // The lowest bit says in which byte order the words of the checksums are read.
+    // The lowest bit determines the byte order in which the checksum's words are read.
     var sum = Checksum(isBigEndian: SideFile.number(header[0..<4]) & 1 == 1)
     sum.add(header[0..<24])
     return sum
   }
 
-  /// nil when there is no log, or no commit in it that its checksums prove.
+  /// Reads the log of a database; nil when there is none, or its checksums prove no commit in it.
   init?(beside file: DatabasePath) {
     guard let log = SideFile(file.log), let header = Self.header(of: log) else { return nil }
     var sum = Self.checksum(of: header)
@@ -52,13 +54,14 @@ struct WriteAheadLog {
       let chunk = log.readUp(to: framesAtOnce * frameBytes, at: offset)
       for start in stride(from: 0, to: chunk.count - frameBytes + 1, by: frameBytes) {
         let frame = chunk[start..<(start + frameBytes)]
-        // Frames of this log have its salts; behind them lie those of logs before it.
+        // Frames of this log have its salts; the frames after them are of earlier logs.
         guard frame[(start + 8)..<(start + 16)].elementsEqual(header[16..<24]) else { break reading }
         sum.add(frame[start..<(start + 8)])
         sum.add(frame[(start + Self.frameHeaderBytes)...])
         guard sum.equals(frame[(start + 16)..<(start + 24)]) else { break reading }
         written.insert(SideFile.number(frame[start..<(start + 4)]))
-        // The last frame of a commit says how large the database is then; in the others it is 0.
+        // The last frame of a commit states the size of the database after it; in other frames the field
+        // is 0.
         if SideFile.number(frame[(start + 4)..<(start + 8)]) != 0 {
           (last, commitEnd) = (offset + start, offset + start + frameBytes)
           committed.formUnion(written)
@@ -76,13 +79,14 @@ struct WriteAheadLog {
   }
 }
 
-/// The log's running checksum.
+/// The running checksum of a log.
 private struct Checksum {
   let isBigEndian: Bool
   private var (first, second): (UInt32, UInt32) = (0, 0)
 
   init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
 
+  /// Adds bytes to the checksum.
   /// - Parameter bytes: A multiple of 8.
   mutating func add(_ bytes: ArraySlice<UInt8>) {
     unsafe bytes.withUnsafeBytes { bytes in
@@ -98,7 +102,7 @@ private struct Checksum {
     return isBigEndian ? UInt32(bigEndian: word) : UInt32(littleEndian: word)
   }
 
-  /// The checksums themselves are always stored with the highest byte first.
+  /// Whether the checksum equals a stored one. Stored checksums always have the highest byte first.
   func equals(_ stored: ArraySlice<UInt8>) -> Bool {
     SideFile.number(stored.prefix(4)) == Int(first) && SideFile.number(stored.suffix(4)) == Int(second)
   }

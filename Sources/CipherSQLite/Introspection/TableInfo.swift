@@ -1,21 +1,21 @@
-// What the file's schema is, read from SQLite itself.
+// Describes the tables of a file, as SQLite's own pragmas report them.
 
 /// A table as SQLite describes it.
 public struct TableInfo: Sendable, Hashable {
-  /// One column.
+  /// One column of a table.
   public struct Column: Sendable, Hashable {
-    /// Its name.
+    /// The column's name.
     public var name: String
-    /// Its declared type.
+    /// The declared type.
     public var type: String
     /// Whether it is declared NOT NULL.
     public var isRequired: Bool
-    /// Its default as an SQL expression.
+    /// The default value as an SQL expression; nil when there is none.
     public var defaultSQL: String?
     /// Whether it is the primary key, or a part of it.
     public var isPrimaryKey: Bool
 
-    /// A column.
+    /// Creates the description of a column.
     public init(name: String, type: String, isRequired: Bool, defaultSQL: String?, isPrimaryKey: Bool) {
       self.name = name
       self.type = type
@@ -25,16 +25,16 @@ public struct TableInfo: Sendable, Hashable {
     }
   }
 
-  /// One foreign key of one column.
+  /// A foreign key of one column.
   public struct ForeignKey: Sendable, Hashable {
-    /// The column that refers.
+    /// The referencing column.
     public var column: String
-    /// The table that it refers to.
+    /// The referenced table.
     public var table: String
-    /// What happens when the row referred to is deleted, such as `CASCADE`.
+    /// The action when the referenced row is deleted, such as `CASCADE`.
     public var onDelete: String
 
-    /// A foreign key.
+    /// Creates the description of a foreign key.
     public init(column: String, table: String, onDelete: String) {
       self.column = column
       self.table = table
@@ -42,16 +42,16 @@ public struct TableInfo: Sendable, Hashable {
     }
   }
 
-  /// One index, other than those that SQLite makes for itself.
+  /// An index; those that SQLite creates automatically are not included.
   public struct Index: Sendable, Hashable {
-    /// Its name.
+    /// The index's name.
     public var name: String
     /// Its columns, in order.
     public var columns: [String]
-    /// Whether it forbids equal rows.
+    /// Whether it is a UNIQUE index.
     public var isUnique: Bool
 
-    /// An index.
+    /// Creates the description of an index.
     public init(name: String, columns: [String], isUnique: Bool) {
       self.name = name
       self.columns = columns
@@ -61,14 +61,14 @@ public struct TableInfo: Sendable, Hashable {
 
   /// The table's name.
   public var name: String
-  /// Its columns in the order of the file.
+  /// Its columns in the order of their declaration.
   public var columns: [Column]
   /// Its foreign keys.
   public var foreignKeys: [ForeignKey]
   /// Its indexes.
   public var indexes: [Index]
 
-  /// A table.
+  /// Creates the description of a table.
   public init(name: String, columns: [Column], foreignKeys: [ForeignKey], indexes: [Index]) {
     self.name = name
     self.columns = columns
@@ -78,7 +78,8 @@ public struct TableInfo: Sendable, Hashable {
 }
 
 extension Connection {
-  /// The names of all tables but SQLite's own.
+  /// Returns the names of all tables except SQLite's internal ones, sorted.
+  /// - Throws: ``SQLError`` when the schema cannot be read.
   public func tableNames() throws -> [String] {
     try rows(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name"
@@ -86,18 +87,21 @@ extension Connection {
     .compactMap { $0.first?.string }
   }
 
-  /// Whether there is a table of this name.
+  /// Whether there is a table of this name; the case of ASCII letters is ignored, as in SQL.
+  /// - Throws: ``SQLError`` when the schema cannot be read.
   public func tableExists(_ name: String) throws -> Bool {
     try value("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", [.text(name)])
       != nil
   }
 
-  /// Whether a table has a column of this name; the case of ASCII letters does not count, as in SQL.
+  /// Whether a table has a column of this name; the case of ASCII letters is ignored, as in SQL.
+  /// - Throws: ``SQLError`` when the schema cannot be read.
   public func columnExists(_ column: String, in table: String) throws -> Bool {
     try tableInfo(table).columns.contains { $0.name.asciiLowercased == column.asciiLowercased }
   }
 
-  /// A table's columns, foreign keys and indexes; no columns when there is no such table.
+  /// Returns a table's columns, foreign keys and indexes; without columns when there is no such table.
+  /// - Throws: ``SQLError`` when the schema cannot be read.
   public func tableInfo(_ name: String) throws -> TableInfo {
     let table = quoted(name)
     let columns = try query(sql: "PRAGMA table_info(\(table))") { row in

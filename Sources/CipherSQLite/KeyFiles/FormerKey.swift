@@ -1,31 +1,31 @@
-// The data keys that a key file had before its present one. Each is sealed under the present one, so that what was
-// encrypted with it still opens with the slots that exist now.
+// The data keys that a key file had before its present one. Each is encrypted under the present key, so
+// that files that were encrypted with it still open with the slots that exist now.
 
 private import Foundation
 
-/// A former data key as the file holds it.
+/// A former data key as the key file stores it.
 struct FormerKey: Equatable {
-  /// Which data key it is, counted from 1.
+  /// The number of the data key, counted from 1.
   var number: UInt64
-  /// When another took its place, in seconds since 1970.
+  /// When another data key replaced it, in seconds since 1970.
   var retired: UInt64
   var nonce: [UInt8] = []
   /// The key, encrypted with AES-256-GCM, and the tag.
   var sealed: [UInt8] = []
-  /// Paths of databases that were last seen under it, the latest first.
+  /// Paths of databases that were last seen under this key, the latest first.
   var files: [String] = []
 
   static let maximumCount = 64
   static let maximumFiles = 8
   static let maximumPathBytes = 1024
-  /// The bytes of one without its paths.
+  /// The encoded size in bytes, without the paths.
   static let fixedBytes = 78
-  /// The most bytes that one can have.
+  /// The largest encoded size in bytes.
   static let maximumBytes = fixedBytes + maximumFiles * (maximumPathBytes + 1)
 
   // MARK: Bytes
 
-  /// The part that the seal covers.
+  /// The part that the GCM tag authenticates.
   var head: [UInt8] { number.bytes + retired.bytes }
 
   var encoded: [UInt8] {
@@ -41,7 +41,7 @@ struct FormerKey: Equatable {
     return bytes + paths
   }
 
-  /// Reads one from the start of `bytes`; nil where they make no sense.
+  /// Decodes one former key from the start of `bytes`; nil where they are malformed.
   init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count >= Self.fixedBytes else { return nil }
     func part(_ range: Range<Int>) -> [UInt8] {
@@ -65,26 +65,27 @@ struct FormerKey: Equatable {
     self.files = files
   }
 
-  /// The error for one that the present data key does not open.
+  /// Returns the error for a former key that the present data key does not decrypt.
   func unsealable(in path: String) -> SQLError {
     .keyFileDamaged(file: path, reason: "data key \(number) was not sealed by the present one")
   }
 
-  /// Puts a path in front of the others. One that is too long, or cannot be kept, is left out.
+  /// Adds a path, or moves it, to the front of the list. A path that is empty, too long, or contains a
+  /// NUL is not recorded.
   mutating func note(_ path: String) {
     guard (1...Self.maximumPathBytes).contains(path.utf8.count), !path.utf8.contains(0) else { return }
     files = Array(([path] + files.filter { $0 != path }).prefix(Self.maximumFiles))
   }
 
-  /// Takes a path out.
+  /// Removes a path from the list.
   mutating func forget(_ path: String) { files.removeAll { $0 == path } }
 }
 
 extension KeyFileFormat {
-  /// A number that no data key of the file has yet.
+  /// The next number that no data key of the file has yet.
   private var nextNumber: UInt64 { formerKeys.reduce(number) { max($0, $1.number) } + 1 }
 
-  /// The key that former data keys are sealed with.
+  /// Derives the key that former data keys are encrypted with.
   private func formerWrapping(_ dataKey: SecureBytes) throws -> SecureBytes {
     try unsafe dataKey.withBytes {
       try unsafe Primitives.hkdf($0, salt: identity, info: Array("ObjectVault key file former key 1".utf8))
@@ -103,15 +104,16 @@ extension KeyFileFormat {
     return former
   }
 
-  /// Opens a former data key with the present one.
-  /// - Returns: nil when it was not sealed by this file's present key.
+  /// Decrypts a former data key with the present one.
+  /// - Returns: nil when it was not encrypted under this file's present key.
   func opened(_ former: FormerKey, with dataKey: SecureBytes) throws -> SecureBytes? {
     try Primitives.open(
       former.sealed, key: formerWrapping(dataKey), nonce: former.nonce, associated: associated(former))
   }
 
-  /// Makes `fresh` the present data key, and `old` a former one. The slots are the caller's part.
-  /// - Throws: ``SQLError/keyFileDamaged(file:reason:)`` when a former key does not open with `old`: it would be lost.
+  /// Makes `fresh` the present data key, and `old` a former one. The caller replaces the slots.
+  /// - Throws: ``SQLError/keyFileDamaged(file:reason:)`` when a former key does not open with `old`: it
+  ///   would be lost.
   mutating func retire(_ old: SecureBytes, for fresh: SecureBytes, path: String) throws {
     var resealed: [FormerKey] = []
     for former in formerKeys {
@@ -123,7 +125,7 @@ extension KeyFileFormat {
     formerKeys = resealed
   }
 
-  /// Keeps the key of a rotation that did not come to its end: a database may be encrypted with it.
+  /// Ends a pending rotation, and keeps its key as a former one: a database may be encrypted with it.
   mutating func keepPending(_ pending: SecureBytes, dataKey: SecureBytes) throws {
     rotation = .none
     let isFormer = try formerKeys.contains { try opened($0, with: dataKey)?.isEqual(to: pending) ?? false }
@@ -134,6 +136,6 @@ extension KeyFileFormat {
 }
 
 extension UInt64 {
-  /// The present moment in seconds since 1970.
+  /// The current time in seconds since 1970.
   fileprivate static var now: UInt64 { UInt64(Swift.max(0, Date().timeIntervalSince1970)) }
 }

@@ -1,10 +1,16 @@
-// A key file as the key of a database.
+// Lets a key file be used as the key of a database.
 
 extension Key {
-  /// The data key of a ``KeyFile``, opened with one of its secrets when a database is opened.
+  /// A key that is the data key of a ``KeyFile``, which is opened with one of its secrets when a database
+  /// is opened.
   ///
-  /// A database that is made gets the present data key. One that exists is opened with the present one or, when it is not
-  /// under that, with a former one (``KeyFile/Generation``). A rotation of the data key that was interrupted is finished then.
+  /// A new database gets the present data key. An existing one is opened with the present key or, if that
+  /// does not fit, with a former one (``KeyFile/Generation``). An interrupted rotation of the data key is
+  /// finished then.
+  ///
+  /// - Parameters:
+  ///   - path: The key file.
+  ///   - unlock: A secret of one of its slots.
   public static func keyFile(_ path: String, unlock: KeyFile.Unlock) -> Key {
     Key(material: .kept(KeyInFile(path: path, secret: unlock)))
   }
@@ -30,8 +36,8 @@ private struct KeyInFile: KeyKeeper {
       }
       return result
     } catch SQLError.wrongKey(let given) {
-      // A rotation may have been interrupted after the database had got its new key. That it fits is proved by the
-      // engine, which reads the log too; only then the rotation is finished.
+      // A rotation may have been interrupted after the database got its new key. The engine, which also
+      // reads the log, proves that the key fits; only then the rotation is finished.
       if let pending = try KeyFile.pendingKey(at: path, unlock: secret),
         let result = try whereItFits(.raw(pending), body)
       {
@@ -47,7 +53,7 @@ private struct KeyInFile: KeyKeeper {
     }
   }
 
-  /// What `body` returns; nil where the key is the wrong one.
+  /// Returns the result of `body`; nil where the key is the wrong one.
   private func whereItFits<Result>(_ key: Key, _ body: (Key) throws -> Result) throws -> Result? {
     do { return try body(key) } catch SQLError.wrongKey { return nil }
   }

@@ -1,25 +1,28 @@
-// The data keys that a key file has had: which there are, what was seen under them, and how one is forgotten.
+// Lists the data keys that a key file has had, records which files were seen under them, and removes
+// former ones.
 
 public import Foundation
 
 extension KeyFile {
-  /// One of the data keys of a file: the present one, or one that a rotation replaced and that stays for the sake of backups,
-  /// other databases, and copies.
+  /// One of the data keys of a file: the present one, or a former one that a rotation replaced. Former
+  /// keys stay for backups, other databases, and copies.
   public struct Generation: Sendable, Hashable {
-    /// Which one it is, counted from 1.
+    /// The number of the data key, counted from 1.
     public let number: Int
-    /// When another took its place; nil for the present one.
+    /// When another key replaced it; nil for the present one.
     public let retired: Date?
-    /// Absolute paths of files that were last seen under it, the latest first, at most 8. Files may have been moved since, and
-    /// there may be others. Empty for the present one, of which nothing is noted.
+    /// Absolute paths of files that were last seen under this key, the latest first, at most 8. Files may
+    /// have been moved since, and there may be others. Empty for the present key, for which no files are
+    /// recorded.
     public let files: [String]
 
-    /// Whether it is the present one.
+    /// Whether it is the present key.
     public var isCurrent: Bool { retired == nil }
   }
 
-  /// The data keys of a key file, the present one first, then the others from the latest on. Needs no secret, and proves nothing
-  /// about the file but its checksum.
+  /// Returns the data keys of a key file: the present one, then the former ones, the latest first.
+  ///
+  /// Needs no secret, and verifies only the file's checksum.
   /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/keyFileDamaged(file:reason:)``.
   public static func generations(at path: String) throws -> [Generation] {
     let format = try KeyFileFormat(read(DatabasePath(path)), path: path)
@@ -31,8 +34,10 @@ extension KeyFile {
       }
   }
 
-  /// Removes a former data key. What is still encrypted with it cannot be opened any more with this file: ask
-  /// ``generation(of:)`` of what may be.
+  /// Removes a former data key.
+  ///
+  /// Files that are still encrypted with it cannot be opened with this key file any more: check them with
+  /// ``generation(of:)`` first.
   /// - Parameter number: The number of a ``Generation`` that is not the present one.
   /// - Throws: ``SQLError/noSuchGeneration(file:number:available:)``; as ``removeSlot(_:)``.
   public func forgetGeneration(_ number: Int) throws {
@@ -45,12 +50,12 @@ extension KeyFile {
     }
   }
 
-  /// Records the data key under which files were last seen. A courtesy: where the key file cannot be written at the moment, nothing
-  /// is recorded.
+  /// Records the data key under which files were last seen. Best effort: if the key file cannot be
+  /// written at the moment, nothing is recorded.
   /// - Parameters:
   ///   - paths: Absolute paths.
-  ///   - number: The number of a ``Generation``; nil for the present one, which keeps no list: the paths are only removed from the
-  ///     others.
+  ///   - number: The number of a ``Generation``; nil for the present one, which keeps no list: the paths
+  ///     are only removed from the lists of the others.
   package func note(_ paths: [String], under number: Int?) {
     guard let format = try? authentic(), format.noting(paths, under: number) != nil else { return }
     try? locked(waiting: 0) { lock in
@@ -59,7 +64,7 @@ extension KeyFile {
     }
   }
 
-  /// The former data keys, the latest first.
+  /// Returns the former data keys, the latest first.
   func formerKeys() throws -> [(number: UInt64, key: SecureBytes)] { try formerKeys(authentic()) }
 
   func formerKeys(_ format: KeyFileFormat) throws -> [(number: UInt64, key: SecureBytes)] {
@@ -71,7 +76,8 @@ extension KeyFile {
 }
 
 extension KeyFileFormat {
-  /// The format with files in the list of one data key and in no other; nil if that is so already.
+  /// Returns the format with the paths in the list of one data key and in no other; nil if nothing
+  /// changes.
   fileprivate func noting(_ paths: [String], under number: Int?) -> KeyFileFormat? {
     var format = self
     for index in formerKeys.indices {

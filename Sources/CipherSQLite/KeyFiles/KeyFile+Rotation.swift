@@ -1,11 +1,11 @@
-// The key file's part in a change of the data key: at every moment it opens the database. What encrypts the database again,
-// and tries whether it still has its former key, is handed in.
+// Replaces the data key in a key file, such that the file opens the database at every moment. The caller
+// passes closures that rekey the database, and that check whether it still has its former key.
 
 extension KeyFile {
-  /// Gives the file a new data key, and the database with it. The former data key stays in the file.
+  /// Gives the file and the database a new data key. The former data key stays in the file.
   /// - Parameters:
   ///   - secrets: The secret of each slot that is to stay, by its name.
-  ///   - dropsOthers: Whether slots without a secret here may go.
+  ///   - dropsOthers: Whether slots without a secret in `secrets` may be removed.
   ///   - isUnchanged: Whether the database opens with the key that it had before.
   ///   - rekey: Encrypts the database under a key.
   /// - Returns: The file under its new key.
@@ -31,12 +31,13 @@ extension KeyFile {
       format.rotation = .pending(renewed)
       try write(format, dataKey: dataKey, previous: .former, under: lock)
       do { try rekey(.raw(fresh)) } catch let error as SQLError where error.isOfNewKey {
-        // After the commit: the new key is certain to be the database's.
+        // The error was thrown after the commit: the database certainly has the new key.
         _ = try finish(format, fresh, lock)
         throw error
       } catch {
-        // It may have failed after the commit. The new key goes only when the former one is seen to fit; else the
-        // next opening of the database finds out. A failure leaves the file as it was, which opens the database too.
+        // It may have failed after the commit. The new key is discarded only when the former one is
+        // proved to fit; otherwise the next opening of the database finds out which fits. If this write
+        // fails, the file stays as it was, and still opens the database.
         if isUnchanged() { try? write(before, dataKey: dataKey, previous: .new, under: lock) }
         throw error
       }
@@ -55,7 +56,8 @@ extension KeyFile {
     }
   }
 
-  /// The last part, also of a rotation that was interrupted.
+  /// Makes the pending slots and key the present ones: the last part of a rotation, also of one that was
+  /// interrupted.
   private func finish(
     _ format: KeyFileFormat, _ fresh: SecureBytes, _ lock: KeyFileLock
   ) throws -> KeyFile {
@@ -69,12 +71,14 @@ extension KeyFile {
     return renewed
   }
 
-  // MARK: Rotations that were interrupted
+  // MARK: Interrupted rotations
 
-  /// Ends a rotation that was interrupted, after a database was found to have the present key. The key that it was changing to
-  /// stays in the file as one of the former ones, because another database may have it. Does nothing while another process
-  /// changes the file, which may be rotating, and for a secret whose slot was not to stay.
-  /// - Parameter fits: Whether the database opens with a key.
+  /// Ends an interrupted rotation, after a database was found to have the present key. The pending key
+  /// stays in the file as a former key, because another database may have it. Does nothing while another
+  /// process changes the file, which may be a rotation, nor for a secret whose slot was to be removed.
+  /// - Parameters:
+  ///   - unlock: A secret of a pending slot.
+  ///   - fits: Whether the database opens with a key.
   func abandonRotation(_ unlock: Unlock, where fits: (Key) -> Bool) {
     guard let format = try? authentic(), format.rotation.isPending else { return }
     try? locked(waiting: 0) { lock in
@@ -84,8 +88,10 @@ extension KeyFile {
     }
   }
 
-  /// The format without a pending rotation, whose key is a former one then.
-  /// - Parameter secrets: One of them has to open a pending slot.
+  /// Returns the format without its pending rotation; the pending key becomes a former one.
+  /// - Parameters:
+  ///   - format: The content of the key file.
+  ///   - secrets: One of them has to open a pending slot.
   private func keepingPending(
     _ format: KeyFileFormat, _ secrets: some Sequence<Unlock>
   ) throws -> KeyFileFormat {
@@ -102,7 +108,7 @@ extension KeyFile {
     throw pendingRotation(format)
   }
 
-  /// The error for a file in which a rotation is not finished.
+  /// Returns the error for a file in which a rotation is not finished.
   func pendingRotation(_ format: KeyFileFormat) -> SQLError {
     let names = format.rotation.slots.map(\.name).joined(separator: ", ")
     return .keyFileDamaged(
@@ -116,12 +122,12 @@ extension KeyFile {
   func finishRotation(_ fresh: SecureBytes) throws {
     do {
       try locked(waiting: 0) { lock in
-        // Another process may have been faster; then there is nothing left to do.
+        // Another process may have finished it first; then there is nothing left to do.
         guard let format = try? authentic(), format.rotation.isPending else { return }
         _ = try finish(format, fresh, lock)
       }
     } catch let error as SQLError where error.isBusy {
-      // The process that rotates is still at work, and finishes by itself; else the next opening does.
+      // The rotating process is still running, and finishes by itself; otherwise the next opening does.
     }
   }
 }

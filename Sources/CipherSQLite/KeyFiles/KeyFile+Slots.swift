@@ -1,4 +1,5 @@
-// Changing a key file: read, change, write beside, rename. Other processes that do the same wait.
+// Changes the slots of a key file. A change reads the file, writes a new one next to it, and renames
+// that. Other processes that change the file wait meanwhile.
 
 private import Foundation
 
@@ -8,12 +9,14 @@ extension KeyFile {
   /// - Parameters:
   ///   - name: The slot's name, 1 to 64 bytes of UTF-8: one line without an equals sign.
   ///   - unlock: Its secret.
-  ///   - work: What a guess at a passphrase costs; by default what the file's other passphrases cost, or what takes
-  ///     half a second here.
-  /// - Throws: ``SQLError/slotName(file:reason:)`` when the name is taken, or cannot be one, or the file is full;
-  ///   ``SQLError/keyFileDamaged(file:reason:)`` when the file has become another since it was opened;
-  ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work beyond what the secret allows
-  ///   (``Unlock/allowing(_:)``); ``SQLError/busy(file:waitedSeconds:holders:)`` while another process changes it.
+  ///   - work: The cost of one guess at a passphrase; by default the cost of the file's other
+  ///     passphrases, or the cost that takes half a second on this machine.
+  /// - Throws: ``SQLError/slotName(file:reason:)`` when the name is taken or invalid, or the file is
+  ///   full; ``SQLError/keyFileDamaged(file:reason:)`` when the file was replaced by a different key file
+  ///   since it was opened;
+  ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work
+  ///   beyond what the secret allows (``Unlock/allowing(_:)``);
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` while another process changes it.
   public func addSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change { format in
       try SlotName.require(name, in: path, beside: format.slots.map(\.name))
@@ -25,16 +28,26 @@ extension KeyFile {
   }
 
   /// Adds a slot for a new recovery code.
-  /// - Returns: The code, which is kept nowhere: show ``RecoveryCode/text()`` once.
+  /// - Parameter name: The slot's name, as for ``addSlot(_:unlock:work:)``.
+  /// - Returns: The code, which is stored nowhere: show ``RecoveryCode/text()`` once.
+  /// - Throws: As ``addSlot(_:unlock:work:)``.
   public func addRecoveryCode(slot name: String) throws -> RecoveryCode {
     let code = try RecoveryCode.random()
     try addSlot(name, unlock: .recoveryCode(code))
     return code
   }
 
-  /// Gives a slot another secret, in a time that does not depend on the database. The old secret then opens
-  /// neither the file nor its previous copy; a copy of the file that somebody made before, it still opens. Against
-  /// that helps ``rotate(_:keeping:dropsOthers:progress:)-(ConnectionPool,_,_,_)``.
+  /// Gives a slot another secret. The duration does not depend on the size of the database.
+  ///
+  /// The old secret then opens neither the file nor its previous copy. It still opens copies of the file
+  /// that were made elsewhere before; ``rotate(_:keeping:dropsOthers:progress:)-(ConnectionPool,_,_,_)``
+  /// protects against these.
+  ///
+  /// - Parameters:
+  ///   - name: The name of an existing slot.
+  ///   - unlock: Its new secret.
+  ///   - work: The cost of one guess at a passphrase, as for ``addSlot(_:unlock:work:)``.
+  /// - Throws: ``SQLError/noSuchSlot(file:name:available:)``; as ``addSlot(_:unlock:work:)``.
   public func changeSlot(_ name: String, unlock: Unlock, work: ScryptWork? = nil) throws {
     try change(isRevoking: true) { format in
       let index = try index(of: name, in: format)
@@ -45,7 +58,8 @@ extension KeyFile {
   }
 
   /// Removes a slot. Its secret then opens neither the file nor its previous copy.
-  /// - Throws: ``SQLError/lastSlot(file:)``: without a slot the database could not be opened ever again;
+  /// - Parameter name: The slot's name.
+  /// - Throws: ``SQLError/lastSlot(file:)``: without a slot the database could never be opened again;
   ///   ``SQLError/noSuchSlot(file:name:available:)``.
   public func removeSlot(_ name: String) throws {
     try change(isRevoking: true) { format in
@@ -56,7 +70,11 @@ extension KeyFile {
   }
 
   /// Renames a slot; needs no secret of that slot.
-  /// - Throws: ``SQLError/slotName(file:reason:)`` when the new name is taken, or cannot be one.
+  /// - Parameters:
+  ///   - name: The slot's present name.
+  ///   - newName: Its new name.
+  /// - Throws: ``SQLError/slotName(file:reason:)`` when the new name is taken or invalid;
+  ///   ``SQLError/noSuchSlot(file:name:available:)``.
   public func renameSlot(_ name: String, to newName: String) throws {
     try change { format in
       let index = try index(of: name, in: format)
@@ -72,8 +90,10 @@ extension KeyFile {
 
   // MARK: Reading and writing
 
-  /// Reads the file, lets `body` change it, and writes it, while nobody else does.
-  /// - Parameter isRevoking: Whether a secret loses its right: then no previous copy is left for it.
+  /// Reads the file, lets `body` change its content, and writes it, under the lock.
+  /// - Parameters:
+  ///   - isRevoking: Whether a secret loses its access: then no previous copy is left that it opens.
+  ///   - body: Changes the content.
   func change(isRevoking: Bool = false, _ body: (inout KeyFileFormat) throws -> Void) throws {
     try locked { lock in
       var format = try authentic()
@@ -83,7 +103,7 @@ extension KeyFile {
     }
   }
 
-  /// The file's content, when it is still the one that this value was opened from.
+  /// Reads the file's content, and checks that the file is still the one that this value was opened from.
   func authentic() throws -> KeyFileFormat {
     let bytes = try Self.read(file)
     let format = try KeyFileFormat(bytes, path: path)
@@ -93,13 +113,13 @@ extension KeyFile {
     return format
   }
 
-  /// What becomes of the copy beside the file.
+  /// What a change does to the copy `PATH.previous`.
   enum PreviousCopy {
-    /// It holds what the file held.
+    /// The copy gets the content that the file had before.
     case former
-    /// It holds what the file holds now: the former state would open with a secret that lost its right.
+    /// The copy gets the new content: the former content would open with a revoked secret.
     case new
-    /// It stays as it is, for what is no change of slots.
+    /// The copy stays as it is, for writes that change no slots.
     case asItIs
   }
 
@@ -113,20 +133,23 @@ extension KeyFile {
       return try lock.replace(file, with: NewFile(at: file).sealed(holding: bytes))
     }
     let copy = file.appending(".previous")
-    // A file of the user that is called alike.
+    // A user's file that has the same name.
     if let there = SideFile(copy.path), there.byteCount > 0, there.read(8, at: 0) != KeyFileFormat.magic {
       throw SQLError.alreadyExists(file: copy.given)
     }
     let previous = try NewFile(at: copy).sealed(holding: kind == .new ? bytes : Self.read(file))
     let new = try NewFile(at: file).sealed(holding: bytes)
-    // The copy first, always. When a right is taken away it is the new state already: between the two names the
-    // change has not happened, and once it has, no copy of ours opens with the removed secret.
+    // The copy is always replaced first. For a revocation it already has the new content: if the process
+    // dies between the two renames, the change has not happened; once it has happened, neither file opens
+    // with the removed secret.
     try previous.replace(FileStatus(copy.path))
     try lock.replace(file, with: new)
   }
 
-  /// Runs `body` while no other call, here or in another process, changes the file.
-  /// - Parameter seconds: How long to wait for another; nil for ``lockTimeout``.
+  /// Runs `body` while no other call, in this or another process, changes the file.
+  /// - Parameters:
+  ///   - seconds: How long to wait for another change; nil for ``lockTimeout``.
+  ///   - body: Receives the lock.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``.
   func locked<Result>(waiting seconds: Double? = nil, _ body: (KeyFileLock) throws -> Result) throws -> Result
   {

@@ -1,4 +1,4 @@
-// The secrets that open a slot of a key file, and what each becomes.
+// The secrets that open a slot of a key file, and the keys that are derived from them.
 
 private import Foundation
 
@@ -12,24 +12,28 @@ extension KeyFile {
       case invalid(SQLError)
     }
     let secret: Secret
-    /// What the slots may cost that it is tried on.
+    /// The bound on the cost of the slots that the secret is tried on.
     private(set) var budget = ScryptBudget.standard
 
     private init(secret: Secret) { self.secret = secret }
 
-    /// The same secret for a file whose passphrases cost more to try than ``ScryptBudget/standard``. A file that
-    /// somebody else may write can ask for minutes and all memory: allow what is known to be needed.
+    /// Returns this secret with a budget, for a file whose passphrases cost more to try than
+    /// ``ScryptBudget/standard``.
+    ///
+    /// A file that others can write may demand minutes and all memory: allow only what is known to be
+    /// needed.
+    /// - Parameter budget: The bound on the cost of opening the file.
     public func allowing(_ budget: ScryptBudget) -> Unlock {
       var allowing = self
       allowing.budget = budget
       return allowing
     }
 
-    /// A passphrase, in the normal form C of Unicode: `é` is the same however a keyboard composes it.
+    /// A passphrase, normalized to Unicode's form C: `é` is one character however a keyboard composes it.
     public static func passphrase(_ text: String) -> Unlock {
       passphrase(bytes: Array(text.precomposedStringWithCanonicalMapping.utf8))
     }
-    /// A passphrase as bytes, taken as they are; at least one.
+    /// A passphrase as bytes, used unchanged; at least one.
     public static func passphrase(bytes: [UInt8]) -> Unlock {
       bytes.isEmpty ? Unlock(secret: .invalid(.emptyKey)) : secured(bytes) { .passphrase($0) }
     }
@@ -39,7 +43,7 @@ extension KeyFile {
         ? Unlock(secret: .invalid(bytes.isEmpty ? .emptyKey : .keyLength(expected: 16, found: bytes.count)))
         : secured(bytes) { .rawKey($0) }
     }
-    /// A code that was typed or made.
+    /// A recovery code, typed or newly generated.
     public static func recoveryCode(_ code: RecoveryCode) -> Unlock { Unlock(secret: .recoveryCode(code)) }
 
     private static func secured(_ bytes: [UInt8], _ wrap: (SecureBytes) -> Secret) -> Unlock {
@@ -57,7 +61,7 @@ extension KeyFile {
       }
     }
 
-    /// The key that a slot's copy of the data key is encrypted with.
+    /// Derives the key that a slot's copy of the data key is encrypted with.
     func wrappingKey(salt: [UInt8], work: ScryptWork?) throws -> SecureBytes {
       let info = Array("ObjectVault key file slot 1".utf8)
       return switch secret {
@@ -85,6 +89,6 @@ extension KeyFile.Unlock: CustomStringConvertible, CustomDebugStringConvertible,
   }
   /// The kind of secret, never the secret.
   public var debugDescription: String { description }
-  /// Nothing.
+  /// A mirror without children, so that a dump shows no secret.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,6 +1,7 @@
-// Key slots: a random data key encrypts the database; a small file beside it holds that key once for each secret
-// that may open it. The secrets are in KeyFile+Unlock, the bytes in KeyFileFormat and FormerKey, the changes in KeyFile+Slots,
-// KeyFile+Rotation and KeyFile+Generations.
+// Key slots: a random data key encrypts the database. A small key file next to it stores that key once
+// for each secret, encrypted with that secret. The secrets are in `KeyFile+Unlock`, the file format in
+// `KeyFileFormat` and `FormerKey`, the changes in `KeyFile+Slots`, `KeyFile+Rotation` and
+// `KeyFile+Generations`.
 
 private import Foundation
 
@@ -13,11 +14,11 @@ private import Foundation
 /// let key = Key.keyFile("notes.keys", unlock: ann)
 /// let pool = try ConnectionPool(path: path, key: key)
 /// ```
-/// A passphrase is changed by writing some hundred bytes, whatever the database's size. Who loses the file loses
-/// the database, unless the data key is kept elsewhere: keep it with the backups. The methods block; a
-/// passphrase takes about half a second for each slot that is tried.
+/// Changing a passphrase writes some hundred bytes, whatever the database's size. If the key file is
+/// lost, the database is lost, unless the data key is stored elsewhere: keep a copy of the file with the
+/// backups. The methods block; a passphrase takes about half a second for each slot that is tried.
 public struct KeyFile: Sendable {
-  /// What a slot is opened with.
+  /// The kind of secret that opens a slot.
   public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
     /// A passphrase, stretched by scrypt.
     case passphrase = 1
@@ -27,21 +28,21 @@ public struct KeyFile: Sendable {
     case recoveryCode = 3
   }
 
-  /// One slot, as everybody may see it.
+  /// The public properties of a slot, which can be read without a secret.
   public struct Slot: Sendable, Hashable {
     /// Its name, unique in the file.
     public let name: String
-    /// What opens it.
+    /// The kind of secret that opens it.
     public let kind: SlotKind
-    /// What a guess costs; nil for secrets that are random already.
+    /// The cost of one guess; nil for secrets that are random already.
     public let work: ScryptWork?
   }
 
   /// The file's path, as it was given.
   public var path: String { file.given }
-  /// The file, whose links were followed when it was opened: it is the one that is changed.
+  /// The file, whose links were resolved when it was opened: changes apply to the link's target.
   let file: DatabasePath
-  /// The data key: 32 bytes, what the database is encrypted with.
+  /// The data key: 32 bytes, with which the database is encrypted.
   let dataKey: SecureBytes
   /// How long a change waits for another process that changes the file, in seconds. Default 5.
   public var lockTimeout: Double = 5
@@ -54,15 +55,19 @@ public struct KeyFile: Sendable {
   /// The data key as a key of a database.
   public var key: Key { .raw(dataKey) }
 
-  /// Makes a key file with a new data key and one slot. Mode 0600.
+  /// Creates a key file of mode 0600, with a new data key and one slot.
   ///
   /// - Parameters:
   ///   - path: The new file.
   ///   - slot: The slot's name, 1 to 64 bytes of UTF-8: one line without an equals sign.
   ///   - unlock: Its secret.
-  ///   - work: What a guess at a passphrase costs; by default what takes half a second here.
-  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``, ``SQLError/slotName(file:reason:)``;
-  ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work beyond what the secret allows.
+  ///   - work: The cost of one guess at a passphrase; by default the cost that takes half a second on
+  ///     this machine.
+  /// - Returns: The opened key file.
+  /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/emptyKey``,
+  ///   ``SQLError/slotName(file:reason:)``;
+  ///   ``SQLError/slotTooCostly(file:seconds:memoryBytes:allowedSeconds:allowedMemoryBytes:)`` for work
+  ///   beyond what the secret allows.
   public static func create(
     at path: String, slot: String, unlock: Unlock, work: ScryptWork? = nil
   ) throws -> KeyFile {
@@ -81,13 +86,15 @@ public struct KeyFile: Sendable {
   /// - Parameters:
   ///   - path: The file.
   ///   - unlock: A secret of one of its slots.
-  ///   - slot: The slot's name, to try no other; by default each slot of the secret's kind.
-  /// - Throws: ``SQLError/noSlotOpens(file:)`` for a wrong secret; ``SQLError/keyFileDamaged(file:reason:)`` when
-  ///   the file is cut, changed, or put together from others; ``SQLError/notFound(file:)``;
-  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` when slots were left out that cost more than the
-  ///   secret allows, and no other opened.
+  ///   - slot: The name of the only slot to try; by default each slot of the secret's kind is tried.
+  /// - Returns: The opened key file.
+  /// - Throws: ``SQLError/noSlotOpens(file:)`` for a wrong secret;
+  ///   ``SQLError/keyFileDamaged(file:reason:)`` when the file is truncated, changed, or combined from
+  ///   several files; ``SQLError/notFound(file:)``;
+  ///   ``SQLError/keyFileTooCostly(file:seconds:memoryBytes:)`` when slots were skipped that cost more
+  ///   than the secret allows, and no other slot opened.
   public static func open(at path: String, unlock: Unlock, slot: String? = nil) throws -> KeyFile {
-    // A change puts another file in the place of this one: that of a link's target, not of the link.
+    // Links are resolved now: a change replaces the link's target, not the link.
     let file = try DatabasePath(path)
     let bytes = try read(file)
     let format = try KeyFileFormat(bytes, path: path)
@@ -100,14 +107,17 @@ public struct KeyFile: Sendable {
     return KeyFile(file: file, dataKey: dataKey)
   }
 
-  /// The slots of a key file, in their order; needs no secret, and proves nothing about the file but its checksum.
+  /// Returns the slots of a key file, in their order. Needs no secret, and verifies only the file's
+  /// checksum.
+  /// - Parameter path: The file.
+  /// - Throws: ``SQLError/notFound(file:)``, ``SQLError/keyFileDamaged(file:reason:)``.
   public static func slots(at path: String) throws -> [Slot] {
     try KeyFileFormat(read(DatabasePath(path)), path: path).slots.map {
       Slot(name: $0.name, kind: $0.kind, work: $0.work)
     }
   }
 
-  /// The key that a rotation was changing to when it was interrupted; nil when there is none for this secret.
+  /// Returns the new key of an interrupted rotation; nil when there is none that this secret opens.
   static func pendingKey(at path: String, unlock: Unlock) throws -> SecureBytes? {
     try pendingKey(KeyFileFormat(read(DatabasePath(path)), path: path), unlock: unlock, path: path)
   }
@@ -148,21 +158,27 @@ public struct KeyFile: Sendable {
     return nil
   }
 
-  /// A slot for a key.
-  /// - Parameter others: The slots that it will stand beside. A passphrase takes costs and salt of theirs, so that
-  ///   opening the file is one derivation, however many passphrases it has.
+  /// Encrypts a key for a new slot.
+  /// - Parameters:
+  ///   - key: The key that the slot will contain.
+  ///   - name: The slot's name.
+  ///   - unlock: The slot's secret.
+  ///   - work: The cost of one guess at a passphrase; nil for the usual one.
+  ///   - format: The content of the key file.
+  ///   - others: The other slots of the file. A passphrase uses their cost and salt, so that one
+  ///     derivation suffices to open the file, however many passphrases it has.
   func sealed(
     _ key: SecureBytes, _ name: String, _ unlock: Unlock, _ work: ScryptWork?, _ format: KeyFileFormat,
     beside others: [KeyFileFormat.Slot]
   ) throws -> KeyFileFormat.Slot {
     let kind = try unlock.kind()
-    // scrypt begins with PBKDF2.
+    // scrypt begins with PBKDF2, which does not distinguish zeros at the end.
     if case .passphrase(let bytes) = unlock.secret { try bytes.requireNoZeroAtEnd() }
     var slot = KeyFileFormat.Slot(
       kind: kind, name: name, work: kind == .passphrase ? try work ?? Self.usual(others, unlock) : nil,
       salt: try Primitives.random(32), nonce: try Primitives.random(12), sealed: [])
     if let alike = others.first(where: { $0.work != nil && $0.work == slot.work }) { slot.salt = alike.salt }
-    // Who opens the file later allows no more than its maker did here.
+    // With the secret's budget, the file must also open later: the slots together stay within it.
     let derivations = ScryptGroup.all(of: others + [slot])
     if let work = slot.work,
       derivations.seconds > unlock.budget.seconds || work.memoryBytes > unlock.budget.memoryBytes
@@ -176,7 +192,8 @@ public struct KeyFile: Sendable {
     return slot
   }
 
-  /// The costs of a passphrase for which none are given: as the others of the file, where these are worth it.
+  /// Returns the cost of a passphrase for which none is given: that of the file's other passphrases,
+  /// where it is high enough and within the budget; otherwise a calibrated one.
   private static func usual(_ others: [KeyFileFormat.Slot], _ unlock: Unlock) throws -> ScryptWork {
     let known = others.compactMap(\.work).filter {
       $0.seconds >= ScryptWork.least.seconds && unlock.budget.allows($0, after: 0)
@@ -203,6 +220,6 @@ extension KeyFile: CustomStringConvertible, CustomDebugStringConvertible, Custom
   public var description: String { "key file \(path)" }
   /// The path, never the key.
   public var debugDescription: String { description }
-  /// Nothing.
+  /// A mirror without children, so that a dump shows no key.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,13 +1,13 @@
-// The bytes of a key file, version 1. All numbers are big-endian.
+// The byte format of a key file, versions 1 and 2. All numbers are big-endian.
 //
 //   header, 48 bytes
-//     0   8  "OVKEYS\r\n": a transfer as text breaks it visibly
+//     0   8  "OVKEYS\r\n": a transfer as text visibly breaks it
 //     8   2  version: 1, or 2 once the file has had another data key
 //    10   1  number of slots, 1 to 32
 //    11   1  number of pending slots, of a rotation that is not finished; 0 to 32
 //    12   1  number of former data keys, 0 to 64 (version 2, else 0)
 //    13   3  zero
-//    16  16  identity: random, made with the file
+//    16  16  identity: random, set when the file is created
 //    32   8  revision: how often the file was written
 //    40   8  number of the present data key, counted from 1 (version 2, else 0)
 //   slots, then pending slots, 176 bytes each
@@ -21,28 +21,31 @@
 //    16  32  salt
 //    48  12  nonce
 //    60  32  the data key, encrypted with AES-256-GCM
-//    92  16  GCM's tag; associated data: "OVKEYS\r\n", 0, 1, the identity, slot bytes 0..<48 but the name's length
+//    92  16  GCM's tag; associated data: "OVKEYS\r\n", 0, 1, the identity, slot bytes 0..<48 with the
+//            length of the name as 0
 //   108  64  name in UTF-8, then zeros
 //   172   4  zero
 //   former data keys, the oldest first, 78 bytes each and the paths (FormerKey)
 //     0   8  number, counted from 1
-//     8   8  when another took its place, in seconds since 1970
+//     8   8  when another key replaced it, in seconds since 1970
 //    16  12  nonce
 //    28  32  the former data key, encrypted with AES-256-GCM
 //    60  16  GCM's tag; associated data: "OVKEYS\r\n", 0, 1, the identity, bytes 0..<16
 //    76   2  number of bytes that follow
 //    78   …  paths of the files last seen under it: UTF-8, a zero after each
 //   end, 64 bytes
-//     0  32  HMAC-SHA256 of all before, under HKDF(data key, salt: identity, info: "ObjectVault key file MAC 1")
-//    32  32  SHA-256 of all before: tells damage from a wrong secret
+//     0  32  HMAC-SHA256 of all before, under HKDF(data key, salt: identity, info:
+//            "ObjectVault key file MAC 1")
+//    32  32  SHA-256 of all before: distinguishes damage from a wrong secret
 //
-// The key that encrypts a slot's copy: scrypt(passphrase, salt) for kind 1, HKDF-SHA256(secret, salt, info:
-// "ObjectVault key file slot 1") for the others, whose secrets are random already. The key that encrypts a former data
-// key: HKDF-SHA256(data key, salt: identity, info: "ObjectVault key file former key 1").
+// The key that encrypts a slot's copy: scrypt(passphrase, salt) for kind 1, HKDF-SHA256(secret, salt,
+// info: "ObjectVault key file slot 1") for the others, whose secrets are random already. The key that
+// encrypts a former data key: HKDF-SHA256(data key, salt: identity, info: "ObjectVault key file former
+// key 1").
 
 private import Foundation
 
-/// What a key file holds, parsed and not yet authenticated.
+/// The content of a key file, parsed and not yet authenticated.
 struct KeyFileFormat: Equatable {
   struct Slot: Equatable {
     var kind: KeyFile.SlotKind
@@ -53,12 +56,12 @@ struct KeyFileFormat: Equatable {
     var sealed: [UInt8]
   }
 
-  /// Whether the database is being given another data key.
+  /// Whether a rotation of the data key is in progress.
   enum Rotation: Equatable {
-    /// It is not.
+    /// There is none.
     case none
-    /// It is, or somebody died over it. These slots hold the key that the database gets, or has got already: which of
-    /// the two, only the database tells.
+    /// A rotation is running, or was interrupted. These slots have the new key, which the database may or
+    /// may not have already: only trying the keys on the database shows which.
     case pending([Slot])
 
     var slots: [Slot] { if case .pending(let slots) = self { slots } else { [] } }
@@ -67,24 +70,25 @@ struct KeyFileFormat: Equatable {
 
   static let magic = Array("OVKEYS\r\n".utf8)
   static let versions: ClosedRange<UInt16> = 1...2
-  /// What every seal begins with: the format of what is sealed, which is the same in all versions of the file.
+  /// The start of the associated data of every encrypted key: the version of that encryption, which is 1
+  /// in all versions of the file.
   static let sealedHead = magic + [0, 1]
   static let headerBytes = 48
   static let slotBytes = 176
   static let maximumSlots = 32
 
-  /// The most bytes that a file can have.
+  /// The largest size of a key file in bytes.
   static let maximumBytes =
     headerBytes + 2 * maximumSlots * slotBytes + FormerKey.maximumCount * FormerKey.maximumBytes + 64
 
   var identity: [UInt8]
   /// How often the file was written.
   var revision: UInt64 = 0
-  /// Which data key of the file the present one is, counted from 1.
+  /// The number of the present data key, counted from 1.
   var number: UInt64 = 1
-  /// The oldest first.
+  /// The former data keys, the oldest first.
   var formerKeys: [FormerKey] = []
-  /// The slots of the data key; during a rotation, of the one before it.
+  /// The slots of the present data key, which during a rotation is the old one.
   var slots: [Slot] = []
   var rotation = Rotation.none
 
@@ -104,7 +108,8 @@ struct KeyFileFormat: Equatable {
 
   func associated(_ slot: Slot) -> [UInt8] {
     var head = Array(encoded(slot).prefix(48))
-    // A slot may be renamed by somebody who does not know its secret; the name is under the file's MAC.
+    // The name's length is left out: a slot may be renamed without its secret. The file's MAC covers the
+    // name.
     head[1] = 0
     return Self.sealedHead + identity + head
   }
@@ -130,13 +135,14 @@ struct KeyFileFormat: Equatable {
 
   // MARK: Reading
 
-  /// Whether the file's MAC is the one that this data key gives it.
+  /// Whether the file's MAC is correct for this data key.
   static func isAuthentic(_ file: [UInt8], dataKey: SecureBytes, identity: [UInt8]) throws -> Bool {
     let body = Array(file.dropLast(64))
     let mac = Primitives.hmac(body, key: try macKey(dataKey, identity: identity))
     return Primitives.areEqual(mac, Array(file.dropLast(32).suffix(32)))
   }
 
+  /// Parses the bytes of a key file, and verifies its checksum.
   /// - Throws: ``SQLError/keyFileDamaged(file:reason:)``.
   init(_ file: [UInt8], path: String) throws(SQLError) {
     func damaged(_ reason: String) -> SQLError { .keyFileDamaged(file: path, reason: reason) }
@@ -186,7 +192,7 @@ struct KeyFileFormat: Equatable {
     guard let kind = KeyFile.SlotKind(rawValue: bytes[0]), (1...64).contains(length),
       let name = String(validating: bytes[108..<108 + length], as: UTF8.self)
     else { return nil }
-    // Costs that somebody planted would make the opening take all memory: the ranges are checked.
+    // The ranges are checked: a planted cost would make opening the file take all memory.
     let work = ScryptWork(logN: Int(bytes[4]), r: number(8), p: number(12))
     guard (kind == .passphrase) == (work != nil) else { return nil }
     return Slot(
@@ -201,6 +207,6 @@ extension FixedWidthInteger where Self: UnsignedInteger {
     (0..<Self.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) }
   }
 
-  /// The number of these bytes, the highest first.
+  /// Decodes a number from its bytes, the highest first.
   init(bigEndian bytes: [UInt8]) { self = bytes.reduce(0) { $0 << 8 | Self($1) } }
 }

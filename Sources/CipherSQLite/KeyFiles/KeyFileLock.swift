@@ -1,21 +1,22 @@
-// One change of a key file at a time, here and in other processes.
+// A lock that permits one change of a key file at a time, across threads and processes.
 
 private import Foundation
 
 /// The lock on a key file.
 ///
-/// It is on the file itself, which nobody but its owner may open, and not on its folder, which any user who may read
-/// it could lock for ever. A change puts another file in its place, which is locked before it has the name: so the lock
-/// goes on from file to file until ``hold(_:waiting:_:)`` ends, and whoever waited has to look again.
+/// It is on the file itself, which only its owner may open. A lock on the folder could be held forever by
+/// any user who may read the folder. A change replaces the file; the new file is locked before it gets
+/// the name, so the lock passes from file to file until ``hold(_:waiting:_:)`` ends. A process that
+/// waited must check that the file at the path is still the one that it locked.
 final class KeyFileLock {
-  // Open as long as the object lives; of the file that was there last.
+  // A descriptor of the latest file, open as long as the object lives.
   private var descriptor: Int32
 
   private init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { Foundation.close(descriptor) }
 
-  /// Puts another file in the place of the locked one. It is locked then.
+  /// Replaces the locked file by another one, which then has the lock.
   func replace(_ file: DatabasePath, with sealed: SealedFile) throws {
     guard let next = try sealed.replaceKeepingLock(FileStatus(file.path)) else { return }
     Foundation.close(descriptor)
@@ -25,9 +26,10 @@ final class KeyFileLock {
   /// Runs `body` under the lock.
   /// - Parameters:
   ///   - file: The key file.
-  ///   - seconds: How long to wait for somebody else.
-  ///   - body: What nobody else shall do meanwhile.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/notFound(file:)``; what `body` throws.
+  ///   - seconds: How long to wait for another change.
+  ///   - body: Runs while no other change is possible.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/notFound(file:)``; what `body`
+  ///   throws.
   static func hold<Result>(
     _ file: DatabasePath, waiting seconds: Double, _ body: (KeyFileLock) throws -> Result
   ) throws
@@ -47,7 +49,7 @@ final class KeyFileLock {
       }
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
         if isStill(descriptor, at: path) { return descriptor }
-        // Replaced between the two calls, or while it was waited for: the lock is on the former file.
+        // The file was replaced between opening and locking: the lock is on the former file.
         Foundation.close(descriptor)
         continue
       }

@@ -1,6 +1,6 @@
-// Slots of a key file that cost one derivation together.
+// Groups the passphrase slots of a key file that share one scrypt derivation, and sums up their cost.
 
-/// The passphrase slots that are opened by one derivation: same salt, same costs.
+/// The passphrase slots that one derivation opens: they have the same salt and the same cost.
 struct ScryptGroup: Hashable {
   let salt: [UInt8]
   let work: ScryptWork
@@ -11,19 +11,19 @@ struct ScryptGroup: Hashable {
     self.work = work
   }
 
-  /// The derivations that some slots take.
+  /// Returns the derivations that opening the given slots takes.
   static func all(of slots: [KeyFileFormat.Slot]) -> Set<ScryptGroup> {
     Set(slots.compactMap { ScryptGroup($0) })
   }
 }
 
 extension SQLError {
-  /// The error for slots that were not tried, with what all of them would cost.
+  /// Returns the error for slots that were not tried, with the cost of all of them.
   static func tooCostly(_ path: String, _ groups: Set<ScryptGroup>) -> SQLError {
     .keyFileTooCostly(file: path, seconds: groups.seconds, memoryBytes: groups.memoryBytes)
   }
 
-  /// The error for a slot that was not made, with what opening the file would cost with it.
+  /// Returns the error for a slot that was not added, with the cost of opening a file that has it.
   static func slotTooCostly(_ path: String, _ groups: Set<ScryptGroup>, _ allowed: ScryptBudget) -> SQLError {
     .slotTooCostly(
       file: path, seconds: groups.seconds, memoryBytes: groups.memoryBytes, allowedSeconds: allowed.seconds,
@@ -32,8 +32,8 @@ extension SQLError {
 }
 
 extension Set<ScryptGroup> {
-  /// What all of them take, one after the other.
+  /// The time of all derivations, one after the other.
   var seconds: Double { reduce(0) { $0 + $1.work.seconds } }
-  /// What the largest of them takes.
+  /// The memory of the largest derivation.
   var memoryBytes: Int { map(\.work.memoryBytes).max() ?? 0 }
 }

@@ -1,11 +1,14 @@
-// What a slot of a key file may be called. Asked where a name is given: slots of files that are there keep theirs.
+// Validates the name of a slot of a key file. Checked when a name is assigned: slots of existing files
+// keep their names.
 
 enum SlotName {
+  /// Checks that a slot may get a name.
   /// - Parameters:
-  ///   - name: The name that a slot is to have.
+  ///   - name: The name that the slot is to get.
   ///   - path: The key file.
   ///   - others: The names of its other slots.
-  /// - Throws: ``SQLError/slotName(file:reason:)`` for a name that is taken, or that no line or screen could show.
+  /// - Throws: ``SQLError/slotName(file:reason:)`` for a name that is taken, or that cannot be shown as
+  ///   one line.
   static func require(_ name: String, in path: String, beside others: [String]) throws(SQLError) {
     let reason: String? =
       if !(1...64).contains(name.utf8.count) {

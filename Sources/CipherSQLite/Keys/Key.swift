@@ -1,23 +1,24 @@
-// What a caller unlocks a file with. Bytes live in SecureBytes from the first moment we hold them.
+// The key that a caller opens a file with. Key bytes are moved into `SecureBytes` as soon as this code
+// receives them.
 
 public import Foundation
 
 /// The key of an encrypted file.
 ///
-/// A passphrase is stretched with PBKDF2 exactly as SQLCipher does, once per opened file; a raw key is used
-/// as it is. Nothing here ever prints, encodes or logs the key's bytes.
+/// A passphrase is stretched with PBKDF2 exactly as SQLCipher does, once per opened file; a raw key is
+/// used unchanged. The key's bytes are never printed, encoded or logged.
 public struct Key: Sendable {
   enum Material: Sendable {
     case passphrase(SecureBytes)
     case raw(SecureBytes)
     case provider(@Sendable () async throws -> Key)
     case kept(any KeyKeeper)
-    // A mistake found while the key was made; thrown when the key is used.
+    // An error found while the key was created; thrown when the key is used.
     case invalid(SQLError)
   }
 
   let material: Material
-  /// The salt that goes with it, where it is not read from the file.
+  /// The salt of the file, where it is not read from the file.
   private(set) var salt: [UInt8]?
 
   init(material: Material, salt: [UInt8]? = nil) {
@@ -25,24 +26,26 @@ public struct Key: Sendable {
     self.salt = salt
   }
 
-  /// A passphrase. Its UTF-8 bytes are taken as they are, without normalisation, as the `sqlcipher` shell
+  /// A passphrase. Its UTF-8 bytes are used unchanged, without normalization, as the `sqlcipher` shell
   /// does; an empty one is refused with ``SQLError/emptyKey`` when it is used.
   ///
-  /// One text may have several spellings in Unicode, and each is a key of its own: an é typed as one character (form C) does not
-  /// open what was made with an e and a combining accent (form D), though Swift calls both equal. Where people type what is
-  /// not ASCII, bring it to one form before, and always to the same: `precomposedStringWithCanonicalMapping` of Foundation. A
+  /// A text may have several encodings in Unicode, and each is a different key: an é typed as one
+  /// character (form C) does not open a file that was made with an e and a combining accent (form D),
+  /// though Swift compares both as equal. Where users may type other than ASCII characters, normalize the
+  /// text first, and always to the same form: `precomposedStringWithCanonicalMapping` of Foundation. A
   /// ``KeyFile`` does so by itself.
   ///
-  /// A Swift `String` cannot be wiped: prefer ``passphrase(bytes:)`` where the text does not have to exist.
+  /// A Swift `String` cannot be wiped: prefer ``passphrase(bytes:)`` where the text does not have to
+  /// exist.
   public static func passphrase(_ text: String) -> Key { passphrase(bytes: Array(text.utf8)) }
 
-  /// A passphrase as bytes, at least one. The caller's copy is the caller's to wipe.
+  /// A passphrase as bytes, at least one. The caller is responsible for wiping its own copy.
   public static func passphrase(bytes: [UInt8]) -> Key {
     guard !bytes.isEmpty else { return Key(material: .invalid(.emptyKey)) }
     return Key(material: secured(bytes) { .passphrase($0) })
   }
 
-  /// A raw key of exactly 32 bytes; no stretching. Anything else is refused with
+  /// A raw key of exactly 32 bytes; no stretching. Another length is refused with
   /// ``SQLError/keyLength(expected:found:)`` when it is used.
   public static func raw(_ bytes: [UInt8]) -> Key {
     guard bytes.count == 32 else {
@@ -51,15 +54,16 @@ public struct Key: Sendable {
     return Key(material: secured(bytes) { .raw($0) })
   }
 
-  /// A raw key of exactly 32 bytes, and the salt of exactly 16 that goes with it: see ``withSalt(_:)``.
+  /// A raw key of exactly 32 bytes, and its salt of exactly 16 bytes: see ``withSalt(_:)``.
   public static func raw(_ bytes: [UInt8], salt: [UInt8]) -> Key { raw(bytes).withSalt(salt) }
 
-  /// The same key with a salt of its own, exactly 16 bytes. A salt is not secret.
+  /// Returns this key with the given salt of exactly 16 bytes. A salt is not secret.
   ///
-  /// A new file takes it in the place of a random one: never use one twice with a passphrase that is used twice. A file
-  /// whose header is left in clear (``CipherProfile/clearHeaderBytes``) has no other: without it nobody opens the
-  /// file. For any other file that exists it has to be the one that the file begins with. A salt of another length is
-  /// refused with ``SQLError/saltLength(expected:found:)`` when the key is used.
+  /// A new file uses it instead of a random salt: never use a salt twice with a passphrase that is used
+  /// twice. A file whose header is in clear text (``CipherProfile/clearHeaderBytes``) does not store its
+  /// salt: it cannot be opened without this one. For any other existing file it has to equal the first
+  /// bytes of the file. A salt of another length is refused with ``SQLError/saltLength(expected:found:)``
+  /// when the key is used.
   public func withSalt(_ salt: [UInt8]) -> Key {
     if case .invalid = material { return self }
     guard salt.count == 16 else {
@@ -68,13 +72,13 @@ public struct Key: Sendable {
     return Key(material: material, salt: salt)
   }
 
-  /// With the salt of another key, where that has one.
+  /// Returns this key with the salt of another key, where that has one.
   func salted(as other: Key) -> Key { other.salt.map { withSalt($0) } ?? self }
 
   /// A raw key of exactly 32 bytes.
   public static func raw(_ data: Data) -> Key { raw(Array(data)) }
 
-  /// A raw key that was made in secure memory, such as ``SecureBytes/random(count:)``.
+  /// A raw key that was created in secure memory, such as ``SecureBytes/random(count:)``.
   public static func raw(_ bytes: SecureBytes) -> Key {
     guard bytes.count == 32 else {
       return Key(material: .invalid(.keyLength(expected: 32, found: bytes.count)))
@@ -82,19 +86,21 @@ public struct Key: Sendable {
     return Key(material: .raw(bytes))
   }
 
-  /// A key that is asked for when a file is opened, from a keyring or a person.
+  /// A key that a closure provides when a file is opened, for example from a keyring or from user input.
   public static func provider(_ body: @escaping @Sendable () async throws -> Key) -> Key {
     Key(material: .provider(body))
   }
 
-  /// Asks the provider, if this key has one.
+  /// Returns the key of the provider, if this key has one; otherwise this key.
+  /// - Throws: What the provider throws.
   public func resolved() async throws -> Key {
     guard case .provider(let body) = material else { return self }
     let key = try await body().resolved()
     return key.salted(as: self)
   }
 
-  /// Goes on with a key that no other text stands for: PBKDF2 fills a passphrase up with zeros to the length of a block.
+  /// Checks that no other passphrase is equivalent: PBKDF2 pads a passphrase with zeros to the length of
+  /// a block.
   /// - Throws: ``SQLError/keyEndsInZero``.
   func requireUnambiguous() throws {
     guard case .passphrase(let bytes) = material else { return }
@@ -119,6 +125,6 @@ extension Key: CustomStringConvertible, CustomDebugStringConvertible, CustomRefl
   }
   /// The kind of key, never its content.
   public var debugDescription: String { description }
-  /// Nothing.
+  /// A mirror without children, so that a dump shows no key.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

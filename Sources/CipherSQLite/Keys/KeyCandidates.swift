@@ -1,8 +1,9 @@
-// Which settings a file may have, and what a key becomes under each: derived once, however often a file is looked at.
+// The cipher settings that a file may have, and the keys that are derived under each: each is derived
+// once, however often a file is checked.
 
 /// The derived keys that are tried on a file, the likeliest first.
 final class KeyCandidates {
-  /// What PBKDF2 depends on.
+  /// The inputs of PBKDF2 other than the passphrase.
   private struct Derivation: Hashable {
     let hash: CipherProfile.Hash
     let rounds: Int
@@ -13,24 +14,29 @@ final class KeyCandidates {
   private let known: CipherProfile?
   private var derived: [Derivation: UnlockedKey] = [:]
 
+  /// Makes the candidates for a key.
   /// - Parameters:
   ///   - key: A passphrase or a raw key.
-  ///   - known: The settings that the file is said to have; tried first.
+  ///   - known: The settings that the caller expects of the file; tried first.
   init(_ key: Key, known: CipherProfile?) {
     self.key = key
     self.known = known
   }
 
-  /// How PBKDF2 may have been used, in the order in which it is tried: as the engine in use does, as the other version
-  /// does, as format 2 of SQLCipher did, and with the hashes that a file of version 4 may have instead of its own.
+  /// The hashes and rounds of PBKDF2, in the order in which they are tried: those of the engine in use,
+  /// of the other major version, of SQLCipher's format 2, and the other hashes that a file of version 4
+  /// may have.
   static var derivations: [(hash: CipherProfile.Hash, rounds: Int)] {
     let (old, new) = ((CipherProfile.Hash.sha1, 64_000), (CipherProfile.Hash.sha512, 256_000))
     let own = Engine.current.cipherMajor >= 4 ? [new, old] : [old, new]
     return own + [(.sha1, 4_000), (.sha256, 256_000), (.sha1, 256_000)]
   }
 
-  /// The key for a file with this salt, under each way to derive it. Each costs its PBKDF2, when it is asked for.
-  /// - Parameter body: Gets the key, to be tried with every page size and HMAC; nil goes on to the next.
+  /// Passes the key for a file with this salt to `body`, once for each derivation. Each derivation costs
+  /// its PBKDF2, when it is first needed.
+  /// - Parameters:
+  ///   - salt: The salt of the file.
+  ///   - body: Tries the key with every page size and HMAC; nil continues with the next derivation.
   func first<Result>(salt: [UInt8], _ body: (UnlockedKey) throws -> Result?) throws -> Result? {
     let all = (known.map { [($0.derivationHash, $0.rounds)] } ?? []) + Self.derivations
     var seen: Set<Derivation> = []
@@ -48,17 +54,17 @@ final class KeyCandidates {
     var profile = known ?? CipherProfile(pageBytes: 4096, hash: derivation.hash, rounds: derivation.rounds)
     profile.derivationHash = derivation.hash
     profile.rounds = derivation.rounds
-    // A file whose header is in clear is not looked for here: it is known by its header.
+    // A file whose header is in clear is not searched for here: its header identifies it.
     profile.clearHeaderBytes = 0
     return try UnlockedKey(deriving: key, salt: derivation.salt, profile: profile)
   }
 }
 
 extension UnlockedKey {
-  /// The same key for each setting that takes no part in its derivation.
-  /// - Parameter largest: No page is larger than this, in bytes.
+  /// Returns this key for each combination of the settings that are not part of its derivation.
+  /// - Parameter largest: The largest page size to try, in bytes.
   func variants(largest: Int) -> [UnlockedKey] {
-    // The own hash first: hardly any file has two.
+    // The derivation's own hash first: hardly any file has two different ones.
     let hashes = [profile.derivationHash] + [.sha1, .sha256, .sha512].filter { $0 != profile.derivationHash }
     return hashes.flatMap { hash in
       CipherProfile.pageSizes.filter { $0 <= largest }.map { with(pageBytes: $0, hash: hash) }

@@ -1,17 +1,18 @@
-// A key that lies somewhere else until a database is opened with it. What keeps it is known a layer above; here it is
-// asked.
+// The protocol of a key that is stored elsewhere until a database is opened with it. Its implementation
+// is in the layer above (`KeyFile`).
 
-/// Keeps the key of a database, and may have been stopped while it changed it.
+/// Stores the key of a database. A change of that key may have been interrupted.
 protocol KeyKeeper: Sendable, CustomStringConvertible {
-  /// The key of the moment: 32 bytes.
+  /// Returns the present key: 32 bytes.
   func dataKey() throws -> SecureBytes
 
-  /// Runs `body` with the key; where that is the wrong one, with the key that it was being changed to when the change was
-  /// interrupted, and with those that it was changed from.
+  /// Runs `body` with the present key. If that is the wrong one, runs it with the new key of an
+  /// interrupted change, and then with former keys.
   /// - Parameters:
   ///   - database: The absolute path of the database.
-  ///   - fits: Whether the database that `body` has opened opens with a key once more. Given, an interrupted change is
-  ///     finished or given up, as is found; nil leaves it as it is.
+  ///   - fits: Whether the database that `body` has opened opens with a key once more. If given, an
+  ///     interrupted change is finished or abandoned, depending on the key that fits; nil leaves it as it
+  ///     is.
   ///   - body: Opens the database.
   /// - Throws: ``SQLError/wrongKey(file:)`` when none fits; what `body` throws.
   func unlock<Result>(

@@ -1,9 +1,9 @@
-// The HMAC of a page: whether it is the one that a key gives it.
+// Verifies the HMAC of a page with a key.
 
 private import CLibCrypto
 private import Foundation
 
-/// Checks pages one after another: what depends on the key alone is computed once.
+/// Verifies pages one after another: the values that depend on the key alone are computed once.
 @safe final class PageVerifier {
   private let profile: CipherProfile
   // Used by this object alone; libcrypto wipes it when it is freed.
@@ -14,7 +14,7 @@ private import Foundation
     let mac = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
     let context = unsafe EVP_MAC_CTX_new(mac)
     unsafe EVP_MAC_free(mac)
-    // Both texts are kept by their addresses until the parameters were read.
+    // The parameters point to both texts, so both must live until EVP_MAC_init has read them.
     let kind = Array("digest".utf8CString)
     var name = Array(profile.hash.rawValue.utf8CString)
     unsafe kind.withUnsafeBufferPointer { kind in
@@ -33,10 +33,12 @@ private import Foundation
 
   deinit { unsafe EVP_MAC_CTX_free(context) }
 
-  /// Whether a page carries the HMAC that the key gives it. The page is used as room meanwhile, and put right again.
+  /// Whether a page has the correct HMAC under the key. The page's memory is changed during the call, and
+  /// restored.
   func verifies(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
-    // The HMAC covers the encrypted bytes and the IV (page 1 without the salt, or without a header in clear), then
-    // the number, 4 bytes, little-endian: it is written over the stored HMAC, behind what is covered.
+    // The HMAC covers the encrypted bytes and the IV (page 1: without the salt, or without a header in
+    // clear), then the page number, 4 bytes, little-endian. The number is written over the stored HMAC,
+    // directly after the covered bytes.
     let start = number == 1 ? max(16, profile.clearHeaderBytes) : 0
     let covered = profile.pageBytes - profile.reservedBytes + 16
     let digestBytes = profile.digestBytes
@@ -47,7 +49,7 @@ private import Foundation
       let computed = unsafe stored + 64
       unsafe stored.copyMemory(from: base + covered, byteCount: digestBytes)
       unsafe (base + covered).storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, as: UInt32.self)
-      // Without a key it begins anew with the one it has.
+      // Without a key argument, the context restarts with its present key.
       let isDone =
         unsafe EVP_MAC_init(context, nil, 0, nil) == 1
         && EVP_MAC_update(context, (base + start).assumingMemoryBound(to: UInt8.self), covered + 4 - start)

@@ -1,12 +1,13 @@
-// The cryptographic primitives that key files need, all of them libcrypto's. Package-wide, so that the tests can
-// hold them against the vectors of their specifications.
+// The cryptographic primitives that key files need, all implemented by libcrypto. Visible in the package,
+// so that tests can check them against the test vectors of their specifications.
 
 private import CLibCrypto
 private import Foundation
 
-// Buffers are lent to a call with their own counts, and nothing is kept of them; contexts are freed where they are made.
+// Buffers are passed to a call with their own counts, and no call keeps them; contexts are freed where
+// they are created.
 package enum Primitives {
-  /// scrypt (RFC 7914).
+  /// Derives a key with scrypt (RFC 7914).
   /// - Parameters:
   ///   - secret: The passphrase.
   ///   - salt: Any bytes.
@@ -19,10 +20,11 @@ package enum Primitives {
       let done = unsafe EVP_PBE_scrypt(
         secret.baseAddress?.assumingMemoryBound(to: CChar.self), secret.count, salt, salt.count,
         UInt64(1) << UInt64(work.logN), UInt64(work.r), UInt64(work.p),
-        // What scrypt needs, and some for its working blocks.
+        // The memory that scrypt needs, and some more for its working blocks.
         UInt64(work.memoryBytes) + (8 << 20),
         output.baseAddress?.assumingMemoryBound(to: UInt8.self), count)
-      // The costs are in their ranges: the memory is all that can be missing, and libcrypto does not say so.
+      // The costs are within their ranges, so only memory can be missing; libcrypto does not report the
+      // cause.
       guard done == 1 else {
         throw SQLError.system(
           file: "key file",
@@ -32,7 +34,7 @@ package enum Primitives {
     }
   }
 
-  /// HKDF with SHA-256 (RFC 5869), extract and expand.
+  /// Derives a key with HKDF and SHA-256 (RFC 5869), extract and expand.
   package static func hkdf(
     _ secret: UnsafeRawBufferPointer, salt: [UInt8], info: [UInt8], count: Int = 32
   ) throws -> SecureBytes {
@@ -54,7 +56,7 @@ package enum Primitives {
     }
   }
 
-  /// HMAC-SHA256 (RFC 2104).
+  /// Computes HMAC-SHA256 (RFC 2104).
   package static func hmac(_ bytes: [UInt8], key: SecureBytes) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     unsafe key.withBytes {
@@ -68,7 +70,7 @@ package enum Primitives {
     unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
   }
 
-  /// AES-256-GCM (NIST SP 800-38D): the ciphertext, then the tag of 16 bytes.
+  /// Encrypts with AES-256-GCM (NIST SP 800-38D); returns the ciphertext, then the tag of 16 bytes.
   package static func seal(
     _ plain: SecureBytes, key: SecureBytes, nonce: [UInt8], associated: [UInt8]
   ) throws -> [UInt8] {
@@ -99,7 +101,7 @@ package enum Primitives {
     return sealed
   }
 
-  /// The reverse of ``seal(_:key:nonce:associated:)``; nil when the tag does not fit.
+  /// Decrypts the result of ``seal(_:key:nonce:associated:)``; nil when the tag does not match.
   package static func open(
     _ sealed: [UInt8], key: SecureBytes, nonce: [UInt8], associated: [UInt8]
   ) throws -> SecureBytes? {
@@ -126,7 +128,7 @@ package enum Primitives {
     return isAuthentic ? plain : nil
   }
 
-  /// Random bytes that are no secret: salts, nonces, names.
+  /// Returns random bytes that are not secret: salts, nonces, names.
   package static func random(_ count: Int) throws -> [UInt8] {
     guard let bytes = randomBytes(count) else {
       throw SQLError.system(file: "random bytes", operation: "RAND_bytes", code: 0)
@@ -134,7 +136,7 @@ package enum Primitives {
     return bytes
   }
 
-  /// SHA-256 (FIPS 180-4).
+  /// Computes SHA-256 (FIPS 180-4).
   package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)

@@ -1,4 +1,4 @@
-// A secret for paper: 152 random bits and a checksum that tells a slip of the pen from a wrong code.
+// A secret for paper: 152 random bits and a checksum that distinguishes a typing error from a wrong code.
 
 /// A recovery code: 8 groups of 4 letters and digits, shown once.
 public struct RecoveryCode: Sendable {
@@ -6,16 +6,19 @@ public struct RecoveryCode: Sendable {
   /// 19 random bytes.
   let secret: SecureBytes
 
-  /// A new code.
+  /// Generates a new code.
+  /// - Throws: As ``SecureBytes/random(count:)``.
   public static func random() throws(SQLError) -> RecoveryCode {
     RecoveryCode(secret: try .random(count: 19))
   }
 
   private init(secret: SecureBytes) { self.secret = secret }
 
-  /// A code as somebody typed it. Spaces, hyphens and the case do not count; O is read as 0, I and L as 1.
-  /// - Throws: ``SQLError/recoveryCode(reason:)`` when it has another length, a sign that no code has, or a
-  ///   checksum that does not fit: then it was mistyped, whatever it should open.
+  /// Parses a code that a user typed. Spaces, hyphens and the case are ignored; O is read as 0, I and L
+  /// as 1.
+  /// - Parameter text: The code.
+  /// - Throws: ``SQLError/recoveryCode(reason:)`` when it has another length, a character that no code
+  ///   has, or a checksum that does not match: then it was mistyped, whichever file it belongs to.
   public init(typed text: String) throws(SQLError) {
     var digits: [UInt8] = []
     for byte in text.uppercased().utf8 where !Array(" -\n\t".utf8).contains(byte) {
@@ -51,7 +54,7 @@ public struct RecoveryCode: Sendable {
     secret = try SecureBytes(copying: bytes.prefix(19))
   }
 
-  /// The code as it is shown, `7Q2M-…`. The caller shows it once and does not keep it.
+  /// Returns the code for display, `7Q2M-…`. The caller shows it once and does not store it.
   public func text() -> String {
     var bytes = unsafe secret.withBytes { unsafe Array($0) }
     bytes.append(Primitives.sha256(bytes)[0])
@@ -68,10 +71,10 @@ public struct RecoveryCode: Sendable {
 }
 
 extension RecoveryCode: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// What it is, never the code.
+  /// The kind of value, never the code.
   public var description: String { "recovery code" }
-  /// What it is, never the code.
+  /// The kind of value, never the code.
   public var debugDescription: String { description }
-  /// Nothing.
+  /// A mirror without children, so that a dump shows no code.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

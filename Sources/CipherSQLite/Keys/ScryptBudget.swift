@@ -1,29 +1,33 @@
-// What opening a key file may cost: whoever can write the file writes the costs, too.
+// A bound on the cost of opening a key file: a user that can write the file also controls the costs in
+// it.
 
-/// A bound of what all the slots together that a secret is tried on may cost.
+/// An upper bound on the total cost of the slots that a secret is tried on.
 ///
-/// A file that was planted with great costs would else keep a program busy for minutes and take its memory. Files that
-/// are made here with ``ScryptWork/calibrated()``, or within the bound of their secret's
-/// ``KeyFile/Unlock/allowing(_:)``, open within it, however many slots they have.
+/// Without a bound, a planted file with high costs would keep a program busy for minutes and take its
+/// memory. Files that this library creates, with ``ScryptWork/calibrated()`` or within the budget of
+/// their secret (``KeyFile/Unlock/allowing(_:)``), open within that budget, however many slots they have.
 public struct ScryptBudget: Sendable, Hashable {
-  /// Seconds on a usual core, as ``ScryptWork/seconds`` counts them.
+  /// Seconds on a typical core, as ``ScryptWork/seconds`` computes them.
   public var seconds: Double
-  /// Bytes of memory, which one derivation after the other takes.
+  /// Bytes of memory. Derivations run one after another, so this is a bound on each.
   public var memoryBytes: Int
 
-  /// A bound of the caller's own.
+  /// Creates a budget.
+  /// - Parameters:
+  ///   - seconds: Seconds on a typical core, for all derivations together.
+  ///   - memoryBytes: Bytes of memory for each derivation.
   public init(seconds: Double, memoryBytes: Int) {
     self.seconds = seconds
     self.memoryBytes = memoryBytes
   }
 
-  /// 2 seconds and 256 MiB: what holds where nothing else is said. The memory is what the first key files asked for on a
-  /// fast machine; those that are made now take half of it.
+  /// The default: 2 seconds and 256 MiB. The first key files needed this memory on a fast machine; new
+  /// ones need half of it.
   public static let standard = ScryptBudget(seconds: 2, memoryBytes: 256 << 20)
-  /// Whatever the file asks for, at most 1 GiB at a time: for a file that is known to be one's own.
+  /// No bound on time, and 1 GiB of memory at a time: only for a file that is known to be trustworthy.
   public static let unlimited = ScryptBudget(seconds: .infinity, memoryBytes: 1 << 30)
 
-  /// Whether work fits into what is left after so many seconds were spent.
+  /// Whether work fits into the rest of the budget after `spent` seconds were used.
   func allows(_ work: ScryptWork, after spent: Double) -> Bool {
     work.memoryBytes <= memoryBytes && spent + work.seconds <= seconds
   }

@@ -1,26 +1,30 @@
-// What one guess at a passphrase costs.
+// The cost of one guess at a passphrase.
 
-/// The costs of scrypt (RFC 7914) for a passphrase slot of a ``KeyFile``.
+/// The cost parameters of scrypt (RFC 7914) for a passphrase slot of a ``KeyFile``.
 ///
-/// They are stored with the slot, so that a file opens on a machine that would have chosen others. What opening may
-/// cost is bounded by a ``ScryptBudget``.
+/// They are stored with the slot, so that the file also opens on a machine that would choose others. A
+/// ``ScryptBudget`` limits the cost of opening a file.
 public struct ScryptWork: Sendable, Hashable {
   /// The binary logarithm of N, the number of blocks; from 10 to 22.
   public let logN: Int
   /// The size of a block, in units of 128 bytes; from 1 to 32.
   public let r: Int
-  /// How often the whole is done; from 1 to 16.
+  /// The number of passes; from 1 to 16.
   public let p: Int
 
   /// The memory that one derivation takes, in bytes: 128 · N · r.
   public var memoryBytes: Int { 128 * r << logN }
 
-  /// What one derivation takes on a usual core, in seconds: a quarter for ``least``. Computed and not measured, so
-  /// that a file opens everywhere or nowhere.
+  /// The time that one derivation takes on a typical core, in seconds: a quarter of a second for
+  /// ``least``. Computed and not measured, so that a file opens on every machine or on none.
   public var seconds: Double { Double(p * r << logN) / Double(1 << 22) }
 
-  /// Costs of the caller's own.
-  /// - Returns: nil outside of the ranges above, or above 1 GiB of memory.
+  /// Creates cost parameters.
+  /// - Parameters:
+  ///   - logN: From 10 to 22.
+  ///   - r: From 1 to 32.
+  ///   - p: From 1 to 16.
+  /// - Returns: nil for values out of these ranges, or for more than 1 GiB of memory.
   public init?(logN: Int, r: Int = 8, p: Int = 1) {
     guard (10...22).contains(logN), (1...32).contains(r), (1...16).contains(p), 128 * r << logN <= 1 << 30
     else {
@@ -37,18 +41,20 @@ public struct ScryptWork: Sendable, Hashable {
     self.p = p
   }
 
-  /// The least that is taken when a machine is slow, or busy while it is measured: 128 MiB.
+  /// The minimum, used when a machine is slow, or busy during calibration: 128 MiB, one pass.
   public static let least = ScryptWork(passes: 1)
 
-  /// Costs that take about half a second on this machine: 128 MiB of memory, done once or twice. Measured anew at
-  /// each call, which takes some hundredths of a second.
+  /// Returns parameters that take about half a second on this machine: 128 MiB of memory, one or two
+  /// passes. Each call measures again, which takes some hundredths of a second.
+  /// - Throws: ``SQLError/system(file:operation:code:)`` when there is not enough memory.
   public static func calibrated() throws -> ScryptWork {
     let secret = try SecureBytes(copying: Array("calibration".utf8))
     let sample = ScryptWork(logN: 14) ?? least
     let taken = try ContinuousClock().measure {
       _ = try unsafe secret.withBytes { try unsafe Primitives.scrypt($0, salt: [0], work: sample) }
     }
-    // Time doubles with N, and again with p. A busy machine measures too much; below the least it does not go.
+    // The time doubles with N, and with p. A busy machine measures too long a time; the result is never
+    // below the minimum.
     return taken * 16 <= .milliseconds(670) ? ScryptWork(passes: 2) : least
   }
 }

@@ -1,25 +1,30 @@
-// Memory for key bytes: outside the Swift heap, locked, kept out of core dumps, wiped on release.
+// Memory for key bytes: outside the Swift heap, locked, excluded from core dumps, wiped on release.
 
 private import CLibCrypto
 private import CVaultShims
 private import Foundation
 
-// Safe to share: the bytes are written only inside init, before anyone else can hold the object.
+// Safe to share: the bytes are written only inside init, before any other code has a reference to the
+// object.
 /// A fixed number of secret bytes.
 ///
-/// The pages are mapped for this value alone, locked against swapping where the process may lock memory
-/// (`mlock`; a refusal is tolerated), excluded from core dumps, and wiped before they are returned.
-/// Prints as its size only.
+/// The pages are mapped for this object alone, locked against swapping where the process may lock memory
+/// (`mlock`; a refusal is tolerated), excluded from core dumps, and wiped before they are unmapped. Its
+/// description is its size only.
 @safe public final class SecureBytes: @unchecked Sendable {
-  // Mapped by init for this object alone, `mapped` bytes, and returned by deinit. Whoever is lent an address holds the
-  // object meanwhile (withBytes).
+  // Mapped by init for this object alone, `mapped` bytes, and unmapped by deinit. Callers that receive an
+  // address keep the object alive meanwhile (withBytes).
   private let memory: UnsafeMutableRawPointer
   private let mapped: Int
-  /// How many bytes there are.
+  /// The number of bytes.
   public let count: Int
 
   /// Maps `count` zeroed bytes and lets `fill` write them.
-  /// - Throws: ``SQLError/system(file:operation:code:)`` when no memory can be mapped; what `fill` throws.
+  /// - Parameters:
+  ///   - count: The number of bytes.
+  ///   - fill: Writes the bytes; the buffer is valid during the call only.
+  /// - Throws: ``SQLError/system(file:operation:code:)`` when no memory can be mapped; what `fill`
+  ///   throws.
   public convenience init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
     try self.init(zeros: count)
     try unsafe fill(UnsafeMutableRawBufferPointer(start: memory, count: count))
@@ -52,15 +57,18 @@ private import Foundation
     unsafe munmap(memory, mapped)
   }
 
-  /// A secure copy of `bytes`. The caller's copy is the caller's to wipe.
+  /// Copies bytes into secure memory. The caller is responsible for wiping its own copy.
+  /// - Parameter bytes: The bytes.
   /// - Throws: ``SQLError/system(file:operation:code:)`` when no memory can be mapped.
   public convenience init(copying bytes: some Collection<UInt8>) throws(SQLError) {
     try self.init(zeros: bytes.count)
     unsafe UnsafeMutableRawBufferPointer(start: memory, count: count).copyBytes(from: bytes)
   }
 
-  /// `count` random bytes from libcrypto's generator.
-  /// - Throws: ``SQLError/system(file:operation:code:)`` when there is no memory, or no chance.
+  /// Returns `count` random bytes from libcrypto's generator.
+  /// - Parameter count: The number of bytes.
+  /// - Throws: ``SQLError/system(file:operation:code:)`` when no memory can be mapped, or the generator
+  ///   fails.
   public static func random(count: Int) throws(SQLError) -> SecureBytes {
     let bytes = try SecureBytes(zeros: count)
     guard unsafe RAND_bytes(bytes.memory.assumingMemoryBound(to: UInt8.self), Int32(count)) == 1 else {
@@ -69,18 +77,21 @@ private import Foundation
     return bytes
   }
 
-  /// Whether both hold the same bytes, in a time that does not depend on where they differ.
+  /// Whether both have the same bytes, in a time that does not depend on where they differ.
   func isEqual(to other: SecureBytes) -> Bool {
     unsafe count == other.count && CRYPTO_memcmp(memory, other.memory, count) == 0
   }
 
-  /// Goes on with a passphrase that does not end in a zero byte.
+  /// Checks that a passphrase does not end in a zero byte.
   /// - Throws: ``SQLError/keyEndsInZero``.
   func requireNoZeroAtEnd() throws {
     guard unsafe withBytes({ unsafe $0.last }) != 0 else { throw SQLError.keyEndsInZero }
   }
 
-  /// Lends the bytes for the length of the call.
+  /// Passes the bytes to `body`; the buffer is valid during the call only.
+  /// - Parameter body: Reads the bytes.
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try unsafe body(UnsafeRawBufferPointer(start: memory, count: count))
   }
@@ -91,6 +102,6 @@ extension SecureBytes: CustomStringConvertible, CustomDebugStringConvertible, Cu
   public var description: String { "\(count) secret bytes" }
   /// The size, never the content.
   public var debugDescription: String { description }
-  /// Nothing.
+  /// A mirror without children, so that a dump shows no content.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,26 +1,26 @@
-// A derived key with the file's salt and settings: what every further connection opens with.
+// A derived key with the file's salt and settings, with which every further connection is opened.
 
 private import CLibCrypto
 private import Foundation
 
-// Every buffer of a key is lent by its SecureBytes for the length of a call, with its own count.
-/// The result of deriving a key once: 32 key bytes, the file's salt, and the profile that fits.
+// SecureBytes passes each buffer of a key, with its own count, for the length of one call.
+/// The result of deriving a key once: 32 key bytes, the file's salt, and the matching profile.
 ///
 /// Opening a connection with it takes a fraction of a millisecond; the passphrase is no longer needed.
 public struct UnlockedKey: Sendable {
   /// The file's settings.
   public let profile: CipherProfile
-  /// The first 16 bytes of the file. Public by nature.
+  /// The file's salt, 16 bytes. A salt is not secret.
   let salt: [UInt8]
   // 32 bytes of the key; then, for the page audit, 32 bytes of the derived HMAC key.
   let bytes: SecureBytes
 
-  /// Derives the key of a file.
+  /// Derives the key of a file. Blocks.
   ///
   /// - Parameters:
   ///   - key: A passphrase or a raw key.
-  ///   - salt: Bytes 0..<16 of the file.
-  ///   - profile: Decides hash and rounds; the time grows with the rounds. Blocks.
+  ///   - salt: The file's salt: bytes 0..<16 of the file, or the key's own salt.
+  ///   - profile: Determines hash and rounds; the time grows with the rounds.
   /// - Throws: ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``.
   init(deriving key: Key, salt: [UInt8], profile: CipherProfile) throws {
     self.salt = salt
@@ -56,19 +56,21 @@ public struct UnlockedKey: Sendable {
     }
   }
 
-  /// The key of a file that is to be made.
-  /// - Throws: ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/saltMissing(file:)``; as above.
+  /// Derives the key of a file that is to be created.
+  /// - Throws: ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/saltMissing(file:)``; as
+  ///   above.
   init(forNewFile path: String, key: Key, profile: CipherProfile) throws {
     guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path, profile: profile) }
     if case .invalid(let error) = key.material { throw error }
     try key.requireUnambiguous()
-    // What stands in clear is no salt: random bytes in its place would be lost.
+    // A file with a clear header does not store its salt: a random one would be lost.
     guard profile.clearHeaderBytes == 0 || key.salt != nil else { throw SQLError.saltMissing(file: path) }
     try self.init(deriving: key, salt: key.salt ?? randomSalt(), profile: profile)
   }
 
-  /// The key that a file is to get in the place of `old`, with its salt and its settings.
-  /// - Throws: ``SQLError/sameKey(file:)`` for the key that it has; ``SQLError/keyEndsInZero``; as above.
+  /// Derives the key that replaces `old`, with the salt and the settings of `old`.
+  /// - Throws: ``SQLError/sameKey(file:)`` for the key that the file already has;
+  ///   ``SQLError/keyEndsInZero``; as above.
   init(replacing old: UnlockedKey, by key: Key, of file: String) throws {
     try key.requireUnambiguous()
     try self.init(deriving: key, salt: old.salt, profile: old.profile)
@@ -84,13 +86,13 @@ public struct UnlockedKey: Sendable {
     self.profile = profile
   }
 
-  /// The same key for a file with other pages, or another HMAC of them: neither takes part in the derivation, not even
-  /// in that of the HMAC's own key.
+  /// Returns this key for a file with another page size or HMAC: neither is part of the derivation, not
+  /// even of the HMAC key's.
   func with(pageBytes: Int, hash: CipherProfile.Hash? = nil) -> UnlockedKey {
     UnlockedKey(self, pageBytes: pageBytes, hash: hash ?? profile.hash)
   }
 
-  /// Lends SQLCipher's raw key text, `x'…'` of 64 + 32 hexadecimal digits, in memory that is wiped.
+  /// Passes SQLCipher's raw key text, `x'…'` with 64 + 32 hexadecimal digits, in memory that is wiped.
   func withKeySpecification<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
     let digits = Array("0123456789abcdef".utf8)
     let text = try unsafe SecureBytes(count: 99) { output in
@@ -102,7 +104,7 @@ public struct UnlockedKey: Sendable {
         unsafe output[next + 1] = digits[Int(byte & 15)]
         next += 2
       }
-      // One by one: no copy of the key is made outside of such memory.
+      // Byte by byte: no copy of the key is made outside of secure memory.
       unsafe bytes.withBytes { key in for index in 0..<32 { unsafe put(key[index]) } }
       for byte in salt { put(byte) }
       unsafe output[98] = UInt8(ascii: "'")
@@ -110,7 +112,7 @@ public struct UnlockedKey: Sendable {
     return try unsafe text.withBytes(body)
   }
 
-  /// Whether a page carries the HMAC that this key gives it.
+  /// Whether a page has the correct HMAC under this key.
   ///
   /// - Parameters:
   ///   - page: The whole page as it is in the file.
@@ -131,7 +133,7 @@ extension CipherProfile.Hash {
   }
 }
 
-/// 16 random bytes for a new file. A salt is not secret.
+/// Returns 16 random bytes as the salt of a new file. A salt is not secret.
 func randomSalt() throws -> [UInt8] {
   guard let salt = randomBytes(16) else {
     throw SQLError.system(file: "salt", operation: "RAND_bytes", code: 0)

@@ -1,9 +1,11 @@
-// The engine's settings for files that are attached, which are the whole process's.
+// The engine's default cipher settings, which apply to the whole process and to files that are attached.
 
-/// The engine reads a file while it attaches it, under settings that can be given for the whole process only. So
-/// they are changed for that moment, in which no other connection is keyed.
+/// Changes the process-wide cipher defaults while a file is attached. The engine reads a file while it
+/// attaches it, and takes the settings from these defaults only. No other connection gets its key
+/// meanwhile.
 enum CipherDefaults {
-  // Not Void: a value without a size shares its address with what follows, which the thread sanitizer reports.
+  // Not Void: a value of size zero shares its address with what follows, which the thread sanitizer
+  // reports.
   private static let lock = Locked(false)
 
   /// Runs `body` while no other connection changes the settings.

@@ -1,9 +1,9 @@
-// A second encrypted file on the same connection, with a key of its own.
+// Attaches a second encrypted file to a connection, with its own key.
 
 private import CSQLCipher
 
 extension Connection {
-  /// Makes another encrypted file readable and writable here, as `name.table`.
+  /// Attaches another encrypted file for reading and writing; its tables are available as `name.table`.
   ///
   /// ```swift
   /// let key = Key.passphrase("other horse")
@@ -11,14 +11,15 @@ extension Connection {
   /// try connection.execute(
   ///   "INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
   /// ```
-  /// A transaction over both is whole in both (in WAL mode: whole in each, as SQLite documents of ATTACH).
+  /// A transaction over both files is atomic in both together; in WAL mode only in each, as SQLite
+  /// documents for ATTACH.
   /// - Parameters:
   ///   - path: The file, which exists.
-  ///   - name: How SQL calls it; not `main` or `temp`.
+  ///   - name: Its schema name in SQL; not `main` or `temp`.
   ///   - key: Its key, which costs a derivation.
   ///   - profile: Its settings, as in ``Configuration/profile``.
-  /// - Throws: As ``open(_:key:configuration:)``; ``SQLError/engine(code:extendedCode:message:sql:)`` inside a
-  ///   transaction, or for a name that is taken.
+  /// - Throws: As ``open(_:key:configuration:)``; ``SQLError/engine(code:extendedCode:message:sql:)``
+  ///   inside a transaction, or for a name that is taken.
   public func attach(_ path: String, as name: String, key: Key, profile: CipherProfile? = nil) throws {
     try checkOpen()
     let file = try DatabasePath(path)
@@ -29,7 +30,10 @@ extension Connection {
     )
   }
 
-  /// Lets go of a file that was attached.
+  /// Detaches a file that was attached.
+  /// - Parameter name: The name that the file was attached as.
+  /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` for an unknown name, or while
+  ///   a transaction uses the file.
   public func detach(_ name: String) throws {
     unsafe cache.removeIdle()
     try execute(sql: "DETACH DATABASE \(quoted(name))")
@@ -44,15 +48,16 @@ extension Connection {
       let statement = try prepare(sql: "ATTACH DATABASE ? AS \(quoted(name)) KEY ?")
       try statement.bind(file.path, at: 1)
       try unsafe unlocked.withKeySpecification { text in
-        // Not copied: the text lies in memory that is wiped, and outlives the statement's run.
+        // Not copied: the text is in memory that is wiped, and outlives the statement's run.
         let code = unsafe sqlite3_bind_text(
           statement.raw, 2, text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count), nil)
         defer { unsafe sqlite3_clear_bindings(statement.raw) }
-        // Unbound, it would be NULL, and the file in clear.
+        // An unbound key would be NULL, and the file would be opened as clear text.
         guard code == SQLITE_OK else { throw error(code, sql: "attach") }
         try FileGate.opening {
-          // The engine reads the file within this statement. Nobody else in this process opens a file meanwhile, so
-          // it does not wait for a lock here.
+          // The engine reads the file within this statement. No other thread of this process can open a
+          // file meanwhile, so the statement does not wait for a lock here; `retryingWhileBusy` repeats
+          // it.
           unsafe sqlite3_busy_handler(handle, nil, nil)
           defer { installBusyHandler() }
           try statement.run()

@@ -1,11 +1,17 @@
-// A new file, which is a whole one or none.
+// Creates a new encrypted file; after a failure there is no file.
 
 extension Connection {
-  /// Creates an encrypted file, whole or not at all.
+  /// Creates an encrypted file, completely or not at all.
   ///
-  /// It is built under a temporary name with mode 0600, filled by `fill`, proved to be ciphertext, and only
-  /// then given its name. A file that is there already is left alone.
-  /// Its settings are ``Configuration/profile``, or the engine's own with pages of 4096 bytes.
+  /// It is built under a temporary name with mode 0600, filled by `fill`, verified to be ciphertext, and
+  /// only then gets its name. An existing file is not touched.
+  /// - Parameters:
+  ///   - path: The new file; nothing may exist there.
+  ///   - key: Its key.
+  ///   - configuration: Its settings are ``Configuration/profile``, or the engine's own with pages of
+  ///     4096 bytes.
+  ///   - fill: Writes the first content; the connection is closed afterwards.
+  /// - Returns: The derived key, with which connections to the file can be opened.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderMissing(folder:)``,
   ///   ``SQLError/emptyKey``, ``SQLError/cipherSettingsMismatch(file:profile:)``,
   ///   ``SQLError/saltMissing(file:)``, and what `fill` throws.
@@ -16,7 +22,7 @@ extension Connection {
     try create(DatabasePath(path), key: key, configuration: configuration, fill: fill)
   }
 
-  /// The same at a path whose links were followed before.
+  /// Creates an encrypted file at a path whose links were resolved before.
   package static func create(
     _ target: DatabasePath, key: Key, configuration: Configuration = Configuration(),
     fill: (Connection) throws -> Void
@@ -31,7 +37,7 @@ extension Connection {
     defer { connection.close() }
     try connection.applySettings()
     try fill(connection)
-    // Closing copies the log too, but does not tell when it fails.
+    // Closing the connection would copy the log too, but reports no failure of it.
     try connection.checkpoint(.truncate)
     connection.close()
     try new.sealed(under: unlocked, like: connection).publish()

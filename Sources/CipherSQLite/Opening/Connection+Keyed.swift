@@ -1,4 +1,5 @@
-// A handle of the engine for a file: opened, given its key, and set up as every connection is.
+// Opens a handle of the engine for a file, gives it the key, and applies the settings of every
+// connection.
 
 private import CSQLCipher
 
@@ -30,7 +31,7 @@ extension Connection {
       }
       guard keyed == SQLITE_OK else { throw connection.error(keyed, sql: "") }
       if Engine.current.cipherMajor >= 4 {
-        // 4.x writes its own lines to standard error; errors are reported by throwing.
+        // SQLCipher 4 logs to standard error; errors are reported by throwing.
         try connection.executeScript("PRAGMA cipher_log_level = NONE")
       }
       try connection.executeScript(unlocked.profile.pragmas("cipher_"))
@@ -41,7 +42,7 @@ extension Connection {
   }
 
   func applySettings() throws {
-    // temp_store: some builds would spill sorts and temporary tables to disk in clear.
+    // temp_store: some builds would spill sorts and temporary tables to the disk in clear text.
     try executeScript(
       """
       PRAGMA temp_store = MEMORY;
@@ -52,7 +53,7 @@ extension Connection {
     if configuration.access != .readWrite { try executeScript("PRAGMA query_only = ON") }
   }
 
-  /// An empty database in memory, in clear: for SQL that is only tried, and never for rows of anybody.
+  /// Opens an empty, unencrypted database in memory: for trying SQL only, never for a user's rows.
   package static func inMemory() throws -> Connection {
     var handle: OpaquePointer?
     let code = unsafe sqlite3_open_v2(
@@ -65,15 +66,19 @@ extension Connection {
     return connection
   }
 
-  /// Zeros, which nothing asks for: what is in clear has no key.
+  /// A key of zeros, which is never used: a clear-text database has no key.
   private static func noKey() throws -> UnlockedKey {
     try UnlockedKey(
       deriving: .raw([UInt8](repeating: 0, count: 32)), salt: [UInt8](repeating: 0, count: 16),
       profile: Engine.current.newFileProfile)
   }
 
-  /// A connection to a file in clear, for exports alone: no public call opens one.
-  /// - Parameter busyTimeout: How long to wait for somebody else's lock, in seconds.
+  /// Opens a connection to a clear-text file. For exports and for files of other programs only: no public
+  /// call opens one.
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - access: How it is opened.
+  ///   - busyTimeout: How long to wait for another connection's lock, in seconds.
   static func plain(_ file: DatabasePath, access: Access, busyTimeout: Double = 5) throws -> Connection {
     try PathState.checkCompanions(file, isRead: access != .immutable)
     var handle: OpaquePointer?
@@ -97,7 +102,7 @@ extension Connection {
   }
 }
 
-/// `path` as a `file:` URI: every byte that could mean something else is escaped.
+/// Returns `path` as a `file:` URI, with every byte escaped that could have a special meaning.
 private func fileURI(_ path: String) -> String {
   let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.~".utf8)
   var text = "file:"

@@ -1,21 +1,23 @@
-// Opening: what the path is, does the key fit, then a keyed handle with our settings (Connection+Keyed).
+// Opens a file: checks the path, determines whether the key fits, then opens a keyed handle with our
+// settings (`Connection+Keyed`).
 
 extension Connection {
   /// Opens an existing encrypted file.
   ///
   /// - Parameters:
   ///   - path: The file.
-  ///   - key: A passphrase (derived here once: some 20 to 100 ms) or a raw key. A ``Key/provider(_:)`` must
-  ///     be resolved before.
+  ///   - key: A passphrase (derived here once: some 20 to 100 ms) or a raw key. A ``Key/provider(_:)``
+  ///     must be resolved before.
   ///   - configuration: Access, time-outs, cache.
-  /// - Throws: ``SQLError``: see its cases for each thing that the file or the key can be.
+  /// - Returns: The connection, to be used from one thread at a time.
+  /// - Throws: ``SQLError``: it has a case for each possible problem with the file or the key.
   public static func open(
     _ path: String, key: Key, configuration: Configuration = Configuration()
   ) throws -> Connection {
     try open(DatabasePath(path), key: key, configuration: configuration)
   }
 
-  /// The same for a file whose links were followed before.
+  /// Opens an existing encrypted file whose links were resolved before.
   package static func open(
     _ file: DatabasePath, key: Key, configuration: Configuration = Configuration()
   ) throws -> Connection {
@@ -35,33 +37,41 @@ extension Connection {
     }
     let candidates = KeyCandidates(key, known: configuration.profile)
     return try Settling(file, seconds: configuration.busyTimeout).run { attempt in
-      // Whoever promised that nobody changes the file wants no lock taken.
+      // With `.immutable` access the caller guarantees that the file does not change, and no lock is
+      // taken.
       let look = try FileLook(
         file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
       let unlocked = try look.state(
         key, candidates, known: configuration.profile, isThorough: attempt > 0
       ).key(of: file)
-      // The look's lock is kept until the engine has its own, so that the file is not replaced between the two: the engine
-      // would take the new file's journal for one of the old file, and put it back. But where there is a journal, the
-      // engine may need the file for itself.
-      // A journal that comes in between is somebody's commit, who waits for our lock as we wait for theirs.
+      // The lock of `look` is kept until the engine has its own lock, so that the file is not replaced
+      // between the two: the engine would take the new file's journal for one of the old file, and roll
+      // it back. But where there is a journal, the engine may need an exclusive lock. A journal that
+      // appears in between belongs to a commit that waits for our lock, as we wait for its lock.
       if FileStatus(file.journal) != nil { look.release() }
       let connection = try openOnce(
         file, unlocked: unlocked, configuration: configuration, beforeWaiting: look.release)
-      // The two may have met different files.
+      // The key may have been checked on one file, and another one opened.
       guard !look.isOutdated else { throw SQLError.fileReplaced(file: file.given) }
       return connection
     }
   }
 
   /// Opens a file with a key that was derived before. Takes well under a millisecond.
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - unlocked: The derived key.
+  ///   - configuration: Access, time-outs, cache.
+  /// - Returns: The connection, to be used from one thread at a time.
+  /// - Throws: As ``open(_:key:configuration:)``.
   public static func open(
     _ path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration()
   ) throws -> Connection {
     try open(DatabasePath(path), unlocked: unlocked, configuration: configuration)
   }
 
-  /// The same for a file whose links were followed before.
+  /// Opens a file with a derived key, at a path whose links were resolved before.
   package static func open(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration = Configuration()
   ) throws -> Connection {
@@ -70,7 +80,13 @@ extension Connection {
     }
   }
 
-  /// - Parameter beforeWaiting: Lets go of what others may be waiting for, before we wait for them.
+  /// Opens the file once, without retries.
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - unlocked: The derived key.
+  ///   - configuration: Access, time-outs, cache.
+  ///   - beforeWaiting: Releases locks that others may be waiting for, before this connection waits for
+  ///     them.
   private static func openOnce(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration,
     beforeWaiting: (() -> Void)? = nil
@@ -79,8 +95,8 @@ extension Connection {
     connection.waiting.letsGo = beforeWaiting
     defer { connection.waiting.letsGo = nil }
     do {
-      // The first read: authenticates page 1, and reads the schema. In WAL mode it takes a lock that stays, so that the
-      // file is not replaced any more.
+      // The first read: it authenticates page 1, and reads the schema. In WAL mode it takes a lock that
+      // stays, so that the file cannot be replaced any more.
       _ = try connection.value("SELECT count(*) FROM sqlite_master")
       guard !connection.hasMoved else { throw SQLError.fileReplaced(file: file.given) }
       try connection.applySettings()
@@ -91,10 +107,10 @@ extension Connection {
     return connection
   }
 
-  /// What it means that the engine cannot read a file under a key that was thought to fit.
+  /// Determines the cause when the engine cannot read a file under a key that seemed to fit.
   func meaning() -> SQLError {
     if hasMoved { return .fileReplaced(file: path) }
-    // A rekey was committed to the log, and its process died before the log was copied back.
+    // A rekey was committed to the log, and its process died before the log was copied into the file.
     let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
     if let log, !log.fits(unlocked) { return .wrongKey(file: path) }
     let damaged = auditPagesOnce()

@@ -1,26 +1,28 @@
-// A file that another program made, opened for looking: in clear or encrypted. No byte of it changes, and no file beside it.
+// Opens a file that another program made, in clear or encrypted, for reading. No byte of it changes, nor
+// of any file next to it.
 
-/// A file of another program, open for looking, with whatever it needed to be opened.
+/// A file of another program, opened for reading, with the resources that this needed.
 package final class ForeignFile {
-  /// The connection, which reads alone.
+  /// The connection, which can only read.
   package let connection: Connection
-  /// The path that was asked for.
+  /// The path that the caller gave.
   package let path: String
-  /// Whether it has a key.
+  /// Whether the file is encrypted.
   package let isEncrypted: Bool
   private let inspection: Inspection?
   private let copy: InspectionCopy?
 
-  /// Opens it. One in clear with content in a log or a journal is copied into a private folder first, which goes with this
-  /// object: to read those where they lie, the engine would write.
+  /// Opens the file. A clear-text file that keeps a log, or has a journal with content, is first copied
+  /// into a private folder, which is deleted with this object: the engine would write in order to read
+  /// those in place.
   /// - Parameters:
   ///   - path: The file.
-  ///   - key: Its key; nil for one in clear, where a key is not used either.
-  ///   - busyTimeout: How long to wait for somebody else's lock, in seconds.
+  ///   - key: Its key; ignored for a clear-text file, which needs none.
+  ///   - busyTimeout: How long to wait for another connection's lock, in seconds.
   ///   - profile: Its settings, as in ``Connection/Configuration/profile``.
   /// - Throws: ``SQLError``, as ``Inspection/init(path:key:busyTimeout:profile:immutable:)``;
-  ///   ``SQLError/notADatabase(file:reason:)`` for a file that is none, or needs a key; the engine's error for one whose
-  ///   tables it cannot read, because it is damaged or of a newer engine.
+  ///   ``SQLError/notADatabase(file:reason:)`` for a file that is none, or needs a key; the engine's
+  ///   error for a file whose tables it cannot read, because it is damaged or was made by a newer engine.
   package init(path: String, key: Key?, busyTimeout: Double = 5, profile: CipherProfile? = nil) throws {
     let file = try DatabasePath(path)
     try PathState.existing(file)
@@ -40,14 +42,14 @@ package final class ForeignFile {
       return
     }
     inspection = nil
-    // The byte says that the file keeps a log.
+    // Byte 19 of the header, the read version: 2 means that the file keeps a write-ahead log.
     let isCopied = InspectionCopy.isNeeded(file) || header.last == 2
     copy = isCopied ? try InspectionCopy(of: file, seconds: busyTimeout) : nil
     connection = try Connection.plain(
       copy?.file ?? file, access: isCopied ? .readWrite : .readOnly, busyTimeout: busyTimeout)
     do {
       try connection.acceptUnknownCollations()
-      // The first read puts a journal back, into the copy.
+      // The first read rolls a journal back, in the copy.
       _ = try connection.value("SELECT count(*) FROM sqlite_master")
       try connection.executeScript("PRAGMA query_only = ON")
     } catch SQLError.engine(let code, _, let message, _) where code == 26 {

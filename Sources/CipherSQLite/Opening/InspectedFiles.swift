@@ -1,16 +1,17 @@
-// What an inspection needs beside a file in WAL mode goes with the inspection, and also with a process that is told to end
-// in the midst of it.
+// Registers the index files that inspections of this process created next to files in WAL mode, so that
+// they are removed with the inspection, and also by a process that is terminated during one.
 
 private import Foundation
 
-/// The files beside which inspections of this process have an index that nobody else needs.
+/// The files next to which inspections of this process have an index that no other process needs.
 ///
-/// May be used from any thread, from the handler of a dispatch source too; not from a signal handler of the system.
+/// May be used from any thread, and from the handler of a dispatch source; not from a POSIX signal
+/// handler.
 package enum InspectedFiles {
   private struct State {
-    /// One for each inspection.
+    /// One entry for each inspection.
     var files: [DatabasePath] = []
-    /// How many of them are being opened.
+    /// The number of inspections that are being opened.
     var opening = 0
     var isEnding = false
 
@@ -20,8 +21,9 @@ package enum InspectedFiles {
   }
   private static let state = Locked(State())
 
-  /// Runs `body`, which opens the file and with that makes its index.
-  /// - Throws: `CancellationError` when the process is ending; what `body` throws, and then nothing is noted.
+  /// Runs `body`, which opens the file and thereby creates its index.
+  /// - Throws: `CancellationError` when the process is ending; what `body` throws, and then nothing is
+  ///   registered.
   static func open<Opened>(_ file: DatabasePath, _ body: () throws -> Opened) throws -> Opened {
     try state.withLock { state in
       guard !state.isEnding else { throw CancellationError() }
@@ -43,9 +45,11 @@ package enum InspectedFiles {
     }
   }
 
-  /// Removes each index that is ours. Afterwards no inspection can begin any more: for a process that ends.
+  /// Removes each index that an inspection created. No inspection can be opened afterwards: for a process
+  /// that ends.
   package static func removeAll() {
-    // Whoever opens a file at this moment makes the index within it. A file that somebody has locked is not waited for.
+    // Opening a file creates the index, so files that are being opened are waited for, but at most one
+    // second: they may wait for a lock themselves.
     let deadline = Deadline(1)
     while isOpening(), !deadline.isOver { usleep(1000) }
     state.withLock { state in
@@ -61,23 +65,27 @@ package enum InspectedFiles {
     }
   }
 
-  /// Removes the index of a file that a connection of this process still reads. Unlike the engine's locks, which ask this
-  /// process' own connections too, the system's keeps everybody else out, and is not given to who is not alone.
+  /// Removes the index of a file that a connection of this process still reads. Unlike the engine's
+  /// locks, which also conflict with connections of this process, a POSIX lock excludes other processes
+  /// only; it is granted only if no other process has the file open.
   private static func removeIndex(of file: DatabasePath) {
     let descriptor = unsafe Foundation.open(file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return }
-    // SQLite's file format, "File Locking": the SHARED bytes, one of which everybody holds who has the file open.
+    // SQLite's file format, "File Locking": the SHARED bytes, on which every process that has the file
+    // open holds a lock.
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
     (lock.l_start, lock.l_len) = (0x4000_0002, 510)
     if unsafe fcntl(descriptor, F_SETLK, &lock) == 0 { unlinkIndex(of: file) }
-    // Not closed: that would drop all locks that this process holds on the file. Its end closes it.
+    // The descriptor is not closed: that would drop all locks that this process holds on the file. The
+    // end of the process closes it.
   }
 
-  /// Removes the index of a log, and a log without content. The caller keeps others from using the file.
+  /// Removes the index of a log, and a log without content. The caller ensures that no connection uses
+  /// the file.
   static func unlinkIndex(of file: DatabasePath) {
-    // Not what somebody planted there, and nobody's notes that are called so.
+    // A planted file or a user's notes of that name are not removed.
     if let index = FileStatus(file.sharedMemory), index.isRegular,
       CompanionContent.isEngines(file.sharedMemory, "-shm", index)
     {

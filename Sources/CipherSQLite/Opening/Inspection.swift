@@ -1,37 +1,39 @@
-// Looking at a file without changing a byte of it.
+// Reads a file without changing a byte of it.
 //
-// Whoever looks must read in a transaction that those who write know of: a file that nobody uses at this moment may be
-// in use at the next. So the file is opened as any reader opens it, and what that needs beside a file in WAL mode (-shm,
-// and an empty -wal) is removed again, unless somebody has begun to use it. Only where nobody at all can write, or
-// where the caller vouches for that, the file is read without a lock.
+// An inspection must read in a transaction that writers can see, because a file that is unused now may be
+// in use at the next moment. So the file is opened as by any reader. What that creates next to a file in
+// WAL mode (-shm, and an empty -wal) is removed again, unless another process has begun to use it. Only
+// if no process can write to the file, or the caller guarantees that none does, it is read without a
+// lock.
 
 private import Foundation
 
-/// A connection for looking only, with whatever it needed to be opened.
+/// A connection for reading only, with the resources that opening it needed.
 public final class Inspection {
   /// The connection. Its path may be that of a copy.
   public let connection: Connection
-  /// The path that was asked for.
+  /// The path that the caller gave.
   public let path: String
   private let file: DatabasePath
   private let copy: InspectionCopy?
-  /// What was not there before, and goes with this object.
+  /// Whether the index did not exist before, and is deleted with this object.
   private let isIndexOurs: Bool
 
-  /// Opens a file for looking.
+  /// Opens a file for inspection.
   ///
-  /// A file in WAL mode that nobody uses gets its `-shm` and an empty `-wal` while this object lives. A file whose last
-  /// user died within a transaction has a journal that has to be put back: that is done on a copy, as encrypted as the
-  /// file, in a private folder that goes with this object.
+  /// A file in WAL mode that is not in use gets its `-shm` and an empty `-wal` while this object lives.
+  /// If its last user died within a transaction, the file has a journal that must be rolled back: that is
+  /// done on a copy, encrypted like the file, in a private folder that is deleted with this object.
   /// - Parameters:
   ///   - path: The file.
   ///   - key: Its key.
-  ///   - busyTimeout: How long to wait for somebody else's lock, in seconds.
+  ///   - busyTimeout: How long to wait for another connection's lock, in seconds.
   ///   - profile: Its settings, as in ``Connection/Configuration/profile``.
-  ///   - immutable: Promises that nobody writes meanwhile: takes no lock and creates no file beside it. Where a log or a
-  ///     journal has content, it is read with the file from a copy, as above.
-  /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)``; ``SQLError/logUnreadable(file:)`` where this
-  ///   user may read the file, but not make its `-shm`; ``SQLError/journalTooLarge(file:byteCount:)``.
+  ///   - immutable: Guarantees that no process writes meanwhile: takes no lock and creates no file next
+  ///     to it. If a log or a journal has content, a copy is read, as above.
+  /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)``;
+  ///   ``SQLError/logUnreadable(file:)`` if this user may read the file, but not create its `-shm`;
+  ///   ``SQLError/journalTooLarge(file:byteCount:)``.
   public init(
     path: String, key: Key, busyTimeout: Double = 5, profile: CipherProfile? = nil, immutable: Bool = false
   ) throws {
@@ -49,13 +51,13 @@ public final class Inspection {
       connection = try Connection.open(file, key: key, configuration: configuration)
       return
     }
-    // Whoever may only read must not leave files beside it that keep its owner out.
+    // A user without write permission must not leave files next to it that lock out its owner.
     if !isUnchangeable, !PathState.isWritable(file), FileStatus(file.sharedMemory) == nil {
       let unlocked = try UnlockedKey.unlock(path: file, key: key, profile: profile, seconds: busyTimeout)
       let header = PageHeader(of: try RawFile.open(file), unlocked, reserved: unlocked.profile.reservedBytes)
       if header?.isWriteAheadLogged ?? false { throw SQLError.logUnreadable(file: file.given) }
     }
-    // One that a killed process left, with nothing in the log, nobody needs either.
+    // An index that a killed process left, with an empty log, is not needed by any process either.
     let isIndexOurs = FileStatus(file.sharedMemory) == nil || FileStatus(file.log)?.byteCount ?? 0 == 0
     do {
       guard !isUnchangeable else { throw SQLError.interruptedWrite(file: file.given) }
@@ -85,7 +87,8 @@ public final class Inspection {
     }
   }
 
-  /// How the file keeps its journal: from its header, where the connection takes it as immutable.
+  /// Returns the file's journal mode; from its header, where the connection opened it as immutable.
+  /// - Throws: ``SQLError`` when the file cannot be read.
   public func journalMode() throws -> String {
     guard connection.configuration.access == .immutable else {
       return try connection.value("PRAGMA journal_mode")?.string ?? "delete"
@@ -95,8 +98,9 @@ public final class Inspection {
     return header?.isWriteAheadLogged ?? false ? "wal" : "delete"
   }
 
-  /// Removes the index of a log, and a log without content, when nobody uses the file: who does holds a lock, and
-  /// nobody can begin to while this holds one. SQLite does the same when the last connection is closed that may write.
+  /// Removes the index of a log, and a log without content, unless the file is in use: each user of it
+  /// holds a lock, and no user can begin while this holds the exclusive one. SQLite does the same when
+  /// the last connection with write access is closed.
   private static func removeIndex(of file: DatabasePath) {
     guard let raw = try? RawFile.open(file, forWriting: true),
       (try? raw.lock(.exclusive, of: file, seconds: 0)) != nil, !raw.hasMoved

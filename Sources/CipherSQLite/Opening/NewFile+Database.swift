@@ -1,10 +1,11 @@
-// The proof that a new database is whole, read by a connection that has not written it: without it there is no name.
+// Verifies that a new database is complete, with a connection that did not write it. An unverified file
+// does not get its name.
 
 extension NewFile {
-  /// Proves that the file is a whole database: nothing is left in a log, it has as many pages as it says, and every one
-  /// of them authenticates under the key. No connection may be open on it any more.
+  /// Verifies that the file is a complete database: its log is empty, it has as many pages as its header
+  /// states, and every page authenticates under the key. No connection may have it open any more.
   /// - Parameters:
-  ///   - unlocked: Its key; nil for a file in clear, whose structure is checked instead.
+  ///   - unlocked: Its key; nil for a clear-text file, whose structure is checked instead.
   ///   - source: A connection that has the functions and collations of its schema.
   /// - Throws: ``SQLError/verificationFailed(file:reason:)``.
   func sealed(under unlocked: UnlockedKey?, like source: Connection) throws -> SealedFile {

@@ -1,6 +1,7 @@
-// A database that was open, to be tried with another key.
+// A database that was opened before, to be tried with another key.
 
-/// What it takes to open a database once more: its own settings, and a salt that is not in the file.
+/// The values that are needed to open a database again: its settings, and a salt that may not be in the
+/// file.
 struct OpenedDatabase {
   let file: DatabasePath
   let configuration: Connection.Configuration
@@ -18,12 +19,12 @@ struct OpenedDatabase {
     self.init(connection.file, configuration, salt: connection.unlocked.salt)
   }
 
-  /// Whether it opens with a key that was derived before.
+  /// Whether the database opens with a key that was derived before.
   func opens(with unlocked: UnlockedKey) -> Bool {
     (try? Connection.open(file, unlocked: unlocked, configuration: configuration)) != nil
   }
 
-  /// Whether it opens with a key.
+  /// Whether the database opens with a key.
   func opens(with key: Key) -> Bool {
     let salted = salt.map { key.withSalt($0) } ?? key
     return (try? Connection.open(file, key: salted, configuration: configuration)) != nil

@@ -1,27 +1,29 @@
-// A verdict on a file that others may be changing: before anybody is told that the key is wrong or the file damaged,
-// the file is looked at twice and has to have stayed the same.
+// Retries opening a file that others may be changing. Before an error reports that the key is wrong or
+// the file is damaged, the file must have failed twice, without a change in between.
 
 private import Foundation
 
-/// Tries to open a file until it opens, or until what is wrong with it is certain.
+/// Tries to open a file until it opens, or until the error is certain.
 struct Settling {
   private let file: DatabasePath
   private let seconds: Double
-  /// Longer than the clock of file systems goes in one step, so that a write between two looks shows.
+  /// Seconds between two attempts: longer than the clock resolution of file systems, so that a write in
+  /// between is visible.
   private static let pause = 0.02
 
+  /// Makes the retries of one opening.
   /// - Parameters:
   ///   - file: The file.
-  ///   - seconds: How long to wait for a file that goes on changing.
+  ///   - seconds: How long to wait for a file that keeps changing.
   init(_ file: DatabasePath, seconds: Double) {
     self.file = file
     self.seconds = seconds
   }
 
-  /// Runs `body`, again while somebody changes or replaces the file. It is told how often it ran before: what takes long
-  /// to find out may wait for the second time.
-  /// - Throws: What `body` throws, when it has thrown the same twice on the same state of the file;
-  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` for a file that does not come to rest.
+  /// Runs `body`, again while other processes change or replace the file. It receives the number of
+  /// earlier attempts, so that slow checks can be left to the second one.
+  /// - Throws: What `body` throws, when it has thrown the same error twice on the same state of the file;
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` for a file that keeps changing.
   func run<Result>(_ body: (_ attempt: Int) throws -> Result) throws -> Result {
     let deadline = Deadline(seconds)
     var former: (error: SQLError, mark: FileMark)?
@@ -30,7 +32,8 @@ struct Settling {
       do { return try body(attempt) } catch let error as SQLError where error.dependsOnState {
         let isSame = error.isAboutKey ? mark.isSameFile(as:) : { mark == $0 && mark == FileMark(file) }
         if let former, former.error == error, isSame(former.mark) { throw error }
-        // Two looks at least, however short the wait; and a file that stays as it is gets its verdict.
+        // At least two attempts, however short the wait is; and the error of an unchanged file is thrown
+        // in any case.
         guard former == nil || !deadline.isOver || former.map({ $0.mark == mark }) ?? false else {
           throw SQLError.busy(
             file: file.given, waitedSeconds: deadline.waited,
@@ -40,14 +43,14 @@ struct Settling {
         Thread.sleep(forTimeInterval: Self.pause)
       }
     }
-    // Not reached: the numbers do not end.
+    // Not reached: the range has no end.
     throw SQLError.closed(file: file.given)
   }
 }
 
 extension SQLError {
-  /// Whether it is about key and settings, which stay the same in a file that is written to: they change in one step,
-  /// with a commit or with another file.
+  /// Whether the error is about key and settings, which do not change when the file is written to: they
+  /// change in one step, by the commit of a rekey or by replacing the file.
   fileprivate var isAboutKey: Bool {
     switch self {
     case .wrongKey, .notEncrypted, .unauthenticated, .saltMissing, .cipherSettingsMismatch, .notFound: true
@@ -55,14 +58,15 @@ extension SQLError {
     }
   }
 
-  /// Whether another moment could give another answer: what was read while somebody wrote tells nothing.
+  /// Whether the same attempt could end differently at another moment: what was read during a write
+  /// proves nothing.
   fileprivate var dependsOnState: Bool {
     switch self {
     case .wrongKey, .keyChanged, .corrupted, .notADatabase, .notEncrypted, .unauthenticated, .saltMissing,
       .emptyFile,
       .cipherSettingsMismatch, .notFound, .fileReplaced:
       true
-    // Malformed, and not a database.
+    // SQLITE_CORRUPT (11) and SQLITE_NOTADB (26).
     case .engine(let code, _, _, _): code == 11 || code == 26
     default: false
     }

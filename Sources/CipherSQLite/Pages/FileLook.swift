@@ -1,21 +1,22 @@
-// Looking at a file to find out what it is to a key (FileState).
+// Reads a file to determine its state under a key (`FileState`).
 
 private import Foundation
 
-/// A file as it is at one moment, while nobody replaces it.
+/// A file as it is at one moment. It holds a lock, so that the file is not replaced meanwhile.
 final class FileLook {
   private let path: DatabasePath
   private let file: RawFile
-  /// The first 512 bytes; nil where there are fewer.
+  /// The first 512 bytes; nil when the file is shorter.
   private let header: [UInt8]?
-  /// What the journal will put in the place of the file's first page.
+  /// The first page as the journal will restore it; nil when no journal will.
   private let former: [UInt8]?
-  // Read when page 1 does not verify, which is to say hardly ever.
+  // Read only if page 1 does not verify, which is rare.
   private lazy var log = WriteAheadLog(beside: path)
 
+  /// Opens the file, and takes a shared lock on it.
   /// - Parameters:
   ///   - path: The file.
-  ///   - seconds: How long to wait for somebody who is replacing it; nil takes no lock.
+  ///   - seconds: How long to wait for a process that is replacing it; nil takes no lock.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``; as ``RawFile/open(_:forWriting:)``.
   init(_ path: DatabasePath, seconds: Double?) throws {
     self.path = path
@@ -26,24 +27,26 @@ final class FileLook {
     former = HotJournal.firstPage(of: path)
   }
 
-  /// Lets others replace the file again.
+  /// Releases the lock, so that others can replace the file again.
   func release() { file.unlock() }
 
-  /// Whether another file has been put in the place of this one.
+  /// Whether the file was replaced by another one.
   var isOutdated: Bool { file.hasMoved }
 
-  /// Finds out what the file is to a key, and under which settings its pages, or its log, verify.
+  /// Determines the state of the file under a key, and the settings under which its pages, or its log,
+  /// verify.
   ///
   /// - Parameters:
   ///   - key: The key.
-  ///   - candidates: What it becomes under each setting.
-  ///   - known: The settings that the file is said to have.
-  ///   - isThorough: Whether pages from all over the file are looked at before a key is called wrong.
+  ///   - candidates: The keys that are derived from it under the possible settings.
+  ///   - known: The settings that the caller expects of the file.
+  ///   - isThorough: Whether pages from all over the file are checked before a key is reported as wrong.
   /// - Throws: What deriving the key throws.
   func state(_ key: Key, _ candidates: KeyCandidates, known: CipherProfile?, isThorough: Bool) throws
     -> FileState
   {
-    // The engine calls a file of one byte empty, as it makes such ones itself; empty ones have been refused before.
+    // The engine treats a file of one byte as empty, because it creates such files itself; empty files
+    // were refused before.
     guard let header else {
       return .foreign(reason: "it has only \(counted(max(1, file.byteCount), "byte"))")
     }
@@ -57,11 +60,12 @@ final class FileLook {
     let found = try candidates.first(salt: salt) { derived in
       let variants = derived.variants(largest: largest)
       if let fitting = variants.first(where: { verifiesFirst($0) }) { return fitting }
-      // A rekey that was committed and not copied back yet: the file's first page is under the key before it.
+      // A rekey that was committed to the log and not copied into the file yet: the file's first page is
+      // still under the former key.
       return former == nil ? log?.fits(among: variants) : nil
     }
     if let found { return found.profile.isUsable ? .open(found) : .unusable(found.profile) }
-    // The journal says under which key the file will be; what its pages are under now does not count.
+    // The journal decides which key the file will be under; the key of its present pages does not count.
     guard former == nil, isThorough else { return .locked }
     let isUnauthenticated = try candidates.first(salt: salt) { derived in
       CipherProfile.pageSizes.contains {
@@ -70,11 +74,11 @@ final class FileLook {
         ? true : nil
     }
     if isUnauthenticated ?? false { return .unauthenticated }
-    // A log that is whole and fits no key: whatever the file's own pages are under.
+    // A valid log that fits no key: the file's own pages do not count.
     if log != nil { return .locked }
-    // Page 1 verifies under nothing. If another page does, the key is right and page 1 is damaged.
+    // Page 1 verifies under no key. If another page does, the key is right and page 1 is damaged.
     let damaged = try candidates.first(salt: salt) { derived in
-      // A whole number of pages, as every database has that was not cut.
+      // Page sizes that divide the file's size first: only a truncated file has none.
       let variants = derived.variants(largest: largest)
       let fitting = variants.filter { largest % $0.profile.pageBytes == 0 }
       return (fitting.isEmpty ? variants : fitting).first { $0.verifiesSample(of: file) }
@@ -83,12 +87,13 @@ final class FileLook {
     return largest % 512 == 0 ? .locked : .foreign(reason: "its \(largest) bytes are not whole pages")
   }
 
-  /// A file that begins like a plain one: encrypted behind its header, or not at all.
+  /// Determines the state of a file whose first bytes are those of a plain database: it is encrypted
+  /// after a clear header, or not at all.
   private func stateUnderClearHeader(
     _ header: [UInt8], _ key: Key, _ known: CipherProfile?
   ) throws -> FileState {
-    // SQLite's header: the page size, big-endian with 1 for 65536, at 16; the bytes reserved in each page at 20. The
-    // engine reserves what IV and HMAC take, a plain file nothing.
+    // SQLite's header: the page size, big-endian with 1 for 65536, at 16; the bytes reserved in each page
+    // at 20. The engine reserves room for IV and HMAC; a plain file reserves nothing.
     guard header[20] >= 32 else { return .plain }
     guard let salt = key.salt else { return .saltMissing }
     var profile = known ?? .sqlcipher4
@@ -116,7 +121,8 @@ final class FileLook {
 }
 
 extension UnlockedKey {
-  /// Whether one of up to 64 pages from all over a file, but the first, carries the HMAC that this key gives it.
+  /// Whether one of up to 64 pages from all over a file, except the first, has the correct HMAC under
+  /// this key.
   func verifiesSample(of file: borrowing RawFile) -> Bool {
     let size = profile.pageBytes
     let last = file.byteCount / size
@@ -132,15 +138,15 @@ extension UnlockedKey {
 }
 
 extension FileState {
-  /// What a file is to a key, looked at thoroughly.
+  /// Determines the state of a file under a key, thoroughly.
   ///
-  /// Costs one key derivation when the file has the engine's own settings, two when it has the other
-  /// version's, and up to five when the key is wrong.
+  /// Costs one key derivation when the file has the engine's own settings, two when it has the settings
+  /// of the other major version, and up to five when the key is wrong.
   /// - Parameters:
   ///   - path: The file.
-  ///   - key: The key; not one that is kept in a file.
-  ///   - profile: The settings that the file is said to have.
-  ///   - seconds: How long to wait for somebody who is replacing the file; nil takes no lock.
+  ///   - key: The key; not one that is stored in a key file.
+  ///   - profile: The settings that the caller expects of the file.
+  ///   - seconds: How long to wait for a process that is replacing the file; nil takes no lock.
   /// - Throws: What deriving the key throws; as ``FileLook/init(_:seconds:)``.
   package static func of(
     _ path: DatabasePath, key: Key, profile: CipherProfile? = nil, seconds: Double?
@@ -151,7 +157,7 @@ extension FileState {
 }
 
 extension UnlockedKey {
-  /// Derives the key for the file at `path` and finds the settings under which its pages verify.
+  /// Derives the key for the file at `path` and determines the settings under which its pages verify.
   /// - Throws: As ``FileState/of(_:key:profile:seconds:)`` and ``FileState/key(of:)``.
   static func unlock(path: DatabasePath, key: Key, profile: CipherProfile? = nil, seconds: Double?) throws
     -> UnlockedKey

@@ -1,30 +1,31 @@
-// What a file is to a key, as a value: the engine answers everything but a fit with code 26.
+// The state of a file under a key, as a value. The engine alone does not distinguish these states: it
+// reports code 26 for all but `open`.
 
-/// What a file turned out to be when a key was tried on it. Found out by `FileLook`.
+/// The result of trying a key on a file. `FileLook` determines it.
 package enum FileState {
-  /// Encrypted, and this is what the key becomes under the file's own settings.
+  /// Encrypted under the key, here as derived with the file's own settings.
   case open(UnlockedKey)
-  /// Nothing in it carries the mark of the key: it is under another key, or no database at all. Nobody can tell
-  /// these apart.
+  /// Nothing in it verifies under the key: it is under another key, or no database at all. These two
+  /// cannot be distinguished.
   case locked
   /// Encrypted under the key, with these pages damaged.
   case damaged(pages: [Int])
-  /// Under the key, with settings that this engine does not have.
+  /// Encrypted under the key, with settings that this engine does not support.
   case unusable(CipherProfile)
-  /// Under the key, without the HMACs by which pages are known.
+  /// Encrypted under the key, without the HMACs that authenticate pages.
   case unauthenticated
-  /// Encrypted behind a header in clear, which has no room for the salt; the key came without one.
+  /// Encrypted after a clear header, which leaves no room for the salt, and the key has no salt.
   case saltMissing
-  /// A database in clear.
+  /// A clear-text database.
   case plain
   /// No database.
   case foreign(reason: String)
 
-  /// The key under which the file opens.
-  /// - Throws: The error that says why there is none: ``SQLError/wrongKey(file:)``,
+  /// Returns the key under which the file opens.
+  /// - Throws: The error for a state in which it does not open: ``SQLError/wrongKey(file:)``,
   ///   ``SQLError/corrupted(file:pages:)``, ``SQLError/cipherSettingsMismatch(file:profile:)``,
-  ///   ``SQLError/unauthenticated(file:)``, ``SQLError/saltMissing(file:)``, ``SQLError/notEncrypted(file:)``,
-  ///   ``SQLError/notADatabase(file:reason:)``.
+  ///   ``SQLError/unauthenticated(file:)``, ``SQLError/saltMissing(file:)``,
+  ///   ``SQLError/notEncrypted(file:)``, ``SQLError/notADatabase(file:reason:)``.
   package func key(of file: DatabasePath) throws(SQLError) -> UnlockedKey {
     switch self {
     case .open(let key): return key

@@ -1,5 +1,5 @@
-// The HMAC of every page, checked without the engine. One thread reads; hashing, which takes most of the time, is
-// shared by the cores.
+// Checks the HMAC of every page without the engine. One thread reads; several cores share the hashing,
+// which takes most of the time.
 
 internal import CSQLCipher
 private import Foundation
@@ -7,11 +7,11 @@ private import Foundation
 extension RawFile {
   func damagedPages(key: UnlockedKey) -> [Int] { unsafe PageAudit(key).damagedPages(of: file, nil) ?? [] }
 
-  /// The same of a file that somebody still writes, every page once. A page that does not verify is looked at
-  /// again until the file is final.
+  /// Returns the damaged pages of a file that is still being written. Each page is checked once; a page
+  /// that does not verify is checked again until the file is final.
   /// - Parameters:
-  ///   - key: What the pages shall be under.
-  ///   - writing: How far that is; asked again and again.
+  ///   - key: The key that the pages are expected to be under.
+  ///   - writing: Returns the state of the writing; called repeatedly.
   ///   - progress: As for ``Connection/auditPages(progress:)``.
   /// - Returns: nil when the writing failed.
   func damagedPages(
@@ -21,7 +21,7 @@ extension RawFile {
   }
 }
 
-/// How far the writing of a file has come that is audited meanwhile.
+/// The state of writing a file that is audited at the same time.
 enum PageWriting {
   case underway, done, failed
 }
@@ -29,7 +29,7 @@ enum PageWriting {
 /// Checks the pages of an open file against one key.
 struct PageAudit {
   private static let pagesAtOnce = 256
-  /// Fewer pages are checked before another core would have begun.
+  /// Fewer pages are checked before another core could start.
   private static let pagesWorthSharing = 64
   private static let mostDamaged = 100
 
@@ -46,14 +46,14 @@ struct PageAudit {
     of file: UnsafeMutablePointer<sqlite3_file>?, during writing: () -> PageWriting = { .done },
     except isElsewhere: (Int) -> Bool = { _ in false }, _ progress: ((Int, Int) -> Void)?
   ) -> [Int]? {
-    // Of this call alone, and of the lanes that it waits for; freed on every way out.
+    // Used by this call alone, and by the lanes that it waits for; freed on every path.
     var room = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
     defer { unsafe room.deallocate() }
     var damaged: [Int] = []
     var first = 1
     var pause = 0.001
     while damaged.count < Self.mostDamaged {
-      // Asked before the pages are read: what is read after the end is final.
+      // Read before the pages: what is read after the end of writing is final.
       let state = writing()
       if state == .failed { return nil }
       let total = unsafe (size(of: file) + pageBytes - 1) / pageBytes
@@ -70,7 +70,8 @@ struct PageAudit {
       let found = unsafe damagedPages(
         of: file, room, first: first, count: count, leavingOneCore: state == .underway)
       if state == .underway, let page = found.first {
-        // Longer and longer while nothing comes: a reader in the way may keep the writing for seconds.
+        // The pause grows while no page is completed: a reader in the way may delay the writing for
+        // seconds.
         pause = page == first ? min(pause * 2, 0.02) : 0.001
         first = page
         Thread.sleep(forTimeInterval: pause)
@@ -83,7 +84,7 @@ struct PageAudit {
     return Array(damaged.prefix(Self.mostDamaged))
   }
 
-  /// Which of some pages do not verify.
+  /// Returns those of the given pages that do not verify.
   func damaged(among pages: [Int], of file: UnsafeMutablePointer<sqlite3_file>?) -> [Int] {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: pageBytes, alignment: 16)
     defer { unsafe room.deallocate() }
@@ -101,7 +102,7 @@ struct PageAudit {
       return unsafe check(
         part, first: first, count: count, lanes: max(1, lanes.count - (leavingOneCore ? 1 : 0)))
     }
-    // The file ends within a page, or the disk fails somewhere: one by one, to tell where.
+    // The file ends within a page, or the disk fails somewhere: pages are read one by one to find which.
     return (first..<first + count).filter { number in
       let page = unsafe UnsafeMutableRawBufferPointer(rebasing: room[..<pageBytes])
       return unsafe !read(file, into: page, at: (number - 1) * pageBytes)
@@ -109,19 +110,20 @@ struct PageAudit {
     }
   }
 
+  /// Returns the numbers of the pages that do not verify.
   /// - Parameters:
-  ///   - pages: The pages, one behind the other.
+  ///   - pages: The pages, one after another.
   ///   - first: The number of the first one.
-  ///   - count: How many.
-  ///   - most: How many cores may share them.
+  ///   - count: The number of pages.
+  ///   - most: The largest number of cores to use.
   private func check(
     _ pages: UnsafeMutableRawBufferPointer, first: Int, count: Int, lanes most: Int
   ) -> [Int] {
-    // SQLite never writes the page that holds its lock bytes (at 1 GiB).
+    // SQLite never writes the page that contains its lock bytes (at 1 GiB).
     let lockPage = 0x4000_0000 / pageBytes + 1
     let laneCount = count < Self.pagesWorthSharing ? 1 : most
     let damaged = Locked<[Int]>([])
-    // Safe to share: each lane has a verifier of its own, and every page is one lane's alone.
+    // Safe to share: each lane has its own verifier, and each page belongs to one lane.
     nonisolated(unsafe) let (lanes, pages) = unsafe (lanes, pages)
     let pageBytes = pageBytes
     DispatchQueue.concurrentPerform(iterations: laneCount) { lane in

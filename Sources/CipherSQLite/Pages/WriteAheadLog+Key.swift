@@ -1,12 +1,12 @@
-// Which key a log is under.
+// Determines the key that a log is encrypted under.
 
 extension WriteAheadLog {
-  /// Whether the last commit was encrypted under `key`, whatever page size that was made for.
+  /// Whether the last commit was encrypted under `key`, with the log's page size in place of the key's.
   func fits(_ key: UnlockedKey) -> Bool {
     key.with(pageBytes: pageBytes).verifies(page: lastPage.bytes, number: lastPage.number)
   }
 
-  /// The first of the keys that the last commit is under.
+  /// Returns the first of the keys under which the last commit verifies.
   func fits(among keys: [UnlockedKey]) -> UnlockedKey? {
     keys.first { $0.profile.pageBytes == pageBytes && fits($0) }
   }

@@ -1,35 +1,37 @@
-// When a pool looks at the statistics of its tables. What they are is in TableStatistics.
+// Decides when a pool updates the statistics of its tables. `TableStatistics` computes them.
 
 extension ConnectionPool {
-  /// After so many changed rows they are looked at, and when the pool is closed after so many.
+  /// The number of changed rows after which the statistics are checked, and the lower number that
+  /// suffices when the pool is closed.
   package static let (manyChanges, someChanges) = (10_000, 1000)
 
-  /// Brings the statistics up to date, on the writer's queue, where enough rows were changed since they were last looked at.
+  /// Updates the statistics, on the writer's queue, if enough rows were changed since the last check.
   ///
-  /// Called after a commit, whose caller waits some milliseconds for it. Where another process holds the lock, or an error
-  /// occurs, the statistics stay as they are.
+  /// Called after a commit, whose caller waits some milliseconds for it. If another process has the lock,
+  /// or an error occurs, the statistics stay as they are.
   func refreshStatistics(isClosing: Bool) {
     guard configuration.keepsStatistics, let connection = writer.connection, !connection.isInTransaction
     else {
       return
     }
     let changes = connection.totalChanges
-    // A connection that was opened anew has changed nothing yet.
+    // A connection that was opened anew has not changed any rows yet.
     if changes < writer.changesSeen { writer.changesSeen = 0 }
     guard changes - writer.changesSeen >= (isClosing ? Self.someChanges : Self.manyChanges) else { return }
     writer.changesSeen = changes
     let former = connection.hooks.busy
     connection.onBusy { _ in false }
     defer { connection.onBusy(former) }
-    // Who opens the file later reads them with the tables.
+    // When the pool is closed, no announcement is needed: later connections read the statistics with the
+    // schema.
     try? connection.transaction(.immediate) {
       try TableStatistics(connection).refresh(isAnnounced: !isClosing)
     }
     if !isClosing { tellNilColumns(connection) }
   }
 
-  /// Hands over what the statistics say. What another process makes of them later is not told: it would change the time that a
-  /// query takes, and nothing else.
+  /// Passes the columns that contain NULL, according to the statistics, to `onNilColumns`. Later updates
+  /// by other processes are not passed: they would only affect how long a query takes.
   func tellNilColumns(_ connection: Connection) {
     guard configuration.keepsStatistics, let columns = try? TableStatistics(connection).nilColumns() else {
       return

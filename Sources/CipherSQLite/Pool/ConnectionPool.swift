@@ -1,54 +1,56 @@
-// One writer and N readers on one file in WAL mode.
+// One writer and several readers on one file in WAL mode.
 
 internal import Dispatch
 private import Foundation
 
-/// A pool of connections to one encrypted file: one that writes, several that read.
+/// A pool of connections to one encrypted file: one writes, several read.
 ///
 /// The key is derived once; every further connection opens with the derived key in well under a
-/// millisecond. Writes run one after another in the order of their calls; reads run beside them and each
-/// other and see the last commit before they began. Usable from any task or thread.
+/// millisecond. Writes run one after another in the order of their calls. Reads run in parallel with them
+/// and with each other, and see the last commit before they began. Usable from any task or thread.
 public final class ConnectionPool: Sendable {
-  /// Settings of a pool.
+  /// The settings of a pool.
   public struct Configuration: Sendable {
-    /// Settings of the writing connection.
+    /// The settings of the writer. Readers have the same, with read-only access and their own cache size.
     public var connection = Connection.Configuration()
     /// How many reads may run at once; a layer above may let one read use two. Default 4.
     public var readers = 4
     /// The page cache of each reader, in bytes. Default 16 MiB.
     public var readerCacheBytes = 16 << 20
-    /// Whether each commit waits for the disk. Default `false`: a power loss may take the last commits,
-    /// whole; a crash of the process takes none.
+    /// Whether each commit waits for the disk. Default `false`: a power loss may lose the last commits,
+    /// each of them completely; a crash of the process loses none.
     public var isFullSync = false
-    /// How the file keeps its journal. Default ``Connection/JournalMode/wal``, which lets reads run beside a write; nil
-    /// leaves the file as it is.
+    /// The file's journal mode. Default ``Connection/JournalMode/wal``, in which reads run during a
+    /// write; nil leaves the file's mode unchanged.
     public var journalMode: Connection.JournalMode? = .wal
-    /// Whether statistics of the tables are kept in the file, which the engine chooses indexes by: looked at after writes of
-    /// many rows, and when the pool is closed. Default `false`.
+    /// Whether the file keeps statistics of its tables, by which the engine chooses indexes. They are
+    /// updated after writes of many rows, and when the pool is closed. Default `false`.
     public var keepsStatistics = false
-    /// Called when the pool is opened, and when it has looked at the statistics that it keeps.
+    /// Receives the columns that contain NULL, according to the statistics: when the pool is opened, and
+    /// when it has checked the statistics.
     package var onNilColumns: @Sendable (TableStatistics.NilColumns) -> Void = { _ in }
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
   }
 
-  // Safe to share: touched on the writer's queue only.
+  // Safe to share: used on the writer's queue only.
   final class Writer: @unchecked Sendable {
-    /// nil when the pool is closed, and when it could not be opened again after a change of the key: then the next call
-    /// tries.
+    /// nil when the pool is closed, and when it could not be opened again after a change of the key: then
+    /// the next call tries again.
     var connection: Connection?
     var isClosed = false
-    /// How many rows the connection had changed when its tables' statistics were looked at.
+    /// The number of rows that the connection had changed at the last check of the statistics.
     var changesSeen = 0
     init(_ connection: Connection) { self.connection = connection }
   }
 
   /// The file's path, as it was given.
   public var path: String { file.given }
-  /// The file, whose links were followed when the pool was opened: every connection of it opens the same one.
+  /// The file, whose links were resolved when the pool was opened: all its connections open the same
+  /// file.
   let file: DatabasePath
   let configuration: Configuration
   let writer: Writer
@@ -57,7 +59,7 @@ public final class ConnectionPool: Sendable {
   let readers: ReaderSet
   let key: KeyBox
 
-  // The derived key of the moment: a rekey replaces it.
+  // The present derived key, which a rekey replaces.
   final class KeyBox: Sendable {
     private let value: Locked<UnlockedKey>
     init(_ key: UnlockedKey) { value = Locked(key) }
@@ -70,6 +72,10 @@ public final class ConnectionPool: Sendable {
   /// Opens a pool on an existing file.
   ///
   /// Blocks for the key derivation (some 20 to 100 ms for a passphrase).
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - key: Its key; a ``Key/provider(_:)`` must be resolved before.
+  ///   - configuration: The settings.
   /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)`` does.
   public convenience init(path: String, key: Key, configuration: Configuration = Configuration()) throws {
     try self.init(
@@ -78,13 +84,18 @@ public final class ConnectionPool: Sendable {
   }
 
   /// Opens a pool on a file whose key was derived before.
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - unlocked: The derived key.
+  ///   - configuration: The settings.
+  /// - Throws: ``SQLError``, as ``Connection/open(_:key:configuration:)`` does.
   public convenience init(path: String, unlocked: UnlockedKey, configuration: Configuration = Configuration())
     throws
   {
     try self.init(file: DatabasePath(path), unlocked: unlocked, configuration: configuration)
   }
 
-  /// The same on a file whose links were followed before.
+  /// Opens a pool with a derived key, on a file whose links were resolved before.
   package convenience init(
     file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration = Configuration()
   ) throws {
@@ -117,11 +128,11 @@ public final class ConnectionPool: Sendable {
     tellNilColumns(connection)
   }
 
-  /// The settings the file is encrypted with.
+  /// The settings that the file is encrypted with.
   public var profile: CipherProfile { key.unlocked.profile }
 
-  /// Closes all connections, waiting for the write that is running. Later calls throw
-  /// ``SQLError/closed(file:)``; a read that is running ends first.
+  /// Closes all connections; waits for the running write. A connection with a running read is closed when
+  /// that read ends. Later calls throw ``SQLError/closed(file:)``.
   public func close() {
     readers.close()
     onWriterQueue {
@@ -134,24 +145,30 @@ public final class ConnectionPool: Sendable {
 
   // MARK: Blocking calls
 
-  /// Lends a reading connection to `body`, on the calling thread.
+  /// Runs `body` with a reader, on the calling thread.
+  /// - Parameter body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError/closed(file:)``; ``SQLError`` when a connection cannot be opened; what `body`
+  ///   throws.
   public func withReader<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     let lease = try readers.acquireBlocking()
     defer { readers.release(lease) }
     return try body(lease.connection)
   }
 
-  /// Lends a reading connection to `body`, on the calling thread, if one is free.
-  /// - Returns: nil when none is, or when one would have to be opened and cannot be.
+  /// Runs `body` with a reader, on the calling thread, if one is free.
+  /// - Returns: nil when none is free, or when one would have to be opened and cannot be.
   package func withFreeReader<Result>(_ body: (Connection) throws -> Result) rethrows -> Result? {
     guard let lease = try? readers.acquireIfFree() else { return nil }
     defer { readers.release(lease) }
     return try body(lease.connection)
   }
 
-  /// Lends the writing connection to `body`, after the writes that were asked for before.
-  /// - Throws: ``SQLError/nestedWrite(file:)`` from inside another write of this pool, instead of waiting
-  ///   for itself.
+  /// Runs `body` with the writer, after the writes that were called before. Blocks the thread.
+  /// - Parameter body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError/nestedWrite(file:)`` inside another write of this pool, which would wait for
+  ///   itself; ``SQLError/closed(file:)``; what `body` throws.
   public func withWriter<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard !isInsideWrite else { throw SQLError.nestedWrite(file: path) }
     return try writerQueue.sync {
@@ -166,16 +183,19 @@ public final class ConnectionPool: Sendable {
 
   // MARK: Asynchronous calls
 
-  /// Runs `body` on a reading connection, in one snapshot of the file.
+  /// Runs `body` on a reader, in one snapshot of the file.
   ///
   /// Cancelling the task interrupts the running statement and throws `CancellationError`.
+  /// - Parameter body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
+  /// - Throws: `CancellationError`; ``SQLError/closed(file:)``; what `body` throws.
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
     try Task.checkCancellation()
     while true {
-      // Taken when it is to run, not before: then no more connections are in use, each with a cache of its own, than
-      // really run at once.
+      // The reader is leased when the work starts, not when it is enqueued: then no more connections,
+      // each with its own cache, are in use than reads that run at the same time.
       let result = try await CancellableRun.perform(by: { [readerQueue] in readerQueue.async(execute: $0) }) {
         [readers] running -> Result? in
         guard let lease = try readers.acquireIfFree() else { return nil }
@@ -189,18 +209,23 @@ public final class ConnectionPool: Sendable {
     }
   }
 
-  /// Runs `body` on the writing connection in one transaction: committed when it returns, rolled back when
-  /// it throws or the task is cancelled.
-  /// - Throws: `CancellationError` when cancelled before the commit; ``SQLError/busy(file:waitedSeconds:holders:)``
-  ///   when another process keeps the lock longer than the busy timeout; what `body` throws.
+  /// Runs `body` on the writer in one transaction: committed when it returns, rolled back when it throws
+  /// or the task is cancelled.
+  /// - Parameter body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
+  /// - Throws: `CancellationError` when cancelled before the commit;
+  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` when another process keeps the lock longer than the
+  ///   busy timeout; what `body` throws.
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
     try await write(body, committed: {})
   }
 
-  /// The same.
-  /// - Parameter committed: Called after the commit, before the next write begins.
+  /// Runs `body` on the writer in one transaction, and calls `committed` after it.
+  /// - Parameters:
+  ///   - body: Uses the connection during the call only.
+  ///   - committed: Called after the commit, before the next write begins.
   package func write<Result: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Result, committed: @escaping @Sendable () -> Void
   ) async throws -> Result {
@@ -229,7 +254,7 @@ public final class ConnectionPool: Sendable {
     return connection
   }
 
-  /// Runs `body` on the writer's queue, or at once when the caller is there already.
+  /// Runs `body` on the writer's queue, or at once when the caller is on it already.
   func onWriterQueue<Result>(_ body: () throws -> Result) rethrows -> Result {
     isInsideWrite ? try body() : try writerQueue.sync { try body() }
   }

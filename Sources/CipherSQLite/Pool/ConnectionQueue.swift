@@ -1,9 +1,10 @@
-// One connection and its calls in order: what a manager class around a single handle grows into.
+// One connection and an ordered queue of its calls, for programs that so far have a manager class around
+// a single handle.
 
 private import Foundation
 
-/// One connection to an encrypted file that any task and any thread may use: its calls run one after another, in
-/// the order in which they were made.
+/// One connection to an encrypted file that any task and any thread may use: its calls run one after
+/// another, in the order in which they were made.
 ///
 /// ```swift
 /// let queue = try ConnectionQueue(path: path, key: key)
@@ -15,10 +16,10 @@ private import Foundation
 /// }
 /// ```
 ///
-/// Each call comes in two forms: one that suspends its task, and one that blocks its thread (`with…`). For reads
-/// beside writes take a ``ConnectionPool``. The journal mode of the file is left as it is.
+/// Each call has two forms: one suspends its task, the other blocks its thread (`with…`). For reads in
+/// parallel with writes use a ``ConnectionPool``. The journal mode of the file is not changed.
 public final class ConnectionQueue: Sendable {
-  // Safe to share: `connection` is touched on the queue only.
+  // Safe to share: `connection` is used on the queue only.
   private final class Slot: @unchecked Sendable {
     var connection: Connection?
     init(_ connection: Connection) { self.connection = connection }
@@ -52,15 +53,22 @@ public final class ConnectionQueue: Sendable {
 
   // MARK: Blocking calls
 
-  /// Lends the connection to `body`, after the calls that were made before.
-  /// - Throws: ``SQLError/nestedWrite(file:)`` from inside another call of this queue, instead of waiting for
+  /// Runs `body` with the connection, after the calls that were made before. Blocks the thread.
+  /// - Parameter body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError/nestedWrite(file:)`` inside another call of this queue, which would wait for
   ///   itself; ``SQLError/closed(file:)``; what `body` throws.
   public func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard !isInsideCall else { throw SQLError.nestedWrite(file: path) }
     return try queue.sync { try run(body) }
   }
 
-  /// Lends the connection to `body` in a transaction: committed when it returns, rolled back when it throws.
+  /// Runs `body` with the connection in a transaction: committed when it returns, rolled back when it
+  /// throws. Blocks the thread.
+  /// - Parameters:
+  ///   - kind: The kind of transaction.
+  ///   - body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
   /// - Throws: As ``withConnection(_:)``, and ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func withTransaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: (Connection) throws -> Result
@@ -72,10 +80,12 @@ public final class ConnectionQueue: Sendable {
 
   /// Runs `body` on the connection, after the calls that were made before.
   ///
-  /// Cancelling the task interrupts the running statement and throws `CancellationError`; a call that has not
-  /// begun never does. A task that is made inside `body` and calls the queue runs after it; `body` must not wait
-  /// for it.
-  /// - Throws: ``SQLError/closed(file:)``; what `body` throws.
+  /// Cancelling the task interrupts the running statement and throws `CancellationError`; a cancelled
+  /// call that has not begun never runs. A task that is created inside `body` and calls the queue runs
+  /// after it; `body` must not wait for it.
+  /// - Parameter body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError/closed(file:)``; `CancellationError`; what `body` throws.
   public func run<Result: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Result
   ) async throws -> Result {
@@ -91,7 +101,12 @@ public final class ConnectionQueue: Sendable {
     }
   }
 
-  /// Runs `body` in a transaction: committed when it returns, rolled back when it throws or the task is cancelled.
+  /// Runs `body` in a transaction: committed when it returns, rolled back when it throws or the task is
+  /// cancelled.
+  /// - Parameters:
+  ///   - kind: The kind of transaction.
+  ///   - body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
   /// - Throws: As ``run(_:)``, and ``SQLError/busy(file:waitedSeconds:holders:)``.
   public func transaction<Result: Sendable>(
     _ kind: TransactionKind = .immediate, _ body: @escaping @Sendable (Connection) throws -> Result
@@ -105,18 +120,23 @@ public final class ConnectionQueue: Sendable {
     }
   }
 
-  // MARK: Upkeep
+  // MARK: Maintenance
 
-  /// Changes the file's key; see ``Connection/rekey(to:progress:)``. Blocks until the calls before it are done.
-  /// - Throws: As it does. After an engine's failure the queue is closed.
+  /// Changes the file's key; see ``Connection/rekey(to:progress:)``. Blocks until the calls before it are
+  /// done.
+  /// - Parameters:
+  ///   - newKey: The new key.
+  ///   - progress: As for ``Connection/rekey(to:progress:)``.
+  /// - Throws: As ``Connection/rekey(to:progress:)``. The queue is closed after a failure of the engine.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     try withConnection { try $0.rekey(to: newKey, progress: progress) }
   }
 
-  /// Stops the statement that is running, from any thread: it ends with ``SQLError/interrupted``.
+  /// Stops the running statement, from any thread: it ends with ``SQLError/interrupted``.
   public func interrupt() { running.withLock { $0?.interrupt() } }
 
-  /// Closes the connection after the calls that were made before. Later ones throw ``SQLError/closed(file:)``.
+  /// Closes the connection after the calls that were made before. Later calls throw
+  /// ``SQLError/closed(file:)``.
   public func close() {
     let body = { [slot] in
       slot.connection?.close()
@@ -128,7 +148,7 @@ public final class ConnectionQueue: Sendable {
   private func run<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard let connection = slot.connection, connection.isOpen else { throw SQLError.closed(file: path) }
     running.withLock { $0 = connection.interruptor }
-    // A transaction that a call left open would take the next call's work with it.
+    // A transaction that one call left open would include the next call's work.
     defer {
       running.withLock { $0 = nil }
       connection.rollback()

@@ -1,15 +1,15 @@
-// The pool's reading connections: leased to one user at a time, opened when first needed.
+// The pool's readers: each is leased to one caller at a time, and opened when first needed.
 
 private import Dispatch
 
-/// Hands reading connections out. All state is behind one lock; connections are opened outside of it.
+/// Leases reading connections. One lock guards all state; connections are opened without holding it.
 final class ReaderSet: Sendable {
-  // Safe to share: only the holder of the lease touches the connection.
-  /// A connection that is leased to one user at a time.
+  // Safe to share: only the holder of the lease uses the connection.
+  /// A connection that is leased to one caller at a time.
   final class Lease: @unchecked Sendable {
     let connection: Connection
     fileprivate let generation: Int
-    /// Whether it is beside the maximum, for one long use.
+    /// Whether it does not count towards the maximum, because it is used for long.
     fileprivate let isExtra: Bool
     fileprivate init(_ connection: Connection, generation: Int, isExtra: Bool = false) {
       self.connection = connection
@@ -25,17 +25,18 @@ final class ReaderSet: Sendable {
     var generation = 0
     var isBarred = false
     var isClosed = false
-    /// In the order in which they came.
+    /// In the order of their arrival.
     var waiters: [Waiter] = []
   }
 
-  /// What somebody waits for.
+  /// An event that a waiter waits for.
   private enum Event {
-    /// A lease can be had: one is idle, or fewer than the maximum are out.
+    /// A lease is available: one is idle, or fewer than the maximum are leased.
     case freeLease
-    /// Leases go out, whether one is free or not: for those who take one beyond the maximum.
+    /// Leases are not barred any more, whether one is free or not: for callers that may exceed the
+    /// maximum.
     case endOfBar
-    /// No lease is out any more: for the one who keeps new ones back.
+    /// No lease is in use any more: for the caller that barred new ones.
     case allReturned
   }
 
@@ -61,7 +62,8 @@ final class ReaderSet: Sendable {
     self.open = open
   }
 
-  /// A connection, the one that was used last if there is a choice: its cache is the warmest. nil when none is free.
+  /// Returns a connection, preferably the one that was used last, as its cache is the warmest; nil when
+  /// none is free.
   func acquireIfFree() throws -> Lease? {
     switch try attempt(allowsOverflow: false) {
     case .lease(let lease): lease
@@ -70,14 +72,15 @@ final class ReaderSet: Sendable {
     }
   }
 
-  /// Waits, without blocking a thread, until a connection may be free. Who was woken has to try, also when he was
-  /// cancelled meanwhile: nobody else is woken for the same connection.
+  /// Waits, without blocking a thread, until a connection may be free. A woken caller has to try again,
+  /// even if its task was cancelled meanwhile: no other waiter is woken for the same connection.
   func waitForFree() async {
     await withCheckedContinuation { wait in wake(at: .freeLease) { wait.resume() } }
   }
 
-  /// A connection for callers that block. Never waits for another lease: a caller that holds one already, and
-  /// waits for a second, would wait for itself; it gets a connection beyond the maximum instead.
+  /// Returns a connection for callers that block. Never waits for another lease: a caller that already
+  /// has one and waits for a second would wait for itself; it gets a connection beyond the maximum
+  /// instead.
   func acquireBlocking() throws -> Lease {
     while true {
       switch try attempt(allowsOverflow: true) {
@@ -88,8 +91,8 @@ final class ReaderSet: Sendable {
     }
   }
 
-  /// A connection beside the maximum: what is held for long must not keep others waiting. Blocks while leases are
-  /// kept back.
+  /// Returns a connection beyond the maximum: a lease that is used for long must not keep others waiting.
+  /// Blocks while leases are barred.
   func acquireExtra() throws -> Lease {
     while true {
       let isBarred = try state.withLock { state in
@@ -118,8 +121,8 @@ final class ReaderSet: Sendable {
     }
   }
 
-  /// Keeps new leases back and waits until all are returned, then closes the connections.
-  /// - Returns: `false` when some were still out after `seconds`; then nothing is kept back.
+  /// Bars new leases and waits until all are returned, then closes the connections.
+  /// - Returns: `false` when some were still in use after `seconds`; then leases are not barred any more.
   func bar(seconds: Double) -> Bool {
     state.withLock { $0.isBarred = true }
     let deadline = DispatchTime.now() + seconds
@@ -131,10 +134,11 @@ final class ReaderSet: Sendable {
     return true
   }
 
-  /// Lets leases go out again; they get fresh connections.
+  /// Permits new leases again; they get new connections.
   func unbar() { change { $0.isBarred = false } }
 
-  /// Closes what is idle now and, on return, what is still out. New leases get fresh connections.
+  /// Closes the idle connections now, and the others when they are returned. New leases get new
+  /// connections.
   private func closeIdle() {
     let closing = state.withLock { state in
       state.generation += 1
@@ -163,7 +167,7 @@ final class ReaderSet: Sendable {
 
   private func opened(_ generation: Int) throws -> Lease {
     do { return Lease(try open(), generation: generation) } catch {
-      // Somebody else may have waited for the place that this one took.
+      // Another caller may wait for the place that this one reserved.
       change { $0.openCount -= 1 }
       throw error
     }
@@ -171,11 +175,11 @@ final class ReaderSet: Sendable {
 
   // MARK: Waiting
 
-  /// Calls `body` once something has happened, at once when it has already. Who was woken looks again: somebody else may
-  /// have been faster.
+  /// Calls `body` once an event has happened, at once if it already has. A woken caller checks again:
+  /// another one may have been faster.
   private func wake(at event: Event, _ body: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
-      // Under the lock: a change between the question and now would wake nobody.
+      // Under the lock: otherwise a change between the check and now would not wake this waiter.
       let isNow = has(event, happenedIn: state)
       if !isNow { state.waiters.append(Waiter(event: event, wake: body)) }
       return isNow
@@ -183,8 +187,8 @@ final class ReaderSet: Sendable {
     if isNow { body() }
   }
 
-  /// Blocks the thread until something has happened.
-  /// - Returns: `false` when it had not at the deadline.
+  /// Blocks the thread until an event has happened.
+  /// - Returns: `false` when it had not happened at the deadline.
   @discardableResult
   private func block(until event: Event, _ deadline: DispatchTime = .distantFuture) -> Bool {
     let signal = DispatchSemaphore(value: 0)
@@ -192,7 +196,7 @@ final class ReaderSet: Sendable {
     return signal.wait(timeout: deadline) == .success
   }
 
-  /// Changes the state and wakes those for whom that was what they waited for: one for each lease that became free.
+  /// Changes the state and wakes the waiters whose event happened; for free leases, one waiter for each.
   private func change(_ body: (inout State) -> Void) {
     let woken = state.withLock { state in
       let before = freeLeases(in: state)
@@ -216,7 +220,7 @@ final class ReaderSet: Sendable {
 
   private func has(_ event: Event, happenedIn state: State) -> Bool {
     switch event {
-    // Who waits for a lease of a closed pool is told so when he looks again.
+    // A waiter on a closed pool is woken; its next attempt throws the error.
     case .freeLease: state.isClosed || freeLeases(in: state) > 0
     case .endOfBar: state.isClosed || !state.isBarred
     case .allReturned: state.openCount == state.idle.count && state.extraCount == 0

@@ -1,8 +1,9 @@
-// A queue whose calls run one after another, and which knows whether its caller is inside of one.
+// A queue whose calls run one after another, and which can check whether its caller is inside of one.
 //
-// It does not use a value that the queue carries (`setSpecific`). Dispatch releases such a value by a block from a cache of the
-// thread that releases the queue. On Linux that cache is used after it was freed when the thread is ending, as where a thread of
-// Foundation is the last to hold a store: memory is corrupted.
+// It does not attach a value to the queue (`setSpecific`). Dispatch releases such a value with a block
+// from a cache of the thread that releases the queue. On Linux that cache is used after it was freed when
+// the thread is ending, as when a thread of Foundation has the last reference to a store: memory is
+// corrupted.
 
 private import Dispatch
 private import Foundation
@@ -10,24 +11,25 @@ private import Synchronization
 
 final class SerialQueue: Sendable {
   private let queue: DispatchQueue
-  /// The thread that is inside of a call; 0 while none is.
+  /// The thread that is inside a call; 0 while none is.
   private let thread = Atomic<UInt>(0)
 
   init(label: String) { queue = DispatchQueue(label: label) }
 
-  /// Whether the caller is inside of a call.
+  /// Whether the caller is inside a call.
   var isInside: Bool {
-    // Only a thread itself stores its number, so that the relaxed order is enough.
+    // Only a thread itself stores its number, so the relaxed order is enough.
     thread.load(ordering: .relaxed) == Self.ownThread
   }
 
-  /// Runs `body` on the calling thread, after the calls that were made before. Must not be called from inside of one.
+  /// Runs `body` on the calling thread, after the calls that were made before. Must not be called from
+  /// inside a call.
   func sync<Result>(_ body: () throws -> Result) rethrows -> Result {
     try queue.sync { try inside(body) }
   }
 
-  /// Runs `body` after the calls that were made before, and does not wait for it. Lets go of it inside of the call: a pool that
-  /// ends with it must not wait for its own queue.
+  /// Runs `body` after the calls that were made before, without waiting for it. Releases `body` inside
+  /// the call: a pool that is deallocated with it must not wait for its own queue.
   func async(_ body: @escaping @Sendable () -> Void) {
     let work = HandedOver(body)
     queue.async { [self] in inside { work() } }

@@ -1,11 +1,14 @@
 // One state of the file for many reads, while others write.
 
 extension ConnectionPool {
-  /// Holds the present state of the file: every read of the result sees it, however much is written meanwhile.
+  /// Returns the file's present state: every read of the result sees it, however much is written
+  /// meanwhile.
   ///
-  /// Takes a connection of its own beside the pool's readers, opened in under a millisecond. The log cannot be
-  /// begun anew while a snapshot lives, so it grows with what is written: let go of it soon.
-  /// - Throws: ``SQLError/closed(file:)``; ``SQLError``, as opening does.
+  /// Uses an additional connection beyond the pool's readers, opened in under a millisecond. The log
+  /// cannot be restarted while a snapshot is open, so it grows with each write: close it soon.
+  /// - Returns: The snapshot.
+  /// - Throws: ``SQLError/closed(file:)``; ``SQLError``, as ``Connection/open(_:key:configuration:)``
+  ///   does.
   public func snapshot() throws -> Snapshot {
     let lease = try readers.acquireExtra()
     do { return try Snapshot(lease, readers) } catch {
@@ -27,10 +30,10 @@ extension ConnectionPool {
 /// snapshot.close()
 /// ```
 ///
-/// While one is open, a rekey of the pool waits for the busy timeout and ends with
+/// While one is open, a rekey of the pool waits for the busy timeout and then throws
 /// ``SQLError/busy(file:waitedSeconds:holders:)``.
 public final class Snapshot: Sendable {
-  // Safe to share: the lease's connection is touched on the queue only.
+  // Safe to share: the lease's connection is used on the queue only.
   private final class Slot: @unchecked Sendable {
     var lease: ReaderSet.Lease?
     init(_ lease: ReaderSet.Lease) { self.lease = lease }
@@ -47,7 +50,7 @@ public final class Snapshot: Sendable {
     self.readers = readers
     slot = Slot(lease)
     try lease.connection.begin(.deferred)
-    // The state is chosen by the first read, not by BEGIN.
+    // The first read determines the state, not BEGIN.
     do { _ = try lease.connection.value("SELECT count(*) FROM sqlite_master") } catch {
       lease.connection.rollback()
       throw error
@@ -56,15 +59,19 @@ public final class Snapshot: Sendable {
 
   deinit { Self.release(slot, readers) }
 
-  /// Lends the reading connection to `body`, on the calling thread.
-  /// - Throws: ``SQLError/nestedWrite(file:)`` from inside another read of this snapshot;
+  /// Runs `body` with the reader, on the calling thread.
+  /// - Parameter body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
+  /// - Throws: ``SQLError/nestedWrite(file:)`` inside another read of this snapshot;
   ///   ``SQLError/closed(file:)``; what `body` throws.
   public func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard !queue.isInside else { throw SQLError.nestedWrite(file: path) }
     return try queue.sync { try read(body) }
   }
 
-  /// Runs `body` on the reading connection. Cancelling the task interrupts the running statement.
+  /// Runs `body` on the reader. Cancelling the task interrupts the running statement.
+  /// - Parameter body: Uses the connection during the call only.
+  /// - Returns: What `body` returns.
   /// - Throws: ``SQLError/closed(file:)``; `CancellationError`; what `body` throws.
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Result
@@ -75,7 +82,8 @@ public final class Snapshot: Sendable {
     }
   }
 
-  /// Lets the state go, after the reads that were asked for before. Happens on release, too.
+  /// Releases the state, after the reads that were called before. Also happens when the object is
+  /// deallocated.
   public func close() {
     if queue.isInside { return Self.release(slot, readers) }
     queue.sync { Self.release(slot, readers) }

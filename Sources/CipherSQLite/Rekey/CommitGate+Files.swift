@@ -1,12 +1,13 @@
-// A way to stop the engine's change of a key. sqlite3_rekey commits by itself, within the call, and asks nobody before;
-// a ROLLBACK behind it undoes nothing. What it cannot do without is its files.
+// Stops the engine's change of a key. sqlite3_rekey commits by itself, within the call, and calls no hook
+// before; a ROLLBACK after it undoes nothing. But it needs to write to its files, and those calls can be
+// made to fail.
 
 extension CommitGate {
-  /// What becomes of the calls of the engine while a key is changed: a write that the gate forbids fails, and the engine undoes
-  /// the transaction as it does when a disk fails.
-  /// - Parameter former: Who is asked about what the gate lets go on.
+  /// Returns a handler for the engine's file calls while a key is changed. It lets a write fail that the
+  /// gate forbids; the engine then rolls the transaction back as after a disk failure.
+  /// - Parameter former: The handler that receives the calls that the gate permits.
   func answers(before former: ((FileCall) -> FileAnswer)?) -> (FileCall) -> FileAnswer {
-    // The engine undoes a transaction by writing, too: one failure is enough.
+    // The engine also writes to roll a transaction back: only one call may fail.
     var hasRefused = false
     return { call in
       switch call {

@@ -1,17 +1,17 @@
-// Whether a change of the key may still be given up: decided in one place, for the thread that changes it and for
-// another one that wants to stop it and has to say what is true.
+// Whether a change of the key can still be abandoned. One place decides it, both for the thread that
+// changes the key and for another thread that wants to stop it and must report what happened.
 
-/// The moment before which a change can be stopped, and after which it has happened.
+/// The point of a change before which it can be stopped, and after which it is in effect.
 package final class CommitGate: Sendable {
-  /// How far the change is.
+  /// The progress of a change.
   package enum Phase: Sendable {
-    /// Nothing of it is in force, and it can be stopped.
+    /// Nothing of it is in effect, and it can be stopped.
     case working
-    /// It was stopped, or failed, and will not come into force.
+    /// It was stopped, or failed, and will not take effect.
     case stopped
-    /// It comes into force at this moment: whether it has, only the file tells.
+    /// It is being committed: only the file shows whether it is in effect.
     case committing
-    /// It is in force.
+    /// It is in effect.
     case committed
   }
 
@@ -20,8 +20,8 @@ package final class CommitGate: Sendable {
 
   package init() {}
 
-  /// Stops the change where that is still possible. From then on it cannot go on to its commit.
-  /// - Returns: How far it is.
+  /// Stops the change where that is still possible. A stopped change cannot proceed to its commit.
+  /// - Returns: The phase afterwards.
   @discardableResult
   package func stop() -> Phase {
     phase.withLock { phase in
@@ -30,10 +30,10 @@ package final class CommitGate: Sendable {
     }
   }
 
-  /// How far the change is.
+  /// The present phase.
   package var current: Phase { phase.withLock { $0 } }
 
-  /// Asked before the commit.
+  /// Called before the commit; from then on the change cannot be stopped.
   /// - Returns: `false` when it was stopped.
   func mayCommit() -> Bool {
     phase.withLock { phase in
@@ -42,18 +42,19 @@ package final class CommitGate: Sendable {
     }
   }
 
-  /// Begins another change after one that is in force. One that was stopped stays stopped.
+  /// Begins another change after a committed one. A change that was stopped stays stopped.
   package func beginNext() {
     phase.withLock { if $0 == .committed { $0 = .working } }
   }
 
   func didCommit() { phase.withLock { $0 = .committed } }
 
-  /// Whether a write of the engine has failed for want of room: it may report success all the same.
+  /// Whether a write of the engine failed because the disk is full: the engine may report success all the
+  /// same.
   var isDiskFull: Bool { fullness.withLock { $0 } }
 
   func didFindDiskFull() { fullness.withLock { $0 = true } }
 
-  /// The engine reported a failure: it has given the change up.
+  /// Marks the change as stopped, after the engine reported a failure.
   func didFail() { phase.withLock { $0 = .stopped } }
 }

@@ -1,13 +1,13 @@
-// The progress of engine calls that tell none: how far the file has grown that they write.
+// Measures the progress of engine calls that report none, by the growth of the file that they write.
 
 private import Foundation
 
-/// Looks at a file's size from another thread while this one is inside the engine.
+/// Reads a file's size from another thread while the caller's thread is inside the engine.
 ///
-/// It only asks for the size: opening the file and closing it again would drop the locks that SQLite holds on it.
+/// It does not open the file: closing it again would drop the locks that SQLite holds on it.
 final class GrowthWatch {
-  // Safe to hand over: the caller's thread is inside the engine until stop() has returned, so the closures are
-  // never called from two threads at once.
+  // Safe to hand over: the caller's thread is inside the engine until stop() has returned, so the
+  // closures are never called from two threads at once.
   private struct Report: @unchecked Sendable {
     let call: (Int, Int) throws -> Void
     let onError: () -> Void
@@ -17,13 +17,15 @@ final class GrowthWatch {
   private let ended = DispatchSemaphore(value: 0)
   private let thrown = Locked<(any Error)?>(nil)
 
+  /// Starts a thread that reports the growth of a file.
   /// - Parameters:
   ///   - path: The file that grows.
   ///   - pageBytes: Bytes of a page in it.
-  ///   - pages: The pages that are to be written; they are reported as the first half of the work.
-  ///   - report: Called about ten times a second with what is done and the whole, when there is news; no more once it
-  ///     has thrown.
-  ///   - onError: Called, from the same thread, when it has thrown: to make the engine stop.
+  ///   - pages: The number of pages that are to be written; they are reported as the first half of the
+  ///     work.
+  ///   - report: Receives the pages done and the total, up to ten times a second, when the count has
+  ///     changed; not called again after it has thrown.
+  ///   - onError: Called on the same thread after `report` has thrown, to stop the engine.
   init(
     _ path: String, pageBytes: Int, pages: Int, report: @escaping (Int, Int) throws -> Void,
     onError: @escaping () -> Void
@@ -45,8 +47,8 @@ final class GrowthWatch {
     }
   }
 
-  /// Ends the reports; none comes afterwards. To be called once.
-  /// - Returns: What the report has thrown.
+  /// Ends the reports; none follows. To be called once.
+  /// - Returns: The error that `report` has thrown.
   func stop() -> (any Error)? {
     stopped.signal()
     ended.wait()

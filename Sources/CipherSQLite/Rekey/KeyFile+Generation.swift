@@ -1,14 +1,14 @@
-// Which data key of a key file a database is under.
+// Determines which data key of a key file a database is encrypted under.
 
 extension KeyFile {
-  /// Which data key of this file opens a database.
+  /// Returns the number of the data key of this file that opens a database.
   ///
-  /// Reads some pages of the database and opens nothing with the engine: some milliseconds for each data key.
-  /// - Parameter database: The database, which is not changed.
-  /// - Returns: The number of the ``Generation``; nil when none opens it, when it is no encrypted file, or when its header is in
-  ///   clear, so that its salt is not in it.
-  /// - Throws: ``SQLError/notFound(file:)``; ``SQLError/keyFileDamaged(file:reason:)`` when the key file has changed since it was
-  ///   opened.
+  /// Reads some pages of the database and opens no connection: some milliseconds for each data key.
+  /// - Parameter database: The path of the database, which is not changed.
+  /// - Returns: The number of the ``Generation``; nil when none opens it, when it is no encrypted file,
+  ///   or when its header is in clear, so that its salt is not in the file.
+  /// - Throws: ``SQLError/notFound(file:)``; ``SQLError/keyFileDamaged(file:reason:)`` when the key file
+  ///   has changed since it was opened.
   public func generation(of database: String) throws -> Int? {
     let file = try DatabasePath(database)
     try PathState.existing(file)

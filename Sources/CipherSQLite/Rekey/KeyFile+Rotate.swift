@@ -1,16 +1,19 @@
-// A new data key for the file of a connection: the key file's part is in KeyFile+Rotation, the database's in
-// Connection+Rekey.
+// Replaces the data key of a connection's file. The key file's part is in `KeyFile+Rotation`, the
+// database's in `Connection+Rekey`.
 
 extension KeyFile {
-  /// Encrypts the database under a new data key, with one connection, in any journal mode. A pool has its own call, which
-  /// says more: ``rotate(_:keeping:dropsOthers:progress:)-(ConnectionPool,_,_,_)``.
+  /// Encrypts the database under a new data key, with one connection, in any journal mode. A pool has its
+  /// own method, which is documented in more detail:
+  /// ``rotate(_:keeping:dropsOthers:progress:)-(ConnectionPool,_,_,_)``.
   /// - Parameters:
-  ///   - connection: The open database. Goes on under the new key; closed when the engine failed.
+  ///   - connection: The open database. It continues under the new key; it is closed if the engine
+  ///     failed.
   ///   - secrets: The secret of each slot that is to stay, by its name.
-  ///   - dropsOthers: Whether slots without a secret here may go.
-  ///   - progress: What it throws before the commit leaves the old key.
+  ///   - dropsOthers: Whether slots without a secret in `secrets` may be removed.
+  ///   - progress: As for ``Connection/rekey(to:progress:)``; if it throws before the commit, the old key
+  ///     stays.
   /// - Returns: The file under its new key.
-  /// - Throws: As the call of a pool, and as ``Connection/rekey(to:progress:)``.
+  /// - Throws: As the method for a pool, and as ``Connection/rekey(to:progress:)``.
   public func rotate(
     _ connection: Connection, keeping secrets: [String: Unlock], dropsOthers: Bool = false,
     progress: ((Int, Int) throws -> Void)? = nil
@@ -19,7 +22,7 @@ extension KeyFile {
       connection, keeping: secrets, dropsOthers: dropsOthers, gate: CommitGate(), progress: progress)
   }
 
-  /// The same with a gate by which another thread can stop it.
+  /// Encrypts the database under a new data key, with a gate by which another thread can stop the change.
   package func rotate(
     _ connection: Connection, keeping secrets: [String: Unlock], dropsOthers: Bool, gate: CommitGate,
     progress: ((Int, Int) throws -> Void)?

@@ -2,26 +2,31 @@
 
 public import Foundation
 
-/// What a `Date` becomes in a column, and back.
+/// The conversion between a `Date` and a column's value.
 ///
-/// A setting of the connection (``Connection/Configuration/dates``), because a file should hold one kind.
+/// It is a setting of the connection (``Connection/Configuration/dates``), because a file should use one
+/// format.
 public enum DateStrategy: Sendable {
-  /// Seconds since 1970-01-01 as a real, as SQLite's own date functions take with `unixepoch`. The default.
-  /// Steps of about a quarter of a microsecond.
+  /// Seconds since 1970-01-01 as a real, which SQLite's own date functions accept with `unixepoch`. The
+  /// default. Resolution: about a quarter of a microsecond.
   case secondsSince1970
   /// Milliseconds since 1970-01-01 as an integer, rounded.
   case millisecondsSince1970
-  /// Seconds since 2001-01-01 as a real: exact, what `Date` itself holds and what `ObjectVault` stores.
+  /// Seconds since 2001-01-01 as a real: exact, the form that `Date` itself has and that `ObjectVault`
+  /// stores.
   case secondsSinceReferenceDate
-  /// ISO 8601 text in UTC with milliseconds, `2026-11-20T20:15:02.500Z`: sorts as text, readable in a shell.
+  /// ISO 8601 text in UTC with milliseconds, `2026-11-20T20:15:02.500Z`: sorts as text, readable in a
+  /// shell.
   case iso8601
-  /// A format of the caller's own.
+  /// A custom format.
   /// - Parameters:
-  ///   - encode: The stored form.
-  ///   - decode: Back again; nil when the value is none of that form.
+  ///   - encode: Returns the stored form of a date.
+  ///   - decode: Returns the date of a stored form; nil when the value is not in that form.
   case custom(encode: @Sendable (Date) -> SQLValue, decode: @Sendable (SQLValue) -> Date?)
 
-  /// Text by a formatter of Foundation's, which must be left alone afterwards.
+  /// Text in the format of a Foundation formatter.
+  /// - Parameter formatter: Must not be changed afterwards.
+  /// - Returns: The strategy.
   public static func formatted(_ formatter: DateFormatter) -> DateStrategy {
     let formatter = UncheckedFormatter(formatter: formatter)
     return .custom(
@@ -33,7 +38,7 @@ public enum DateStrategy: Sendable {
     switch self {
     case .secondsSince1970: .real(date.timeIntervalSince1970)
     case .millisecondsSince1970:
-      // Beyond the integers' range (292 million years) the nearest end.
+      // Out of the integers' range (292 million years): the nearest bound.
       .integer(Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) ?? (date > .now ? .max : .min))
     case .secondsSinceReferenceDate: .real(date.timeIntervalSinceReferenceDate)
     case .iso8601: .text(date.formatted(Self.iso))
@@ -54,8 +59,8 @@ public enum DateStrategy: Sendable {
   private static let iso = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 }
 
-// Safe to share: DateFormatter may be used from several threads as long as nobody changes it, and the
-// documentation of `formatted(_:)` asks for that.
+// Safe to share: a DateFormatter may be used from several threads as long as no code changes it, and the
+// documentation of `formatted(_:)` requires that.
 private struct UncheckedFormatter: @unchecked Sendable {
   let formatter: DateFormatter
 }

@@ -1,6 +1,6 @@
 // A row that outlives its statement.
 
-/// One row of a result: values that stay when the statement goes on.
+/// One row of a result: values that stay valid when the statement proceeds.
 ///
 /// ```swift
 /// for row in try connection.allRows("SELECT name, age FROM person") {
@@ -8,10 +8,10 @@
 ///   let age: Int? = try row["age"]
 /// }
 /// ```
-/// Names are compared as SQLite compares them: without regard to the case of ASCII letters. Of two columns
-/// with the same name the first is meant.
+/// Names are compared as in SQLite: the case of ASCII letters is ignored. If two columns have the same
+/// name, it refers to the first.
 public struct Row: Sendable {
-  /// What all rows of a result share.
+  /// The data that all rows of a result share.
   final class Header: Sendable {
     let names: [String]
     let dates: DateStrategy
@@ -39,9 +39,11 @@ public struct Row: Sendable {
   /// Whether there is a column of this name.
   public func hasColumn(_ name: String) -> Bool { (try? header.index(of: name)) != nil }
 
-  /// A column's value by its index, counted from 0.
-  /// - Throws: ``SQLError/noSuchColumn(name:available:)``; ``SQLError/columnType(column:expected:found:)``
-  ///   when the value is no `Value`, NULL for a type that is not optional among them.
+  /// Returns a column's value by its index, counted from 0.
+  /// - Parameter index: The index of the column.
+  /// - Throws: ``SQLError/noSuchColumn(name:available:)``;
+  ///   ``SQLError/columnType(column:expected:found:)`` when the value is no `Value`, such as NULL for a
+  ///   type that is not optional.
   public subscript<Value: SQLConvertible>(_ index: Int) -> Value {
     get throws {
       guard values.indices.contains(index) else {
@@ -55,13 +57,14 @@ public struct Row: Sendable {
     }
   }
 
-  /// A column's value by its name.
+  /// Returns a column's value by its name.
+  /// - Parameter name: The name of the column; the case of ASCII letters is ignored.
   /// - Throws: As the subscript by index.
   public subscript<Value: SQLConvertible>(_ name: String) -> Value {
     get throws { try self[header.index(of: name)] }
   }
 
-  /// All columns by name; of two with the same name the first.
+  /// All columns by name; if two have the same name, the first.
   public var dictionary: [String: SQLValue] {
     Dictionary(zip(header.names, values)) { first, _ in first }
   }
@@ -75,7 +78,7 @@ extension Row: CustomStringConvertible {
 }
 
 extension SQLValue {
-  /// The name of the storage class, as SQL's `typeof` gives it.
+  /// The name of the storage class, as SQL's `typeof` returns it.
   public var storageClass: String {
     switch self {
     case .null: "null"

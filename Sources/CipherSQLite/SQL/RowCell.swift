@@ -1,26 +1,31 @@
-// One value in a packed row. A row is 8 bytes for each cell, the number or offset and length of bytes behind the
-// cells; before the cells stands one byte for each, its storage class, filled up to a multiple of 8.
+// One value of a packed row. A packed row has one byte for each cell, its storage class (the tags),
+// padded to a multiple of 8; then 8 bytes for each cell: a number, or the offset and length of bytes;
+// then those bytes.
 
 public import Foundation
 
-/// A value of a row that was fetched and not yet decoded.
+/// A value of a row that was fetched and not decoded yet.
 ///
-/// Valid while the object it belongs to holds the row; made and used inside property accessors only.
+/// Valid as long as its object retains the row; created and used inside property accessors only.
 @safe public struct RowCell {
-  // The first byte of the row, and of this cell. The row's page is held by the object that asks, for longer than the cell
-  // lives; a RowPacker or RowDraft wrote the cells, their tags, and offsets and lengths that stay within the row.
+  // The first byte of the row's cells, and of this cell. The object whose property is read retains the
+  // row's page for longer than the cell lives. A RowPacker or RowDraft wrote the cells, their tags, and
+  // offsets and lengths that stay within the row.
   @usableFromInline let row: UnsafeRawPointer
   @usableFromInline let cell: UnsafeRawPointer
   @usableFromInline let tag: UInt8
 
-  /// Bytes before the first cell of a row of so many cells.
+  /// Returns the bytes before the first cell, in a row of `count` cells.
   @inlinable static func tagBytes(_ count: Int) -> Int { (count &+ 7) & ~7 }
 
-  /// The cell `slot`, counted from 0, of the row whose cells begin at `row`.
+  /// Creates the cell `slot`, counted from 0, of the row whose cells begin at `row`.
+  /// - Parameters:
+  ///   - row: The address of the first cell; the row must outlive the cell.
+  ///   - slot: The index of the cell.
   @inlinable public init(row: UnsafeRawPointer, slot: Int) {
     unsafe self.row = unsafe row
     unsafe cell = unsafe row + slot &* 8
-    // The tags stand before the cells, the last slot's first: no cell has to know how many there are.
+    // The tags are before the cells in reverse order, so a cell is found without the count of cells.
     tag = unsafe row.load(fromByteOffset: -1 &- slot, as: UInt8.self)
   }
 
@@ -32,9 +37,9 @@ public import Foundation
 
   /// Whether the value is NULL.
   @inlinable public var isNull: Bool { tag == 0 }
-  /// The integer, or nil when it is none.
+  /// The integer; nil for any other storage class.
   @inlinable public var int64: Int64? { unsafe tag == 1 ? cell.load(as: Int64.self) : nil }
-  /// The number, or nil when it is none.
+  /// The real, or the integer as a `Double`; nil for any other storage class.
   @inlinable public var double: Double? {
     switch tag {
     case 2: unsafe cell.load(as: Double.self)
@@ -42,11 +47,11 @@ public import Foundation
     default: nil
     }
   }
-  /// The text, or nil when it is none.
+  /// The text; nil for any other storage class.
   @inlinable public var string: String? { unsafe tag == 3 ? String(decoding: bytes, as: UTF8.self) : nil }
-  /// The bytes, or nil when it is none.
+  /// The bytes; nil for any other storage class.
   public var data: Data? { unsafe tag == 4 ? Data(bytes) : nil }
-  /// The value.
+  /// The value, copied out of the row.
   public var value: SQLValue {
     switch tag {
     case 1: unsafe .integer(cell.load(as: Int64.self))

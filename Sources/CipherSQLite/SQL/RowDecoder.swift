@@ -1,14 +1,17 @@
-// A row as a Decodable value: a column for each key.
+// Decodes a row as a `Decodable` value, with one column for each key.
 
 private import Foundation
 
 extension Row {
-  /// The row as a value, a column for each key.
+  /// Decodes the row as a value, with one column for each key.
   ///
-  /// Columns are found by name without regard to case; a column that is not there, or NULL, is nil for an
-  /// optional. What is neither a number, text, bytes, date nor one of those inside (an enum with a raw value)
-  /// is read as JSON, which is how ``RowEncoder`` writes it.
-  /// - Throws: `DecodingError`, with the column in its path.
+  /// Columns are found by name, ignoring case; for an optional, a missing column or NULL is nil. A value
+  /// that is not a number, text, bytes, a date or a wrapper of one of these (such as an enum with a raw
+  /// value) is decoded from JSON, which is how ``RowEncoder`` writes it.
+  /// - Parameter type: The type of the value.
+  /// - Returns: The value.
+  /// - Throws: `DecodingError`, with the column in its path; ``SQLError`` for a type that is read from
+  ///   the first column alone.
   public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if let type = type as? any SQLConvertible.Type, let value = try convert(type) as? Value { return value }
     return try Value(from: RowDecoder(row: self))
@@ -17,7 +20,7 @@ extension Row {
   private func convert<Value: SQLConvertible>(_ type: Value.Type) throws -> Value { try self[0] }
 }
 
-/// Says that a type asks for more than one value, so that its column has to be JSON.
+/// Thrown when a type decodes more than one value, so that its column has to be JSON.
 private struct NeedsStructure: Error {}
 
 private struct RowDecoder: Decoder {
@@ -76,7 +79,7 @@ private struct RowContainer<Column: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-/// One column.
+/// Decodes one column.
 private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
   let value: SQLValue
   let header: Row.Header

@@ -1,18 +1,21 @@
-// An Encodable value as columns.
+// Encodes an `Encodable` value as columns.
 
 private import Foundation
 
-/// Turns a value into columns, one for each of its keys.
+/// Encodes a value as columns, one for each of its keys.
 ///
-/// Numbers, text, bytes, dates, and enums with such a raw value become what they are in SQLite; a nil becomes
-/// NULL; everything else (arrays, structs) becomes JSON text.
+/// Numbers, text, bytes, dates, and enums with such a raw value become SQLite values; nil becomes NULL;
+/// all others (arrays, structs) become JSON text.
 public struct RowEncoder: Sendable {
   private let dates: DateStrategy
 
-  /// An encoder with a strategy for dates; a connection's own is its configuration's.
+  /// Creates an encoder.
+  /// - Parameter dates: The strategy for dates; pass the one of the connection's configuration.
   public init(dates: DateStrategy = .secondsSince1970) { self.dates = dates }
 
-  /// The columns of a value, in the order in which it encodes them.
+  /// Returns the columns of a value, in the order in which it encodes them.
+  /// - Parameter value: The value.
+  /// - Returns: Names and values of the columns.
   /// - Throws: `EncodingError` when the value has no keys, and what its `encode(to:)` throws.
   public func encode(_ value: some Encodable) throws -> [(name: String, value: SQLValue)] {
     let columns = Columns()
@@ -22,7 +25,10 @@ public struct RowEncoder: Sendable {
 }
 
 extension SQLArguments {
-  /// The properties of a value as named parameters: `:name` takes what its key `name` encodes.
+  /// Creates named parameters from the properties of a value: `:name` gets the value of its key `name`.
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - dates: The strategy for dates; pass the one of the connection's configuration.
   /// - Throws: `EncodingError`.
   public init(encoding value: some Encodable, dates: DateStrategy = .secondsSince1970) throws {
     let columns = try RowEncoder(dates: dates).encode(value)
@@ -41,7 +47,7 @@ private final class Columns {
   }
 }
 
-/// Says that a type encodes more than one value, so that it becomes JSON.
+/// Thrown when a type encodes more than one value, so that it becomes JSON.
 private struct NeedsStructure: Error {}
 
 private struct KeyedRow: Encoder {
@@ -69,10 +75,10 @@ private struct RowContainer<Column: CodingKey>: KeyedEncodingContainerProtocol {
   }
 
   mutating func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Column) throws {
-    // A nil is a column too: else the row's columns would depend on its values.
+    // A nil is a column too: otherwise the row's columns would depend on its values.
     if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
   }
-  // Each has a default of its own, which leaves nil out.
+  // Each of these types has its own default implementation, which omits nil.
   mutating func encodeIfPresent(_ value: Bool?, forKey key: Column) throws { try optional(value, key) }
   mutating func encodeIfPresent(_ value: String?, forKey key: Column) throws { try optional(value, key) }
   mutating func encodeIfPresent(_ value: Double?, forKey key: Column) throws { try optional(value, key) }
@@ -102,7 +108,7 @@ private struct RowContainer<Column: CodingKey>: KeyedEncodingContainerProtocol {
   mutating func superEncoder(forKey key: Column) -> any Encoder { KeyedRow(columns: columns, dates: dates) }
 }
 
-/// One column: remembers the single value that is encoded into it.
+/// Encodes one column: stores the single value that is encoded into it.
 private final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
   let dates: DateStrategy
   let codingPath: [any CodingKey]
@@ -141,7 +147,8 @@ private final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
   }
 }
 
-/// A container that cannot be one here: an Encoder may not throw when it is asked for one, so the first value does.
+/// A container that is not supported here. An Encoder cannot throw when a container is requested, so
+/// encoding the first value throws.
 private struct FailingContainer: UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let path: [any CodingKey]
   var error: (any Error)?

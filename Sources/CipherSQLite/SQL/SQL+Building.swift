@@ -1,18 +1,19 @@
-// What SQL needs that is put together at run time, still without a way in for a run-time String: quoted names, aliases,
-// numbers and texts as literals, question marks that are filled when the statement runs. One door is open, and says so:
-// SQL that a person wrote.
+// Builds SQL at run time without splicing in run-time strings: quoted names, aliases, numbers and texts
+// as literals, and question marks whose values are bound when the statement runs. The only exception is
+// `written:`, for SQL that a person wrote.
 
-/// A name of a table or column, quoted once, for ``SQL`` that is made many times.
+/// The name of a table or column, quoted once, for ``SQL`` that is built many times.
 package struct SQLName: Sendable, Hashable, CustomStringConvertible {
-  /// In double quotes, as it stands in SQL.
+  /// The name in double quotes, as in SQL.
   package let description: String
 
   package init(_ name: String) { description = quoted(name) }
 }
 
-/// Values that are others when a text is used again, such as what a predicate captures: by their places among all values.
+/// Values that may be replaced when a text is used again, such as the values that a predicate captures,
+/// by their positions among all values.
 package struct ReplaceableValues: Sendable {
-  /// The place, and the number by which whoever uses the text again knows the value.
+  /// The position of a value, and the number that identifies it for the caller that uses the text again.
   package private(set) var places: [(place: Int, number: Int)] = []
 
   package var isEmpty: Bool { places.isEmpty }
@@ -33,38 +34,39 @@ extension SQL {
   /// Whether there is no text.
   package var isEmpty: Bool { text.isEmpty }
 
-  /// The columns of a list, as `"a", "b"`.
+  /// Returns a list of columns, such as `"a", "b"`.
   package static func names(_ names: some Sequence<SQLName>) -> SQL {
     .joined(names.map { "\($0)" })
   }
 }
 
 extension SQL.StringInterpolation {
-  /// A quoted name.
+  /// Appends a quoted name.
   package mutating func appendInterpolation(_ name: SQLName) { text += name.description }
 
-  /// A value: bound. One with a number is another when the text is used again.
+  /// Appends a bound value. A value with a number may be replaced when the text is used again.
   package mutating func appendInterpolation(value: SQLValue, number: Int?) {
     text += "?"
     if let number { replaceable.append(values.count, number) }
     values.append(value)
   }
 
-  /// The alias of a table, such as `t3`.
+  /// Appends the alias of a table, such as `t3`.
   package mutating func appendInterpolation(alias number: Int) {
     text += "t"
     text += String(number)
   }
 
-  /// A whole number, written out.
+  /// Appends a whole number as text.
   package mutating func appendInterpolation(number: some BinaryInteger) { text += String(number) }
 
-  /// A text as a literal of SQL, for what cannot be bound: defaults, and what a view or an index is made of.
+  /// Appends a text as an SQL literal, for places where nothing can be bound: defaults, and the
+  /// definitions of views and indexes.
   package mutating func appendInterpolation(literal: String) {
     text += literal.enclosed(in: "'")
   }
 
-  /// So many question marks, whose values are given when the statement runs.
+  /// Appends `count` question marks, whose values are bound when the statement runs.
   package mutating func appendInterpolation(parameters count: Int) {
     guard count > 0 else { return }
     text.reserveCapacity(text.utf8.count + 3 * count)
@@ -72,6 +74,6 @@ extension SQL.StringInterpolation {
     text += String(repeating: ", ?", count: count - 1)
   }
 
-  /// SQL that a person wrote: an expression of a migration, a default of a table. Nothing is quoted in it.
+  /// Appends SQL that a person wrote, unchanged: an expression of a migration, a default of a table.
   package mutating func appendInterpolation(written: String) { text += written }
 }

@@ -1,31 +1,32 @@
-// SQL text with its values apart, to the last step.
+// SQL text, with its values kept separately until the statement runs.
 
-/// A piece of SQL, and the values of its parameters.
+/// A fragment of SQL, and the values of its parameters.
 ///
-/// Written as a literal. What is interpolated is bound, never spliced into the text:
+/// Written as a literal. Interpolated values are bound, never spliced into the text:
 /// ```swift
 /// let name = "Robert'); DROP TABLE students;--"
 /// try connection.execute("INSERT INTO students(name) VALUES (\(name))")
 /// // runs: INSERT INTO students(name) VALUES (?)
 /// ```
-/// `\(identifier: x)` puts a name in double quotes, `\(list: xs)` makes `?, ?, ?`, and another ``SQL`` joins
-/// with its values. Text made at run time has no way in; it goes through the calls with the label `sql:`. What the
-/// package's own modules add for names, aliases and the like is in SQL+Building.
+/// `\(identifier: x)` puts a name in double quotes, `\(list: xs)` becomes `?, ?, ?`, and another ``SQL``
+/// is inserted with its values. Run-time text cannot be interpolated; pass it to the methods with the
+/// label `sql:`. The interpolations that the package's own modules use, for names, aliases and the like,
+/// are in SQL+Building.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
-  /// The text, `?` for each value.
+  /// The text, with `?` for each value.
   public private(set) var text: String
   /// The values, in order.
   public private(set) var values: [any SQLConvertible]
-  /// Those of the values that are others when the text is used again.
+  /// The values that may be replaced when the text is used again.
   package private(set) var replaceable = ReplaceableValues()
 
-  /// A literal without values.
+  /// Creates a fragment from a literal without values.
   public init(stringLiteral value: StaticString) {
     text = value.description
     values = []
   }
 
-  /// What the compiler makes of a literal with values.
+  /// Creates a fragment from a literal with values; called by the compiler.
   public init(stringInterpolation: StringInterpolation) {
     text = stringInterpolation.text
     values = stringInterpolation.values
@@ -37,14 +38,18 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     self.values = values
   }
 
-  /// Puts another piece behind it, with its values.
+  /// Appends another fragment with its values.
   package mutating func append(_ piece: SQL) {
     text += piece.text
     replaceable.append(piece.replaceable, behind: values.count)
     if values.isEmpty { values = piece.values } else if !piece.values.isEmpty { values += piece.values }
   }
 
-  /// Pieces, with a literal between them.
+  /// Joins fragments, with a separator between them.
+  /// - Parameters:
+  ///   - pieces: The fragments.
+  ///   - separator: The separator.
+  /// - Returns: One fragment with all values, in order.
   public static func joined(_ pieces: [SQL], by separator: SQL = ", ") -> SQL {
     guard var joined = pieces.first else { return SQL(text: "", values: []) }
     if pieces.count > 1 {
@@ -57,37 +62,37 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     return joined
   }
 
-  /// Collects the pieces of a literal.
+  /// Collects the parts of a literal.
   public struct StringInterpolation: StringInterpolationProtocol {
     var text = ""
     var values: [any SQLConvertible] = []
     var replaceable = ReplaceableValues()
 
-    /// Empty.
+    /// Creates an empty interpolation; called by the compiler.
     public init(literalCapacity: Int, interpolationCount: Int) {
       text.reserveCapacity(literalCapacity + interpolationCount)
     }
-    /// Text of the program.
+    /// Appends literal text of the program.
     public mutating func appendLiteral(_ literal: StaticString) { text += literal.description }
-    /// A value: bound.
+    /// Appends a bound value.
     public mutating func appendInterpolation(_ value: some SQLConvertible) {
       text += "?"
       values.append(value)
     }
-    /// A value or NULL: bound.
+    /// Appends a bound value, or NULL for nil.
     public mutating func appendInterpolation<Value: SQLConvertible>(_ value: Value?) {
       text += "?"
       values.append(value)
     }
-    /// A name of a table or column: in double quotes.
+    /// Appends the name of a table or column, in double quotes.
     public mutating func appendInterpolation(identifier: String) { text += quoted(identifier) }
-    /// Several values for `IN (…)`: each bound. None give `NULL`, which is in no list.
+    /// Appends several bound values for `IN (…)`; an empty list becomes `NULL`, which matches nothing.
     public mutating func appendInterpolation(list: some Sequence<some SQLConvertible>) {
       let list = Array(list)
       text += list.isEmpty ? "NULL" : list.map { _ in "?" }.joined(separator: ", ")
       values += list
     }
-    /// Another piece, with its values.
+    /// Appends another fragment with its values.
     public mutating func appendInterpolation(_ piece: SQL) {
       text += piece.text
       replaceable.append(piece.replaceable, behind: values.count)
@@ -95,12 +100,16 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     }
   }
 
-  /// Text with the placeholders of C's `printf`, each of which binds one value and splices nothing:
-  /// `%@` and `%s` anything; `%d %i %u %ld %lld %lu %llu` an integer; `%f %g %e %lf` a number; `%%` a per cent
-  /// sign. For those who come from `executeUpdateWithFormat:`.
+  /// Creates a fragment from text with the placeholders of C's `printf`, each of which binds one value.
   ///
-  /// - Throws: ``SQLError/format(position:reason:sql:)`` at a placeholder that is unknown or does not suit its
-  ///   value, or when the numbers of placeholders and values differ.
+  /// `%@` and `%s` accept any value; `%d %i %u %ld %lld %lu %llu` an integer; `%f %g %e %lf` a number;
+  /// `%%` is a per cent sign. For code that used `executeUpdateWithFormat:`.
+  ///
+  /// - Parameters:
+  ///   - format: The text.
+  ///   - values: One value for each placeholder.
+  /// - Throws: ``SQLError/format(position:reason:sql:)`` at a placeholder that is unknown or does not
+  ///   match its value, or when the numbers of placeholders and values differ.
   public init(format: StaticString, _ values: (any SQLConvertible)?...) throws {
     var formatter = FormatReader(text: "\(format)", values: values)
     try formatter.read()
@@ -108,7 +117,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
   }
 }
 
-/// Turns printf's placeholders into SQL's.
+/// Converts printf's placeholders to SQL's.
 private struct FormatReader {
   let text: String
   let values: [(any SQLConvertible)?]

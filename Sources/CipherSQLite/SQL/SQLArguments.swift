@@ -2,8 +2,8 @@
 
 /// Values for `?`, `?1`, `:name`, `@name` and `$name`.
 ///
-/// Written as an array or a dictionary: `["Ann", 41, nil]`, `["name": "Ann", "age": 41]`. A name may be given
-/// with its sign or without.
+/// Written as an array or a dictionary: `["Ann", 41, nil]`, `["name": "Ann", "age": 41]`. A name may be
+/// given with or without its prefix character.
 public struct SQLArguments: Sendable, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
   enum Content: Sendable {
     case positional([any SQLConvertible])
@@ -11,17 +11,17 @@ public struct SQLArguments: Sendable, ExpressibleByArrayLiteral, ExpressibleByDi
   }
   let content: Content
 
-  /// Values in the order of the parameters; `?3` takes the third.
+  /// Creates arguments in the order of the parameters; `?3` gets the third value.
   public init(_ values: [(any SQLConvertible)?]) {
     content = .positional(values.map { $0 ?? SQLValue.null })
   }
-  /// Values by name.
+  /// Creates arguments by name.
   public init(_ values: [String: (any SQLConvertible)?]) {
     content = .named(values.mapValues { $0 ?? SQLValue.null })
   }
-  /// Values in the order of the parameters.
+  /// Creates arguments in the order of the parameters.
   public init(arrayLiteral elements: (any SQLConvertible)?...) { self.init(elements) }
-  /// Values by name. When a name is given twice, the last one counts.
+  /// Creates arguments by name. If a name is given twice, the last value is used.
   public init(dictionaryLiteral elements: (String, (any SQLConvertible)?)...) {
     self.init(Dictionary(elements) { $1 })
   }

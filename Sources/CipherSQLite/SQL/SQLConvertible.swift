@@ -1,33 +1,40 @@
-// Swift values as parameters and columns.
+// Conversion between Swift values and SQLite values, for parameters and columns.
 
 public import Foundation
 
 /// A type whose values can be bound to a parameter and read from a column.
 ///
-/// The standard types conform; `nil` is NULL. An enum with a raw value of one of them conforms by saying so:
+/// The standard types conform; `nil` is NULL. An enum whose raw value conforms needs only the
+/// declaration:
 /// ```swift
 /// enum Mood: String, SQLConvertible { case calm, cross }
 /// ```
 public protocol SQLConvertible: Sendable {
-  /// The value as SQLite stores it.
+  /// Returns the value as SQLite stores it.
+  /// - Parameter dates: The strategy for dates.
+  /// - Returns: The stored value.
   func sqlValue(dates: DateStrategy) -> SQLValue
-  /// The Swift value of a column; nil when the column holds nothing of the kind.
+  /// Returns the Swift value of a column; nil when the column's value cannot be converted.
+  /// - Parameters:
+  ///   - value: The column's value.
+  ///   - dates: The strategy for dates.
+  /// - Returns: The Swift value.
   static func from(_ value: SQLValue, dates: DateStrategy) -> Self?
 }
 
 extension SQLValue: SQLConvertible {
-  /// Itself.
+  /// Returns the value unchanged.
   public func sqlValue(dates: DateStrategy) -> SQLValue { self }
-  /// Itself.
+  /// Returns the value unchanged.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> SQLValue? { value }
 }
 
 extension SQLConvertible where Self: FixedWidthInteger {
-  /// An integer. Values above `Int64.max` become reals, as they do in SQLite.
+  /// Returns an integer. Values above `Int64.max` become reals, as in SQLite.
   public func sqlValue(dates: DateStrategy) -> SQLValue {
     Int64(exactly: self).map { .integer($0) } ?? .real(Double(self))
   }
-  /// The integer when it fits; a real when it is whole and fits.
+  /// Returns an integer that is in range, or a real that is whole and in range.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Self? {
     switch value {
     case .integer(let value): Self(exactly: value)
@@ -48,52 +55,52 @@ extension UInt32: SQLConvertible {}
 extension UInt64: SQLConvertible {}
 
 extension SQLConvertible where Self: BinaryFloatingPoint {
-  /// A real.
+  /// Returns a real.
   public func sqlValue(dates: DateStrategy) -> SQLValue { .real(Double(self)) }
-  /// A real or an integer, rounded to the type.
+  /// Returns a real or an integer, rounded to the type.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Self? { value.double.map { Self($0) } }
 }
 extension Double: SQLConvertible {}
 extension Float: SQLConvertible {}
 
 extension Bool: SQLConvertible {
-  /// 1 or 0.
+  /// Returns 1 or 0.
   public func sqlValue(dates: DateStrategy) -> SQLValue { .integer(self ? 1 : 0) }
-  /// An integer; everything but 0 is true, as in SQLite.
+  /// Returns an integer as a Boolean; all values but 0 are true, as in SQLite.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Bool? {
     if case .integer(let value) = value { value != 0 } else { nil }
   }
 }
 
 extension String: SQLConvertible {
-  /// Text.
+  /// Returns text.
   public func sqlValue(dates: DateStrategy) -> SQLValue { .text(self) }
-  /// Text.
+  /// Returns text.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> String? { value.string }
 }
 
 extension Substring: SQLConvertible {
-  /// Text.
+  /// Returns text.
   public func sqlValue(dates: DateStrategy) -> SQLValue { .text(String(self)) }
-  /// Text.
+  /// Returns text.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Substring? {
     value.string.map { $0[...] }
   }
 }
 
 extension Data: SQLConvertible {
-  /// Bytes.
+  /// Returns a blob.
   public func sqlValue(dates: DateStrategy) -> SQLValue { .blob(self) }
-  /// Bytes.
+  /// Returns the bytes of a blob.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Data? {
     if case .blob(let value) = value { value } else { nil }
   }
 }
 
 extension UUID: SQLConvertible {
-  /// Text of 36 characters, upper case.
+  /// Returns text of 36 characters, upper case.
   public func sqlValue(dates: DateStrategy) -> SQLValue { .text(uuidString) }
-  /// Text of 36 characters, or 16 bytes.
+  /// Parses text of 36 characters, or a blob of 16 bytes.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> UUID? {
     switch value {
     case .text(let text): UUID(uuidString: text)
@@ -105,25 +112,25 @@ extension UUID: SQLConvertible {
 }
 
 extension URL: SQLConvertible {
-  /// Text.
+  /// Returns the absolute URL as text.
   public func sqlValue(dates: DateStrategy) -> SQLValue { .text(absoluteString) }
-  /// Text that is a URL.
+  /// Parses text that is a URL.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> URL? {
     value.string.flatMap { URL(string: $0) }
   }
 }
 
 extension Date: SQLConvertible {
-  /// As the connection's ``DateStrategy`` says.
+  /// Returns the stored form that the connection's ``DateStrategy`` defines.
   public func sqlValue(dates: DateStrategy) -> SQLValue { dates.value(of: self) }
-  /// As the connection's ``DateStrategy`` says.
+  /// Decodes the stored form that the connection's ``DateStrategy`` defines.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Date? { dates.date(of: value) }
 }
 
 extension Optional: SQLConvertible where Wrapped: SQLConvertible {
-  /// NULL for nil.
+  /// Returns NULL for nil.
   public func sqlValue(dates: DateStrategy) -> SQLValue { self?.sqlValue(dates: dates) ?? .null }
-  /// nil for NULL.
+  /// Returns nil for NULL.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Wrapped?? {
     if value.isNull { return .some(nil) }
     return Wrapped.from(value, dates: dates).map { .some($0) }
@@ -131,9 +138,9 @@ extension Optional: SQLConvertible where Wrapped: SQLConvertible {
 }
 
 extension SQLConvertible where Self: RawRepresentable, RawValue: SQLConvertible {
-  /// The raw value.
+  /// Returns the raw value's stored form.
   public func sqlValue(dates: DateStrategy) -> SQLValue { rawValue.sqlValue(dates: dates) }
-  /// The case of that raw value.
+  /// Returns the case that has the raw value.
   public static func from(_ value: SQLValue, dates: DateStrategy) -> Self? {
     RawValue.from(value, dates: dates).flatMap { Self(rawValue: $0) }
   }

@@ -1,4 +1,4 @@
-// One SQLite value. What a column holds and what a parameter takes.
+// One SQLite value, as a column contains it and a parameter accepts it.
 
 public import Foundation
 
@@ -15,7 +15,7 @@ public enum SQLValue: Sendable, Hashable {
   /// Bytes.
   case blob(Data)
 
-  /// The integer, or the truncated real, or nil for everything else.
+  /// The integer, or the truncated real; nil for all others, and for a real that is out of range.
   public var int64: Int64? {
     switch self {
     case .integer(let value): value
@@ -33,7 +33,7 @@ public enum SQLValue: Sendable, Hashable {
     }
   }
 
-  /// The text, or nil for everything else.
+  /// The text, or nil for all others.
   public var string: String? {
     if case .text(let value) = self { value } else { nil }
   }
@@ -42,12 +42,13 @@ public enum SQLValue: Sendable, Hashable {
   public var isNull: Bool { self == .null }
 }
 
-// Not by nil: `connection.value(…) != nil` would then compare with NULL, and not ask whether there is a row.
+// Not expressible by nil: `connection.value(…) != nil` would then compare with NULL, instead of checking
+// whether there is a row.
 extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
-  /// An integer.
+  /// Creates an integer.
   public init(integerLiteral value: Int64) { self = .integer(value) }
-  /// A real.
+  /// Creates a real.
   public init(floatLiteral value: Double) { self = .real(value) }
-  /// Text.
+  /// Creates text.
   public init(stringLiteral value: String) { self = .text(value) }
 }
