@@ -9,8 +9,8 @@ final class DeletionLog {
   @safe @exclusivity(unchecked) private(set) var count = 0
   /// The latest deleted objects.
   private var objects: [ManagedObject] = []
-  /// The most objects that are kept: the log keeps them alive, so the limit is low; a set that is further
-  /// behind is rebuilt, so it is not too low.
+  /// The most objects that are kept: the log keeps them alive, so the limit is low; sets that miss more
+  /// deletions are rebuilt, so it is not too low.
   private static let capacity = 1024
 
   func append(_ object: ManagedObject) {
