@@ -84,8 +84,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case diskFull(file: String)
   /// The program's steps contradict the store's history.
   case historyConflict(HistoryConflict)
-  /// The store has a later version than these steps make. It may carry the rollback to them:
-  /// ``Store/downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
+  /// The store has a later version than these steps make. `canDowngrade`: whether it carries the rollback to
+  /// them, which `Store.downgrade` runs.
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?, canDowngrade: Bool)
   /// A step cannot be undone, for this reason; nothing was changed.
   case noWayBack(step: Int, name: String, reason: String)
