@@ -1,5 +1,5 @@
-// Makes foreign text safe to show in messages and terminals: long text is shortened, and characters that
-// a terminal would interpret are escaped.
+// Makes untrusted text safe to show in messages and terminals: long text is shortened, and characters
+// that a terminal would interpret are escaped.
 
 /// Shortens a text to its first 60 characters, for a message.
 func shortened(_ text: some StringProtocol) -> String {
@@ -7,7 +7,7 @@ func shortened(_ text: some StringProtocol) -> String {
   return start.endIndex == text.endIndex ? String(start) : "\(start)…"
 }
 
-/// Makes a foreign text fit for a message: escapes it as ``printable(_:)`` does, shortens words to 200
+/// Makes an untrusted text fit for a message: escapes it as ``printable(_:)`` does, shortens words to 200
 /// scalars, and limits the whole text.
 /// - Parameter longest: The highest number of Unicode scalars to show. An operation in a list gets fewer
 ///   than the reason of a failure.

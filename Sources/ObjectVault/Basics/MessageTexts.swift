@@ -1,5 +1,5 @@
 // Parts of messages: suggestions for mistyped names, counts, step numbers, sizes. LegibleText.swift
-// handles foreign text.
+// handles untrusted text.
 
 /// Returns a reason as a sentence: adds a full stop unless it ends with one or with a question mark.
 package func ended(_ reason: String) -> String {

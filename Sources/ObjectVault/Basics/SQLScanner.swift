@@ -1,5 +1,5 @@
-// Scans SQL that a person wrote into words, quoted texts, comments and single signs. All code that reads
-// such SQL uses this scanner.
+// Scans SQL that a person wrote into words, quoted texts, comments and single characters. All code that
+// reads such SQL uses this scanner.
 //
 // It reads UTF-8 bytes, as SQLite does. Swift's `Character` joins a quote and a following combining mark,
 // and the quote would be missed.

@@ -9,7 +9,7 @@ package struct MetaTable {
   /// All columns of the table.
   static let columns: Set<String> = ["key", "value"]
 
-  /// The rows that this release knows; the raw value is the row's key.
+  /// The rows that this release reads; the raw value is the row's key.
   enum Entry: String, CaseIterable {
     /// The version of the file's layout: a number that rises when the bookkeeping tables change.
     case format
@@ -56,7 +56,7 @@ package struct MetaTable {
   // A constant text: an interpolated `SQL` value would be built for each transaction.
   private static let valueSQL = "SELECT value FROM vault_meta WHERE key = ?"
 
-  /// Returns all entries that this release knows.
+  /// Returns all entries that this release reads.
   func values() throws -> [Entry: SQLValue] {
     var values: [Entry: SQLValue] = [:]
     for row in try connection.rows("SELECT key, value FROM vault_meta") {

@@ -40,7 +40,7 @@ final class ChangeQueue: Sendable {
   private let feed: ChangeFeed
 
   /// Makes a queue and adds it to the feed.
-  /// - Parameter capacity: How many changed objects and links may be queued.
+  /// - Parameter capacity: How many changed objects, links and places may be queued.
   init(_ feed: ChangeFeed, capacity: Int) {
     self.feed = feed
     self.capacity = capacity
