@@ -10,8 +10,8 @@ enum ScanForm: Sendable {
   /// - For groups
   /// - For more columns than an SQL function takes
   /// - For members of one owner, which are few
-  /// - For a limit on sorted rows or computed columns, where the text has brackets too deeply nested to
-  ///   be inside another statement
+  /// - For a limit on rows that have to be sorted, if columns are computed, or if the text has brackets too
+  ///   deeply nested to be inside another statement
   case stepped(String)
   /// One step hands over all rows inside of the engine, in the order in which the engine reads them: a
   /// third faster than row by row.
