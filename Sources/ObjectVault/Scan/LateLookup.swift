@@ -42,7 +42,8 @@ final class LateLookup: Sendable {
   /// Updates the state after a run.
   /// - Parameters:
   ///   - isScattered: Whether the run found many scattered rows.
-  ///   - isFit: Returns whether an index finds the ids without the rows. Called at most once.
+  ///   - isFit: Returns whether an index finds the ids without the rows. Called only until its result is
+  ///     known.
   /// - Returns: Whether `isFit` was called.
   @discardableResult func note(isScattered: Bool, isFit: () throws -> Bool) rethrows -> Bool {
     switch State(rawValue: state.load(ordering: .relaxed)) {

@@ -4,8 +4,8 @@ internal import CipherSQLite
 
 /// Packs the rows that it is handed into pages, and passes them on in batches.
 final class PagePacking: RowTaker {
-  // Safe: packing a row does not call back into this object, so that accesses cannot overlap. Without
-  // this, each row would be checked.
+  // Safe: packing a row does not call back into this object, so that accesses cannot overlap. Otherwise
+  // exclusivity would be checked for each row.
   @safe @exclusivity(unchecked) private var packer: RowPacker
   @safe @exclusivity(unchecked) private var batch: ScanAhead.Batch?
   private let slots: [Int]

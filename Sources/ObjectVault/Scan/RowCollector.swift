@@ -68,7 +68,7 @@ extension RowCollecting {
 /// Collects the objects of an entity that shares its table with no other.
 final class RowCollector: RowCollecting {
   // Safe: a row that is handed over makes its object without calling back into this collector, so that
-  // accesses cannot overlap. Without this, each row would be checked.
+  // accesses cannot overlap. Otherwise exclusivity would be checked for each row.
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
   @safe @exclusivity(unchecked) private(set) var found: [ManagedObject] = []
   @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
