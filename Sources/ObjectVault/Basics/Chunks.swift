@@ -1,7 +1,7 @@
-// Arrays in slices, for statements that take so many values and no more.
+// Splits arrays into slices, for statements with a limited number of parameters.
 
 extension Array {
-  /// Slices of at most `size` elements.
+  /// Splits the array into slices of at most `size` elements, in order.
   func chunked(_ size: Int) -> [[Element]] {
     stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
   }

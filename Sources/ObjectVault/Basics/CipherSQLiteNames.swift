@@ -1,10 +1,10 @@
-// The names of the connection layer that a user of the store needs, so that one import will do.
+// Names of the connection layer that users of a store need: one import is enough.
 
 public import CipherSQLite
 
-/// The key of a store: it is ``/CipherSQLite/Key``, of the layer below.
+/// The key of a store: ``/CipherSQLite/Key`` of the layer below.
 public typealias Key = CipherSQLite.Key
-/// The errors of files, keys and SQL: they are ``/CipherSQLite/SQLError``, of the layer below.
+/// Errors of files, keys and SQL: ``/CipherSQLite/SQLError`` of the layer below.
 public typealias SQLError = CipherSQLite.SQLError
-/// A stored value: it is ``/CipherSQLite/SQLValue``, of the layer below.
+/// A stored value: ``/CipherSQLite/SQLValue`` of the layer below.
 public typealias SQLValue = CipherSQLite.SQLValue

@@ -1,18 +1,19 @@
-// What messages and screens show of texts that somebody else wrote: cut where they are long, and without signs that a terminal
-// would obey.
+// Makes untrusted text safe to show in messages and terminals: long text is shortened, and characters
+// that a terminal would interpret are escaped.
 
-/// A piece of a text that may be long, for a message.
+/// Shortens a text to its first 60 characters, for a message.
 func shortened(_ text: some StringProtocol) -> String {
   let start = text.prefix(60)
   return start.endIndex == text.endIndex ? String(start) : "\(start)…"
 }
 
-/// What a message says of a text that somebody else wrote: printable, a word that nobody reads to its end cut, and all of it no
-/// longer than a screen.
-/// - Parameter longest: How many signs are shown; of an operation among others fewer than of the reason of a failure.
+/// Makes an untrusted text fit for a message: escapes it as ``printable(_:)`` does, shortens words to 200
+/// scalars, and limits the whole text.
+/// - Parameter longest: The highest number of Unicode scalars to show. An operation in a list gets fewer
+///   than the reason of a failure.
 package func legible(_ text: String, upTo longest: Int = 4000) -> String {
   let longestWord = 200
-  // Nearly all are, and are not walked through then.
+  // Short texts, which nearly all are, need no walk.
   guard text.utf8.count > longestWord else { return printable(text) }
   var (result, word, count) = (String.UnicodeScalarView(), 0, 0)
   for scalar in text.unicodeScalars {
@@ -31,13 +32,13 @@ package func legible(_ text: String, upTo longest: Int = 4000) -> String {
   return printable(String(result))
 }
 
-/// A text with what a terminal would obey, or what turns the direction of a line, written as `\\u{1B}`. Ends of lines and
-/// tabs stay.
+/// Escapes each scalar that a terminal would interpret, or that changes the direction of a line, as
+/// `\u{1B}`. Line ends and tabs stay.
 package func printable(_ text: String) -> String {
   spelled(text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
 }
 
-/// The same with another spelling.
+/// Replaces each hidden scalar, as ``printable(_:)`` does, by the text that `spelling` returns.
 package func spelled(_ text: String, _ spelling: (Unicode.Scalar) -> String) -> String {
   let isHidden = { (scalar: Unicode.Scalar) in
     scalar != "\n" && scalar != "\t" && scalar.isHidden

@@ -1,17 +1,20 @@
-// Ids in the order in which their rows lie, and the way back to the order in which they were given.
+// Row ids sorted into the order of their rows in the file, and the reordering of the results into the
+// order in which the ids were given.
 
-/// Ids that are sorted for the time in which their rows are read.
+/// Ids sorted for reading their rows in file order, with the order in which they were given.
 package struct RowIDOrder {
-  /// The ids, each once.
+  /// The ids in ascending order, each once.
   package let rising: [Int64]
   private let given: [Int64]
   private let first: Int64
-  /// A bit for each number from the lowest id on.
+  /// A bit for each number, starting at the lowest id.
   private let bits: [UInt64]
-  /// How many ids stand before each word of bits.
+  /// For each word of ``bits``: how many ids come before it.
   private let ranks: [Int32]
 
-  /// - Returns: Nil where the ids lie so far apart that their rows share no pages: marking would take more memory than they do.
+  /// Sorts ids by marking them in a bit set.
+  /// - Returns: nil for an empty list, and where the ids are so far apart that their rows share no pages:
+  ///   the bit set would take more memory than the ids.
   package init?(_ ids: [Int64]) {
     guard let (first, last) = Self.ends(ids), Self.isNarrow(first, last, ids.count) else { return nil }
     var bits = [UInt64](repeating: 0, count: Int(last - first) / 64 + 1)
@@ -33,22 +36,26 @@ package struct RowIDOrder {
     (self.rising, given, self.first, self.bits, self.ranks) = (rising, ids, first, bits, ranks)
   }
 
-  /// Where one of the ids stands in ``rising``.
+  /// Returns the index of an id in ``rising``. The id has to be one of them.
   package func place(of id: Int64) -> Int {
     let offset = Int(id - first)
     let below = bits[offset >> 6] & ((1 << UInt64(offset & 63)) - 1)
     return Int(ranks[offset >> 6]) + below.nonzeroBitCount
   }
 
-  /// Brings what was read in the order of ``rising`` into that of the ids which were given, none of them twice.
+  /// Reorders elements that were read in the order of ``rising`` into the order in which the ids were
+  /// given.
   ///
-  /// By moving each to its place: a copy would count a reference to each, which waits for the memory of all of them.
-  /// - Returns: Whether there is one element for each id, and no id twice; else they are left as they are.
+  /// Each element is moved, not copied: a copy would retain each object, which accesses the memory of
+  /// every one.
+  /// - Returns: Whether there was one element for each id and no id occurred twice. Otherwise the
+  ///   elements are unchanged.
   package func putBack<Element>(_ elements: inout [Element]) -> Bool {
     guard elements.count == given.count, given.count == rising.count else { return false }
     var sources = given.map { Int32(truncatingIfNeeded: place(of: $0)) }
-    // Safe: the places of ids that are each there once are a permutation of the elements' own, so that a cycle ends where it
-    // began, and every element is taken out of one place and put into one. Nothing in between can throw or ask for memory.
+    // Safe: as the ids are distinct, their places are a permutation of the elements' indices. Each cycle
+    // ends where it began, and every element is moved out of one place and into one. Nothing in between
+    // can throw or allocate.
     unsafe elements.withUnsafeMutableBufferPointer { buffer in
       guard let base = buffer.baseAddress else { return }
       for start in sources.indices where Int(sources[start]) != start {
@@ -67,18 +74,18 @@ package struct RowIDOrder {
     return true
   }
 
-  /// About how many rows lie on one page.
+  /// The approximate number of rows on a page.
   private static let pageRows: Int64 = 64
 
-  /// Whether reading rows in the order in which they are given comes to other pages more than twice as often as reading them in
-  /// that of their ids. Of ids that rise it never does.
+  /// Returns whether reading rows in the given order moves to another page more than twice as often as
+  /// reading them in ascending order. Ascending ids are never scattered.
   package static func isScattered(_ ids: some Collection<Int64>) -> Bool {
     guard var former = ids.first, let (lowest, highest) = ends(ids),
       isNarrow(lowest, highest, ids.count)
     else { return false }
     var jumps: Int64 = 0
     for id in ids {
-      // Without overflow, as all of them lie close enough to each other.
+      // Cannot overflow: `isNarrow` limits the distance between the ids.
       if abs(id - former) > pageRows { jumps += 1 }
       former = id
     }
@@ -95,7 +102,7 @@ package struct RowIDOrder {
     return (lowest, highest)
   }
 
-  /// Whether there are about as many ids as pages between the lowest one and the highest, or more.
+  /// Returns whether there are at least about as many ids as pages between the lowest and the highest id.
   private static func isNarrow(_ lowest: Int64, _ highest: Int64, _ count: Int) -> Bool {
     let (span, isTooWide) = highest.subtractingReportingOverflow(lowest)
     return !isTooWide && span / pageRows <= count && count <= Int32.max

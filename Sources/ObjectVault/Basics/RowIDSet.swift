@@ -1,12 +1,12 @@
-// Ids of rows, as saves and fetches hand them on: each once, in their order. Rows that go together were mostly made
-// together, so that their ids lie close to each other: a list that stays sorted and a bit for each id of its range
-// cost a fraction of a hash set, and statements take the ids in their order anyway.
+// Sets of row ids, as saves and fetches use them. The ids of related rows are mostly close together, as
+// the rows were made together. A sorted list with a bit for each id of its range costs a fraction of a
+// hash set, and statements need the ids sorted anyway.
 
-/// Ids of rows, each once, in their order.
+/// A set of row ids, iterated in ascending order.
 package struct RowIDSet: Sendable, Equatable, Sequence {
-  /// Rising.
+  /// The ids in ascending order.
   package private(set) var ids: [Int64]
-  /// A bit for each number from the lowest id on; empty where the ids lie too far apart.
+  /// A bit for each number, starting at the lowest id; empty where the ids are too far apart, or few.
   private var bits: [UInt64] = []
 
   package init() { ids = [] }
@@ -38,10 +38,10 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
   package var count: Int { ids.count }
   package func makeIterator() -> IndexingIterator<[Int64]> { ids.makeIterator() }
 
-  /// Those of objects that have a row, or are to have one.
+  /// The ids above zero: those of objects that have a row, or are to get one.
   package var rows: ArraySlice<Int64> { ids[place(of: 1)...] }
 
-  /// Takes about as long for many ids as for few.
+  /// Returns whether an id is in the set. Takes about as long for many ids as for few.
   package func contains(_ id: Int64) -> Bool {
     guard let first = ids.first, id >= first, let last = ids.last, id <= last else { return false }
     if bits.isEmpty {
@@ -52,7 +52,7 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
     return bits[offset >> 6] & (1 << UInt64(offset & 63)) != 0
   }
 
-  /// Those that a condition holds for.
+  /// Returns the ids that satisfy a condition.
   package func filter(_ isIncluded: (Int64) throws -> Bool) rethrows -> RowIDSet {
     RowIDSet(rising: try ids.filter(isIncluded))
   }
@@ -76,7 +76,7 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
     ids.indices.dropFirst().allSatisfy { ids[$0 - 1] < ids[$0] }
   }
 
-  /// Of a sorted list.
+  /// Removes duplicates from a sorted list.
   private static func removeRepeated(_ ids: inout [Int64]) {
     var kept = 0
     for place in ids.indices where place == 0 || ids[place] != ids[kept - 1] {
@@ -106,7 +106,7 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
     return result
   }
 
-  /// The place of the first id that is not below another.
+  /// Returns the index of the first id that is not less than the given one.
   private func place(of id: Int64) -> Int {
     var (low, high) = (0, ids.count)
     while low < high {
@@ -116,9 +116,9 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
     return low
   }
 
-  /// A bit for each number from the lowest id on; nil where that is not worth it.
+  /// Returns a bit for each number, starting at the lowest id; nil where a bit set is not worth it.
   private static func marked(_ ids: [Int64], from first: Int64, to last: Int64) -> [UInt64]? {
-    // Few are found as fast without, and bits may take as much memory as the ids.
+    // Few ids are found as fast without bits. The bits may take as much memory as the ids, not more.
     guard ids.count > 16 else { return nil }
     let (span, isTooWide) = last.subtractingReportingOverflow(first)
     guard !isTooWide, span / 64 <= Int64(ids.count) else { return nil }
@@ -130,7 +130,7 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
     return bits
   }
 
-  /// The ids that bits stand for, rising.
+  /// Returns the ids that are marked in a bit set, in ascending order.
   private static func read(_ bits: [UInt64], from first: Int64, capacity: Int) -> [Int64] {
     var ids: [Int64] = []
     ids.reserveCapacity(capacity)
@@ -145,9 +145,9 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
   }
 }
 
-/// Ids that are put together bit by bit: a hierarchy of 25,000 levels adds one 25,000 times.
+/// A set of ids that grows by small unions: a hierarchy of 25,000 levels adds to it 25,000 times.
 package struct GatheredRowIDs: Sendable {
-  // Each has more than twice as many as the one behind it, so that there are few of them.
+  // Each part has more than twice as many ids as the next one, so that there are few parts.
   private var parts: [RowIDSet] = []
 
   package init() {}
@@ -167,6 +167,6 @@ package struct GatheredRowIDs: Sendable {
     parts.append(ids)
   }
 
-  /// All of them.
+  /// All ids as one set.
   package var all: RowIDSet { parts.reversed().reduce(RowIDSet()) { $0.union($1) } }
 }

@@ -1,20 +1,21 @@
-// The SQL of a block, cleaned of comments and needless white space. The checksums of steps are over it.
+// The SQL of a block without comments and needless white space. The checksums of steps are computed from
+// it.
 
-/// The SQL of a block as it is kept: without comments, and without spaces at the ends of lines and empty lines, but for
-/// those in texts.
+/// The SQL of a block in its stored form: without comments, empty lines, and white space at the ends of
+/// lines. Quoted texts are unchanged.
 struct SQLBody {
-  /// The lines that are kept, each with its end, and the one that is not ended yet.
+  /// The finished lines, each with its line end, and the current one.
   private var text: [UInt8] = []
-  /// Where that one begins.
+  /// Where the current line begins.
   private var start = 0
-  /// Whether it begins within a text.
+  /// Whether the current line begins within a quoted text.
   private var beginsInText = false
-  /// Whether a comment was left out here.
+  /// Whether a comment was omitted at the end of the text.
   private var isGap = false
-  /// Bytes of the scanner that are kept and not copied to the text yet.
+  /// Bytes of the scanner that are to be kept and are not copied to the text yet.
   private var run = 0..<0
 
-  /// Takes the next piece, or leaves it out.
+  /// Adds the next piece, or omits it if it is a comment.
   mutating func append(_ piece: SQLScanner.Piece, of scanner: SQLScanner) {
     switch piece.kind {
     case .word, .other:
@@ -46,8 +47,8 @@ struct SQLBody {
 
   private mutating func append(_ bytes: ArraySlice<UInt8>) {
     guard !bytes.isEmpty else { return }
-    // A comment parts what stands on its two sides, as a space does. Where they are apart anyway nothing is put in
-    // its place: the checksums of steps are over what was kept of them.
+    // A comment separates its neighbours as a space does. A space is inserted only where they would join
+    // otherwise: more spaces would change the checksums of existing steps.
     if isGap, let last = Self.scalar(of: text[start...], atEnd: true),
       let first = Self.scalar(of: bytes, atEnd: false), Self.wouldJoin(last, first)
     {
@@ -64,23 +65,24 @@ struct SQLBody {
 
   private static let lineEnd = UInt8(ascii: "\n")
 
-  /// The first scalar of some text, or the last one.
+  /// Returns the first or the last scalar of a text.
   private static func scalar(of text: ArraySlice<UInt8>, atEnd: Bool) -> Unicode.Scalar? {
     guard let byte = atEnd ? text.last : text.first else { return nil }
     if byte < 0x80 { return Unicode.Scalar(byte) }
-    // None has more than four bytes; what of another one is cut off stands at the other side.
+    // A scalar has at most four bytes. If the cut splits a neighbour, the damage is at the end that is
+    // not returned.
     let scalars = String(decoding: atEnd ? text.suffix(4) : text.prefix(4), as: UTF8.self).unicodeScalars
     return atEnd ? scalars.last : scalars.first
   }
 
-  /// All lines, the last one closed.
+  /// Ends the last line and returns all lines.
   mutating func finished(_ scanner: SQLScanner) -> String {
     takeRun(of: scanner)
     endLine(isText: false)
     return String(decoding: text.dropLast(), as: UTF8.self)
   }
 
-  /// The SQL of a Swift program, as a block of a file would keep it.
+  /// Returns the stored form of SQL that comes from a Swift program, as a block of a file would have it.
   static func text(of sql: String) -> String {
     var scanner = SQLScanner(sql.replacing("\r\n", with: "\n"))
     var body = SQLBody()
@@ -88,7 +90,7 @@ struct SQLBody {
     return body.finished(scanner)
   }
 
-  /// The SQL with each line moved in that does not begin within a text. It is kept as if it were not.
+  /// Indents each line that does not begin within a quoted text. The stored form stays the same.
   static func indented(_ sql: String) -> String {
     let indent = "    "
     var (scanner, text) = (SQLScanner(sql), indent)
@@ -102,12 +104,12 @@ struct SQLBody {
   private mutating func endLine(isText: Bool) {
     if !beginsInText { text.removeSubrange(start..<start + Self.spaces(in: text[start...], atEnd: false)) }
     if !isText { text.removeLast(Self.spaces(in: text[start...], atEnd: true)) }
-    // An empty one is kept within a text alone.
+    // An empty line is kept only within a quoted text.
     if beginsInText || isText || start < text.count { text.append(Self.lineEnd) }
     (start, beginsInText, isGap) = (text.count, isText, false)
   }
 
-  /// How many bytes of white space stand at the beginning of a line, or at its end.
+  /// Returns how many bytes of white space a line has at its beginning or its end.
   private static func spaces(in line: ArraySlice<UInt8>, atEnd: Bool) -> Int {
     var rest = line
     while let scalar = scalar(of: rest, atEnd: atEnd), SQLScanner.isSpace(scalar) {
@@ -116,7 +118,8 @@ struct SQLBody {
     return line.count - rest.count
   }
 
-  /// Whether two scalars side by side would be read as one thing, or the second as part of what the first begins.
+  /// Returns whether two adjacent scalars would be read as one token, or the second as a part of the
+  /// first's.
   private static func wouldJoin(_ left: Unicode.Scalar, _ right: Unicode.Scalar) -> Bool {
     let operators: Set<Unicode.Scalar> = ["-", "/", "*", "<", ">", "=", "|", "!"]
     let quotes: Set<Unicode.Scalar> = ["'", "\"", "`"]

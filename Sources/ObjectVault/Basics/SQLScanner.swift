@@ -1,33 +1,35 @@
-// SQL that a person wrote, piece by piece: words, texts in quotes, comments. The one scanner of all that reads such SQL.
+// Scans SQL that a person wrote into words, quoted texts, comments and single characters. All code that
+// reads such SQL uses this scanner.
 //
-// It reads bytes of UTF-8, as SQLite does. Swift joins a quote and a combining mark behind it into one character, and the quote would
-// be missed.
+// It reads UTF-8 bytes, as SQLite does. Swift's `Character` joins a quote and a following combining mark,
+// and the quote would be missed.
 
 package struct SQLScanner {
   enum Kind {
     /// Letters, digits and underscores.
     case word
-    /// Whatever stands in quotes, these included. A doubled quote makes two such pieces of a text, which comes to
-    /// the same.
+    /// A text in quotes, with the quotes. A text with a doubled quote is scanned as two such pieces,
+    /// which has the same effect.
     case text
     case comment
-    /// A single scalar of Unicode.
+    /// A single Unicode scalar.
     case other
   }
 
   struct Piece {
     let kind: Kind
-    /// Its bytes.
+    /// The bytes of the piece.
     let range: Range<Int>
-    /// Whether the end of a text or a comment is there.
+    /// Whether the end of a quoted text or of a comment was found.
     var isClosed = true
   }
 
-  /// UTF-8.
+  /// The SQL as UTF-8.
   let bytes: [UInt8]
   /// Where the next piece begins.
   var position: Int
 
+  /// Scans bytes from a position on.
   /// - Parameters:
   ///   - bytes: Valid UTF-8.
   ///   - position: Where a scalar begins.
@@ -38,13 +40,13 @@ package struct SQLScanner {
 
   init(_ sql: String) { self.init(Array(sql.utf8)) }
 
-  /// Whether an expression may be one over other rows, as `row_number() OVER (…)` is: a bare OVER stands in it, and not in a
-  /// query in brackets, which has rows of its own.
+  /// Returns whether an expression may be a window function, such as `row_number() OVER (…)`: it has the
+  /// unquoted word OVER, outside of any subquery, which has rows of its own.
   static func spansRows(_ sql: String) -> Bool {
-    // Most are the name of a column.
+    // Most expressions are only a column's name.
     guard sql.utf8.contains(UInt8(ascii: "(")) else { return false }
     var scanner = SQLScanner(sql)
-    // Of each bracket that is open, whether a query stands in it; nil until its first word.
+    // For each open bracket: whether it contains a query; nil until its first word.
     var brackets: [Bool?] = []
     while let piece = scanner.next() {
       switch piece.kind {
@@ -65,7 +67,7 @@ package struct SQLScanner {
     return false
   }
 
-  /// Whether an SQL is a query, which is an expression in brackets only.
+  /// Returns whether SQL is a query. A query is an expression only in brackets.
   static func isQuery(_ sql: String) -> Bool {
     var scanner = SQLScanner(sql)
     while let piece = scanner.next() {
@@ -79,17 +81,17 @@ package struct SQLScanner {
     return false
   }
 
-  /// Whether a query begins with a word.
+  /// Returns whether a query can begin with a word.
   private static func isQueryWord(_ word: String) -> Bool {
     ["select", "with", "values"].contains(word.lowercased())
   }
 
-  /// The type that an expression is cast to as a whole, in upper case, as `CAST(a + 1 AS INTEGER)` is; nil of one that is no such
-  /// cast, or is one to a type of several words.
+  /// Returns the type that a whole expression is cast to, in upper case, as in `CAST(a + 1 AS INTEGER)`;
+  /// nil if it is no such cast, or if the type has several words.
   package static func castType(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
     var (count, depth) = (0, 0)
-    // The last two words inside of the outermost bracket, where nothing else stands between them or behind.
+    // The last two words inside the outermost bracket, if nothing else is between or after them.
     var last: (former: String, word: String) = ("", "")
     while let piece = scanner.next() {
       let text = scanner.text(piece.range)
@@ -97,7 +99,7 @@ package struct SQLScanner {
       switch (count, text) {
       case (0, _) where text.lowercased() == "cast", (1, "("): break
       case (0, _), (1, _): return nil
-      // Something stands behind the outermost bracket.
+      // There is something after the outermost bracket.
       case _ where depth == 0: return nil
       default: break
       }
@@ -112,12 +114,13 @@ package struct SQLScanner {
     return depth == 0 && last.former == "AS" ? last.word : nil
   }
 
-  /// Everything in an SQL that may be a name or a part of one, in lower case, whatever quotes or comments it stands in.
+  /// Returns everything in SQL that may be a name or a part of one, in lower case, including text in
+  /// quotes and comments.
   static func possibleNames(in sql: String) -> Set<String> {
     Set(sql.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() })
   }
 
-  /// The words of an SQL, in lower case and in order, without those in quotes and in comments.
+  /// Returns the words of SQL in order and in lower case, without those in quotes and comments.
   static func words(_ sql: String) -> [String] {
     var (scanner, words) = (SQLScanner(sql), [String]())
     while let piece = scanner.next() {
@@ -126,7 +129,7 @@ package struct SQLScanner {
     return words
   }
 
-  /// The next piece; nil at the end.
+  /// Returns the next piece, or nil at the end.
   mutating func next() -> Piece? {
     guard position < bytes.count else { return nil }
     let start = position
@@ -146,7 +149,7 @@ package struct SQLScanner {
     return Piece(kind: .other, range: start..<position)
   }
 
-  /// The piece that begins here, with a quote, and ends with one.
+  /// Scans a quoted text from its opening quote at the position.
   private mutating func text(upTo quote: UInt8) -> Piece {
     let start = position
     let end = bytes[(start + 1)...].firstIndex(of: quote)
@@ -154,7 +157,7 @@ package struct SQLScanner {
     return Piece(kind: .text, range: start..<position, isClosed: end != nil)
   }
 
-  /// The comment that begins here, with a slash and a star.
+  /// Scans a comment from its `/*` at the position.
   private mutating func comment() -> Piece {
     let start = position
     position = min(start + 3, bytes.count)
@@ -167,7 +170,7 @@ package struct SQLScanner {
     return Piece(kind: .comment, range: start..<position, isClosed: false)
   }
 
-  /// The name behind a dollar sign, such as `User.city`.
+  /// Scans the name after a dollar sign, such as `User.city`.
   mutating func name() -> String {
     let start = position
     passWord()
@@ -178,7 +181,7 @@ package struct SQLScanner {
     return text(start..<position)
   }
 
-  /// Goes by a word, where one comes next.
+  /// Moves past a word, if one comes next.
   private mutating func passWord() {
     while position < bytes.count {
       // Nearly all SQL is ASCII.
@@ -190,7 +193,7 @@ package struct SQLScanner {
     }
   }
 
-  /// The scalar that begins at a byte; nil at the end.
+  /// Returns the scalar that begins at a byte, or nil at the end.
   func scalar(at index: Int) -> Unicode.Scalar? {
     guard index < bytes.count else { return nil }
     if bytes[index] < 0x80 { return Unicode.Scalar(bytes[index]) }
@@ -198,21 +201,22 @@ package struct SQLScanner {
     return if case .scalarValue(let scalar) = decoder.decode(&rest) { scalar } else { nil }
   }
 
-  /// The first byte of a piece as a scalar. It equals a sign of ASCII only where the piece begins with that.
+  /// Returns the first byte of a piece as a scalar. It equals an ASCII character only if the piece begins
+  /// with that character.
   func sign(of piece: Piece) -> Unicode.Scalar { Unicode.Scalar(bytes[piece.range.lowerBound]) }
 
   func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-  /// What stands between the quotes of a text, as it was written.
+  /// Returns the text between the quotes, as it was written.
   func content(of piece: Piece) -> String {
     let (start, end) = (piece.range.lowerBound + 1, piece.range.upperBound - (piece.isClosed ? 1 : 0))
     return text(start..<max(start, end))
   }
 
-  /// How many scalars stand before a byte.
+  /// Returns how many scalars come before a byte.
   func scalarCount(before index: Int) -> Int { text(0..<index).unicodeScalars.count }
 
-  /// Whether a scalar is part of a word. Of ASCII, which nearly all SQL is, it is known without the tables of Unicode.
+  /// Returns whether a scalar is part of a word. ASCII, which nearly all SQL is, needs no Unicode tables.
   static func isWord(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.isASCII {
       return switch scalar.value {
@@ -221,26 +225,27 @@ package struct SQLScanner {
       }
     }
     let properties = scalar.properties
-    // A mark belongs to the letter before it.
+    // A combining mark belongs to the letter before it.
     return properties.isAlphabetic || properties.numericType != nil || properties.isGraphemeExtend
   }
 
-  /// Whether a scalar is white space; of ASCII it is known as ``isWord(_:)`` knows words.
+  /// Returns whether a scalar is white space. ASCII needs no Unicode tables.
   static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
     scalar.isASCII ? scalar == " " || (9...13).contains(scalar.value) : scalar.properties.isWhitespace
   }
 
-  /// Whether a piece is the sign before a name of the model.
+  /// Returns whether a piece is the dollar sign before a name of the model.
   func isDollar(_ piece: Piece) -> Bool { piece.kind == .other && sign(of: piece) == "$" }
 
-  /// Whether a piece is white space.
+  /// Returns whether a piece is white space.
   func isSpace(_ piece: Piece) -> Bool {
     piece.kind == .other && scalar(at: piece.range.lowerBound).map(Self.isSpace) == true
   }
 }
 
 extension String {
-  /// In one pass: a view of scalars is copied whole for each piece that it gets.
+  /// Makes a string in one pass: a unicode scalar view would be copied whole for each piece that is
+  /// appended.
   init(_ scalars: some Sequence<Unicode.Scalar>) {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(scalars.underestimatedCount)

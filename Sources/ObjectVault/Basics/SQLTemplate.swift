@@ -1,8 +1,9 @@
-// The names behind a dollar sign in SQL that a person wrote. Texts in quotes and comments are left as they stand.
+// Names after a dollar sign (`$User.name`) in SQL that a person wrote, and other analysis of such SQL.
+// Quoted texts and comments are never changed.
 
 package enum SQLTemplate {
-  /// Puts SQL in the place of `$User`, `$User.name` and the like. `$$` is a dollar sign.
-  /// - Parameter name: The SQL for a name, given without its dollar sign.
+  /// Replaces `$User`, `$User.name` and the like by SQL. `$$` becomes a dollar sign.
+  /// - Parameter name: Returns the SQL for a name, which is passed without its dollar sign.
   /// - Throws: What `name` throws.
   static func resolved<Failure>(
     _ sql: String, _ name: (String) throws(Failure) -> String
@@ -24,7 +25,7 @@ package enum SQLTemplate {
     return result + scanner.text(copied..<scanner.bytes.count)
   }
 
-  /// Puts other names behind dollar signs.
+  /// Replaces the names after dollar signs.
   static func renamed(_ sql: String, _ name: (String) -> String) -> String {
     var scanner = SQLScanner(sql)
     var (result, copied) = ("", 0)
@@ -41,8 +42,8 @@ package enum SQLTemplate {
     return result + scanner.text(copied..<scanner.bytes.count)
   }
 
-  /// Puts values in the place of `?` and of `?2`, which counts from 1.
-  /// - Parameter values: As SQL literals. A parameter beyond them stays.
+  /// Replaces the parameters `?` and `?2` by values. Numbers count from 1.
+  /// - Parameter values: SQL literals. A parameter without a value stays.
   static func filled(_ sql: String, with values: [String]) -> String {
     var (scanner, result, next) = (SQLScanner(sql), "", 0)
     while let piece = scanner.next() {
@@ -58,7 +59,8 @@ package enum SQLTemplate {
     return result
   }
 
-  /// The first parameter that SQLite would see: `?`, `?1`, `:name`, `@name`, `#name`, and `$$name` where it is no part of a name.
+  /// Returns the first parameter that SQLite would see: `?`, `?1`, `:name`, `@name`, `#name`, or `$$name`
+  /// where it is not part of a name.
   package static func parameter(_ sql: String) -> String? {
     guard Array(sql.utf8).contains(where: beginsParameter) else { return nil }
     var scanner = SQLScanner(sql)
@@ -90,7 +92,7 @@ package enum SQLTemplate {
     }
   }
 
-  /// The names behind dollar signs, in order.
+  /// Returns the names after dollar signs, in order.
   static func names(_ sql: String) -> [String] {
     var names: [String] = []
     _ = renamed(sql) { name in
@@ -100,7 +102,7 @@ package enum SQLTemplate {
     return names
   }
 
-  /// The statements between the semicolons that are in no quotes and in no comment.
+  /// Splits SQL into statements, at semicolons outside of quotes and comments.
   static func statements(_ sql: String) -> [String] {
     var scanner = SQLScanner(sql)
     var (statements, start) = ([String](), 0)
@@ -112,7 +114,7 @@ package enum SQLTemplate {
     return statements + [scanner.text(start..<scanner.bytes.count)]
   }
 
-  /// Whether rows may take the place of others in it: `OR REPLACE`, `REPLACE INTO`.
+  /// Returns whether a statement may replace rows: `OR REPLACE`, `REPLACE INTO`.
   static func replacesRows(_ sql: String) -> Bool {
     guard sql.containsASCII("replace") else { return false }
     var scanner = SQLScanner(sql)
@@ -126,10 +128,11 @@ package enum SQLTemplate {
     return false
   }
 
-  /// What a statement can speak of, in lower case: its words, the names in quotes, and of `$Status.tags` the entity.
+  /// Returns everything that a statement can refer to, in lower case: its words, the names in quotes, and
+  /// the entity of `$Status.tags`.
   static func words(_ sql: String) -> Set<String> {
     var scanner = SQLScanner(sql)
-    // Long texts have few words, many times: each is put into small letters once.
+    // Long SQL repeats few words: each is lowercased once.
     var (words, met): (Set<String>, Set<String>) = ([], [])
     while let piece = scanner.next() {
       switch piece.kind {
@@ -145,8 +148,9 @@ package enum SQLTemplate {
     return words
   }
 
-  /// The names, in lower case, that stand where SQLite reads tables: behind FROM, JOIN, INTO, UPDATE and IN, and behind the
-  /// commas of a list of tables. Without dollar signs; those of common table expressions are among them.
+  /// Returns the names, in lower case, at the places where SQLite reads tables: after FROM, JOIN, INTO,
+  /// UPDATE and IN, and after the commas of a table list. Names after dollar signs are excluded; names of
+  /// common table expressions are included.
   package static func sources(_ sql: String) -> Set<String> {
     var scanner = SQLScanner(sql)
     var sources: Set<String> = []
@@ -180,41 +184,43 @@ package enum SQLTemplate {
     return sources
   }
 
-  /// Where in a list of tables a statement is.
+  /// The state of the scan within a list of tables.
   private struct TableList {
     static let beginnings: Set<String> = ["from", "join", "into", "update"]
     static let ends: Set<String> = [
       "select", "where", "group", "order", "having", "limit", "union", "intersect", "except", "set", "values",
     ]
-    /// Words of what joins tables, behind which no table stands, and other tables may follow.
+    /// Words after which no table's name comes next, although the table list goes on: join conditions and
+    /// parts of expressions.
     static let parts: Set<String> = [
       "on", "using", "and", "or", "not", "case", "when", "then", "else", "end", "is", "null", "like",
       "between",
     ]
 
-    /// Whether a comma leads to another table.
+    /// Whether another table follows a comma.
     var isOpen = false
     var expectsName = false
     var isBehindIn = false
     var isBehindUpdate = false
-    /// Whether what to do about a conflict follows.
+    /// Whether the next word is the conflict clause of an UPDATE, to be skipped.
     var skipsWord = false
-    /// Whether the piece before was a name that was expected.
+    /// Whether the last piece was a name that was expected.
     var wasName = false
 
-    /// The list behind something in brackets.
+    /// The state of this list after a bracket closes.
     var continued: TableList { TableList(isOpen: isOpen) }
 
-    /// - Parameter outer: The lists around the brackets that are open.
+    /// Handles a single sign.
+    /// - Parameter outer: The lists around the open brackets.
     mutating func take(sign: String, within outer: inout [TableList]) {
       switch sign {
       case "(":
         outer.append(self)
-        // A list in brackets, or a query, whose first word ends it.
+        // A table list in brackets, or a query: the query's first word ends the list.
         self = TableList(isOpen: expectsName && !isBehindIn, expectsName: expectsName && !isBehindIn)
       case ")": self = outer.popLast()?.continued ?? TableList()
       case ",": (expectsName, isBehindIn) = (isOpen, false)
-      // Behind the name of the database.
+      // After the name of a database.
       case ".": expectsName = wasName
       default: expectsName = false
       }
@@ -222,8 +228,8 @@ package enum SQLTemplate {
     }
   }
 
-  /// The names, in lower case, that stand behind no dollar sign and no dot, be it in quotes that SQLite reads names in.
-  /// Those that the SQL itself gives to something by AS are left out.
+  /// Returns the names, in lower case, that follow neither a dollar sign nor a dot, including names in
+  /// quotes. Names that the SQL itself defines by AS are excluded.
   static func plainNames(_ sql: String) -> Set<String> {
     var (names, given): (Set<String>, Set<String>) = ([], [])
     visitNames(sql) { name, former, _ in
@@ -232,15 +238,16 @@ package enum SQLTemplate {
     return names.subtracting(given)
   }
 
-  /// The names, in lower case, that the SQL itself gives to something by AS.
+  /// Returns the names, in lower case, that the SQL itself defines by AS.
   static func givenNames(_ sql: String) -> Set<String> {
     var given: Set<String> = []
     visitNames(sql) { name, former, _ in if former == "as" { given.insert(name) } }
     return given
   }
 
-  /// Whether SQL contains a name, as a word or in the quotes of a name. A word after a dollar sign does not count.
-  /// - Parameter name: In lower case, ASCII alone.
+  /// Returns whether SQL contains a name, as a word or in the quotes of a name. A name after a dollar
+  /// sign does not count.
+  /// - Parameter name: Lower-case ASCII.
   static func names(_ name: String, in sql: String) -> Bool {
     guard sql.containsASCII(name) else { return false }
     var isThere = false
@@ -248,7 +255,7 @@ package enum SQLTemplate {
     return isThere
   }
 
-  /// The word, or the sign, that a statement begins with, in lower case; nil where there are comments alone.
+  /// Returns the first word or sign of a statement, in lower case; nil if there are only comments.
   static func beginning(_ sql: String) -> String? {
     var scanner = SQLScanner(sql)
     while let piece = scanner.next() {
@@ -258,7 +265,7 @@ package enum SQLTemplate {
     return nil
   }
 
-  /// Whether a statement that makes a table says, behind its columns, that rows have no id.
+  /// Returns whether a CREATE TABLE statement has WITHOUT ROWID after its columns.
   package static func isWithoutRowID(_ sql: String) -> Bool {
     var scanner = SQLScanner(sql)
     var words: [String] = []
@@ -269,7 +276,8 @@ package enum SQLTemplate {
     return words.starts(with: ["without", "rowid"]) || words.suffix(2) == ["without", "rowid"]
   }
 
-  /// What stands in double quotes, in lower case, and SQLite takes for a text where no column is called so.
+  /// Returns the texts in double quotes, in lower case. SQLite reads such a text as a string where no
+  /// column has that name.
   static func doubtfulNames(_ sql: String) -> Set<String> {
     var names: Set<String> = []
     visitNames(sql) { name, former, quote in
@@ -278,8 +286,9 @@ package enum SQLTemplate {
     return names
   }
 
-  /// - Parameter visit: Gets a name behind no dollar sign, in lower case; the word or sign before it, which is a dot only
-  ///   behind something else than the name of the database; and the quote that it stands in.
+  /// Visits all names that follow no dollar sign.
+  /// - Parameter visit: Gets the name in lower case, the word or sign before it, and its quote, if any. A
+  ///   dot after `main` is not passed as the sign before.
   private static func visitNames(_ sql: String, _ visit: (String, String, Character?) -> Void) {
     var scanner = SQLScanner(sql)
     var former: (last: String, other: String) = ("", "")
@@ -302,7 +311,7 @@ package enum SQLTemplate {
 }
 
 extension String {
-  /// How many brackets stand in each other at most, or more: those in quotes are counted, too.
+  /// An upper bound of the nesting depth of brackets: brackets in quotes count, too.
   var bracketDepth: Int {
     utf8.reduce(into: (open: 0, most: 0)) { count, byte in
       if byte == UInt8(ascii: "(") { count.open += 1 } else if byte == UInt8(ascii: ")") { count.open -= 1 }
@@ -310,12 +319,13 @@ extension String {
     }.most
   }
 
-  /// Whether a sign of ASCII stands in it. In an array: a view of UTF-8 takes ten times as long.
+  /// Returns whether an ASCII character occurs in the string. The bytes are copied to an array, because
+  /// searching a UTF-8 view takes ten times as long.
   func containsByte(_ sign: Unicode.Scalar) -> Bool {
     Array(utf8).contains(UInt8(truncatingIfNeeded: sign.value))
   }
 
-  /// Whether a text of ASCII in lower case stands in it, whatever the capitals.
+  /// Returns whether the string contains a lower-case ASCII text, ignoring case.
   func containsASCII(_ text: String) -> Bool {
     guard let first = text.utf8.first else { return true }
     var rest = Array(utf8)[...]
@@ -327,6 +337,6 @@ extension String {
     return false
   }
 
-  /// Whether it has nothing but white space.
+  /// Whether the string has only white space.
   var isBlank: Bool { allSatisfy(\.isWhitespace) }
 }

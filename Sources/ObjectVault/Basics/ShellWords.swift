@@ -1,10 +1,10 @@
-// Words of command lines that messages offer: what is copied from a screen into a shell has to mean the same file there, and
-// the screen shows no sign that a terminal would obey.
+// Quotes words for command lines that messages show. A copied command line has to mean the same file in a
+// shell, and must not contain characters that a terminal interprets.
 
 internal import CipherSQLite
 
-/// A word as a shell takes it for one. Signs that a screen does not show as they are stand as `$'\\033'`, which bash, zsh and
-/// POSIX since 2024 take for the sign.
+/// Quotes a word for a shell. Characters that a terminal would not show as they are become `$'\033'`,
+/// which bash, zsh and POSIX shells since 2024 decode.
 package func shellWord(_ word: String) -> String {
   if word.unicodeScalars.contains(where: \.isHidden) { return spelledWord(word) }
   let isPlain =
@@ -17,10 +17,10 @@ package func shellWord(_ word: String) -> String {
   return isPlain ? word : word.enclosed(in: "'", escaped: "'\\''")
 }
 
-/// The path of a file as an argument that no command takes for an option.
+/// Returns a file's path in a form that no command reads as an option.
 package func argumentPath(_ path: String) -> String { path.hasPrefix("-") ? "./\(path)" : path }
 
-/// The same as a shell takes it.
+/// Returns a file's path as a quoted argument for a shell, in a form that no command reads as an option.
 package func shellPath(_ path: String) -> String { shellWord(argumentPath(path)) }
 
 private func spelledWord(_ word: String) -> String {
@@ -30,7 +30,8 @@ private func spelledWord(_ word: String) -> String {
     case "'", "\\": result += "\\\(scalar)"
     case "\n": result += "\\n"
     case "\t": result += "\\t"
-    // Its bytes, three octal digits each: with fewer, or in hexadecimal ones, a digit behind would belong to them.
+    // Each byte gets three octal digits. With fewer, or in hexadecimal, a following digit would be read
+    // as part of it.
     case _ where scalar.isHidden:
       for byte in String(scalar).utf8 { result += "\\" + String(Int(byte) + 0o1000, radix: 8).dropFirst() }
     default: result.unicodeScalars.append(scalar)
@@ -40,7 +41,8 @@ private func spelledWord(_ word: String) -> String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it would move the cursor of a terminal, end a line, or turn its direction, and shows nothing itself.
+  /// Whether a scalar is invisible and would move a terminal's cursor, end a line, or change the
+  /// direction of text.
   package var isHidden: Bool {
     switch value {
     case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060, 0x2066...0x2069,

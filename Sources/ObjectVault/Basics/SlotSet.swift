@@ -1,4 +1,5 @@
-// A set of small numbers, such as those of slots. The first 64 cost nothing; further ones an array.
+// A set of small integers, such as slot numbers. Members below 64 need no allocation; higher ones need an
+// array.
 
 package struct SlotSet: Hashable, Sendable {
   private var low: UInt64 = 0
@@ -8,7 +9,7 @@ package struct SlotSet: Hashable, Sendable {
 
   var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
 
-  /// The set without another; nil is the empty one.
+  /// Returns the members that are not in another set; nil counts as the empty set.
   func subtracting(_ other: SlotSet?) -> SlotSet {
     guard let other else { return self }
     var rest = self
@@ -43,7 +44,7 @@ package struct SlotSet: Hashable, Sendable {
     return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
   }
 
-  // Inlined where it may be: each setter puts its slot in.
+  // Inlined, because each property's setter inserts its slot.
   @inline(__always) package mutating func insert(_ slot: Int) {
     if slot < 64 { low |= 1 &<< UInt64(truncatingIfNeeded: slot) } else { insertHigh(slot) }
   }

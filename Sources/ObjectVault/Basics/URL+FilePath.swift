@@ -1,13 +1,13 @@
-// Where a URL of a store or of a folder of steps leads to.
+// The path that the URL of a store or of a folder of steps refers to.
 
 internal import CipherSQLite
 package import Foundation
 
 extension URL {
-  /// The path of the file.
+  /// The path of the file. A URL without a scheme counts as a path.
   ///
-  /// A URL without a scheme is taken for a path.
-  /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a URL of something else: its path would be one of the disk, too.
+  /// - Throws: ``SQLError/pathUnusable(file:reason:)`` for a URL with another scheme: its path must not
+  ///   be taken for a path on disk.
   package var filePath: String {
     get throws(SQLError) {
       guard isFileURL || scheme == nil else {

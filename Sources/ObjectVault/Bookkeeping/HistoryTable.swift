@@ -1,33 +1,35 @@
-// vault_migrations: the steps that a store has been through, a row for each. Nobody else writes SQL with its name.
+// vault_migrations: the applied steps of a store, one row each. All SQL that names the table is in this
+// file; UndoneTable copies rows from it.
 
 internal import CipherSQLite
 
-/// A step as the store recorded it.
+/// A step, as the store recorded it.
 public struct AppliedStep: Sendable, Hashable, Codable {
-  /// Its number.
+  /// The number of the step.
   public let number: Int
-  /// Its name.
+  /// The name of the step.
   public let name: String
-  /// `created` for steps that a new store was made with, `baseline` for those that rows of another program stood in the
-  /// place of, `migration` for others.
+  /// `created` for steps that a new store was made with, `baseline` for steps that were recorded without
+  /// running, over tables of another program, and `migration` for all others.
   public let kind: String
-  /// The checksum of what was run.
+  /// The checksum of the step that ran.
   public let checksum: String
-  /// When, as ISO 8601 in UTC.
+  /// When the step ran, as ISO 8601 in UTC.
   public let appliedAt: String
-  /// How long it took, in milliseconds.
+  /// How long the step took, in milliseconds.
   public let milliseconds: Int
-  /// The program that ran it.
+  /// The program that ran the step.
   public let app: String
-  /// The engine that ran it.
+  /// The engine that ran the step.
   public let engine: String
   let text: String
-  /// What takes it back, as a `[down]` section has it; nil where an earlier release ran the step and its author said
-  /// nothing.
+  /// The text of the step's `[down]` section, written or derived; nil where an earlier release ran the
+  /// step and its author gave none.
   let down: String?
 }
 
 extension AppliedStep {
+  /// Reads a step from a row.
   /// - Parameter row: version, name, kind, checksum, applied_at, ms, app, engine, text, down.
   init(_ row: Statement) {
     self.init(
@@ -39,26 +41,26 @@ extension AppliedStep {
 
 /// The table `vault_migrations` of one file.
 package struct HistoryTable {
-  /// How SQL calls it.
+  /// The name of the table in SQL.
   package static let name = "vault_migrations"
-  /// The columns that it has, no others.
+  /// All columns of the table.
   static let columns: Set<String> = [
     "version", "name", "kind", "checksum", "model_hash", "text", "down", "applied_at", "ms", "app", "tool",
     "engine",
   ]
 
-  /// A step, and what is written down beside it.
+  /// A step with the values that are recorded with it.
   struct Record {
     let step: AppliedStep
-    /// A digest of what the model means after it.
+    /// A digest of the model's meaning after the step.
     let modelHash: String
-    /// What ran it.
+    /// The library or tool that ran the step.
     let tool: String
   }
 
   let connection: Connection
 
-  /// Makes the table.
+  /// Creates the table.
   func create() throws {
     try connection.execute(
       """
@@ -68,10 +70,10 @@ package struct HistoryTable {
       """)
   }
 
-  /// Whether the file has it: only a store does.
+  /// Returns whether the file has the table: only a store does.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// All steps, in their order.
+  /// Returns all steps, by number.
   func steps() throws -> [AppliedStep] {
     try connection.query(
       """
@@ -81,12 +83,12 @@ package struct HistoryTable {
     ) { AppliedStep($0) }
   }
 
-  /// The checksums of all steps, in their order. Reads no text of a step.
+  /// Returns the checksums of all steps, by number. Reads no text of a step.
   func checksums() throws -> [String] {
     try connection.query("SELECT checksum FROM vault_migrations ORDER BY version") { $0.text(0) ?? "" }
   }
 
-  /// The first and the last number, found at the ends of the table; nil when it has no rows.
+  /// Returns the first and the last number, looked up at the ends of the table; nil when it has no rows.
   func numbers() throws -> ClosedRange<Int64>? {
     let row = try connection.rows(
       "SELECT (SELECT min(version) FROM vault_migrations), (SELECT max(version) FROM vault_migrations)"
@@ -95,7 +97,7 @@ package struct HistoryTable {
     return first...last
   }
 
-  /// Writes a step down.
+  /// Adds the row of a step.
   func append(_ record: Record) throws {
     let step = record.step
     try connection.execute(
@@ -112,7 +114,7 @@ package struct HistoryTable {
       ])
   }
 
-  /// Writes the row of a step anew: what it is called, and what it did. When it ran, and who ran it, stays.
+  /// Replaces the name and content of a step's row. Time, kind and program of the run stay.
   func rewrite(_ number: Int, _ step: AppliedStep, modelHash: String) throws {
     try connection.execute(
       "UPDATE vault_migrations SET name = ?, checksum = ?, model_hash = ?, text = ?, down = ? WHERE version = ?",
@@ -122,7 +124,7 @@ package struct HistoryTable {
       ])
   }
 
-  /// Takes the row of a step away: what happened to it is in `vault_undone`.
+  /// Deletes the row of a step. Its copy is in `vault_undone`.
   func remove(_ number: Int) throws {
     try connection.execute("DELETE FROM vault_migrations WHERE version = ?", [.integer(Int64(number))])
   }

@@ -1,35 +1,36 @@
-// vault_ids: the highest id that was given out, for each entity. Nobody else writes SQL with its name; what the marks
-// mean is RowIDs' business.
+// vault_ids: the high-water mark of each entity, which is the highest id that was issued. All SQL that
+// names the table is in this file. `RowIDs` issues ids by the marks.
 
 internal import CipherSQLite
 
 /// The table `vault_ids` of one file.
 struct IdentifierTable {
-  /// How SQL calls it.
+  /// The name of the table in SQL.
   static let name = "vault_ids"
-  /// The columns that it has, no others.
+  /// All columns of the table.
   static let columns: Set<String> = ["entity", "last"]
 
   let connection: Connection
 
-  /// Makes the table.
+  /// Creates the table.
   func create() throws {
     try connection.execute("CREATE TABLE vault_ids (entity TEXT PRIMARY KEY, last INTEGER NOT NULL)")
   }
 
-  /// Whether the file has it.
+  /// Returns whether the file has the table.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// The highest id that was given out; nil when the entity has no mark yet.
+  /// Returns the highest id that was issued, or nil when the entity has no mark yet.
   func mark(of entity: String) throws -> Int64? {
     try connection.value("SELECT last FROM vault_ids WHERE entity = ?", [.text(entity)])?.int64
   }
 
   /// Sets the mark of one entity.
   ///
-  /// Of one row, which OR FAIL changes or leaves as ABORT would. What may have to be undone alone, as REPLACE and ABORT,
-  /// makes the engine copy each page that the statement changes; SQLCipher 3 keeps those copies in memory until the
-  /// savepoint of the save ends. Where triggers are fired FAIL is not used: it would be in force for their statements, too.
+  /// For a single row, `OR FAIL` has the same effect as the default `ABORT`, and is cheaper. A statement
+  /// that may have to be undone by itself, with `REPLACE` or `ABORT`, makes the engine copy each page
+  /// that it changes; SQLCipher 3 keeps these copies in memory until the savepoint of the save ends. With
+  /// triggers on the table `OR FAIL` is not used: it would apply to the triggers' statements, too.
   /// - Parameter isNew: Whether the entity has no mark yet.
   func set(_ entity: String, to last: Int64, isNew: Bool) throws {
     let sql =
@@ -41,13 +42,14 @@ struct IdentifierTable {
     try connection.execute(sql: sql, [.integer(last), .text(entity)])
   }
 
-  /// The highest id that was given out, and the highest one that a row of the entity's table has; nil where there is none. Of a
-  /// row the engine looks at the end of the table alone.
+  /// Returns the highest id that was issued, and the highest id of a row in the entity's table; each is
+  /// nil if there is none. The engine finds the latter at the end of the table.
   func last(of entity: String) throws -> (mark: Int64?, row: Int64?) {
     try last(of: entity, sql: Self.lastSQL(of: entity))
   }
 
-  /// - Parameter sql: The text of ``lastSQL(of:)``, for a caller that keeps it.
+  /// Returns the highest issued id and the highest id of a row, with SQL that the caller keeps.
+  /// - Parameter sql: The result of ``lastSQL(of:)``.
   func last(of entity: String, sql: String) throws -> (mark: Int64?, row: Int64?) {
     try connection.withStatement(sql: sql) { statement in
       try statement.bind([.text(entity)])
@@ -55,14 +57,14 @@ struct IdentifierTable {
     }
   }
 
-  /// What ``last(of:)`` asks.
+  /// Returns the SQL of ``last(of:)``.
   static func lastSQL(of entity: String) -> String {
     let sql: SQL =
       "SELECT (SELECT last FROM vault_ids WHERE entity = ?), (SELECT max(\"id\") FROM \(identifier: entity))"
     return sql.text
   }
 
-  /// Raises the mark of an entity to the highest id that a row of its table has.
+  /// Raises the mark of an entity to the highest id of a row in its table.
   func raiseToRows(of entity: String) throws {
     try connection.execute(
       """
@@ -72,9 +74,10 @@ struct IdentifierTable {
       """)
   }
 
-  /// The statement that gives each new name the larger of its own mark and of the one that its former name has; all from
-  /// the marks of before, because names may go round in a circle. No mark goes away.
-  /// - Parameter names: What entities are called now, and what they were called; at least one.
+  /// Returns the statement that gives each new name the larger one of its own mark and the mark of its
+  /// former name. It reads all marks before it writes any, because names may be exchanged in a cycle. No
+  /// mark is deleted.
+  /// - Parameter names: The present and former names of entities; at least one pair.
   static func renaming(_ names: [(new: String, former: String)]) -> String {
     let marks = names.map { new, former -> SQL in
       "SELECT \(literal: new) AS name, last FROM vault_ids WHERE entity IN (\(literal: new), \(literal: former))"
@@ -85,12 +88,12 @@ struct IdentifierTable {
     return sql.text
   }
 
-  /// The highest id that was given out, or that a row has, as an expression.
+  /// Returns an expression for the highest id that was issued or that a row has.
   static func highest(of entity: String) -> SQL {
     "max(ifnull((SELECT last FROM vault_ids WHERE entity = \(literal: entity)), 0), ifnull((SELECT max(\"id\") FROM \(identifier: entity)), 0))"
   }
 
-  /// A row that holds no mark: what it is of, in words; nil when all do.
+  /// Returns a damaged row: the entity's name, or "without a name"; nil when all rows hold valid marks.
   func damagedRow() throws -> String? {
     let wrong = try connection.rows(
       "SELECT entity FROM vault_ids WHERE typeof(entity) <> 'text' OR typeof(last) <> 'integer' OR last < 0 LIMIT 1"

@@ -1,60 +1,62 @@
-// vault_meta: what a store says of itself, a row for each thing. Nobody else writes SQL with its name.
+// vault_meta: facts about the store itself, one row each. All SQL that names the table is in this file.
 
 internal import CipherSQLite
 
 /// The table `vault_meta` of one file.
 package struct MetaTable {
-  /// How SQL calls it.
+  /// The name of the table in SQL.
   package static let name = "vault_meta"
-  /// The columns that it has, no others.
+  /// All columns of the table.
   static let columns: Set<String> = ["key", "value"]
 
-  /// What its rows are about; the raw value is the row's key.
+  /// The rows that this release reads; the raw value is the row's key.
   enum Entry: String, CaseIterable {
-    /// How the file is laid out: a number that rises with changes of the tables themselves.
+    /// The version of the file's layout: a number that rises when the bookkeeping tables change.
     case format
-    /// The number of the last step.
+    /// The number of the last applied step.
     case version
-    /// A digest of what the model means.
+    /// A digest of the model's meaning.
     case modelHash
-    /// The model.
+    /// The model as JSON.
     case modelJSON
     /// A digest of the tables.
     case physicalHash
-    /// The lowest version that a program has to know so that it may use the file.
+    /// The lowest layout version that a program has to support to use the file.
     case minimumReader = "minReader"
-    /// How often the tables were changed: who has the file open sees by it that somebody else has.
+    /// How often the tables were changed. Programs with the file open notice by it that another one
+    /// migrated the store.
     case generation
-    /// Which release and which engine made the file.
+    /// The release and the engine that made the file.
     case createdBy
-    /// What the store is known by.
+    /// The identifier of the store.
     case storeID
-    /// Which steps are behind the store and what they made, in digests: see ``StandingDigest``.
+    /// Digests of the applied steps and of the model that they made: see ``StandingDigest``.
     case standing
-    /// The copies that it made of itself before steps: see ``KeptCopies``.
+    /// The copies that the store made of itself before steps: see ``KeptCopies``.
     case copies
 
-    /// Where it stands, for errors.
+    /// The place of the row, for error messages.
     var place: String { "\(MetaTable.name), row \(rawValue)," }
   }
 
   let connection: Connection
 
-  /// Makes the table.
+  /// Creates the table.
   func create() throws { try connection.execute("CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value)") }
 
-  /// Whether the file has it: only a store does.
+  /// Returns whether the file has the table: only a store does.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// One entry; nil when it has no row. Asked in every transaction, so it finds its row by the key.
+  /// Returns the value of one entry, or nil when it has no row. Every transaction calls this; the row is
+  /// found by its key.
   func value(_ entry: Entry) throws -> SQLValue? {
     try connection.value(sql: Self.valueSQL, [.text(entry.rawValue)])
   }
 
-  // A text of the program, kept: an SQL literal would be made for each transaction.
+  // A constant text: an interpolated `SQL` value would be built for each transaction.
   private static let valueSQL = "SELECT value FROM vault_meta WHERE key = ?"
 
-  /// All entries that this release knows.
+  /// Returns all entries that this release reads.
   func values() throws -> [Entry: SQLValue] {
     var values: [Entry: SQLValue] = [:]
     for row in try connection.rows("SELECT key, value FROM vault_meta") {
@@ -63,7 +65,7 @@ package struct MetaTable {
     return values
   }
 
-  /// Some entries; none of what has no row, or no text as its key.
+  /// Returns the values of some entries, without those that have no row.
   func values(of entries: [Entry]) throws -> [Entry: SQLValue] {
     let keys = SQL.joined(entries.map { entry -> SQL in "\(entry.rawValue)" })
     var values: [Entry: SQLValue] = [:]
@@ -73,7 +75,7 @@ package struct MetaTable {
     return values
   }
 
-  /// Writes entries, in the place of what they had.
+  /// Writes entries, and replaces the values that they had.
   func write(_ values: [(entry: Entry, value: SQLValue)]) throws {
     for (entry, value) in values {
       try connection.execute(
@@ -81,7 +83,7 @@ package struct MetaTable {
     }
   }
 
-  /// Writes an entry that has no row yet.
+  /// Writes an entry if it has no row yet.
   func writeIfMissing(_ entry: Entry, _ value: SQLValue) throws {
     try connection.execute(
       "INSERT OR IGNORE INTO vault_meta (key, value) VALUES (?, ?)", [.text(entry.rawValue), value])

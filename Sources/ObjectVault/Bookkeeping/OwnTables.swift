@@ -1,8 +1,8 @@
-// The tables that a store keeps for itself, all of them: what is made with a new file, and what no step may touch.
+// All bookkeeping tables of a store: a new file is created with them, and no step may touch them.
 
 internal import CipherSQLite
 
-/// The store's own tables of one file.
+/// The bookkeeping tables of one file.
 struct OwnTables {
   let meta: MetaTable
   let identifiers: IdentifierTable
@@ -18,31 +18,33 @@ struct OwnTables {
     repaired = RepairedTable(connection: connection)
   }
 
-  /// Makes them, in a file that has none; that of what was taken back, when something is.
+  /// Creates the tables that every store has. `vault_undone` and `vault_repaired` are created with their
+  /// first row.
   func create() throws {
     try meta.create()
     try identifiers.create()
     try history.create()
   }
 
-  /// Writes down that the last step was taken back.
+  /// Records that the last step was undone.
   func takeBack(_ number: Int, _ undoing: Undoing) throws {
     try undone.createIfMissing()
     try undone.append(number, undoing)
     try history.remove(number)
   }
 
-  /// Their names and columns.
+  /// The names and columns of the tables.
   private static let shapes = [
     (MetaTable.name, MetaTable.columns), (IdentifierTable.name, IdentifierTable.columns),
     (HistoryTable.name, HistoryTable.columns), (UndoneTable.name, UndoneTable.columns),
     (RepairedTable.name, RepairedTable.columns),
   ]
 
-  /// Their names.
+  /// The names of the tables.
   static var names: [String] { shapes.map(\.0) }
 
-  /// One that is there and is another than it has to be, with what is wrong; nil when all are as they are made.
+  /// Returns a table whose shape is wrong, with the reason; nil when all existing tables have the shape
+  /// that they are created with.
   func misshapen() throws -> (table: String, reason: String)? {
     for (name, columns) in Self.shapes {
       let kinds = try meta.connection.rows(
@@ -58,6 +60,7 @@ struct OwnTables {
     return nil
   }
 
-  /// Whether a table is one of them, or may become one: no entity has a name that begins so.
+  /// Returns whether a table is a bookkeeping table, or may become one: no entity has a name that begins
+  /// with `vault_`.
   static func own(_ table: String) -> Bool { table.lowercased().hasPrefix("vault_") }
 }

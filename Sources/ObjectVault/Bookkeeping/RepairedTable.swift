@@ -1,32 +1,35 @@
-// vault_repaired: the steps whose record was written anew, a row for each time. Nobody else writes SQL with its name.
+// vault_repaired: the repairs of recorded steps, one row each. All SQL that names the table is in this
+// file.
 
 internal import CipherSQLite
 
-/// That the record of a step was written anew: what it was, and when in the life of the store.
+/// A repair of a step's record: the former record, its new name and checksum, and when in the store's
+/// history it happened.
 struct RepairedStep {
-  /// The step as it had been recorded.
+  /// The former record of the step.
   let former: AppliedStep
-  /// What it is called since.
+  /// The new name.
   let name: String
-  /// Its checksum since.
+  /// The new checksum.
   let checksum: String
-  /// The version that the store had.
+  /// The version of the store at that time.
   let storeVersion: Int
-  /// How many steps had been taken back until then. With the version it tells the moment, whatever clocks say.
+  /// How many steps had been undone by then. With the version it dates the repair independently of
+  /// clocks.
   let undoneCount: Int
-  /// When, as ISO 8601 in UTC.
+  /// When the repair was done, as ISO 8601 in UTC.
   let at: String
-  /// The program that did it.
+  /// The program that did the repair.
   let app: String
-  /// The engine that did it.
+  /// The engine that did the repair.
   let engine: String
 }
 
-/// The table `vault_repaired` of one file. It is made with the first repair: most stores have none.
+/// The table `vault_repaired` of one file. It is created with the first repair: most stores have none.
 struct RepairedTable {
-  /// How SQL calls it.
+  /// The name of the table in SQL.
   static let name = "vault_repaired"
-  /// The columns that it has, no others.
+  /// All columns of the table.
   static let columns: Set<String> = [
     "id", "version", "name", "kind", "checksum", "text", "down", "applied_at", "ms", "app", "engine",
     "new_name", "new_checksum", "store_version", "undone", "repaired_at", "repaired_app", "repaired_tool",
@@ -35,7 +38,7 @@ struct RepairedTable {
 
   let connection: Connection
 
-  /// Makes the table where there is none.
+  /// Creates the table if it does not exist.
   func createIfMissing() throws {
     try connection.execute(
       """
@@ -47,10 +50,10 @@ struct RepairedTable {
       """)
   }
 
-  /// Whether the file has it: only one of which a step was repaired.
+  /// Returns whether the file has the table: only after a step was repaired.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// Writes a repair down.
+  /// Records a repair.
   func append(_ repair: RepairedStep, tool: String) throws {
     let step = repair.former
     try connection.execute(
@@ -69,7 +72,7 @@ struct RepairedTable {
       ])
   }
 
-  /// All repairs, in their order.
+  /// Returns all repairs, in their order.
   func repairs() throws -> [RepairedStep] {
     try connection.query(
       """

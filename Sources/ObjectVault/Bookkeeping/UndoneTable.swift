@@ -1,26 +1,28 @@
-// vault_undone: the steps that were taken back, a row for each time. Nobody else writes SQL with its name.
+// vault_undone: the steps that were undone, one row each time. All SQL that names the table is in this
+// file.
 
 internal import CipherSQLite
 
-/// When a step was taken back, and by whom.
+/// When a step was undone, and by which program.
 struct Undoing {
-  /// When, as ISO 8601 in UTC.
+  /// When the step was undone, as ISO 8601 in UTC.
   let at: String
-  /// How long it took, in milliseconds.
+  /// How long undoing took, in milliseconds.
   let milliseconds: Int
-  /// The program that did it.
+  /// The program that undid the step.
   let app: String
-  /// What of it did.
+  /// The library or tool that undid the step.
   let tool: String
-  /// The engine that did it.
+  /// The engine that undid the step.
   let engine: String
 }
 
-/// The table `vault_undone` of one file. It is made when the first step is taken back: most stores have none.
+/// The table `vault_undone` of one file. It is created when the first step is undone: most stores have
+/// none.
 struct UndoneTable {
-  /// How SQL calls it.
+  /// The name of the table in SQL.
   static let name = "vault_undone"
-  /// The columns that it has, no others.
+  /// All columns of the table.
   static let columns: Set<String> = [
     "id", "version", "name", "kind", "checksum", "model_hash", "text", "down", "applied_at", "ms", "app",
     "tool", "engine", "undone_at", "undone_ms", "undone_app", "undone_tool", "undone_engine",
@@ -28,7 +30,8 @@ struct UndoneTable {
 
   let connection: Connection
 
-  /// Makes the table where there is none: a row of `vault_migrations`, and beside it what took it back.
+  /// Creates the table if it does not exist. Its rows are rows of `vault_migrations` with the data of the
+  /// undoing.
   func createIfMissing() throws {
     try connection.execute(
       """
@@ -39,15 +42,15 @@ struct UndoneTable {
       """)
   }
 
-  /// Whether the file has it: only one of which a step was taken back.
+  /// Returns whether the file has the table: only after a step was undone.
   func exists() throws -> Bool { try connection.tableExists(Self.name) }
 
-  /// How many steps were taken back.
+  /// Returns how many steps were undone.
   func count() throws -> Int {
     try exists() ? Int(connection.value("SELECT count(*) FROM vault_undone")?.int64 ?? 0) : 0
   }
 
-  /// Writes down that a step was taken back, before its row goes.
+  /// Records that a step was undone. Call it before the row in `vault_migrations` is deleted.
   func append(_ number: Int, _ undoing: Undoing) throws {
     try connection.execute(
       """
@@ -63,7 +66,8 @@ struct UndoneTable {
       ])
   }
 
-  /// All steps that were taken back, as they were written down when they ran, in the order in which they were taken back.
+  /// Returns all undone steps, as they were recorded when they ran, in the order in which they were
+  /// undone.
   func steps() throws -> [(step: AppliedStep, undoing: Undoing)] {
     try connection.query(
       """

@@ -1,4 +1,5 @@
-// Changes as they come, put together: what an object was before the first of them, and what it is after the last.
+// Combines successive changes of rows: from the state before the first change to the state after the last
+// one.
 
 internal import CipherSQLite
 
@@ -14,7 +15,7 @@ struct ChangeCollector {
     case deleted(ChangeSet.Values)
   }
 
-  /// With the place of the first change among all.
+  /// Each with the position of its first change among all changes.
   private var entries: [Key: (entry: Entry, place: Int)] = [:]
   private var links: [ChangeSet.Link: (isAdded: Bool, place: Int)] = [:]
   private var placements: [Member: (old: Int64?, new: Int64?, place: Int)] = [:]
@@ -39,7 +40,7 @@ struct ChangeCollector {
     for placement in changes.placed { place(placement) }
   }
 
-  /// A new row. Values that are NULL may be left out.
+  /// Adds a new row. Values that are NULL may be omitted.
   mutating func insert(_ entity: String, _ rowID: Int64, _ values: ChangeSet.Values) {
     let key = Key(entity: entity, rowID: rowID)
     let values = values.filter { !$0.value.isNull }
@@ -61,7 +62,7 @@ struct ChangeCollector {
     }
   }
 
-  /// A row that goes, with the values that it has had since the last change that was told.
+  /// Adds the deletion of a row, with the values that it had after the last change that was added.
   mutating func delete(_ entity: String, _ rowID: Int64, _ values: ChangeSet.Values) {
     let key = Key(entity: entity, rowID: rowID)
     let values = values.filter { !$0.value.isNull }
@@ -69,7 +70,7 @@ struct ChangeCollector {
     case nil: set(key, .deleted(values))
     case .inserted: set(key, nil)
     case .updated(let old, _):
-      // At the place of the deletion: who is above comes first.
+      // Takes the position of the deletion, so that cascading owners come before their members.
       entries[key] = (.deleted(values.merging(old) { $1 }.filter { !$0.value.isNull }), nextPlace())
     case .deleted: break
     }
@@ -78,7 +79,7 @@ struct ChangeCollector {
   mutating func link(_ link: ChangeSet.Link) { set(link, true) }
   mutating func unlink(_ link: ChangeSet.Link) { set(link, false) }
 
-  /// Another place of a member.
+  /// Adds a new place of a member.
   mutating func place(_ placement: ChangeSet.Placement) {
     let key = Member(
       entity: placement.entity, relationship: placement.relationship, owner: placement.owner,
@@ -134,7 +135,7 @@ struct ChangeCollector {
     return places
   }
 
-  /// What differs between two states, as far as these properties go; nil when nothing does.
+  /// Returns what differs between two states in the given properties; nil when nothing does.
   private static func difference(_ names: Set<String>, _ old: ChangeSet.Values, _ new: ChangeSet.Values)
     -> Entry?
   {

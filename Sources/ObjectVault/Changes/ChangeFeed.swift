@@ -1,8 +1,8 @@
-// Who listens to a store's commits, and what waits for each of them.
+// The listeners of a store's commits, and the delivery of commits to them.
 
 internal import CipherSQLite
 
-/// Hands each commit to all listeners, in the order of the commits.
+/// Delivers each commit to all listeners, in the order of the commits.
 final class ChangeFeed: Sendable {
   private struct State {
     var number: Int64 = 0
@@ -13,10 +13,10 @@ final class ChangeFeed: Sendable {
   }
   private let state = Locked(State())
 
-  /// Whether anybody listens: what nobody hears is not put together.
+  /// Whether there are listeners: without any, saves do not record changes.
   var isHeard: Bool { state.withLock { !$0.listeners.isEmpty } }
 
-  /// Called by the writer after a commit, before the next one.
+  /// Delivers a commit. The writer calls it after the commit and before the next one.
   func publish(_ changes: ChangeSet, store: String?) {
     guard !changes.isEmpty else { return }
     let (queues, number) = state.withLock { state in
@@ -28,7 +28,7 @@ final class ChangeFeed: Sendable {
     for queue in queues { queue.add(numbered) }
   }
 
-  /// A commit that was not written down, as nobody listened when it began.
+  /// Counts a commit that was not recorded because there was no listener when it began.
   func skip() {
     let queues = state.withLock { state in
       state.number += 1
@@ -47,7 +47,7 @@ final class ChangeFeed: Sendable {
 
   func leave(_ queue: ObjectIdentifier) { _ = state.withLock { $0.listeners.removeValue(forKey: queue) } }
 
-  /// There are no more commits.
+  /// Ends the feed: there are no more commits.
   func end() {
     let queues = state.withLock { state in
       state.isEnded = true

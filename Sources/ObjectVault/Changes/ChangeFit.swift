@@ -1,11 +1,11 @@
-// Whether a change set fits a store: asked of the set and the file before anything is written. What the engine alone can
-// tell, such as unique values, ChangeWriter finds while it writes.
+// Checks whether a change set fits a store, before anything is written. What only the engine can detect,
+// such as unique values that are taken, ChangeWriter reports while it writes.
 
 internal import CipherSQLite
 
-/// One change set against one file.
+/// Checks one change set against one file.
 struct ChangeFit {
-  /// What the set makes of a row that it names.
+  /// The change that the set makes to a row.
   private enum Fate {
     case inserted(ChangeSet.Values)
     case updated(ChangeSet.Update)
@@ -15,13 +15,14 @@ struct ChangeFit {
   private let names: ChangeNames
   private let connection: Connection
   private let changes: ChangeSet
-  /// By the index of the entity's root and the id: an id is that of one row of a table.
+  /// The changes by id, for each entity's root by its index: within a table an id is unique.
   private var fates: [[Int64: (entity: EntityMapping, fate: Fate)]]
-  /// The rows that were asked for and are in the file, by the entity's index.
+  /// The ids that were looked up and are in the file, by the entity's index.
   private var standing: [Set<Int64>]
 
-  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` for an object that is in the set twice;
-  ///   ``StoreError/unknownEntity(name:)``.
+  /// Collects the rows of the set.
+  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` for an object that is in the set
+  ///   twice; ``StoreError/unknownEntity(name:)``.
   init(_ changes: ChangeSet, _ names: ChangeNames, _ connection: Connection) throws(StoreError) {
     (self.changes, self.names, self.connection) = (changes, names, connection)
     fates = Array(repeating: [:], count: names.mapping.entities.count)
@@ -38,14 +39,16 @@ struct ChangeFit {
     }
   }
 
-  /// What the set makes of a row of an entity, or of one below it.
+  /// Returns the change that the set makes to a row of an entity or of one of its subentities; nil if
+  /// there is none.
   private func fate(_ rowID: Int64, _ entity: EntityMapping) -> Fate? {
     guard let (own, fate) = fates[entity.root.index][rowID], entity.includes(own) else { return nil }
     return fate
   }
 
-  /// Compares rows and values with the file, and asks where references lead when all is done.
-  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``, ``StoreError/unknownEntity(name:)``.
+  /// Compares rows and values with the file, and checks that all references will have a target.
+  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``,
+  ///   ``StoreError/unknownEntity(name:)``.
   mutating func check() throws {
     for row in changes.inserted { try check(row) }
     for row in changes.updated { try check(row) }
@@ -62,7 +65,7 @@ struct ChangeFit {
 
   private mutating func check(_ row: ChangeSet.Row) throws {
     let entity = try names.entity(row.entity)
-    // An id near the last one would leave none for new objects.
+    // An id near the highest number would leave no ids for new objects.
     guard (1...RowIDs.highest).contains(row.rowID), try !isStored(entity.root, row.rowID) else {
       throw names.misfit(row.entity, row.rowID, [])
     }
@@ -83,7 +86,7 @@ struct ChangeFit {
     try checkValues(entity, row.rowID, row.new)
   }
 
-  /// Whether a row has these values.
+  /// Checks that a row has these values.
   private func compare(_ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values) throws {
     let slots = try names.slots(entity, rowID, values)
     let found = try connection.query(
@@ -96,8 +99,8 @@ struct ChangeFit {
 
   // MARK: Values
 
-  /// Whether values are what their properties can hold: what another type stored would be found by no comparison, and
-  /// read as nothing.
+  /// Checks that properties can hold the values. A stored value of another type would be found by no
+  /// comparison, and could not be read.
   private mutating func checkValues(
     _ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values
   ) throws {
@@ -118,7 +121,7 @@ struct ChangeFit {
     }
   }
 
-  // MARK: Where references lead
+  // MARK: References
 
   private mutating func check(_ link: ChangeSet.Link) throws {
     let (entity, relationship) = try names.end(of: link)
@@ -127,7 +130,8 @@ struct ChangeFit {
     }
   }
 
-  /// Whether a member has the place that it is said to have had. That it is one when all is done finds who writes.
+  /// Checks that a member has the place that the set names as its old one. ChangeWriter checks that it is
+  /// a member afterwards.
   private func check(_ placement: ChangeSet.Placement) throws {
     let relationship = try names.relationship(of: placement)
     let found = try connection.value(
@@ -137,7 +141,7 @@ struct ChangeFit {
     }
   }
 
-  /// Whether a row is there when all is done.
+  /// Returns whether a row will exist after the changes.
   private mutating func willStand(_ entity: EntityMapping, _ rowID: Int64) throws -> Bool {
     switch fate(rowID, entity) {
     case .inserted: return true

@@ -1,4 +1,4 @@
-// The names in a change set, looked up in the model, and the error for what does not fit.
+// Looks up the names in a change set, and makes the error for changes that do not fit.
 
 internal import CipherSQLite
 
@@ -10,7 +10,7 @@ struct ChangeNames {
     return entity
   }
 
-  /// The columns of values, in the order of their names.
+  /// Returns the slots of the named values, sorted by name.
   func slots(_ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values) throws(StoreError)
     -> [(slot: Int, name: String, value: SQLValue)]
   {
@@ -24,7 +24,7 @@ struct ChangeNames {
     return slots
   }
 
-  /// The many-to-many of a link, seen from the end that it names.
+  /// Returns the many-to-many relationship of a link, at the end that the link names.
   func end(of link: ChangeSet.Link) throws(StoreError) -> (EntityMapping, RelationshipMapping) {
     let entity = try entity(link.entity)
     guard let slot = entity.slot(named: link.relationship),
@@ -34,7 +34,7 @@ struct ChangeNames {
     return (entity, relationship)
   }
 
-  /// The ordered relationship of a placement.
+  /// Returns the ordered relationship of a placement.
   func relationship(of placement: ChangeSet.Placement) throws(StoreError) -> RelationshipMapping {
     let entity = try entity(placement.entity)
     guard let slot = entity.slot(named: placement.relationship),

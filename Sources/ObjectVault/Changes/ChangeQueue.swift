@@ -1,22 +1,23 @@
-// What waits for one listener of a store's commits: bounded, and never silent about what it could not keep.
+// The queue of commits for one listener. Its size is bounded; commits that it had to discard are reported
+// as missed.
 
 internal import CipherSQLite
 
 final class ChangeQueue: Sendable {
   private struct State {
     var waiting: [ChangeSet] = []
-    /// How many of them have been taken: taking each out of the array by itself would be quadratic.
+    /// How many of `waiting` were taken already: removing each from the array would take quadratic time.
     var taken = 0
-    /// How many changes are in those that have not.
+    /// How many changes are in those that were not taken yet.
     var size = 0
     var missed = 0
     var isEnded = false
     var readers: [(key: Int, continuation: CheckedContinuation<StoreChange?, Never>)] = []
-    /// Readers that were cancelled before they waited.
+    /// Readers that were cancelled before they began to wait.
     var cancelled: Set<Int> = []
     var nextKey = 0
 
-    /// What comes next; nil when there is nothing.
+    /// Takes the next change; nil when there is none.
     mutating func take() -> StoreChange? {
       if missed > 0 {
         defer { missed = 0 }
@@ -38,7 +39,8 @@ final class ChangeQueue: Sendable {
   private let capacity: Int
   private let feed: ChangeFeed
 
-  /// - Parameter capacity: How many changed objects and links may wait.
+  /// Makes a queue and adds it to the feed.
+  /// - Parameter capacity: How many changed objects, links and places may be queued.
   init(_ feed: ChangeFeed, capacity: Int) {
     self.feed = feed
     self.capacity = capacity
@@ -47,8 +49,9 @@ final class ChangeQueue: Sendable {
 
   deinit { feed.leave(ObjectIdentifier(self)) }
 
-  /// Takes a commit for whoever waits, else keeps it. What is too much makes all that waits one gap: a reader that has to
-  /// read anew has no use for what was before.
+  /// Passes a commit to a waiting reader, or queues it. When the queue would exceed its capacity,
+  /// everything in it becomes one gap: a reader that has to read the data again does not need the earlier
+  /// commits.
   func add(_ changes: ChangeSet) {
     let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
       guard !state.isEnded else { return nil }
@@ -65,7 +68,7 @@ final class ChangeQueue: Sendable {
     reader?.resume(returning: .committed(changes))
   }
 
-  /// A commit came of which nothing is known.
+  /// Counts a commit whose changes are not known.
   func miss() {
     let reader = state.withLock { state -> CheckedContinuation<StoreChange?, Never>? in
       guard !state.isEnded else { return nil }
@@ -77,7 +80,7 @@ final class ChangeQueue: Sendable {
     reader?.resume(returning: .missed(commits: 1))
   }
 
-  /// There are no more: who waits gets nil, and the others when they have read what is here.
+  /// Ends the queue: waiting readers get nil, others get it after the queued changes.
   func end() {
     let readers = state.withLock { state in
       state.isEnded = true
@@ -87,7 +90,7 @@ final class ChangeQueue: Sendable {
     for reader in readers { reader.continuation.resume(returning: nil) }
   }
 
-  /// What is here.
+  /// Takes all queued changes.
   func takeWaiting() -> [StoreChange] {
     state.withLock { state in
       var taken: [StoreChange] = []
@@ -96,7 +99,7 @@ final class ChangeQueue: Sendable {
     }
   }
 
-  /// The next commit, waited for; nil at the end, and for a task that is cancelled.
+  /// Waits for the next change. Returns nil at the end, and when the task is cancelled.
   func next() async -> StoreChange? {
     let key = state.withLock { state in
       state.nextKey += 1

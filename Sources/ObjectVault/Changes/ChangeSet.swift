@@ -1,8 +1,10 @@
-// What one commit changed, as a value: what listeners get, what is stored as history, undone, or applied elsewhere.
+// The changes of one commit as a value: listeners get it, and it can be stored as history, undone, or
+// applied to another store.
 
 public import CipherSQLite
 
-/// What one commit changed, or a save would change: objects by entity and id, with their old and new values.
+/// The changes of one commit, or of a save to come: objects by entity and id, with their old and new
+/// values.
 ///
 /// ```swift
 /// var gone: [Int64] = []
@@ -11,10 +13,11 @@ public import CipherSQLite
 /// }
 /// ```
 ///
-/// It is complete: what it holds, applied to the store as it was before, gives the store as it is now
-/// (``Store/apply(_:)``). So rows that a delete rule took along are in it, and references that one set to nil.
-/// To-ones are properties whose value is the row's id at the other end; links of many-to-many relationships stand
-/// by themselves, and so do the places of members in ordered relationships (``placed``). Versions take no part.
+/// A change set is complete: applied to the store as it was before, it gives the store as it is now
+/// (``Store/apply(_:)``). It includes rows that a delete rule deleted, and references that a delete rule
+/// set to nil. A to-one is a property whose value is the id of the row that it refers to. Links of
+/// many-to-many relationships are listed separately, and so are the places of members in ordered
+/// relationships (``placed``). Row versions are not included.
 ///
 /// Its `description` names objects and properties and shows no value.
 public struct ChangeSet: Sendable, Hashable {
@@ -23,14 +26,14 @@ public struct ChangeSet: Sendable, Hashable {
 
   /// A whole object.
   public struct Row: Sendable, Hashable, Codable {
-    /// The entity.
+    /// The name of the entity.
     public let entity: String
-    /// The id; negative for an object that no save has given one yet.
+    /// The id; negative for a new object that has no final id yet.
     public let rowID: Int64
     /// The attributes and to-ones that are not nil.
     public let values: Values
 
-    /// A row.
+    /// Creates a row.
     public init(entity: String, rowID: Int64, values: Values) {
       self.entity = entity
       self.rowID = rowID
@@ -38,21 +41,21 @@ public struct ChangeSet: Sendable, Hashable {
     }
   }
 
-  /// An object of which some properties changed.
+  /// An object with changed properties.
   public struct Update: Sendable, Hashable, Codable {
-    /// The entity.
+    /// The name of the entity.
     public let entity: String
-    /// The id.
+    /// The id of the object.
     public let rowID: Int64
-    /// What the changed properties held before, nil as `null`.
+    /// The values of the changed properties before, nil as `null`.
     public let old: Values
-    /// What they hold now, nil as `null`.
+    /// The values of the changed properties after, nil as `null`.
     public let new: Values
 
     /// The properties that changed, in alphabetical order.
     public var properties: [String] { new.keys.sorted() }
 
-    /// An update. `old` and `new` have the same properties.
+    /// Creates an update. `old` and `new` must have the same properties.
     public init(entity: String, rowID: Int64, old: Values, new: Values) {
       self.entity = entity
       self.rowID = rowID
@@ -61,18 +64,18 @@ public struct ChangeSet: Sendable, Hashable {
     }
   }
 
-  /// A link of a many-to-many relationship, named by the end that keeps the table.
+  /// A link of a many-to-many relationship, named by the end that owns the link table.
   public struct Link: Sendable, Hashable, Codable {
-    /// The entity at that end.
+    /// The name of the entity at that end.
     public let entity: String
-    /// Its relationship.
+    /// The relationship of that entity.
     public let relationship: String
     /// The id at that end.
     public let source: Int64
     /// The id at the other end.
     public let target: Int64
 
-    /// A link.
+    /// Creates a link.
     public init(entity: String, relationship: String, source: Int64, target: Int64) {
       self.entity = entity
       self.relationship = relationship
@@ -83,23 +86,23 @@ public struct ChangeSet: Sendable, Hashable {
 
   /// The place of a member in an ordered relationship, such as that of a song in `Album.songs`.
   ///
-  /// Places are numbers with room between them: the members are sorted by them, those without one first, and then by their
-  /// ids. Which objects are members say the to-ones and the links.
+  /// Places are numbers with gaps between them. Members are sorted by place and then by id; members
+  /// without a place come first. Which objects are members is determined by the to-ones and the links.
   public struct Placement: Sendable, Hashable, Codable {
-    /// The entity that has the relationship.
+    /// The name of the entity that has the relationship.
     public let entity: String
-    /// The relationship.
+    /// The name of the relationship.
     public let relationship: String
-    /// The id of the object whose member it is.
+    /// The id of the object that has the relationship.
     public let owner: Int64
     /// The id of the member.
     public let member: Int64
-    /// The place that it had; nil for one that had none, as who was no member.
+    /// The former place; nil if the object had none, or was no member.
     public let old: Int64?
-    /// The place that it has; nil for one that has none, as who is no member any more.
+    /// The new place; nil if the object has none, or is no member any more.
     public let new: Int64?
 
-    /// A placement.
+    /// Creates a placement.
     public init(
       entity: String, relationship: String, owner: Int64, member: Int64, old: Int64?, new: Int64?
     ) {
@@ -112,30 +115,30 @@ public struct ChangeSet: Sendable, Hashable {
   public var inserted: [Row]
   /// Changed objects.
   public var updated: [Update]
-  /// Objects that are gone, with their last values; who is above comes before who went with it.
+  /// Deleted objects with their last values. An object comes before those that its deletion cascaded to.
   public var deleted: [Row]
   /// New links.
   public var linked: [Link]
-  /// Links that are gone.
+  /// Removed links.
   public var unlinked: [Link]
-  /// Other places in ordered relationships: of who moved, who came and who went.
+  /// Changed places in ordered relationships: of members that moved, were added or were removed.
   public var placed: [Placement]
-  /// Who made the changes, as ``ObjectContext/author`` says.
+  /// The author of the changes, from ``ObjectContext/author``.
   public var author: String?
-  /// What they are called, as ``ObjectContext/transactionName`` says.
+  /// The name of the changes, from ``ObjectContext/transactionName``.
   public var name: String?
-  /// The commit; nil before it.
+  /// The commit; nil for changes that are not committed.
   public internal(set) var commit: Commit?
 
   /// One commit of an open store.
   public struct Commit: Sendable, Hashable, Codable {
-    /// The store: ``Store/id`` in the form of its text; nil for stores that have none.
+    /// The text of the store's ``Store/id``; nil for stores that have none.
     public let store: String?
-    /// Rises with each commit since the store was opened.
+    /// The number of the commit, counted since the store was opened.
     public let number: Int64
   }
 
-  /// Changes; none by default.
+  /// Creates a change set; empty by default.
   public init(
     inserted: [Row] = [], updated: [Update] = [], deleted: [Row] = [], linked: [Link] = [],
     unlinked: [Link] = [], placed: [Placement] = [], author: String? = nil, name: String? = nil
@@ -150,15 +153,15 @@ public struct ChangeSet: Sendable, Hashable {
     self.name = name
   }
 
-  /// Whether nothing changes.
+  /// Whether there are no changes.
   public var isEmpty: Bool { count == 0 }
 
-  /// How many objects, links and places change.
+  /// The number of changed objects, links and places.
   public var count: Int {
     inserted.count + updated.count + deleted.count + linked.count + unlinked.count + placed.count
   }
 
-  /// What takes the changes back.
+  /// The changes that undo this set.
   public var inverse: ChangeSet {
     ChangeSet(
       inserted: deleted.reversed(),
@@ -169,10 +172,12 @@ public struct ChangeSet: Sendable, Hashable {
       author: author, name: name)
   }
 
-  /// Merges change sets, the oldest first. An object that is inserted and later deleted is left out. The author and the name are
-  /// those of the first set that has one, the commit is that of the last.
+  /// Merges change sets, the oldest first.
   ///
-  /// Takes time in proportion to the sets. Commits that arrive one by one are kept as they are, and merged when they are needed.
+  /// An object that is inserted and later deleted is omitted. The author and the name are those of the
+  /// first set that has one; the commit is that of the last set. Takes time in proportion to the size of
+  /// the sets: keep commits that arrive one by one as they are, and merge them when needed.
+  /// - Parameter sets: The change sets, in the order of their commits.
   public init(merging sets: some Sequence<ChangeSet>) {
     var collector = ChangeCollector()
     self.init()
@@ -198,7 +203,9 @@ extension ChangeSet: Codable {
     case inserted, updated, deleted, linked, unlinked, placed, author, name, commit
   }
 
-  /// From what ``encode(to:)`` writes, and from what versions without ordered relationships wrote.
+  /// Decodes what ``encode(to:)`` writes, and the form of versions without ordered relationships.
+  /// - Parameter decoder: The decoder to read from.
+  /// - Throws: The decoder's errors.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
@@ -213,7 +220,9 @@ extension ChangeSet: Codable {
     commit = try container.decodeIfPresent(Commit.self, forKey: .commit)
   }
 
-  /// Places where there are any.
+  /// Encodes the change set; places are omitted when there are none.
+  /// - Parameter encoder: The encoder to write to.
+  /// - Throws: The encoder's errors.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(inserted, forKey: .inserted)
@@ -229,10 +238,10 @@ extension ChangeSet: Codable {
 }
 
 extension ChangeSet: CustomStringConvertible {
-  /// A line for each object and link, such as `updated Person 7: city, name`; no value.
+  /// A line for each object and link, such as `updated Person 7: city, name`, without values.
   public var description: String { lines(withValues: false).joined(separator: "\n") }
 
-  /// The same lines with the values, which may be secret.
+  /// The lines of `description` with the values, which may be secret.
   public var descriptionWithValues: String { lines(withValues: true).joined(separator: "\n") }
 
   private func places(withValues shows: Bool) -> [String] {

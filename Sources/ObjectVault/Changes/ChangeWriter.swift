@@ -1,4 +1,4 @@
-// Runs a change set on a store: the same rows, values and links, with the same ids.
+// Applies a change set to a store: writes its rows, values and links with their ids.
 
 internal import CipherSQLite
 private import Foundation
@@ -14,8 +14,10 @@ struct ChangeWriter {
     self.reservedIDs = reservedIDs
   }
 
-  /// Inside a transaction that the caller opened. Everything is compared before anything is written.
-  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``, ``StoreError/unknownEntity(name:)``.
+  /// Applies the changes inside a transaction that the caller opened. Everything is compared before
+  /// anything is written.
+  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``,
+  ///   ``StoreError/unknownEntity(name:)``.
   func apply(_ changes: ChangeSet) throws {
     var fit = try ChangeFit(changes, names, connection)
     try fit.check()
@@ -30,8 +32,8 @@ struct ChangeWriter {
     for placement in changes.placed { try write(placement) }
   }
 
-  /// What refers or is linked to a row that goes, and is not told to go or to change: the engine would take it along, or
-  /// change it, and nobody would hear of it.
+  /// Checks that no row or link refers to a deleted row, unless the set deletes or changes it, too. The
+  /// engine would cascade to it or change it, and no listener would be notified.
   private func checkDependents(of rows: [ChangeSet.Row]) throws {
     let byName = Dictionary(grouping: rows, by: \.entity).mapValues { Set($0.map(\.rowID)) }
     func going(_ entity: EntityMapping) -> Set<Int64> {
@@ -81,7 +83,8 @@ struct ChangeWriter {
     let entity = try names.entity(row.entity)
     let values = entity.storedSlots.map { row.values[entity.slots[$0].name] ?? .null }
     try write(entity, row.rowID, entity.insertSQL, [.integer(row.rowID)] + values)
-    // The row may have been here before: whoever fetched it then must not take it for the same.
+    // A row with this id may have existed before. A version that no row has had keeps contexts that
+    // fetched the former row from taking the new one for it.
     try connection.execute(
       sql: entity.versionUpdateSQL, [.integer(RowVersions.unheardOf()), .integer(row.rowID)])
   }
@@ -93,7 +96,8 @@ struct ChangeWriter {
       entity, row.rowID, entity.rewriteSQL(slots.map(\.slot)), slots.map(\.value) + [.integer(row.rowID)])
   }
 
-  /// A unique value that another row has is told of the row that was to get it.
+  /// Writes a row. If another row has one of its unique values, the error names the row that was to be
+  /// written.
   private func write(_ entity: EntityMapping, _ rowID: Int64, _ sql: String, _ values: [SQLValue]) throws {
     do {
       let count = try connection.execute(sql: sql, values)
@@ -105,8 +109,9 @@ struct ChangeWriter {
     }
   }
 
-  /// First no row hangs on another: the engine would cascade by itself, from row to row, and gives up a thousand levels
-  /// down. A reference that takes no NULL leads to a row that never was, and goes with its row before the commit.
+  /// Deletes rows. References between them are cleared first: otherwise the engine would cascade from row
+  /// to row, and it fails beyond a thousand levels. A required reference gets an id that no row has; as
+  /// foreign keys are deferred, that is allowed until the commit, and the row is deleted before.
   private func delete(_ rows: [ChangeSet.Row]) throws {
     for row in rows {
       let entity = try names.entity(row.entity)
@@ -118,14 +123,14 @@ struct ChangeWriter {
     for row in rows {
       let entity = try names.entity(row.entity)
       try connection.execute(sql: entity.deleteSQL(count: 1), [.integer(row.rowID)])
-      // Who was deleted with another one is gone already.
+      // The row may already have been deleted by a cascade.
       guard try connection.value(sql: entity.existenceSQL, [.integer(row.rowID)]) == nil else {
         throw StoreError.ignored(entity, row.rowID, "deleted")
       }
     }
   }
 
-  /// A value that one row gives up may be what another one gets.
+  /// Frees unique values of the changed and deleted rows, because another row of the set may get them.
   private func freeUniqueValues(_ changes: ChangeSet) throws {
     for row in changes.updated { try setAside(row.entity, row.rowID) { row.new[$0] != nil } }
     for row in changes.deleted { try setAside(row.entity, row.rowID) { _ in true } }
@@ -163,7 +168,8 @@ struct ChangeWriter {
     }
   }
 
-  /// Who is no member any more has lost its place with its reference or its link.
+  /// Writes the place of a member. An object that is no member any more lost its place with its reference
+  /// or its link.
   private func write(_ placement: ChangeSet.Placement) throws {
     let relationship = try names.relationship(of: placement)
     try connection.execute(

@@ -1,32 +1,34 @@
 // The commits of a store as an asynchronous sequence.
 
-/// What a listener of a store is told.
+/// An element of ``StoreChanges``: a commit, or a gap.
 public enum StoreChange: Sendable, Hashable {
-  /// A commit.
+  /// A commit, with its changes.
   case committed(ChangeSet)
-  /// So many commits came while more was waiting than may wait: read anew what was made of earlier ones.
+  /// Commits were discarded because too many changes were queued. Read again what was computed from
+  /// earlier commits.
   case missed(commits: Int)
 }
 
-/// The commits of a store since the sequence was made, in their order: see ``Store/changes(bufferingUpTo:)``.
+/// The commits of a store since the sequence was made, in order: see ``Store/changes(bufferingUpTo:)``.
 ///
-/// It is for one consumer: two iterators of one sequence share what comes.
+/// It is for one consumer: two iterators of one sequence share its elements.
 public struct StoreChanges: AsyncSequence, Sendable {
   private let queue: ChangeQueue
 
   init(_ queue: ChangeQueue) { self.queue = queue }
 
-  /// What waits for the next commit.
+  /// The iterator of ``StoreChanges``.
   public struct Iterator: AsyncIteratorProtocol {
     let queue: ChangeQueue
 
-    /// The next commit; nil when the store is closed, or the task cancelled.
+    /// Waits for the next change.
+    /// - Returns: The change; nil when the store is closed or the task is cancelled.
     public mutating func next() async -> StoreChange? { await queue.next() }
   }
 
-  /// What waits now, taken without waiting for more.
+  /// Takes the queued changes without waiting for more.
   package func takeWaiting() -> [StoreChange] { queue.takeWaiting() }
 
-  /// An iterator.
+  /// Returns an iterator.
   public func makeAsyncIterator() -> Iterator { Iterator(queue: queue) }
 }

@@ -1,15 +1,16 @@
-// How a context reaches the file, and what follows from it.
+// How a context accesses the file: on pooled connections, or inside a transaction.
 
 internal import CipherSQLite
 
-/// How a context reaches the file.
+/// How a context accesses the file.
 enum ContextAccess {
-  /// Reads on any reader, each read for itself; saves in a transaction of its own.
+  /// Each read uses any pooled reader; each save has a transaction of its own.
   case pooled(ConnectionPool)
-  /// Reads inside a transaction, of whose snapshot the readers of the pool may read a part.
+  /// Reads inside a transaction. The pool's readers may read a part of its snapshot at the same time.
   case reading(Connection, beside: ConnectionPool)
-  /// Works inside a transaction that writes. The readers of `committed` see the last commit. Whether saves are written down is
-  /// decided at the beginning: who begins to listen meanwhile is told of a gap, and not of a part of the changes.
+  /// Works inside a writing transaction. The readers of `committed` see the last commit. Whether saves
+  /// record their changes is decided at the beginning: a listener that is added later gets a gap, not a
+  /// part of the changes.
   case writing(Connection, committed: ConnectionPool?, isRecording: Bool)
 
   /// The connection of the transaction; nil outside of one.
@@ -20,7 +21,7 @@ enum ContextAccess {
     }
   }
 
-  /// The connection of a transaction that writes; else nil.
+  /// The connection of a writing transaction; nil otherwise.
   var writer: Connection? { if case .writing(let connection, _, _) = self { connection } else { nil } }
 
   /// Whether the context belongs to a step of a migration.
@@ -28,7 +29,8 @@ enum ContextAccess {
 
   var canWrite: Bool { if case .reading = self { false } else { true } }
 
-  /// Whose readers may read beside the context's own; nil where what it reads is not committed yet.
+  /// The pool whose readers may read at the same time as the context; nil in a write, whose changes other
+  /// connections cannot see.
   var readers: ConnectionPool? {
     switch self {
     case .pooled(let pool), .reading(_, let pool): pool
@@ -36,10 +38,10 @@ enum ContextAccess {
     }
   }
 
-  /// Whose readers see the last commit, for a write.
+  /// The pool whose readers see the last commit, in a write.
   var committed: ConnectionPool? { if case .writing(_, let pool, _) = self { pool } else { nil } }
 
-  /// Whether the saves of a transaction are written down; nil where each save decides it.
+  /// Whether the transaction's saves record their changes; nil where each save decides.
   var isRecording: Bool? {
     switch self {
     case .pooled: nil

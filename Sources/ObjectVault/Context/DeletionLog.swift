@@ -1,14 +1,16 @@
-// Which objects were deleted one after the other, so that a set in memory is corrected by those that it has not seen
-// yet, and need not be made anew after each.
+// A log of deleted objects: a member set in memory removes the objects that were deleted since it was
+// last read, and need not be rebuilt.
 
-/// The last deletions of objects that stand in sets which they do not know, those of many-to-manys.
+/// The latest deletions of objects that may be in member sets which the objects cannot find, such as
+/// those of many-to-manys.
 final class DeletionLog {
-  // Unchecked exclusivity: asked for at each read of a to-many, and never passed inout.
-  /// How many there were, and how often deletions were undone.
+  // Unchecked exclusivity: each read of a to-many reads this, and it is never passed inout.
+  /// The number of deletions so far, plus the number of times that deletions were undone.
   @safe @exclusivity(unchecked) private(set) var count = 0
-  /// The last of them.
+  /// The latest deleted objects.
   private var objects: [ManagedObject] = []
-  /// How many are kept: few, as they are kept alive, and many against the cost of making a set anew.
+  /// The most objects that are kept: the log keeps them alive, so the limit is low; sets that miss more
+  /// deletions are rebuilt, so it is not too low.
   private static let capacity = 1024
 
   func append(_ object: ManagedObject) {
@@ -17,13 +19,14 @@ final class DeletionLog {
     count += 1
   }
 
-  /// Deletions were undone: every set is made anew.
+  /// Empties the log, because deletions were undone: every set is rebuilt.
   func restart() {
     objects = []
     count += 1
   }
 
-  /// What was deleted after the first `seen`; nil when that is not known any more.
+  /// Returns the objects that were deleted after the first `seen`; nil when the log no longer has all of
+  /// them.
   func since(_ seen: Int) -> ArraySlice<ManagedObject>? {
     count - seen <= objects.count ? objects.suffix(count - seen) : nil
   }

@@ -1,23 +1,25 @@
-// What getters met and could not throw.
+// Errors that getters met and could not throw.
 
-/// The errors of getters.
+/// The errors that the getters of a context's objects met.
 struct GetterErrors {
-  /// Those that the next save throws: ``ObjectContext/faultErrors``.
+  /// The errors of which the next save throws the first: ``ObjectContext/faultErrors``.
   var failures: [any Error] = []
-  /// Of values that could not be read: ``ObjectContext/unreadableValues``.
+  /// The errors of values that could not be read: ``ObjectContext/unreadableValues``.
   var unreadable: [StoreError] = []
-  /// Who hears of each: ``ObjectContext/onFaultError``.
+  /// The closure that is called with each error: ``ObjectContext/onFaultError``.
   var listener: ((any Error) -> Void)?
 
-  /// - Returns: Whether the listener is to hear of it.
+  /// Adds an error.
+  /// - Returns: Whether to notify the listener.
   mutating func note(_ error: any Error) -> Bool {
-    // Once is enough: the body of a cancelled write may go on for long.
+    // One cancellation error is enough: the body of a cancelled write may run on for long.
     if error is CancellationError, failures.last is CancellationError { return false }
     failures.append(error)
     return true
   }
 
-  /// - Returns: Whether the listener is to hear of it.
+  /// Adds the error of an unreadable value, unless it is known or there are a thousand.
+  /// - Returns: Whether to notify the listener.
   mutating func noteUnreadable(_ error: StoreError) -> Bool {
     guard unreadable.count < 1000, !unreadable.contains(error) else { return false }
     unreadable.append(error)

@@ -1,29 +1,37 @@
-// Adding to a to-many and taking out of it, one object at a time.
+// Adding single objects to a to-many, and removing them.
 
 internal import CipherSQLite
 
 extension Persistable where Self: ManagedObject {
-  /// Adds an object to a to-many, in a time that does not depend on how many members there are.
+  /// Adds an object to a to-many, in a time that does not depend on the number of members.
   ///
   /// ```swift
   /// user.add(status, to: \.statuses)
   /// ```
-  /// `user.statuses.insert(status)` means the same, and copies the set, as Swift does with a value that a property
-  /// returns: fine for some members, slow for thousands in a loop. `status.user = user` is as fast as this. Of an ordered
-  /// relationship the object goes to the end; one that is a member stays where it is.
+  /// `user.statuses.insert(status)` has the same effect, but copies the set, as Swift does with a value
+  /// that a property returns: that is fine for some members and slow for thousands in a loop.
+  /// `status.user = user` is as fast as this method. In an ordered relationship the object is appended;
+  /// an object that is a member already keeps its place.
   ///
-  /// What cannot be is told as by a setter: see ``ObjectContext/faultErrors``.
+  /// Errors are reported as by a setter: see ``ObjectContext/faultErrors``.
+  /// - Parameters:
+  ///   - object: The object to add.
+  ///   - path: The to-many.
   public func add<Members: RelatedMembers>(
     _ object: Members.Member, to path: ReferenceWritableKeyPath<Self, Members>
   ) {
     change(path) { $0.addMember(object, $1) }
   }
 
-  /// Takes an object out of a to-many, in a time that does not depend on how many members there are. An object that
-  /// is no member stays as it is. The order of the others stays.
+  /// Removes an object from a to-many, in a time that does not depend on the number of members.
   ///
-  /// Of a many-to-many the link to an object that is to be deleted is removed, too: it may be what denies the deletion. The property
-  /// does not show such an object, so that writing to the property leaves the link.
+  /// An object that is no member stays as it is, and the other members keep their order. In a
+  /// many-to-many, the link to an object that is marked for deletion is removed, too: that link may be
+  /// what denies the deletion. Writing to the property leaves such a link, because the property does not
+  /// include the object.
+  /// - Parameters:
+  ///   - object: The object to remove.
+  ///   - path: The to-many.
   public func remove<Members: RelatedMembers>(
     _ object: Members.Member, from path: ReferenceWritableKeyPath<Self, Members>
   ) {

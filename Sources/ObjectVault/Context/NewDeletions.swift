@@ -1,15 +1,16 @@
-// Which new objects can be deleted. They have no rows, so memory alone says what their delete rules allow.
+// Decides which new objects can be deleted. They have no rows, so their delete rules are applied in
+// memory alone.
 
-/// New objects that are to be deleted together, and the objects that their delete rules take along. Whether a saved object may be
-/// deleted is decided by the save.
+/// New objects that are to be deleted together, and the objects that their cascades delete. Whether a
+/// saved object may be deleted is decided by the save.
 struct NewDeletions {
-  /// What keeps an object from being deleted: a member of a relationship whose delete rule is deny.
+  /// The reason why an object cannot be deleted: a member of a relationship whose delete rule is deny.
   struct Hold {
     let object: ManagedObject
     let relationship: RelationshipMapping
     let member: ManagedObject
 
-    /// Whether it still does.
+    /// Whether the member still prevents the deletion.
     var stands: Bool {
       object.state == .inserted && NewDeletions.mayHold(member)
         && object.isRelated(to: member, by: relationship)
@@ -18,31 +19,33 @@ struct NewDeletions {
 
   private struct Entry {
     let object: ManagedObject
-    /// Whether it can be deleted.
+    /// Whether the object can be deleted.
     var goes = true
-    /// What keeps it, or an object that it takes along, from being deleted.
+    /// The reason why the object, or one that its cascades delete, cannot be deleted.
     var hold: Hold?
-    /// The entries that it takes along.
+    /// The entries that its cascades delete.
     var taken: [Int] = []
-    /// The entries that take it along.
+    /// The entries whose cascades delete it.
     var takers: [Int] = []
-    /// How many of these can be deleted.
+    /// How many of `takers` can be deleted.
     var goingTakers = 0
-    /// The entries that cannot go while it stays.
+    /// The entries that cannot be deleted while this one stays.
     var denied: [(entry: Int, relationship: RelationshipMapping)] = []
   }
 
-  /// In this order: the objects to delete; those that the deletions of saved objects take along; what either takes along.
+  /// In this order: the objects to delete; the objects that deletions of saved objects cascade to; the
+  /// objects that both cascade to.
   private var entries: [Entry] = []
   private var indexes: [ManagedObject: Int] = [:]
   private var wantedCount = 0
   private var rootCount = 0
 
-  /// Finds the largest set that can be deleted: no member of a deny relationship of any of them stays.
+  /// Finds the largest set that can be deleted: the set has every member of its objects' deny
+  /// relationships.
   /// - Parameters:
   ///   - wanted: The objects to delete.
-  ///   - taken: Other objects that the save deletes, new ones and others.
-  ///   - denied: Known holds. The cascades of a held object are not followed.
+  ///   - taken: Other objects that the save deletes, new and saved ones.
+  ///   - denied: Known denials. The cascades of a denied object are not followed.
   init(
     _ wanted: [ManagedObject], with taken: [ManagedObject] = [],
     denied: DeniedDeletions = DeniedDeletions()
@@ -61,12 +64,12 @@ struct NewDeletions {
   /// The objects to delete that cannot be deleted.
   var refused: [ManagedObject] { entries[..<wantedCount].filter { !$0.goes }.map(\.object) }
 
-  /// What holds each of them, and each object that they would take along.
+  /// The reasons for the refused objects, and for the objects that they cascade to.
   var holds: [(object: ManagedObject, hold: Hold)] {
     entries.compactMap { entry in entry.hold.map { (entry.object, $0) } }
   }
 
-  /// Why the first of ``refused`` cannot be deleted; nil if there is none.
+  /// The error for the first of ``refused``; nil if there is none.
   var denial: StoreError? {
     guard let hold = entries[..<wantedCount].first(where: { !$0.goes })?.hold, let entity = hold.object.entity
     else { return nil }
@@ -88,7 +91,7 @@ struct NewDeletions {
     return entries.count - 1
   }
 
-  /// Adds the objects that the delete rules take along, those that they take along, and so on.
+  /// Adds the objects that the entries cascade to, recursively.
   private mutating func takeAlong(_ denied: DeniedDeletions) {
     var next = 0
     while next < entries.count {
@@ -108,7 +111,7 @@ struct NewDeletions {
     }
   }
 
-  /// Notes which entries deny the deletion of which, and what holds an entry from outside of them.
+  /// Notes which entries deny the deletion of others, and which entries are denied by objects outside.
   private mutating func noteHolds() {
     for index in entries.indices where entries[index].hold == nil && entries[index].object.state == .inserted
     {
@@ -125,7 +128,7 @@ struct NewDeletions {
     }
   }
 
-  /// Marks entries that cannot be deleted, and all that cannot be because of these.
+  /// Marks entries that cannot be deleted, and all entries that cannot be deleted because of them.
   private mutating func refuse(_ held: [Int]) {
     var waiting = held
     repeat {
@@ -137,14 +140,14 @@ struct NewDeletions {
         }
         keep(index, &waiting)
       }
-      // A cycle of cascades stays when no deleted object outside it takes one of its members.
+      // A cycle of cascades stays when no deleted object outside of it cascades to a member of the cycle.
       let reached = reachedByGoing()
       for index in entries.indices where !reached[index] { keep(index, &waiting) }
     } while !waiting.isEmpty
   }
 
-  /// Marks an entry as one that stays, and all that nothing else takes along.
-  /// - Parameter waiting: Gets the entries that cannot be deleted because of them.
+  /// Marks an entry as one that stays, and all entries that nothing else cascades to.
+  /// - Parameter waiting: Collects the entries that cannot be deleted because of these.
   private mutating func keep(_ index: Int, _ waiting: inout [Int]) {
     var staying = [index]
     while let index = staying.popLast() {
@@ -158,7 +161,8 @@ struct NewDeletions {
     }
   }
 
-  /// - Returns: The entries that cannot be deleted because one stays.
+  /// Sets the reason for the entries that cannot be deleted because one stays.
+  /// - Returns: Those entries.
   private mutating func entriesDenied(by staying: Int) -> [Int] {
     entries[staying].denied.filter { entries[$0.entry].goes }.map { denied in
       let index = denied.entry
@@ -182,20 +186,22 @@ struct NewDeletions {
   }
 }
 
-/// New objects whose deletion was denied. They stay as they are until the next save, which judges all of them together.
+/// New objects whose deletion was denied. They stay as they are until the next save, which decides about
+/// all of them together.
 struct DeniedDeletions {
   private(set) var objects: [ManagedObject] = []
-  /// What was found to hold objects. A hold may be gone by the save, which judges again.
+  /// The reasons that were found. A reason may no longer apply at the save, which decides again.
   private var holds: [ManagedObject: NewDeletions.Hold] = [:]
 
   var isEmpty: Bool { objects.isEmpty }
 
-  /// What is known to hold an object, without a look at what it would take along; nil if nothing is known.
+  /// Returns the known reason why an object cannot be deleted, without following its cascades; nil if
+  /// none is known or it no longer applies.
   func hold(of object: ManagedObject) -> NewDeletions.Hold? {
     holds[object].flatMap { $0.stands ? $0 : nil }
   }
 
-  /// Adds those that cannot be deleted.
+  /// Adds the objects that cannot be deleted, with the reasons.
   mutating func add(_ deletions: NewDeletions) {
     objects += deletions.refused
     for (object, hold) in deletions.holds { holds[object] = hold }

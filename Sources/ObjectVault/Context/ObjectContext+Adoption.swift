@@ -1,9 +1,9 @@
-// After the commit: memory is made to agree with what was written.
+// Updates the objects in memory after a save was written.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Makes memory agree with what was written.
+  /// Makes the objects in memory agree with the rows that a save has written.
   func adopt(_ plan: SavePlan) {
     for (object, overlay) in plan.released { object.overlay = overlay }
     for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
@@ -11,7 +11,7 @@ extension ObjectContext {
     pending.settleMembers()
     forgetReleased(plan.deletion)
     forgetDeleted(plan)
-    // Those that were refreshed are not among the updated ones of the plan.
+    // Refreshed objects are not among the plan's updated ones.
     for object in pending.updated where object.overlay == nil { object.isRegistered = false }
     changePending { $0.clear() }
   }
@@ -29,7 +29,7 @@ extension ObjectContext {
       }
     }
     for (entity, objects) in plan.updated {
-      // Of what the last object changed, mostly the same as the next one.
+      // The slots that the last object changed: mostly the next object changed the same ones.
       var (changed, slots): (SlotSet, [Int]) = (SlotSet(), [])
       objects.forEachLent { object in
         let isDone = object.withOverlay { overlay in
@@ -49,7 +49,7 @@ extension ObjectContext {
     }
   }
 
-  /// References to what was new lead to its final id.
+  /// Replaces temporary ids in to-ones by the final ids.
   @inline(__always) private func resolve(_ overlay: Overlay, _ entity: EntityMapping, _ plan: SavePlan) {
     guard entity.hasToOne else { return }
     for slot in entity.storedSlots where entity.isToOne[slot] {
@@ -62,10 +62,10 @@ extension ObjectContext {
     _ packer: inout RowPacker
   ) {
     let row = object.withOverlay { overlay in
-      // The overlay is given up with this.
+      // The overlay is no longer needed after this.
       resolve(overlay, entity, plan)
-      // What was written to a new object is its row. That of another is put together out of both, beside those of the same
-      // save: where the changes lie many others may have come and gone.
+      // The values of a new object become its row. The row of an updated object is packed from row and
+      // overlay, next to the other rows of the save: the memory of the changed values may be fragmented.
       return !object.hasRow
         ? overlay.values.packed
         : packer.pack(slotCount: entity.slotCount) {
@@ -90,8 +90,8 @@ extension ObjectContext {
 
   // MARK: Deletions
 
-  /// Objects of rows that lost a reference by SQL are fetched again when they are next needed: what they hold,
-  /// and their version, is older than the row.
+  /// Makes faults of objects whose rows lost a reference by SQL: their row and version in memory are
+  /// outdated.
   private func forgetReleased(_ deletion: PlannedDeletion) {
     for (entity, slot, ids) in deletion.released {
       for object in ids.compactMap(maps[entity].find) where object.state == .loaded {
@@ -107,7 +107,7 @@ extension ObjectContext {
     }
   }
 
-  /// Objects of deleted rows become invalid and leave the sets they are in.
+  /// Makes the objects of deleted rows invalid, and removes them from the member sets that they are in.
   private func forgetDeleted(_ plan: SavePlan) {
     guard !plan.deletion.isEmpty else { return }
     for entity in core.mapping.entities {
@@ -118,8 +118,9 @@ extension ObjectContext {
     }
   }
 
-  /// Takes an object that is going out of the sets of those it refers to. Whom it does not know to have it looks for
-  /// itself, when its set is read after a deletion: by a link, or where its row was never fetched.
+  /// Removes a deleted object from the member sets of the objects that it refers to. Sets that it cannot
+  /// find, through links of a many-to-many or because its row was never fetched, remove it when they are
+  /// next read: they look it up in the deletion log.
   private func leaveSets(_ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan) {
     let isKnown = object.hasRow || object.overlay != nil
     if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }

@@ -1,10 +1,10 @@
-// What a context notes of changes until they are saved.
+// Records changes of objects until they are saved, and runs reads on the right connection.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Changes what is pending so that objects may be let go by it: they are released afterwards, as the deinit of a class may
-  /// ask the context what is pending.
+  /// Changes the pending changes. Objects that they no longer retain are released afterwards, because the
+  /// deinit of a user's class may access the pending changes.
   @discardableResult func changePending<Result>(_ body: (inout PendingChanges) -> Result) -> Result {
     let former = pending
     let result = body(&pending)
@@ -13,22 +13,22 @@ extension ObjectContext {
     return result
   }
 
-  /// Whether changes are taken now. The reason why not is told.
+  /// Whether objects can be changed now. If not, the reason is noted as an error.
   var takesChanges: Bool {
-    // As nearly always: each first change of an object asks.
+    // The usual case first: the first change of each object calls this.
     if canWrite, run?.isCancelled != true { return true }
     guard let refusal else { return true }
     note(refusal)
     return false
   }
 
-  /// Why changes are not taken now; nil when they are.
+  /// The reason why objects cannot be changed now; nil when they can.
   var refusal: (any Error)? {
     guard canWrite else { return StoreError.readOnlyContext }
     return run?.isCancelled == true ? CancellationError() : nil
   }
 
-  /// Ends the work of a transaction that was rolled back: what its objects say is not in the file.
+  /// Invalidates all objects after the transaction was rolled back: their values may not be in the file.
   func abandon() {
     for object in maps.objects {
       object.dropRow()
@@ -40,7 +40,8 @@ extension ObjectContext {
     changePending { $0.clear() }
   }
 
-  /// Releases the relationships of released objects, which releases more objects, which add to the list.
+  /// Releases the relationships of released objects. That may release more objects, which add theirs to
+  /// the list; the loop replaces a deep recursion.
   func releaseExtras() {
     guard !isReleasing else { return }
     isReleasing = true
@@ -64,13 +65,13 @@ extension ObjectContext {
     pending.didChange(object)
   }
 
-  /// The indexes of the entities whose rows a save may change: those of changed objects, and those that the delete rules of
-  /// deleted objects lead to.
+  /// The indexes of the entities whose rows a save may change: those of changed objects, and those that
+  /// the delete rules of deleted objects affect.
   var entitiesPending: Set<Int> {
     let going = entitiesThatMayGo
     var found = pending.entities.union(going)
     for entity in going.map({ core.mapping.entities[$0] }) {
-      // The links of a many-to-many go, and the rows at the other end stay as they are.
+      // Links of a many-to-many are removed; the rows at the other end do not change.
       for relationship in entity.relationships where relationship.join == nil {
         found.formUnion(relationship.destination.branch.map(\.index))
       }
@@ -79,10 +80,10 @@ extension ObjectContext {
     return found
   }
 
-  /// The indexes of the entities of which rows may go, as deleted objects or with them.
+  /// The indexes of the entities whose rows may be deleted, directly or by cascades.
   var entitiesThatMayGo: Set<Int> { pending.entitiesDeleted.union(entitiesThatMayGoAlong) }
 
-  /// The indexes of the entities of which rows may go by cascades.
+  /// The indexes of the entities whose rows may be deleted by cascades.
   var entitiesThatMayGoAlong: Set<Int> {
     var found: Set<Int> = []
     var waiting = Array(pending.entitiesDeleted)
@@ -151,7 +152,8 @@ extension ObjectContext {
     }
   }
 
-  /// Runs `body` with a connection to read from, and the state of the file before its read began, where that is known.
+  /// Runs `body` with a connection to read from, and the state of the file before the read began, where
+  /// it is known.
   func withState<Result>(_ body: (Connection, SharedState?) throws -> Result) throws -> Result {
     guard case .pooled(let pool) = access, snapshot == nil else {
       return try withConnection { try body($0, $0.stateBeforeTransaction) }
@@ -162,7 +164,7 @@ extension ObjectContext {
     }
   }
 
-  /// Runs `body` with all its reads in one snapshot of the file, where each would else have its own.
+  /// Runs `body` with all its reads in one snapshot of the file. Otherwise each read would have its own.
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result {
     guard case .pooled(let pool) = access, snapshot == nil else { return try body() }
     return try pool.withReader { connection in
@@ -176,13 +178,14 @@ extension ObjectContext {
     }
   }
 
-  /// Runs `body`, whose statements leave out the rows with some ids where they ask for it, in one snapshot of the file.
+  /// Runs `body` in one snapshot of the file; its statements can exclude the rows with the given ids
+  /// (`vault_pending(id)`).
   func withPendingRows<Result>(_ ids: [Set<Int64>], _ body: () throws -> Result) throws -> Result {
     guard !ids.isEmpty else { return try withSnapshot(body) }
     return try withSnapshot { try withConnection { try $0.withPendingRows(ids, body) } }
   }
 
-  /// A read of tables that are others by now says so, and takes nothing in them for what it was.
+  /// Runs a read after it has checked that the tables were not migrated meanwhile; otherwise throws.
   private func checked<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws
     -> Result
   {
@@ -193,7 +196,8 @@ extension ObjectContext {
     }
   }
 
-  /// A read that fails because the tables are others by now says so, and not that a table is missing.
+  /// Runs a read. If it fails because the tables were migrated meanwhile, the error states that, not that
+  /// a table is missing.
   func told<Result>(_ connection: Connection, _ body: (Connection) throws -> Result) throws -> Result {
     do { return try body(connection) } catch let error as SQLError {
       if case .engine(1, _, _, _) = error { try core.checkGeneration(connection) }

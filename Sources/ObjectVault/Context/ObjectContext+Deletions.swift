@@ -1,14 +1,18 @@
-// Deletions. A saved object is marked, and the save applies its delete rules; a new object is removed at once.
+// Deletions. A saved object is marked, and the save applies its delete rules; a new object is removed at
+// once.
 
 internal import CipherSQLite
 
 extension ObjectContext {
   /// Marks an object for deletion by the next save.
   ///
-  /// Delete rules are applied by the save: to objects in memory one by one, to the others by SQL. A new
-  /// object is forgotten at once, and its delete rules are applied at once, as it has no row. If one of them denies that, of the
-  /// object or of a new one that it would take along, nothing is deleted until the save. That judges all such deletions together
-  /// with the other deletions, and throws if one is still denied. Deleting a new object twice is no error.
+  /// The save applies delete rules: to objects in memory one by one, to other rows by SQL. A new object
+  /// has no row, so it is removed at once and its delete rules are applied at once. If a rule denies the
+  /// deletion of the object, or of a new object that it cascades to, nothing is deleted until the save.
+  /// The save then decides about all such deletions together with the others, and throws if one is still
+  /// denied. Deleting a new object twice is no error.
+  /// - Parameter object: The object to delete. An object of another context is not deleted, and an error
+  ///   is noted in ``faultErrors``.
   public func delete(_ object: ManagedObject) {
     guard object.context === self else {
       // A new object that was deleted or rolled back before: no error.
@@ -21,13 +25,13 @@ extension ObjectContext {
     if deletions.goes(object) { remove(object) } else { deniedDeletions.add(deletions) }
   }
 
-  /// Deletes new objects whose deletion was denied, as far as nothing that stays denies it any more. A save calls it before it deletes
-  /// the saved objects.
-  /// - Returns: Why the first of the others cannot be deleted.
+  /// Deletes the new objects whose deletion was denied and no longer is. A save calls this before it
+  /// deletes the saved objects.
+  /// - Returns: The error for the first object that still cannot be deleted; nil if there is none.
   func settleDeniedDeletions() throws -> StoreError? {
     guard !deniedDeletions.isEmpty else { return nil }
     let former = deniedDeletions
-    // Objects that only these deletions still hold are released on return, when nothing is being changed.
+    // Objects that only these deletions retain are released on return, when nothing is being changed.
     defer { withExtendedLifetime(former) {} }
     // Some may have been deleted since.
     let deletions = NewDeletions(
@@ -38,7 +42,8 @@ extension ObjectContext {
     return deletions.denial
   }
 
-  /// The objects in memory that the deletions of saved objects take along, through others in memory and in the file.
+  /// Returns the objects in memory that the deletions of saved objects cascade to, through other objects
+  /// in memory and rows in the file.
   private func objectsTakenAlong() throws -> [ManagedObject] {
     guard !pending.deleted.isEmpty else { return [] }
     return try withConnection { connection in
@@ -51,7 +56,8 @@ extension ObjectContext {
     }
   }
 
-  /// Forgets a new object, or marks another for the next save, and does so with all that their delete rules take along.
+  /// Removes a new object, or marks a saved one for the next save, with all objects in memory that their
+  /// delete rules affect.
   private func remove(_ object: ManagedObject) {
     var waiting = [object]
     while let object = waiting.popLast() {
@@ -68,14 +74,14 @@ extension ObjectContext {
     }
   }
 
-  /// Forgets a new object whose making failed, and takes it out of all relationships first.
+  /// Removes a new object whose configuration failed, after it has left all relationships.
   func dismiss(_ object: ManagedObject) {
     object.leaveEverybody()
     delete(object)
   }
 
-  /// Forgets a new object.
-  /// - Returns: The objects that its delete rules take along.
+  /// Removes a new object.
+  /// - Returns: The objects that its delete rules cascade to.
   private func forget(_ object: ManagedObject) -> [ManagedObject] {
     guard let entity = object.entity else { return [] }
     var taken: [ManagedObject] = []

@@ -1,4 +1,4 @@
-// Making and finding objects of a store that was opened without classes. Fetches are in Fetch/.
+// Making and finding objects in a store that was opened without classes. Fetches are in Fetch/.
 
 extension ObjectContext {
   /// Makes a new object of an entity, in a store that was opened without classes.
@@ -7,12 +7,14 @@ extension ObjectContext {
   /// try context.insert(entity: "User") { $0["name"] = "Binger" }
   /// ```
   ///
-  /// It has the constant defaults of the model and an id as ``insert(_:_:)`` says; ``save()`` gives it its row. Defaults that Swift
-  /// computes, such as `Date.now`, are known to classes alone.
+  /// It has the constant defaults of the model, and an id as described at ``insert(_:_:)``; ``save()``
+  /// writes its row. Defaults that Swift computes, such as `Date.now`, exist only in classes.
   /// - Parameters:
   ///   - name: The entity's name.
-  ///   - configure: Sets the object's properties. When it throws, the object is forgotten.
-  /// - Throws: ``StoreError/noEntity(name:similar:)``; ``StoreError/openedWithClasses(entity:)``; what `configure` throws.
+  ///   - configure: Sets the object's properties. When it throws, the object is removed.
+  /// - Returns: The new object.
+  /// - Throws: ``StoreError/noEntity(name:similar:)``; ``StoreError/openedWithClasses(entity:)``; what
+  ///   `configure` throws.
   @discardableResult
   public func insert(
     entity name: String, _ configure: (DynamicObject) throws -> Void = { _ in }
@@ -23,13 +25,14 @@ extension ObjectContext {
     return object
   }
 
-  /// The object with this id, its row fetched.
-  /// - Returns: nil when there is no such row, or the object is deleted.
+  /// Returns the object with an id, with its row in memory.
+  /// - Parameter id: The id of the object.
+  /// - Returns: The object; nil when there is no such row, or the object is deleted.
   /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/idOfAnotherStore(entity:rowID:)``,
   ///   ``StoreError/openedWithClasses(entity:)``; ``SQLError``.
   public func existing(_ id: DynamicID) throws -> DynamicObject? {
     let entity = try core.entity(named: id.entity)
-    // Without classes, all objects are dynamic ones.
+    // Safe: in a store without classes all objects are dynamic objects.
     guard let row = try id.isTemporary ? temporaryRow(id.rowID, id.store) : core.mark.row(of: id) else {
       return nil
     }

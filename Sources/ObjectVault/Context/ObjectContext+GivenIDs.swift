@@ -4,14 +4,15 @@ internal import CipherSQLite
 
 extension ObjectContext {
   func givenID(of object: ManagedObject) -> Int64 {
-    // Elsewhere another save may take the next id first.
+    // Outside of a write another save may take the next id first, so the id stays temporary.
     guard let connection = access.writer else { return object.rowID }
     if let id = pending.given.final(object.rowID) { return id }
     do { try giveIDs(on: connection) } catch { note(error) }
     return pending.given.final(object.rowID) ?? object.rowID
   }
 
-  /// Gives ids to all new objects that have none. They are higher than those of the file and those given before.
+  /// Assigns ids to all new objects that have none. They are above all ids in the file and all assigned
+  /// before.
   private func giveIDs(on connection: Connection) throws {
     let ids = RowIDs(connection: connection, reserved: reservedIDs)
     var isKnown: Set<Int> = []
@@ -35,7 +36,7 @@ extension ObjectContext {
     return .integer(pending.given.final(id) ?? id)
   }
 
-  /// The new object that was given an id and has no row yet.
+  /// Returns the new object that was assigned an id and has no row yet.
   func promised(_ map: IdentityMap, _ id: Int64) -> ManagedObject? {
     pending.given.isEmpty ? nil : pending.given.temporary(id, table: map.table).flatMap(map.find)
   }

@@ -1,17 +1,19 @@
-// What a save would change, as the value that it yields then.
+// The changes that a save would write, as a change set.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// What ``save()`` would change, as far as it is known in memory: new objects have negative ids, and what delete rules
-  /// take along besides is found by the save. An object that the save deletes stands among the deleted ones alone: a
-  /// to-one that leads to it is nil, and no new link is one with it. Places of members in ordered relationships are numbers
-  /// that the save finds: there are none here, though ``hasChanges`` says that members have moved.
+  /// The changes that ``save()`` would write, as far as they are known in memory.
   ///
-  /// Inside ``Store/write(_:)`` it is all that the write has changed and not yet committed, whether it is in memory or a ``save()`` has
-  /// put it into the file; new objects have their final ids.
+  /// New objects have negative ids, and rows that delete rules affect beyond the objects in memory are
+  /// only found by the save. An object that the save deletes is listed only as deleted: a to-one to it is
+  /// nil, and no new link refers to it. Places of members in ordered relationships are determined by the
+  /// save and are not included, although ``hasChanges`` is true when members have moved.
   ///
-  /// Costs time and memory in proportion to what is pending, or was written.
+  /// Inside ``Store/write(_:)`` these are all uncommitted changes of the write, whether they are in
+  /// memory or written by a ``save()``; new objects have their final ids.
+  ///
+  /// Takes time and memory in proportion to what is pending or was written.
   public var pendingChanges: ChangeSet {
     let changes = changesInMemory
     do {
@@ -24,7 +26,7 @@ extension ObjectContext {
     }
   }
 
-  /// What differs from the file.
+  /// The differences from the file.
   private var changesInMemory: ChangeSet {
     var changes = ChangeSet(author: author, name: transactionName)
     for object in pending.inserted where object.state == .inserted {
@@ -46,7 +48,7 @@ extension ObjectContext {
     return changes
   }
 
-  /// nil for an object that would be written as it is.
+  /// Returns the update of an object; nil if its values in memory equal its row.
   private func update(of object: ManagedObject) -> ChangeSet.Update? {
     guard object.state == .loaded, let entity = object.entity, let overlay = object.overlay, object.hasRow
     else { return nil }
@@ -74,7 +76,7 @@ extension ObjectContext {
     changes.unlinked = ends.filter { !$0.1 }.map(\.0)
   }
 
-  /// What a property holds when all that is deleted is gone.
+  /// Returns the value that a property will have after all pending deletions.
   private func remaining(_ value: SQLValue, _ entity: EntityMapping, _ slot: Int) -> SQLValue {
     guard let relationship = entity.slots[slot].relationship, case .integer(let id) = value else {
       return value
@@ -84,7 +86,8 @@ extension ObjectContext {
     return target?.state == .deleted || (target == nil && id < 0) ? .null : known(value)
   }
 
-  /// Changes of which some were written before others: nothing leads to what is deleted in memory alone.
+  /// Combines written and unwritten changes, without references to objects that are deleted in memory
+  /// alone.
   private func remaining(_ changes: ChangeSet) -> ChangeSet {
     var all = ChangeCollector()
     let isGone = { (entity: EntityMapping?, id: Int64) in

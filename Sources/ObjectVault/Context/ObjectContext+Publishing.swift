@@ -1,18 +1,19 @@
-// Telling those who listen what was committed.
+// Notifies the listeners of commits.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Whether saves are written down.
+  /// Whether saves record their changes for listeners.
   var records: Bool { access.isRecording ?? core.feed.isHeard }
 
-  /// Tells the listeners that the transaction is committed. Called before the next one begins.
+  /// Notifies the listeners that the transaction is committed. Called before the next one begins.
   func publishTransaction() {
     guard written.hasAny else { return }
     publish(written.changes)
   }
 
-  /// Tells the listeners of a commit. Called before the next one.
+  /// Notifies the listeners of a commit. Called before the next one. nil is a commit that was not
+  /// recorded.
   func publish(_ collector: ChangeCollector?) {
     guard let collector else { return core.feed.skip() }
     guard !collector.isEmpty else { return }

@@ -1,10 +1,10 @@
-// Taking back a to-one: both ends are as they were.
+// Reverts a changed to-one at both ends.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Takes back the to-ones of an object whose changes are about to be forgotten: it leaves the members of those that it leads to now,
-  /// and returns to the members of those that its row leads to.
+  /// Reverts the to-ones of an object whose changes are about to be discarded: removes it from the
+  /// members of its present targets, and adds it to the members of the targets in its row.
   func takeBackReferences(of object: ManagedObject) {
     guard let entity = object.entity, entity.hasToOne, let overlay = object.overlay, object.hasRow else {
       return
@@ -21,7 +21,7 @@ extension ObjectContext {
     let stored = object.rowValue(slot)?.int64.flatMap(destination.find)
     object.overlay?.int64(slot).flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
     stored?.toMany[inverse]?.takeBack(removed: object)
-    // In a one-to-one, an object that was given the same partner meanwhile is reverted, too.
+    // In a one-to-one, an object that took the same target meanwhile is reverted, too.
     guard relationship.inverseIsLookedUp, let stored, let state = stored.toMany[inverse] else { return }
     for rival in state.members ?? state.added
     where rival !== object && rival.overlay?.int64(slot) == stored.rowID {
@@ -29,7 +29,7 @@ extension ObjectContext {
     }
   }
 
-  /// Puts one to-one back to what its row says.
+  /// Reverts one to-one to the value in its row.
   private func takeBack(_ object: ManagedObject, _ relationship: RelationshipMapping, _ inverse: Int) {
     guard let overlay = object.overlay else { return }
     let slot = relationship.slot

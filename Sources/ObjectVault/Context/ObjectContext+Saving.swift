@@ -5,15 +5,15 @@ internal import CipherSQLite
 extension ObjectContext {
   /// Writes all changes in one transaction: new rows, changed columns, links, deletions.
   ///
-  /// On any error nothing is written and everything stays pending. Inside ``Store/write(_:)`` it is a
+  /// On any error nothing is written and everything stays pending. Inside ``Store/write(_:)`` a save is a
   /// savepoint of the surrounding transaction.
-  /// - Throws: ``StoreError/validation(_:)`` with every object that breaks a rule, each by the id that it has; where all keep the
-  ///   rules of their own, with every unique value that another object has. ``StoreError/conflict(_:)``,
-  ///   ``StoreError/deleteDenied(entity:rowID:property:count:)``, ``StoreError/readOnlyContext``, the first of
-  ///   ``faultErrors``; `SQLError.busy` and others of the file.
+  /// - Throws: ``StoreError/validation(_:)`` with every object that breaks a rule, each by its present
+  ///   id; if none does, with every unique value that another object has. ``StoreError/conflict(_:)``,
+  ///   ``StoreError/deleteDenied(entity:rowID:property:count:)``, ``StoreError/readOnlyContext``, the
+  ///   first of ``faultErrors``; `SQLError.busy` and other errors of the file.
   public func save() throws { try save(isLast: false) }
 
-  /// The save at the end of a write: what it writes is committed at once.
+  /// Saves at the end of a write: the commit follows at once.
   func saveBeforeCommit() throws { try save(isLast: true) }
 
   private func save(isLast: Bool) throws {
@@ -25,7 +25,7 @@ extension ObjectContext {
     }
   }
 
-  /// A failure that names new objects by the ids that they have: those that they were given inside a write.
+  /// Returns a failure in which new objects have the ids that they were assigned inside a write.
   private func named(_ failure: ValidationFailure) -> ValidationFailure {
     guard failure.rowID < 0 || failure.holder.map({ $0.rowID < 0 }) == true else { return failure }
     let holder = failure.holder.map {
@@ -37,7 +37,7 @@ extension ObjectContext {
       reason: failure.reason, holder: holder)
   }
 
-  /// The id by which an object is known that has a temporary one.
+  /// Returns the known id of an object: inside a write the final id for a temporary one.
   private func knownID(_ id: Int64, _ name: String) -> Int64 {
     guard id < 0, let entity = core.mapping.entity(named: name) else { return id }
     return maps[entity.index].find(id)?.knownRowID ?? id
@@ -51,14 +51,14 @@ extension ObjectContext {
     if let denial = try settleDeniedDeletions() { throw denial }
     guard pending.isLive else {
       try keepGivenIDs()
-      // Changes that came to nothing are done with, too.
+      // Changes that cancelled each other out are finished, too.
       if pending.mayBeLive { adopt(SavePlan(entityCount: core.mapping.entities.count)) }
       return
     }
     guard canWrite else { throw StoreError.readOnlyContext }
     switch access {
     case .reading(let connection, _), .writing(let connection, _, _):
-      // The last save needs no savepoint: an error takes the whole transaction back.
+      // The last save needs no savepoint: an error rolls the whole transaction back.
       let writer =
         isLast
         ? try write(on: connection, isLast: true)
@@ -80,10 +80,11 @@ extension ObjectContext {
     }
   }
 
-  /// Plans and writes; in memory nothing has changed when it returns.
-  /// - Parameter isLast: Whether the commit follows. Then no call asks which rows were changed.
+  /// Plans and writes the changes. Objects in memory are unchanged on return.
+  /// - Parameter isLast: Whether the commit follows. Then the changed rows are not recorded as
+  ///   uncommitted.
   private func write(on connection: Connection, isLast: Bool) throws -> SaveWriter {
-    // Asked once: who begins to listen meanwhile hears of the next save.
+    // Read once: a listener that is added meanwhile is notified from the next save on.
     let records = records
     var planner = SavePlanner(
       pending, core.mapping, maps, ConnectionReader(connection: connection, reservedIDs: reservedIDs),
@@ -93,16 +94,19 @@ extension ObjectContext {
     return writer
   }
 
-  /// Forgets all changes since the last save: new objects become invalid, the others are as in the store, so that those
-  /// whose rows were deleted meanwhile are invalid, too. Errors of those changes in ``faultErrors`` are forgotten.
+  /// Discards all changes since the last save.
   ///
-  /// Asks the file once for each entity with changed objects, so as to find the rows that are gone; not inside ``Store/write(_:)``,
-  /// where no other one deletes any.
+  /// New objects become invalid. The others have the values in the store again, so that those whose rows
+  /// were deleted meanwhile become invalid, too. Errors of the discarded changes are removed from
+  /// ``faultErrors``.
+  ///
+  /// Runs one query for each entity with changed objects, to find the rows that are missing; not inside
+  /// ``Store/write(_:)``, where no other connection deletes rows.
   public func rollback() {
     deletions.restart()
     (faultErrors, deniedDeletions) = ([], DeniedDeletions())
     for object in pending.inserted { discard(object) }
-    // Their rows may be others by now, which is why one rolls back after a conflict.
+    // Their rows are read again, because they may have changed: a conflict is a reason to roll back.
     for object in pending.updated {
       forget(object)
       object.isRegistered = false
@@ -118,10 +122,10 @@ extension ObjectContext {
     changePending { $0.clear() }
   }
 
-  /// Makes faults invalid whose rows are gone. Where the file cannot be read they stay faults: the next getter asks again, and
-  /// reports it.
+  /// Makes faults without a row invalid. Where the file cannot be read they stay faults: the next getter
+  /// reads again and reports the error.
   private func loseRowsThatAreGone(_ objects: [ManagedObject]) {
-    // In a transaction no other one deletes rows.
+    // In a transaction no other connection deletes rows.
     guard case .pooled = access else { return }
     var faults: [Int: Set<ManagedObject>] = [:]
     for object in objects where object.state == .fault {
@@ -138,7 +142,7 @@ extension ObjectContext {
     }
   }
 
-  /// Ids that new objects were given and that no row will have are not given out again.
+  /// Raises the marks, so that assigned ids that no row will have are not issued again.
   private func keepGivenIDs() throws {
     guard !pending.given.isEmpty, let connection = access.writer else { return }
     for map in maps.all where map.highest > 0 {

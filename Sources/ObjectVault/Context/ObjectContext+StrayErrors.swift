@@ -1,13 +1,13 @@
-// Where the errors of objects without a context go, for whoever wants them.
+// The handler for errors of objects without a context.
 
 internal import CipherSQLite
 
 extension ObjectContext {
-  /// Called with the errors of objects that belong to no context: made by their own initializer, or left over
-  /// when their context was released.
+  /// The closure that is called with errors of objects that belong to no context: objects made by their
+  /// own initializer, or left over when their context was released.
   ///
-  /// A getter of such an object cannot throw, and there is no ``faultErrors`` to keep its error. By default each
-  /// different error is written to standard error, once.
+  /// A getter of such an object cannot throw, and there is no ``faultErrors`` for its error. By default
+  /// each distinct error is written to standard error, once.
   public static var onStrayError: (@Sendable (any Error) -> Void)? {
     get { StrayErrors.handler.withLock { $0.custom } }
     set { StrayErrors.handler.withLock { $0.custom = newValue } }

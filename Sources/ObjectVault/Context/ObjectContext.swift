@@ -1,106 +1,112 @@
-// The scratch pad: identity map, pending changes, and the doors to reading and saving.
-//   ObjectContext+Faults          rows into objects, faults, prefetching
-//   ObjectContext+Changes         deletions, and what is noted until the save
-//   ObjectContext+Saving          saves and rollbacks
-//   ObjectContext+Adoption        what a save leaves in memory      +Publishing   what it tells to those who listen
-//   ObjectContext+PendingChanges  what a save would change, as a value
+// The context: identity map, pending changes, and the entry points for reading and saving.
+// - ObjectContext+Faults: rows to objects, faults, prefetching
+// - ObjectContext+Changes: recording changes until the save
+// - ObjectContext+Deletions: deletions
+// - ObjectContext+Saving: saves and rollbacks
+// - ObjectContext+Adoption: updates of objects after a save
+// - ObjectContext+Publishing: notification of listeners
+// - ObjectContext+PendingChanges: the changes of a save, as a value
 
 internal import CipherSQLite
 
 /// A scratch pad on a store: objects are fetched, made, changed and deleted here, and saved together.
 ///
-/// There is one object per row in a context. Neither the context nor its objects are `Sendable`: one task or
-/// actor uses them at a time, and the compiler checks it. Get one from ``Store/makeContext()``, or inside
-/// ``Store/read(_:)`` and ``Store/write(_:)``.
+/// A context has one object per row. Neither the context nor its objects are `Sendable`: one task or
+/// actor uses them at a time, and the compiler checks it. Get a context from ``Store/makeContext()``, or
+/// inside ``Store/read(_:)`` and ``Store/write(_:)``.
 ///
-/// Objects are kept alive by whoever holds them, by the context while they have unsaved changes, and by objects
-/// that were asked for them through a relationship. Objects that hold each other that way live as long as the
-/// context: give long work contexts of its own.
+/// An object is kept alive by the references of your code, by the context while it has unsaved changes,
+/// and by objects whose relationships it was read through. Objects that refer to each other that way live
+/// as long as the context: use separate contexts for long work.
 public final class ObjectContext: ObjectHost {
   let core: StoreCore
   let access: ContextAccess
-  // Unchecked exclusivity, here and below: what is changed by each insertion and look-up. None is passed inout to anybody
-  // who calls back into the context: pages and collections of objects call nobody.
+  // Unchecked exclusivity, here and below: each insertion and lookup changes these. None is passed inout
+  // to code that calls back into the context: pages and collections of objects make no calls.
   @safe @exclusivity(unchecked) var single = SingleReads()
 
-  /// What is kept between reads of single rows.
+  /// Buffers that are kept between reads of single rows.
   struct SingleReads {
-    /// Where the rows are put. Small pages: one of a few that stay keeps little of those that go. nil while it is in use, and before.
+    /// Packs the rows. Its pages are small, so that a page with few live rows wastes little. nil while it
+    /// is in use, and before the first read.
     var packer: RowPacker?
-    /// By the entity's index, in a transaction; empty before the first one.
+    /// The readers by the entity's index, in a transaction; empty before the first read.
     var readers: [SingleRows?] = []
   }
 
-  /// Which object stands for which row.
+  /// The objects by row.
   package let maps: IdentityMaps
   let canWrite: Bool
-  /// The call that all work of this context is part of; nil for one that works between calls.
+  /// The cancellable call that all work of this context is part of; nil for a context that is used
+  /// between calls.
   let run: CancellableRun?
-  /// What differs from the store.
+  /// The differences from the store.
   @safe @exclusivity(unchecked) package var pending = PendingChanges()
-  /// The pending objects by the values of their properties, for fetches.
+  /// The pending objects by property values, for fetches.
   let index = PendingIndex()
-  /// The reader of a fetch that asks several times, in a transaction; nil outside of one.
+  /// The connection of a read with several queries in one snapshot; nil outside of such a read.
   var snapshot: Connection?
-  /// Deletions after which sets that are in memory may hold an object that is no member any more.
+  /// Deletions after which member sets in memory may include objects that are no members any more.
   let deletions = DeletionLog()
-  /// The relationships of objects that were released, and are to be released: see ``ManagedObject``'s deinit.
+  /// The relationships of released objects, which are still to be released: see the deinit of
+  /// ``ManagedObject``.
   var releasing: [AnyObject?] = []
   let former: FormerHost
   var isReleasing = false
-  // Safe: `maps` keeps the map, and that the table, as long as the context lives.
-  /// The class of the last look-up, its map, and what that has of ids that are mostly taken.
+  // Safe: `maps` retains the map, and the map its table, as long as the context lives.
+  /// The class of the last lookup, its map, and the map's table of dense ids.
   @safe @usableFromInline struct LastMap {
     @usableFromInline let type: ObjectIdentifier
     let map: Unmanaged<IdentityMap>
     @usableFromInline let dense: UnsafeMutablePointer<DenseObjects>?
   }
   @usableFromInline @exclusivity(unchecked) private(set) var lastMap: LastMap?
-  /// Which store its objects are of.
+  /// The store that the context's objects belong to.
   @usableFromInline let mark: StoreMark
   /// What the saves of the transaction have written.
   var written = Written()
-  /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
+  /// The closure that is called with each property that is read by name, and its row; nil when no check
+  /// needs it.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)?
 
   var errors = GetterErrors()
-  /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first of them and
+  /// Errors that getters could not throw, oldest first. The next ``save()`` throws the first one and
   /// clears the list.
   public internal(set) var faultErrors: [any Error] {
     get { errors.failures }
     set { errors.failures = newValue }
   }
-  /// ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for each value that a getter met and could not read, once; at most
-  /// a thousand.
+  /// The values that a getter could not read: one
+  /// ``StoreError/unreadableValue(entity:property:rowID:expected:)`` each, at most a thousand.
   ///
-  /// Such a value was put into the file by something else than this library. The getter returns the type's
-  /// placeholder, and neither ``Store/read(_:)`` nor ``save()`` fails for it: one damaged row should not hide
-  /// the others, and a save writes only what was set.
+  /// Such a value was written to the file by something other than this library. The getter returns the
+  /// type's placeholder, and neither ``Store/read(_:)`` nor ``save()`` fails: one damaged row should not
+  /// hide the others, and a save writes only what was set.
   public var unreadableValues: [StoreError] { errors.unreadable }
-  /// Called with each error that a getter could not throw, at once.
+  /// The closure that is called at once with each error that a getter could not throw.
   public var onFaultError: ((any Error) -> Void)? {
     get { errors.listener }
     set { errors.listener = newValue }
   }
   /// New objects whose deletion was denied.
   var deniedDeletions = DeniedDeletions()
-  /// Who makes the changes, for those who listen: see ``ChangeSet/author``.
+  /// The author of the changes, for listeners: see ``ChangeSet/author``.
   public var author: String?
-  /// What the next commits are called, for those who listen: see ``ChangeSet/name``.
+  /// The name of the next commits, for listeners: see ``ChangeSet/name``.
   public var transactionName: String?
-  /// What the context asked of the store.
+  /// Counters of the context's reads.
   public internal(set) var statistics = Statistics()
 
   /// Counters of a context.
   public struct Statistics: Sendable, Hashable {
-    /// Statements that read rows.
+    /// The number of statements that read rows.
     public internal(set) var queries = 0
-    /// Rows and member sets that were fetched one by one because a property was read.
+    /// The number of rows and member sets that were read one by one because a property was accessed.
     public internal(set) var faultsFired = 0
-    /// Rows read.
+    /// The number of rows read.
     public internal(set) var rows = 0
-    /// Of them, those that a second connection read at the same time, as it does of a large table of which all rows
-    /// are fetched.
+    /// The number of rows, out of ``rows``, that a second connection read at the same time, as happens
+    /// when all rows of a large table are fetched.
     public internal(set) var rowsReadAhead = 0
   }
 
@@ -117,7 +123,7 @@ public final class ObjectContext: ObjectHost {
 
   deinit {
     former.host = nil
-    // Objects that somebody still holds lose their way back; sets that hold each other are let go.
+    // Objects that are still referenced lose their map and context; cycles of member sets are broken.
     let alive = maps.objects
     for object in alive {
       object.map = nil
@@ -129,25 +135,27 @@ public final class ObjectContext: ObjectHost {
     }
   }
 
-  /// Whether there is anything to save; inside ``Store/write(_:)`` whether anything was changed that is not committed, also
-  /// where a ``save()`` has put it into the file.
+  /// Whether there is anything to save. Inside ``Store/write(_:)``: whether anything is uncommitted,
+  /// including what a ``save()`` has written to the file.
   public var hasChanges: Bool { pending.isLive || !written.rows.isEmpty }
 
   // MARK: Making and deleting
 
-  /// Makes a new object.
+  /// Makes a new object, and sets its properties.
   ///
   /// ```swift
   /// let user = context.insert(User.self) { $0.name = "Binger" }
   /// ```
   ///
-  /// It has its defaults and a temporary id, or inside ``Store/write(_:)`` its final one; ``save()`` gives it its row. In a
-  /// context that may only read, or for a class that is not in the store's schema, the object belongs to no context and the
-  /// error is in ``faultErrors``.
+  /// The object has its defaults and a temporary id, or inside ``Store/write(_:)`` its final id;
+  /// ``save()`` writes its row. In a context that may only read, or for a class that is not in the
+  /// store's schema, the object belongs to no context and the error is in ``faultErrors``.
   /// - Parameters:
   ///   - type: The entity's class.
-  ///   - configure: Sets the object's properties. When it throws, the object is forgotten, and who was related to it is so
-  ///     no more.
+  ///   - configure: Sets the object's properties. When it throws, the object is removed, also from
+  ///     relationships.
+  /// - Returns: The new object.
+  /// - Throws: What `configure` throws.
   @discardableResult
   public func insert<Object: ManagedObject>(
     _ type: Object.Type, _ configure: (Object) throws -> Void
@@ -156,17 +164,18 @@ public final class ObjectContext: ObjectHost {
       note(StoreError.unknownEntity(name: "\(type)"))
       return making { type.init() }
     }
-    // Of the class that the type is, which may be below the one that it is known as here: its map holds no other.
+    // The type's dynamic class may be a subclass of `Object`: the map makes objects of exactly that
+    // class.
     let object = unsafe map._withUnsafeGuaranteedRef { map in
       map.entity.parent == nil
         ? making { type.init() } : unsafe unsafeDowncast(map.make(), to: Object.self)
     }
-    // The context has the map: it is lent, and not retained.
+    // The context retains the map, so it is used without retaining it.
     try unsafe map._withUnsafeGuaranteedRef { try begin(object, $0, configure) }
     return object
   }
 
-  /// Makes an object that was just made a new one of this context, and lets it be filled.
+  /// Adds an object that was just made to this context, and runs its configuration.
   func begin<Object: ManagedObject>(
     _ object: Object, _ map: IdentityMap, _ configure: (Object) throws -> Void
   ) rethrows {
@@ -184,32 +193,38 @@ public final class ObjectContext: ObjectHost {
   }
 
   /// Makes a new object with its defaults.
+  /// - Parameter type: The entity's class.
+  /// - Returns: The new object.
   @discardableResult
   public func insert<Object: ManagedObject>(_ type: Object.Type) -> Object { insert(type) { _ in } }
 
-  /// Forgets an object's changes and its row; the row is fetched again when it is next needed, also where it was gone.
+  /// Discards an object's changes and its row in memory. The row is fetched again when it is next needed,
+  /// even if it was missing before.
   ///
-  /// If the row is gone, getters return the values that were read last, and the object becomes ``ManagedObject/State/invalid``. The
-  /// error is in ``faultErrors``.
+  /// If the row no longer exists, getters return the values that were read last, and the object becomes
+  /// ``ManagedObject/State/invalid``. The error is in ``faultErrors``.
   ///
-  /// A changed to-one is reverted at both ends. In a one-to-one, an object that took its place is reverted, too. Changes of to-manys,
-  /// and of a to-one whose column the other end has, belong to the other objects and stay; use ``rollback()`` for them. Where
-  /// only the order of members was changed, the order is as in the store again.
+  /// A changed to-one is reverted at both ends. In a one-to-one, an object that took its place is
+  /// reverted, too. Changes of to-manys, and of a to-one whose column is at the other end, belong to the
+  /// other objects and stay; use ``rollback()`` for them. Where only the order of members was changed,
+  /// the order of the store is restored.
   ///
   /// In ``Store/write(_:)`` the row is that of the transaction.
+  /// - Parameter object: An object of this context; others are ignored.
   public func refresh(_ object: ManagedObject) {
     guard object.context === self else { return }
-    // A row that was gone may be there again.
+    // A missing row may exist again.
     if object.state == .invalid { object.state = .fault }
     guard object.state == .loaded || object.state == .fault else { return }
     takeBackReferences(of: object)
     forget(object)
   }
 
-  /// Forgets what was written to an object, and its row.
+  /// Discards the changes of an object, and its row in memory.
   func forget(_ object: ManagedObject) {
     guard object.context === self, object.state == .loaded || object.state == .fault else { return }
-    // It stays among the updated ones, which a save looks through: taking each out by itself would be quadratic.
+    // It stays in the list of updated objects, which a save scans: removing each by itself would take
+    // quadratic time.
     index.wake(object)
     if object.isRegistered, object.overlay != nil { pending.didRefresh() }
     object.overlay = nil
@@ -218,12 +233,12 @@ public final class ObjectContext: ObjectHost {
     object.setRowAside()
   }
 
-  /// The entity of a class.
+  /// Returns the entity of a class.
   @inline(__always) func entity(of type: ManagedObject.Type) -> EntityMapping? {
     unsafe map(of: type)?._withUnsafeGuaranteedRef { $0.entity }
   }
 
-  /// The map of a class's objects; the last one asked for is remembered.
+  /// Returns the map of a class's objects. The last lookup is cached.
   @inline(__always) func map(of type: ManagedObject.Type) -> Unmanaged<IdentityMap>? {
     if let last = unsafe lastMap, last.type == ObjectIdentifier(type) { return unsafe last.map }
     return unsafe remembered(type)
@@ -240,7 +255,8 @@ public final class ObjectContext: ObjectHost {
 
 extension ManagedObject {
   /// The context that the object is in.
-  // No other class than ObjectContext is a host: the protocol is there so that objects need not know it.
+  // Safe: only ObjectContext implements the host protocol, which exists so that objects do not depend on
+  // it.
   @inline(__always) final var context: ObjectContext? {
     host.map { unsafe unsafeDowncast($0, to: ObjectContext.self) }
   }
@@ -254,7 +270,8 @@ extension ObjectContext {
   func page(_ map: IdentityMap) -> RowPage {
     let needed = RowDraft.fixedBytes(map.entity.slotCount)
     if let page = map.draftPage, page.hasRoom(needed) { return page }
-    // Small where few objects of the entity are written: one that stays keeps its page, and the map its last one.
+    // Small where few objects of the entity are written: each object keeps its page alive, and the map
+    // the last page.
     let made = RowPage(capacity: max(needed, min(max(512, (map.draftPage?.capacity ?? 0) &* 2), 65_536)))
     map.draftPage = made
     return made

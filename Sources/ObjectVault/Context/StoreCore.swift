@@ -1,4 +1,4 @@
-// What the contexts of one store share: the mapping with its classes, and the plans of fetches.
+// Shared state of all contexts of one store: the mapping, the classes, and the plans of fetches.
 
 internal import CipherSQLite
 internal import Foundation
@@ -7,18 +7,19 @@ final class StoreCore: Sendable {
   let mapping: SchemaMapping
   let classes: EntityClasses
   let path: String
-  /// ``MetaTable/Entry/generation`` as it was at open; another value means that somebody migrated the store. Nil in a
-  /// store that is being made.
+  /// The value of ``MetaTable/Entry/generation`` when the store was opened; another value in the file
+  /// means that the store was migrated elsewhere. nil in a store that is being created.
   let generation: Int64?
-  /// Which store it is.
+  /// The mark of the store, by which ids of other stores are recognized.
   let mark: StoreMark
-  /// The store's identity in the form of its text.
+  /// The text of the store's id.
   let id: String?
-  /// By the entity's index.
+  /// Plans of fetches, by the entity's index.
   let plans: [FetchPlans]
-  /// By the entity's index: how many rows the last fetch of all has found; nil when there was none.
+  /// The number of rows that the last fetch of all rows found, by the entity's index; nil when there was
+  /// none.
   let lastCounts: [Locked<Int?>]
-  /// Who listens to commits.
+  /// The listeners of commits.
   let feed = ChangeFeed()
   /// The ids that this store has reserved in the file.
   let reservedIDs = ReservedIDs()
@@ -38,12 +39,12 @@ final class StoreCore: Sendable {
 
   deinit { feed.end() }
 
-  /// Has fetches planned by what the file's statistics say.
+  /// Updates the statistics that fetches are planned by.
   func learn(nilColumns: TableStatistics.NilColumns) {
     for entity in mapping.entities {
       entity.nilColumns.withLock { $0 = nilColumns[entity.table] ?? [] }
     }
-    // All of them: a plan goes into other tables, too.
+    // All plans: a plan may use other tables, too.
     for plans in plans { plans.planAnew() }
   }
 
@@ -51,7 +52,7 @@ final class StoreCore: Sendable {
     classes.index(of: type).map { mapping.entities[$0] }
   }
 
-  /// The entity of a name, in a store that was opened without classes.
+  /// Returns the entity with a name, in a store that was opened without classes.
   /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/openedWithClasses(entity:)``.
   func entity(named name: String) throws(StoreError) -> EntityMapping {
     guard classes.isDynamic else { throw .openedWithClasses(entity: name) }
@@ -65,6 +66,7 @@ final class StoreCore: Sendable {
     try checkGeneration(connection)
   }
 
+  /// Checks that the store was not migrated since it was opened.
   /// - Throws: ``StoreError/storeMigratedElsewhere(file:)`` when the store's tables may have changed.
   func checkGeneration(_ connection: Connection) throws {
     let found = try MetaTable(connection: connection).value(.generation)?.int64
@@ -73,16 +75,17 @@ final class StoreCore: Sendable {
 }
 
 // Safe to share: never changed after it was made.
-/// The Swift class of each entity; or none, where all are dynamic objects.
+/// The Swift class of each entity; none where all objects are dynamic.
 struct EntityClasses: @unchecked Sendable {
-  /// By the entity's index; empty where there are none.
+  /// The classes by the entity's index; empty where there are none.
   private let types: [ManagedObject.Type]
   private let indexes: [ObjectIdentifier: Int]
   let isDynamic: Bool
 
-  /// Of a store that is opened without classes.
+  /// The classes of a store that was opened without classes.
   static let none = EntityClasses(types: [], isDynamic: true)
 
+  /// Collects the classes of a mapping.
   /// - Throws: ``StoreError/entityWithoutClass(entity:)``.
   init(_ mapping: SchemaMapping) throws {
     let types = try mapping.entities.map { entity in
@@ -102,20 +105,20 @@ struct EntityClasses: @unchecked Sendable {
 
   func index(of type: ManagedObject.Type) -> Int? { indexes[ObjectIdentifier(type)] }
 
-  /// The class of an entity's objects.
+  /// Returns the class of an entity's objects.
   func type(of entity: EntityMapping) -> ManagedObject.Type {
     isDynamic ? DynamicObject.self : types[entity.index]
   }
 
-  /// A new identity map of an entity.
-  /// - Parameter root: The map of the entity's root; nil for an entity that is its own root.
+  /// Makes a new identity map for an entity.
+  /// - Parameter root: The map of the root entity; nil for an entity that is its own root.
   func map(of entity: EntityMapping, sharing root: IdentityMap?) -> IdentityMap {
     let (type, make) = (type(of: entity), maker(of: entity))
     return root.map { IdentityMap(entity, of: type, sharing: $0, make: make) }
       ?? IdentityMap(entity, of: type, make: make)
   }
 
-  /// What makes an object of an entity.
+  /// Returns the function that makes an object of an entity.
   private func maker(of entity: EntityMapping) -> () -> ManagedObject {
     if isDynamic { return { DynamicObject.make(entity) } }
     return ClassDescription.of(types[entity.index]).maker

@@ -1,5 +1,5 @@
-// What a write has changed and not yet committed, as a value: rows and links of the last commit, which another connection still
-// sees, against those that the write's own connection sees.
+// The uncommitted changes of a write, as a value: compares the rows and links of the last commit, which
+// another connection still sees, with those that the write's connection sees.
 
 internal import CipherSQLite
 
@@ -14,7 +14,7 @@ struct UncommittedChanges {
   /// The connection of the write.
   let now: Connection
 
-  /// All that differs, in the form of a change set: what was changed and changed back is not among it.
+  /// Returns all differences as a change set. What was changed and changed back is not included.
   func collected() throws -> ChangeCollector {
     var collector = ChangeCollector()
     var gone: [Int: [Int64: Row]] = [:]
@@ -34,7 +34,7 @@ struct UncommittedChanges {
       }
     }
     try collectLinks(gone, &collector)
-    // Who is above comes before who went with it.
+    // An object comes before those that its deletion cascaded to.
     for (entity, ids) in written.deleted {
       let table = mapping.entities[entity].root.index
       for id in ids {
@@ -45,7 +45,7 @@ struct UncommittedChanges {
     return collector
   }
 
-  /// The values of one row now, of those properties that differ.
+  /// Returns the present values of one row, for the properties that differ from the last commit.
   func values(of id: Int64, table: Int) throws -> ChangeSet.Values {
     let (root, ids) = (mapping.entities[table], RowIDSet([id]))
     guard let new = try rows(ids, root, now)[id] else { return [:] }
@@ -76,7 +76,7 @@ struct UncommittedChanges {
     return found
   }
 
-  /// The links that were written, and those that went with rows.
+  /// Adds the links that were written, and those that were removed with rows.
   private func collectLinks(_ gone: [Int: [Int64: Row]], _ collector: inout ChangeCollector) throws {
     for relationship in mapping.relationships {
       guard let (table, isSource) = relationship.join, isSource else { continue }
@@ -93,7 +93,7 @@ struct UncommittedChanges {
     }
   }
 
-  /// Links with the source as their own end.
+  /// Returns links, with the source as `own`.
   private func links(
     _ table: JoinTable, fromSource: Bool, of ids: RowIDSet, _ connection: Connection
   ) throws -> Set<LinkEnds> {
@@ -108,13 +108,13 @@ struct UncommittedChanges {
 }
 
 extension ObjectContext {
-  /// Whether the write has changed the row of an object in the file, and not yet committed it.
+  /// Returns whether the write has changed the row of an object in the file and not yet committed it.
   func isUncommitted(_ object: ManagedObject) -> Bool {
     guard !written.rows.isEmpty, let table = object.map?.table else { return false }
     return written.rows.contains(object.rowID, table: table)
   }
 
-  /// What the write has put into the row of an object, and not yet committed.
+  /// Returns the uncommitted values that the write has written to the row of an object.
   func uncommittedValues(of object: ManagedObject) -> [String: SQLValue] {
     guard isUncommitted(object), let table = object.map?.table else { return [:] }
     do {
@@ -125,7 +125,7 @@ extension ObjectContext {
     }
   }
 
-  /// Calls `body` with what the write has changed; nil where nothing is written that is not committed.
+  /// Calls `body` with the uncommitted changes of the write; returns nil when there are none.
   func withUncommitted<Result>(_ body: (UncommittedChanges) throws -> Result) throws -> Result? {
     guard !written.rows.isEmpty, let committed = access.committed, let connection = access.connection else {
       return nil

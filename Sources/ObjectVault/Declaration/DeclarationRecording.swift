@@ -1,4 +1,4 @@
-// What a wrapper says of itself while the declarations of its class are recorded.
+// What a property wrapper records when the declarations of its class are recorded.
 
 internal import CipherSQLite
 private import Foundation
@@ -41,7 +41,7 @@ private func record(
       target: target, number: number, options: options.compactMap { $0 }, inverse: inverse, deleteRule: rule))
 }
 
-/// The Swift types that have all values of their attribute type.
+/// The Swift types that can represent all values of their attribute type.
 private let wholeTypes: Set<ObjectIdentifier> = {
   func both<Value>(_ type: Value.Type) -> [ObjectIdentifier] {
     [ObjectIdentifier(type), ObjectIdentifier(Value?.self)]

@@ -1,24 +1,33 @@
-// A key path to property names: the path is applied to prototypes, whose getters note what was read. The getter
-// of a property gets its own key path from the compiler, and where that equals the path, the path is the
-// property. Paths through to-ones cannot be put together of such pieces, as Swift appends nothing behind a `?`:
-// what comes back from several prototypes is compared with what their getters gave. A property of a class above the
-// root has a key path that begins there: the two are compared behind a path that leads to either. The printed form
-// of a key path accepts nothing; it refuses what would trap when nil is tried.
+// Resolves key paths to property names.
+//
+// The path is applied to prototypes: objects whose getters record what is read. The compiler passes each
+// property's getter the property's own key path; if it equals the path, the path is that property.
+//
+// A path through to-ones cannot be composed of such key paths, because Swift appends nothing after a `?`.
+// Instead, the values that the path returns for several prototypes are compared with the values that
+// their getters returned.
+//
+// A property of a superclass of the root has a key path that begins at the superclass. Both are compared
+// after they are appended to a path that ends at either class (SameProperty).
+//
+// The printed form of a key path is never a reason to accept it. It rejects paths that would trap when
+// nil is tried.
 
 internal import CipherSQLite
 
 enum KeyPathResolver {
-  /// The name under which `\.id` is noted.
+  /// The name that is recorded for `\.id`.
   static let idName = "id"
 
-  // Safe to share: a key path is immutable; the wrapper only says so to the compiler.
+  // Safe to share: a key path is immutable; the wrapper only makes that known to the compiler.
   private struct Path: Hashable, @unchecked Sendable {
     let keyPath: AnyKeyPath
     let root: ObjectIdentifier
   }
   private static let known = Locked<[Path: Result<[String], KeyPathError>]>([:])
 
-  /// The names of the properties along a key path from a managed object, such as `["user", "name"]`.
+  /// Returns the names of the properties along a key path from a managed object, such as
+  /// `["user", "name"]`.
   static func resolve(_ keyPath: AnyKeyPath, root: ManagedObject.Type) -> Result<[String], KeyPathError> {
     let path = Path(keyPath: keyPath, root: ObjectIdentifier(root))
     if let found = known.withLock({ $0[path] }) { return found }
@@ -35,7 +44,7 @@ enum KeyPathResolver {
     }
     let first = Recording(.plain)
     let read = first.prototype(root)[keyPath: keyPath]
-    // Which most are, so that what came back need not be looked at.
+    // The usual case: the returned value need not be checked.
     if first.names.count == 1, first.property == keyPath {
       first.forget()
       return first.names
@@ -45,12 +54,12 @@ enum KeyPathResolver {
     guard first.names.count > 1 || first.isInherited(by: keyPath) else {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
     }
-    // A to-one that is nil would trap behind a `!`.
+    // A path with `!` would trap on a nil to-one.
     let isPlain = first.names.count == 1 && !first.isCutByNil
     guard isPlain || type(of: keyPath).valueType is any OptionalValue.Type, first.path != keyPath else {
       throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(first.names))
     }
-    // And so would one behind a ?, and one inside a computed property.
+    // A `!` after a `?`, or inside a computed property, would trap, too.
     if let shape = PrintedKeyPath(keyPath) {
       guard !shape.isForced else {
         throw KeyPathError(path: keyPath, root: root, problem: .unwrapped(first.names))
@@ -64,8 +73,8 @@ enum KeyPathResolver {
     return first.names
   }
 
-  /// A computed property at the end of a path may give back what it read for some values, as `abs(size)` does,
-  /// and not for all.
+  /// Checks a path with other values. A computed property at its end may return what it read for some
+  /// values, as `abs(size)` does, but not for all.
   private static func check(
     _ keyPath: AnyKeyPath, _ root: ManagedObject.Type, _ values: Recording.Values, _ names: [String]
   ) throws(KeyPathError) {
@@ -74,23 +83,23 @@ enum KeyPathResolver {
     if let problem = recording.problem(with: read, type(of: keyPath).valueType) {
       throw KeyPathError(path: keyPath, root: root, problem: problem)
     }
-    // Behind a to-one that is nil the path ends early.
+    // At a to-one that is nil the path ends early.
     guard recording.isCut ? names.starts(with: recording.names) : names == recording.names else {
       throw KeyPathError(path: keyPath, root: root, problem: .computed(names))
     }
   }
 }
 
-/// What the printed form of a key path says of its parts: `\Book.author?.<computed 0x5586 (Optional<Club>)>!.name`.
+/// The structure of a printed key path, such as `\Book.author?.<computed 0x5586 (Optional<Club>)>!.name`.
 ///
-/// Names and types may be anything; the marks between them are those of the parts.
+/// Names and types may be any text; the characters between them mark the parts.
 struct PrintedKeyPath {
-  /// How many properties it goes through.
+  /// The number of properties in the path.
   let count: Int
-  /// Whether a `!` stands behind one of them.
+  /// Whether there is a `!` after one of them.
   let isForced: Bool
 
-  /// nil when it is printed in another way, as by older systems.
+  /// Parses the printed form. Returns nil when it has another form, as on older systems.
   init?(_ path: AnyKeyPath) {
     let text = path.debugDescription.replacing("->", with: "")
     guard text.hasPrefix("\\") else { return nil }
@@ -109,13 +118,13 @@ struct PrintedKeyPath {
 /// A key path that does not end at a property of its root.
 struct KeyPathError: Error, Sendable, CustomStringConvertible {
   enum Problem: Sendable {
-    /// It begins at another class.
+    /// The path begins at another class.
     case otherRoot
-    /// Nothing was read on the way.
+    /// No property was read.
     case noProperty
-    /// What came back is not what was read.
+    /// The path returns something other than what was read.
     case computed([String])
-    /// It goes through a to-one with `!`, or gives a value where there is none.
+    /// The path contains a `!` after a to-one, or returns a value where a to-one is nil.
     case unwrapped([String])
   }
   let text: String
@@ -123,14 +132,15 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
   let problem: Problem
 
   init(path: AnyKeyPath, root: ManagedObject.Type, problem: Problem) {
-    // For people only; a computed property may be printed as an address, which says nothing.
+    // For messages only. A computed property may be printed as an address, which is of no use to a
+    // reader.
     let (text, value) = ("\(path)", type(of: path).valueType)
     self.text = text.contains("<computed") ? "a key path of \(root) that gives \(value)" : text
     self.root = "\(root)"
     self.problem = problem
   }
 
-  /// What it is and what to write instead.
+  /// What is wrong with the path, and what to write instead.
   var description: String {
     switch problem {
     case .otherRoot: "\(text) does not begin at \(root)"

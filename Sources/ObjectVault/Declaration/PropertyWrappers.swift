@@ -1,8 +1,8 @@
-// The wrappers of attributes and to-ones; that of to-manys is in ToMany. They stay thin: each keeps its slot number and
-// calls a named function of the object that it stands in.
+// The property wrappers of attributes and to-ones; that of to-manys is in ToMany. Each stores only its
+// slot number and calls a function of the object that it is in.
 //
-// Every argument is an autoclosure: an object is made for each fetched row, and then only the slot number is
-// wanted. The arguments are evaluated once per class, when its declarations are recorded.
+// Every argument is an autoclosure: wrappers are initialized for each fetched row, which needs only the
+// slot number. The arguments are evaluated once per class, when its declarations are recorded.
 
 /// An attribute of an entity.
 ///
@@ -14,30 +14,35 @@
 /// }
 /// ```
 ///
-/// A value after `=` is the default of new objects. Reading takes some nanoseconds and decodes on access;
-/// reading a fault fetches its row. A getter cannot throw: when the row is gone or the store fails, it
-/// returns the type's placeholder, the object becomes invalid, and the error goes to
-/// ``ObjectContext/faultErrors`` and is thrown by the context's next save.
+/// A value after `=` is the default of new objects. Reading takes some nanoseconds and decodes the value
+/// on access; reading a fault fetches its row. A getter cannot throw: when the row is missing or the
+/// store fails, it returns the type's placeholder, and the object becomes invalid. The error is added to
+/// ``ObjectContext/faultErrors`` and thrown by the context's next save.
 @propertyWrapper
 public struct Attribute<Value: AttributeValue> {
-  // Two bytes: every object of every fetch carries one of these for each property.
+  // Two bytes: every object of every fetch has one of these for each property.
   @usableFromInline let slot: UInt16
 
-  /// An attribute without a default.
+  /// Declares an attribute without a default.
   @inlinable public init() {
     let number = nextSlot()
     slot = wrapperSlot(number)
     if isRecording(number) { recordAttribute(number, Value.self, nil, []) }
   }
 
-  /// An attribute with a default, evaluated for each new object.
+  /// Declares an attribute with a default.
+  /// - Parameter wrappedValue: The default, evaluated for each new object.
   @inlinable public init(wrappedValue: @autoclosure @escaping () -> Value) {
     let number = nextSlot()
     slot = wrapperSlot(number)
     if isRecording(number) { recordAttribute(number, Value.self, wrappedValue, []) }
   }
 
-  /// An attribute with options.
+  /// Declares an attribute with options.
+  /// - Parameters:
+  ///   - first: An option.
+  ///   - second: Another option.
+  ///   - third: Another option.
   @inlinable public init(
     _ first: @autoclosure () -> AttributeOption, _ second: @autoclosure () -> AttributeOption? = nil,
     _ third: @autoclosure () -> AttributeOption? = nil
@@ -47,7 +52,12 @@ public struct Attribute<Value: AttributeValue> {
     if isRecording(number) { recordAttribute(number, Value.self, nil, [first(), second(), third()]) }
   }
 
-  /// An attribute with a default and options.
+  /// Declares an attribute with a default and options.
+  /// - Parameters:
+  ///   - wrappedValue: The default, evaluated for each new object.
+  ///   - first: An option.
+  ///   - second: Another option.
+  ///   - third: Another option.
   @inlinable public init(
     wrappedValue: @autoclosure @escaping () -> Value,
     _ first: @autoclosure () -> AttributeOption, _ second: @autoclosure () -> AttributeOption? = nil,
@@ -60,7 +70,7 @@ public struct Attribute<Value: AttributeValue> {
     }
   }
 
-  /// Attributes belong to a ``ManagedObject``.
+  /// Unavailable: an attribute must be a property of a ``ManagedObject``.
   @available(*, unavailable, message: "@Attribute can only be used in a ManagedObject")
   public var wrappedValue: Value {
     get { Value.placeholder }
@@ -68,10 +78,15 @@ public struct Attribute<Value: AttributeValue> {
     set {}
   }
 
-  // @inlinable: with it an Int is read in some nanoseconds, because the compiler turns both key paths into
-  // direct accesses; without it, in a hundred. `wrapped` goes on inside a closure, which the compiler gives the
-  // constant: passed as it is, the key path would be made at each read, in ten nanoseconds.
-  /// The property's value in its object.
+  // @inlinable, so that the compiler turns both key paths into direct accesses: an Int is then read in
+  // some nanoseconds, otherwise in a hundred. `wrapped` is passed inside a closure, for which the
+  // compiler makes a constant. If it were passed directly, the key path would be created at each read,
+  // which takes ten nanoseconds.
+  /// The value of the property in its object.
+  /// - Parameters:
+  ///   - owner: The object.
+  ///   - wrapped: The key path of the property.
+  ///   - storage: The key path of the wrapper.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
@@ -92,16 +107,22 @@ public struct Attribute<Value: AttributeValue> {
 /// @ToOne(inverse: \Passport.owner, onDelete: .cascade) var passport: Passport?
 /// ```
 ///
-/// Reading yields an object whose row is fetched on first use. Writing keeps the inverse on both sides.
+/// Reading returns an object whose row is fetched on first use. Writing updates the inverse as well.
 ///
-/// Two to-ones can be inverses: a one-to-one, where no two objects lead to the same one. The end without `inverse:` has the column,
-/// with a unique index. The other end is looked up: the first read, or the first write of either end of a stored object, is a
-/// query unless that end was prefetched.
+/// Two to-ones can be inverses of each other: a one-to-one, in which no two objects refer to the same
+/// one. The end without `inverse:` has the column, with a unique index. The other end is looked up: the
+/// first read, or the first write of either end of a stored object, runs a query unless that end was
+/// prefetched.
 @propertyWrapper
 public struct ToOne<Target: ManagedObject> {
   @usableFromInline let slot: UInt16
 
-  /// A relationship. `onDelete` says what becomes of the target when this object is deleted.
+  /// Declares a relationship.
+  /// - Parameters:
+  ///   - first: An option.
+  ///   - second: Another option.
+  ///   - inverse: The relationship at the target that is the inverse of this one.
+  ///   - onDelete: The effect on the target when this object is deleted.
   @inlinable public init(
     _ first: @autoclosure () -> RelationshipOption? = nil,
     _ second: @autoclosure () -> RelationshipOption? = nil,
@@ -115,14 +136,14 @@ public struct ToOne<Target: ManagedObject> {
     }
   }
 
-  /// A relationship without options.
+  /// Declares a relationship without options.
   @inlinable public init() {
     let number = nextSlot()
     slot = wrapperSlot(number)
     if isRecording(number) { recordTarget(number, Target.self, [], nil, .nullify) }
   }
 
-  /// Relationships belong to a ``ManagedObject``.
+  /// Unavailable: a relationship must be a property of a ``ManagedObject``.
   @available(*, unavailable, message: "@ToOne can only be used in a ManagedObject")
   public var wrappedValue: Target? {
     get { nil }
@@ -131,6 +152,10 @@ public struct ToOne<Target: ManagedObject> {
   }
 
   /// The related object.
+  /// - Parameters:
+  ///   - owner: The object that has the relationship.
+  ///   - wrapped: The key path of the property.
+  ///   - storage: The key path of the wrapper.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Target?>,

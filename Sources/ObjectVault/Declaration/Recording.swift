@@ -1,88 +1,90 @@
-// What the getters of a prototype do: they note what was read, and by which property, and give values.
+// Records what the getters of prototypes are called for: the properties that were read and the values
+// that were returned.
 
 internal import CipherSQLite
 private import Foundation
 
-/// What was read along a key path, and what it was given.
+/// The reads along one key path, and the values that the getters returned.
 final class Recording: GetterProbe {
-  /// What getters give.
+  /// The values that getters return.
   enum Values {
-    /// A plain value for each attribute, and objects behind to-ones.
+    /// A plain value for each attribute, and an object for each to-one.
     case plain
-    /// The sample of this number, and objects behind to-ones.
+    /// The sample with this index for each attribute, and an object for each to-one.
     case sample(Int)
-    /// Nothing behind to-ones. What traps on nil is not read with it, as the others and the path's printed form have
-    /// shown what it is.
+    /// nil for each to-one. Paths that trap on nil are not read with it: the printed form and the other
+    /// values have ruled them out.
     case nothing
   }
 
-  /// More than a path has. What reads on and on, as a computed property that calls itself, is given no more
-  /// objects to read.
+  /// More reads than a path has. Beyond this limit to-ones return no more objects, so that a computed
+  /// property that calls itself ends.
   private static let maximumReads = 64
 
   private let values: Values
   private(set) var names: [String] = []
-  /// The properties that were read one behind the other, with a `!` behind each to-one.
+  /// The properties that were read one after another, with a `!` after each to-one.
   private var links: [AnyKeyPath] = []
-  /// How many samples there are for what was read last.
+  /// The number of samples for the last property that was read.
   private(set) var sampleCount = 0
-  /// Whether a to-one was nil.
+  /// Whether a to-one returned nil.
   private(set) var isCut = false
-  /// Whether a to-one was read: nil in its place cuts a path short.
+  /// Whether a to-one was read: a nil in its place would end the path early.
   private(set) var isCutByNil = false
-  /// Whether each read was on the object that the one before gave.
+  /// Whether each read was on the object that the previous one returned.
   private var isChain = true
   private var expected: ManagedObject?
   /// The class that the path begins at.
   private var root: ManagedObject.Type?
-  /// Whether what came back is what the last read gave.
+  /// Returns whether a value is the one that the last read returned.
   private var isLast: (_ value: Any?, _ type: Any.Type) -> Bool = { _, _ in false }
 
   init(_ values: Values) { self.values = values }
 
-  /// The key path of the property that was read first.
+  /// The key path of the first property that was read.
   var property: AnyKeyPath? { links.first }
 
-  /// Whether what was read first is a property of a class above the root. Its key path begins at that class, and equals none
-  /// that begins at the root.
+  /// Whether the first property that was read belongs to a superclass of the root. Its key path begins at
+  /// that class, and equals no key path that begins at the root.
   var isInherited: Bool {
     guard let root, let link = links.first else { return false }
     return type(of: link).rootType != root
   }
 
-  /// Whether a key path that begins at the root is the property that was read first, which a class above declares.
+  /// Returns whether a key path that begins at the root is the first property that was read, which a
+  /// superclass declares.
   func isInherited(by path: AnyKeyPath) -> Bool {
     guard isInherited, let link = links.first else { return false }
     return SameProperty.holds(path, link)
   }
 
-  /// The key path of what was read, written with `!` behind each to-one but the last. Put
-  /// together from its end: otherwise Swift keeps marks in it that a written path has not, and finds them unequal.
+  /// The key path of the reads, with `!` after each to-one but the last. It is composed from its end:
+  /// otherwise Swift keeps markers in it that a written path does not have, and the two are unequal.
   var path: AnyKeyPath? {
     var path: AnyKeyPath?
     for link in links.reversed() { path = path.map { link.appending(path: $0) } ?? link }
     return path
   }
 
-  /// An object whose getters note what they are asked for.
+  /// Makes an object whose getters record their calls.
   func prototype<Object: ManagedObject>(_ type: Object.Type) -> Object {
     let prototype = ClassDescription.of(type).make()
     prototype.extras = Extras(recording: self)
     prototype.rowID = Int64(1000 + names.count)
     expected = prototype
     if root == nil { root = type }
-    // Made of that very class.
+    // Safe: the object was made with exactly this class.
     return unsafe unsafeDowncast(prototype, to: Object.self)
   }
 
-  /// What is wrong with the value at the end of the path; nil when it is the property's own.
+  /// Returns what is wrong with the value that the path returned; nil when it is the property's value.
   func problem(with value: Any?, _ type: Any.Type) -> KeyPathError.Problem? {
     if names.isEmpty { return .noProperty }
     defer { forget() }
     return isChain && isLast(value, type) ? nil : .computed(names)
   }
 
-  /// Lets go of the objects that it gave, which hold it.
+  /// Releases the objects that were returned, which retain this recording.
   func forget() {
     isLast = { _, _ in false }
     expected = nil
@@ -111,7 +113,7 @@ final class Recording: GetterProbe {
   ) -> Value {
     note(object, slot: slot, property)
     var given = Value.plain
-    // A property that the root itself declares needs no samples: its key path says what it is.
+    // A property that the root itself declares needs no samples: its key path identifies it.
     if names.count > 1 || isInherited {
       let samples = Value.samples
       sampleCount = samples.count
@@ -131,7 +133,7 @@ final class Recording: GetterProbe {
     note(object, slot: slot, property)
     isCutByNil = true
     if case .nothing = values { isCut = true }
-    // A computed property that reads a to-one again may have a ! behind it: it gets an object each time.
+    // A computed property may read a to-one again and have a `!` after it: each read returns an object.
     guard !isCut, names.count < Self.maximumReads else {
       isLast = { value, _ in Self.unwrapped(value) == nil }
       return nil
@@ -152,7 +154,7 @@ final class Recording: GetterProbe {
     sampleCount = 1
     var given = make([])
     if isChain, case .sample = values { given = make([prototype(target), prototype(target)]) }
-    // Nothing leads on from a member.
+    // A path cannot continue from a member.
     expected = nil
     isLast = { value, type in
       guard type == Members.self || type == Members?.self else { return false }
@@ -170,7 +172,7 @@ final class Recording: GetterProbe {
     }
   }
 
-  /// The value in all its optionals.
+  /// Returns the value inside all its optionals.
   private static func unwrapped(_ value: Any?) -> Any? {
     guard let value else { return nil }
     guard let optional = value as? any OptionalValue else { return value }
@@ -185,15 +187,15 @@ extension Optional: OptionalValue {
 }
 
 extension AttributeValue {
-  /// What computed properties seldom trap on, as they may on 0 and nil.
+  /// A value that computed properties seldom trap on, as they may on 0 and nil.
   fileprivate static var plain: Self {
     attributeType.plain.flatMap { Self(stored: $0) } ?? placeholder
   }
 
-  /// Values that computed properties ask about, and some far from each other: little that is computed from them
-  /// gives all of them back. The small ones come first, as a calculation may trap on the large.
+  /// Values that computed properties may test for, and values that are far apart: few computed properties
+  /// return all of them unchanged. Small numbers come first, as a calculation may trap on large ones.
   static var samples: [Self] {
-    // All cases, before the numbers or strings that stand for some of them.
+    // All cases, before the numbers or strings that represent some of them.
     if let cases = (Self.self as? any CaseIterable.Type)?.values as? [Self] { return cases }
     if isOptionalAttribute,
       let wrapped = (Self.self as? any OptionalAttribute.Type)?.wrappedSamples as? [Self]
@@ -238,7 +240,7 @@ extension AttributeType {
     }
   }
 
-  /// The second of the samples, without the others: it is made for every property that is named in a key path.
+  /// The second sample, without the others: it is made for every property in a key path.
   fileprivate var plain: SQLValue? {
     switch traits.storage {
     case .integer where traits.isTruth: return 0
@@ -251,7 +253,7 @@ extension AttributeType {
     }
   }
 
-  /// Small numbers, and one towards each end of the range, which are none of each other's negative.
+  /// Returns small numbers, and one near each end of the range; none is the negative of another.
   private static func samples(_ range: ClosedRange<Int64>) -> [Int64] {
     let high = min(range.upperBound - range.upperBound / 8, 7_000_000_000_000_001)
     let low = max(range.lowerBound - range.lowerBound / 6, -9_000_000_000_000_003)
@@ -260,7 +262,7 @@ extension AttributeType {
 }
 
 extension SQLValue {
-  /// For JSON: the same with other strings, or other numbers.
+  /// For JSON: copies with other strings or other numbers, and the value itself.
   fileprivate var variations: [SQLValue] {
     guard case .text(let text) = self,
       let json = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)

@@ -1,7 +1,8 @@
-// Whether a key path that begins at a class ends at the property of a class above it. Swift finds key paths equal when
-// their classes and their parts are the same, and there is no path from the one class to the other. Behind a path that
-// begins elsewhere and leads to either they are paths of one class, of which only the parts are left to differ: a
-// computed property has another part than the property that it reads.
+// Compares a key path that begins at a class with the key path of a property of a superclass. Key paths
+// are equal in Swift only when their root types and components are, and none can be converted from one
+// class to the other. When both are appended to a path with another root, they have one root type, and
+// only their components can differ: a computed property has another component than the property that it
+// reads.
 
 enum SameProperty {
   private final class Holder<Value> {
@@ -9,8 +10,9 @@ enum SameProperty {
     init(_ value: Value) { self.value = value }
   }
 
+  /// Returns whether two key paths are the same property.
   /// - Parameters:
-  ///   - path: Begins at a class, or at one below that of `property`.
+  ///   - path: Begins at the class of `property` or at a subclass.
   ///   - property: The key path of a property.
   static func holds(_ path: AnyKeyPath, _ property: AnyKeyPath) -> Bool {
     func isSame<Root>(_ root: Root.Type) -> Bool {
@@ -19,15 +21,15 @@ enum SameProperty {
           return false
         }
         let holder = \Holder<Root>.value
-        // Safe: it is never applied to anything. Key paths of all classes are objects of one layout, and what is put
-        // together here is only compared.
+        // Safe: the key path is never applied. Key paths of all classes are objects with one layout, and
+        // the composed paths are only compared.
         let address = unsafe Unmanaged.passUnretained(path).toOpaque()
         let other = unsafe Unmanaged<KeyPath<Root, Value>>.fromOpaque(address).takeUnretainedValue()
         return holder.appending(path: property) == holder.appending(path: other)
       }
       return _openExistential(type(of: property).valueType, do: isSame)
     }
-    // The compiler opens types of protocols by itself, and these may be any.
+    // Opened explicitly: the compiler opens only types of protocols, and these may be any type.
     return _openExistential(type(of: property).rootType, do: isSame)
   }
 }

@@ -1,4 +1,5 @@
-// The DSL: classes and SQL in, a Schema out. Nothing here throws; what is wrong becomes a fault of the schema.
+// The DSL for schemas: makes a Schema of classes and SQL. Nothing here throws; errors become faults of
+// the schema.
 
 internal import CipherSQLite
 
@@ -15,41 +16,53 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   private var checks: [(path: PartialKeyPath<Object>, rule: CheckRule)] = []
   private var formerName: String?
 
-  /// The entity of a class; its name is the class's. One that stands below the class of another entity inherits from that:
-  /// see <doc:inheritance>.
+  /// Declares the entity of a class; its name is the class's. If its class is a subclass of another
+  /// entity's class, the entity inherits from that entity: see <doc:inheritance>.
+  /// - Parameter type: The class.
   public init(_ type: Object.Type) {}
 
-  /// No two objects share all of these values. nil is no value.
+  /// Declares that no two objects have the same values of some properties. nil equals no value.
+  /// - Parameter paths: The properties.
+  /// - Returns: The entity with the constraint.
   public func unique(_ paths: PartialKeyPath<Object>...) -> Self {
     var copy = self
     copy.indexes.append((paths, true))
     return copy
   }
 
-  /// Keeps the properties in an index, in this order.
+  /// Adds an index.
+  /// - Parameter paths: The properties of the index, in its order.
+  /// - Returns: The entity with the index.
   public func index(_ paths: PartialKeyPath<Object>...) -> Self {
     var copy = self
     copy.indexes.append((paths, false))
     return copy
   }
 
-  /// A rule that every object keeps when it is saved. Rules live in the program, not in the file: they can
-  /// change without a migration.
+  /// Adds a rule that every object must satisfy when it is saved. Rules are part of the program, not of
+  /// the file: they can change without a migration.
+  /// - Parameters:
+  ///   - path: The attribute that the rule checks.
+  ///   - rule: The rule.
+  /// - Returns: The entity with the rule.
   public func check(_ path: PartialKeyPath<Object>, _ rule: CheckRule) -> Self {
     var copy = self
     copy.checks.append((path, rule))
     return copy
   }
 
-  /// Says that the entity had another name in an earlier version, as the class had.
+  /// Declares that the entity had another name in an earlier version, as the class had.
   ///
   /// ```swift
   /// Entity(Person.self).renamed(from: "Human")
   /// ```
   ///
-  /// The steps that are proposed then rename it, where they would else drop the one and create the other:
-  /// `new --from-model`, the lines of a schema mismatch, and ``Store/Migrations/automatic``. It counts while the steps have an
-  /// entity of the former name and none of the new one; once a step has renamed it, `lint` asks to take it out.
+  /// Proposed steps then rename the entity, instead of dropping one and creating another: in
+  /// `new --from-model`, in the lines of a schema mismatch, and with ``Store/Migrations/automatic``. It
+  /// applies while the steps have an entity with the former name and none with the new one; once a step
+  /// has renamed it, `lint` reports that it should be removed.
+  /// - Parameter name: The former name.
+  /// - Returns: The entity with the former name.
   public func renamed(from name: String) -> Self {
     var copy = self
     copy.formerName = name
@@ -72,7 +85,7 @@ public struct Entity<Object: ManagedObject>: EntityDeclaring {
   }
 }
 
-/// What a ``SchemaBuilder`` takes.
+/// An entity declaration that a ``SchemaBuilder`` accepts.
 public protocol EntityDeclaring {
   /// The declaration with its type erased.
   var declaration: EntityDeclaration { get }
@@ -86,7 +99,7 @@ public struct EntityDeclaration {
   let checks: [(property: Result<[String], KeyPathError>, rule: CheckRule)]
 }
 
-/// What a ``Schema`` is made of in the DSL: an entity, or a raw object.
+/// A part of a ``Schema`` in the DSL: an entity or a raw object.
 public struct SchemaPart {
   enum Content {
     case entity(EntityDeclaration)
@@ -98,26 +111,26 @@ public struct SchemaPart {
 /// Collects the parts of a ``Schema``.
 @resultBuilder
 public enum SchemaBuilder {
-  /// One entity.
+  /// Adds one entity.
   public static func buildExpression(_ entity: some EntityDeclaring) -> [SchemaPart] {
     [SchemaPart(content: .entity(entity.declaration))]
   }
-  /// One view, trigger or index in SQL.
+  /// Adds one view, trigger or index in SQL.
   public static func buildExpression(_ object: RawObject) -> [SchemaPart] {
     [SchemaPart(content: .raw(object))]
   }
-  /// Several parts.
+  /// Joins several parts.
   public static func buildBlock(_ parts: [SchemaPart]...) -> [SchemaPart] { parts.flatMap { $0 } }
-  /// A condition.
+  /// Adds the parts of a condition without `else`.
   public static func buildOptional(_ part: [SchemaPart]?) -> [SchemaPart] { part ?? [] }
-  /// The first branch of a condition.
+  /// Adds the parts of the first branch of a condition.
   public static func buildEither(first part: [SchemaPart]) -> [SchemaPart] { part }
-  /// The second branch of a condition.
+  /// Adds the parts of the second branch of a condition.
   public static func buildEither(second part: [SchemaPart]) -> [SchemaPart] { part }
 }
 
 // Safe to share: never changed after it was made; the closures in it only make default values.
-/// The Swift side of an entity.
+/// The Swift class of an entity, with its rules.
 struct ClassBinding: EntityBinding, @unchecked Sendable {
   let description: ClassDescription
   let formerEntityName: String?
@@ -147,7 +160,7 @@ struct ClassBinding: EntityBinding, @unchecked Sendable {
     description.properties.first { $0.name == property }
   }
 
-  /// With the rules of the classes above: they hold for all objects of a family below.
+  /// Returns the binding with the rules of the superclasses, which hold for objects of subclasses, too.
   func inheriting(from bindings: [String: ClassBinding]) -> ClassBinding {
     guard let parent = description.parent, let above = bindings[String(describing: parent)] else {
       return self
@@ -159,10 +172,11 @@ struct ClassBinding: EntityBinding, @unchecked Sendable {
 }
 
 extension Schema {
-  /// A schema of Swift classes, and of views, triggers and indexes in SQL.
+  /// Makes a schema of Swift classes, and of views, triggers and indexes in SQL.
   ///
-  /// What is wrong with the declarations is kept in ``faults`` and thrown, all at once, by ``validate()``
-  /// and when a store is opened.
+  /// Errors in the declarations are kept in ``faults`` and thrown, all at once, by ``validate()`` and
+  /// when a store is opened.
+  /// - Parameter parts: The entities and raw objects.
   public init(@SchemaBuilder _ parts: () -> [SchemaPart]) {
     var collector = SchemaCollector()
     var rawObjects: [RawObject] = []
@@ -183,8 +197,8 @@ private struct SchemaCollector {
   var bindings: [String: ClassBinding] = [:]
   var faults: [SchemaFault] = []
 
-  /// Entities whose class stands below another class than that of the entity which has its name: a name is that of many
-  /// classes, where they are nested.
+  /// The entities whose superclass is not the class of the entity that has its name: nested classes can
+  /// share a name.
   var strangers: [SchemaFault] {
     bindings.sorted { $0.key < $1.key }.compactMap { name, binding in
       guard let parent = binding.description.parent, let above = bindings[String(describing: parent)],
@@ -223,7 +237,7 @@ private struct SchemaCollector {
     entities.append(entity)
   }
 
-  /// The names of a key path; one that has none is a fault.
+  /// Returns the name of a key path, with dots; an invalid key path becomes a fault.
   private mutating func name(
     _ path: Result<[String], KeyPathError>, of entity: String, use: String
   ) -> String? {
@@ -243,7 +257,8 @@ private struct SchemaCollector {
         isIndexed: options.contains(.indexed) && !options.contains(.unique))
       if let initial {
         do {
-          // Two values that differ are computed for each object, and no part of the schema.
+          // A default that differs between two calls is computed for each object and is not part of the
+          // schema.
           let (first, second) = (try initial(), try initial())
           if type != .date, type != .uuid, first == second { attribute.defaultValue = DefaultValue(first) }
         } catch {

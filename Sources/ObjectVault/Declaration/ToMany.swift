@@ -1,4 +1,5 @@
-// The wrapper of a relationship with many members. The type of the property says whether they have an order.
+// The property wrapper of relationships with many members. The property's type determines whether they
+// have an order.
 
 /// A relationship to any number of objects: a `Set`, or an `Array` where the members have an order.
 ///
@@ -11,22 +12,27 @@
 /// @ToMany(inverse: \Song.album, onDelete: .cascade) var songs: [Song]
 /// ```
 ///
-/// The inverse is named on one side, whichever; on both, Swift reports a circular reference. A to-many without any inverse is
-/// many-to-many. The members are fetched when the property is first read.
+/// Declare the inverse on one side only, on either one; on both, Swift reports a circular reference. A
+/// to-many without any inverse is many-to-many. The members are fetched when the property is first read.
 ///
-/// An array is read in its order, and what is written to it is the order from then on. An object is a member once: of those
-/// that an array has twice, the first one counts, as in an `NSOrderedSet`; to exchange two, write `swapAt`. Who becomes a
-/// member through the inverse, as by `song.album = album`, goes to the end. The order is the relationship's: a member that
-/// moves is no new version, and of two contexts that move members the later save counts.
+/// An array is read in its order, and an array that is written sets the order. Duplicates are dropped;
+/// the first occurrence wins, as in an `NSOrderedSet`; to exchange two members, use `swapAt`. Setting the
+/// inverse, as in `song.album = album`, appends the object. The order belongs to the relationship: moving
+/// a member does not change its version, and if two contexts move members, the later save wins.
 ///
-/// Writing the whole property compares it with what it was, which takes a time in proportion to the members; so do `append`,
-/// `insert(_:at:)` and `swapAt` on it: ten thousand appended one by one take more than a second, by ``Persistable/add(_:to:)``,
-/// which takes the same time however many there are, some milliseconds.
+/// Writing the whole property compares it with its former value, which takes time in proportion to the
+/// members. So do `append`, `insert(_:at:)` and `swapAt` on it: appending ten thousand members one by one
+/// takes more than a second. ``Persistable/add(_:to:)`` does not depend on the number of members: it
+/// takes some milliseconds for ten thousand.
 @propertyWrapper
 public struct ToMany<Members: RelatedMembers> {
   @usableFromInline let slot: UInt16
 
-  /// A relationship. `onDelete` says what becomes of the members when this object is deleted.
+  /// Declares a relationship.
+  /// - Parameters:
+  ///   - first: An option.
+  ///   - inverse: The relationship at the members that is the inverse of this one.
+  ///   - onDelete: The effect on the members when this object is deleted.
   @inlinable public init(
     _ first: @autoclosure () -> RelationshipOption? = nil,
     inverse: @autoclosure () -> PartialKeyPath<Members.Member>? = nil,
@@ -39,14 +45,14 @@ public struct ToMany<Members: RelatedMembers> {
     }
   }
 
-  /// A relationship without options.
+  /// Declares a relationship without options.
   @inlinable public init() {
     let number = nextSlot()
     slot = wrapperSlot(number)
     if isRecording(number) { recordMembers(number, Members.self, [], nil, .nullify) }
   }
 
-  /// Relationships belong to a ``ManagedObject``.
+  /// Unavailable: a relationship must be a property of a ``ManagedObject``.
   @available(*, unavailable, message: "@ToMany can only be used in a ManagedObject")
   public var wrappedValue: Members {
     get { Members(related: []) }
@@ -55,6 +61,10 @@ public struct ToMany<Members: RelatedMembers> {
   }
 
   /// The related objects.
+  /// - Parameters:
+  ///   - owner: The object that has the relationship.
+  ///   - wrapped: The key path of the property.
+  ///   - storage: The key path of the wrapper.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Members>,

@@ -1,14 +1,14 @@
-// What of another program's file has no place in a store.
+// Parts of another program's file that cannot be imported into a store.
 
 private import CipherSQLite
 
-/// Rows or values of another program's file that have no place in a store.
+/// Rows or values of another program's file that cannot be imported into a store.
 public struct AdoptionLoss: Sendable, Hashable, Codable {
-  /// The table, or the property such as `Note.author`: what has to be allowed.
+  /// The table, or the property such as `Note.author`: the name by which the loss is allowed.
   public let name: String
-  /// How many; 0 where that could not be asked.
+  /// The number of rows; 0 where they could not be counted.
   public let rows: Int64
-  /// Why.
+  /// Why they cannot be imported.
   public let reason: String
 
   package init(name: String, rows: Int64, reason: String) {
@@ -17,6 +17,6 @@ public struct AdoptionLoss: Sendable, Hashable, Codable {
 }
 
 extension AdoptionLoss: CustomStringConvertible {
-  /// The name, how many, and why.
+  /// The name, the number of rows, and the reason.
   public var description: String { "\(name)\(rows > 0 ? ", \(counted(rows, "row"))" : ""): \(reason)" }
 }

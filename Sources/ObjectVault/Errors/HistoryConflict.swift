@@ -1,34 +1,36 @@
-// What can be wrong between the steps at hand and those that a store remembers.
+// Conflicts between the steps of a program and the history of a store.
 
 private import CipherSQLite
 
-/// How the steps at hand and a history disagree.
+/// A conflict between the steps of a program and the history of a store.
 public enum HistoryConflict: Sendable, Hashable {
   /// A step was changed after it was applied; `difference` lists the lines.
   case edited(number: Int, name: String, applied: String, found: String, difference: [String])
-  /// A step in a generated `Embedded.swift` has not the text that its checksum is of.
+  /// A step in a generated `Embedded.swift` has a text that does not match its checksum.
   case misembedded(number: Int, name: String)
-  /// A step ran there as another than the one that was folded into a later one since: its file was edited in between.
+  /// A step ran with another text than the one that was folded into a later step: its file was edited in
+  /// between.
   case refolded(number: Int, name: String, applied: String, found: String, into: Int, intoName: String)
-  /// The step that others were folded into makes another model than these did: its file was edited since. `difference` lists
-  /// what differs.
+  /// A step that others were folded into makes another model than they did: its file was edited since.
+  /// `difference` lists the differences.
   case foldEdited(number: Int, name: String, difference: [String])
-  /// A step that was applied is not at hand.
+  /// An applied step is missing from the program's steps.
   case missing(number: Int, name: String)
-  /// Another step has the number that this one was applied under.
+  /// Another step has the number under which this one was applied.
   case reordered(number: Int, applied: String, found: String)
-  /// A number is left out.
+  /// A number is missing from the steps.
   case gap(Int)
-  /// There is no such version: the steps lead from 0 to the last one.
+  /// There is no such version: versions go from 0 to the last step.
   case noVersion(Int, last: Int)
-  /// Several steps have the same number; `files` are theirs, in the order of their names.
+  /// Several steps have the same number; `files` are their files, sorted by name.
   case duplicate(number: Int, files: [String])
-  /// Nothing leads on from this version: the steps behind it were folded into one for new stores, after a release.
+  /// No step continues from this version: the steps after it were folded into one for new stores, after a
+  /// release.
   case folded(version: Int, into: Int, name: String, release: String?)
 }
 
 extension HistoryConflict: CustomStringConvertible {
-  /// One sentence that says what disagrees and what to do.
+  /// One sentence that states the conflict and what to do.
   public var description: String {
     switch self {
     case .edited(let number, let name, let applied, let found, let difference):

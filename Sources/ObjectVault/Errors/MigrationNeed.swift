@@ -1,25 +1,26 @@
-// What an opening would have had to do that was allowed to do less.
+// The migration that a store needs, when an opening was not allowed to run it.
 
 private import CipherSQLite
 
-/// What a store needs before it can be used: what a screen says while it is opened in the background.
+/// The migration that a store needs before it can be used, for a screen that is shown while the store is
+/// opened in the background.
 public struct MigrationNeed: Sendable, Hashable {
-  /// The store.
+  /// The file of the store.
   public let file: String
-  /// Its version now.
+  /// The present version of the store.
   public let storeVersion: Int
-  /// The version that it would have afterwards.
+  /// The version of the store after the migration.
   public let targetVersion: Int
   /// The steps that would run, such as `0007 split_name`.
   public let steps: [String]
-  /// The rows that they would write again, as ``MigrationCost/rows`` counts them.
+  /// The number of rows that the steps would rewrite, as ``MigrationCost/rows`` counts them.
   public let rows: Int
-  /// How long that may take, in seconds: a guess, as ``MigrationCost/seconds``.
+  /// An estimate of the duration in seconds, as ``MigrationCost/seconds``.
   public let seconds: Double
 }
 
 extension MigrationNeed: CustomStringConvertible {
-  /// One sentence that says what is needed and what to do.
+  /// One sentence that states the need and what to do.
   public var description: String {
     "\(file) is at version \(storeVersion) and needs \(steps.count == 1 ? "a step" : "\(steps.count) steps") "
       + "(\(steps.joined(separator: ", "))) that write\(steps.count == 1 ? "s" : "") about \(counted(rows, "row")): more than this "

@@ -1,10 +1,10 @@
-// A migration file that cannot be read, with the place and a hint.
+// A syntax error in a migration file, with its place and a hint.
 
-/// What is wrong with a migration file.
+/// A syntax error in a migration file.
 public struct MigrationSyntaxError: Error, Sendable, Hashable {
   /// The file's name.
   public let file: String
-  /// The line, counted from 1; 0 where it is about the file, or the folder, as a whole.
+  /// The line, counted from 1; 0 where the error concerns the file or folder as a whole.
   public let line: Int
   /// The column, counted in characters from 1.
   public let column: Int
@@ -15,7 +15,7 @@ public struct MigrationSyntaxError: Error, Sendable, Hashable {
 }
 
 extension MigrationSyntaxError: CustomStringConvertible {
-  /// `file:line:column: reason; hint`, or `file: reason; hint`. What a file says in it is cut where it is long.
+  /// `file:line:column: reason; hint`, or `file: reason; hint`. Long text from the file is shortened.
   public var description: String {
     "\(file)\(line > 0 ? ":\(line):\(column)" : ""): \(legible(reason)); \(ended(legible(hint)))"
   }

@@ -1,7 +1,7 @@
-// Why an operation cannot be done to a model; whoever knows its place makes a better error of it.
+// Errors without a place. The code that can name the place converts them to a public error.
 
-/// Why an operation does not fit a model.
+/// The reason why an operation does not fit a model.
 struct ModelError: Error { let reason: String }
 
-/// Why the rows that are there do not fit an operation.
+/// The reason why existing rows do not fit an operation.
 struct RowRefusal: Error { let reason: String }

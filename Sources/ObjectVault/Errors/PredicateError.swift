@@ -1,16 +1,16 @@
-// What can be wrong with a predicate, found before any SQL runs. The limits are in PredicateLimits.
+// Errors in predicates, found before any SQL runs. The limits are in PredicateLimits.
 
-/// A predicate that cannot be understood or run.
+/// A predicate that cannot be parsed or run.
 public struct PredicateError: Error, Sendable, Hashable {
   /// What is wrong and what to write instead.
   public let reason: String
-  /// The text of the format, where there is one.
+  /// The text of the format; nil where there is none.
   public internal(set) var format: String?
-  /// Where in the text, counted in characters from 0.
+  /// The position in the text, counted in characters from 0.
   public internal(set) var position: Int?
-  /// The entity it was to be run on, where that is known.
+  /// The entity of the fetch, where it is known.
   public let entity: String?
-  /// Where in the text, counted in Unicode scalars; what the tree keeps of a place.
+  /// The position in the text, counted in Unicode scalars, as the predicate tree stores it.
   var place: Int?
 
   init(_ reason: String, entity: String? = nil, place: Int? = nil) {
@@ -19,25 +19,25 @@ public struct PredicateError: Error, Sendable, Hashable {
     self.place = place
   }
 
-  /// The same with the text that its place belongs to.
+  /// Returns the error with the text that its place belongs to.
   func located(in format: String) -> PredicateError {
     guard let place, self.format == nil else { return self }
     var located = self
     located.format = format
     let scalars = format.unicodeScalars
-    // A combining mark belongs to the character that it stands on.
+    // A combining mark belongs to the character before it.
     let index = scalars.index(scalars.startIndex, offsetBy: place, limitedBy: scalars.endIndex)
     located.position = format[..<(index ?? scalars.endIndex)].count
     return located
   }
 
-  /// Whether both say the same of the same place.
+  /// Compares reason, text, position and entity.
   public static func == (left: PredicateError, right: PredicateError) -> Bool {
     left.reason == right.reason && left.format == right.format && left.position == right.position
       && left.entity == right.entity
   }
 
-  /// By the reason and the position.
+  /// Hashes the reason and the position.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(reason)
     hasher.combine(position)
@@ -45,7 +45,8 @@ public struct PredicateError: Error, Sendable, Hashable {
 }
 
 extension PredicateError: CustomStringConvertible {
-  /// The reason; below it the line of the text with a caret under the place, at most 200 characters of it.
+  /// The reason; below it the line of the text with a caret under the position, at most 200 characters of
+  /// it.
   public var description: String {
     let head = "Predicate\(entity.map { " on \($0)" } ?? ""): \(ended(reason))"
     guard let format, let position else { return head }
@@ -54,13 +55,13 @@ extension PredicateError: CustomStringConvertible {
     let isNewline = { (character: Character) in character.isNewline }
     let start = characters[..<place].lastIndex(where: isNewline).map { $0 + 1 } ?? 0
     let end = characters[place...].firstIndex(where: isNewline) ?? characters.count
-    // A window around the place.
+    // A window around the position.
     let from = max(start, place - Self.maximumQuote / 2)
     let to = min(end, from + Self.maximumQuote)
     let (before, behind) = (from > start ? "…" : "", to < end ? "…" : "")
     let line = characters[..<start].count(where: isNewline) + 1
     let isOneLine = !characters.contains(where: isNewline)
-    // Tabs stay tabs, so that the caret stands under its place.
+    // Tabs stay tabs, so that the caret is under its position.
     let indent = (Array(before) + characters[from..<place]).map { $0 == "\t" ? "\t" : " " }
     return """
       \(head)\(isOneLine ? "" : " Line \(line):")

@@ -1,57 +1,60 @@
-// What can be wrong with a schema. All faults are listed at once.
+// Faults of schemas. All faults of a schema are listed at once.
 
-/// One thing that is wrong with a schema, with the entity and property it is about.
+/// A fault of a schema, with its entity and property.
 public enum SchemaFault: Error, Sendable, Hashable {
-  /// Two entities, or two properties of one, have the same name.
+  /// Two entities, or two properties of one entity, have the same name.
   case duplicateName(entity: String, property: String?)
-  /// A name that the store needs for itself, or that is no identifier. `free` is another one that the property can have; nil for
-  /// an entity.
+  /// A name is reserved for the store, or is no identifier. `free` is a name that the property could
+  /// have; nil for an entity.
   case reservedName(entity: String, property: String?, free: String?)
-  /// A table or an index would have a name that another one has.
+  /// A table or an index would have a name that is taken.
   case clashingName(name: String, owner: String, other: String)
-  /// The entity that one inherits from is not in the schema.
+  /// The parent of an entity is not in the schema.
   case unknownParent(entity: String, parent: String)
-  /// An entity stands above itself: the parents of some entities form a circle.
+  /// An entity inherits from itself: the parents of some entities form a cycle.
   case circularParents(entity: String)
-  /// A property has a name that another entity of the same table has, which it would share a column with.
+  /// A property has the name of a property of another entity in the same inheritance hierarchy: they
+  /// would share a column.
   case familyName(entity: String, property: String, other: String)
-  /// An index of an entity with a parent is over inherited properties alone, whose rows are not only its own.
+  /// An index of an entity with a parent has only inherited properties, whose rows include those of other
+  /// entities.
   case inheritedIndex(entity: String, properties: [String])
-  /// A relationship leads to an entity that the schema lacks.
+  /// A relationship refers to an entity that is not in the schema.
   case unknownDestination(entity: String, relationship: String, destination: String)
-  /// The inverse is no relationship of the entity at the other end, or leads elsewhere.
+  /// The inverse is no relationship of the destination, or refers to another entity.
   case wrongInverse(entity: String, relationship: String, inverse: String)
-  /// What is named as the inverse is a property that the other entity inherits.
+  /// The inverse is a property that the destination inherits.
   case inheritedInverse(
     entity: String, relationship: String, destination: String, inverse: String, owner: String)
-  /// What is named as the inverse leads to an entity above the one that names it.
+  /// The inverse refers to a parent of the entity that names it.
   case narrowInverse(entity: String, relationship: String, inverse: String, owner: String)
   /// A relationship is declared as its own inverse.
   case ownInverse(entity: String, relationship: String)
   /// Two relationships name the same inverse.
   case contestedInverse(entity: String, relationship: String, inverse: String)
-  /// An index or a rule names something that cannot be indexed or checked.
+  /// An index or a rule names a property that cannot be indexed or checked.
   case unknownProperty(entity: String, property: String, use: String)
-  /// A key path that leads to no property: to something computed, as a rule.
+  /// A key path refers to no property, usually to a computed one.
   case badKeyPath(entity: String, use: String, reason: String)
-  /// An option that does not go with its property.
+  /// An option does not fit its property.
   case badOption(entity: String, property: String, reason: String)
-  /// A default that is no value of its property's type, or that SQL has no constant for, such as infinity.
+  /// A default is no value of its property's type, or SQL has no constant for it, as for infinity.
   case badDefault(entity: String, property: String, reason: String)
-  /// The class's initializer reads or writes a property, and an object has none before the store gives it its
-  /// place. A default does what was meant.
+  /// The class's initializer reads or writes a property. An object has no values before it belongs to a
+  /// context; declare a default instead.
   case busyInitializer(entity: String, property: String)
-  /// An index without properties.
+  /// An index has no properties.
   case emptyIndex(entity: String)
-  /// More than 512 properties.
+  /// An entity has more than 512 properties.
   case tooManyProperties(entity: String, count: Int)
-  /// A view, trigger or index in SQL that cannot be one, or whose names are not those of the model. Its name here is that with
-  /// its kind, such as `view Adults`.
+  /// The SQL of a view, trigger or index is invalid, or uses names that the model does not have. `name`
+  /// includes the kind, such as `view Adults`.
   case badRawObject(name: String, reason: String)
 
-  /// How many bytes a name has at most.
+  /// The maximal length of a name in bytes.
   static let longestName = 120
-  /// Names that each object has for itself, which a Swift class cannot give to a property, each with one to use instead.
+  /// Names of properties that every object has, and that a Swift class cannot declare, each with an
+  /// alternative.
   package static let ownNames = [
     "state": "status", "hasChanges": "isModified", "isInserted": "isNew", "isDeleted": "isRemoved",
     "isFault": "isFaulty", "changedValues": "changes", "hashValue": "digest",
@@ -59,7 +62,7 @@ public enum SchemaFault: Error, Sendable, Hashable {
 }
 
 extension SchemaFault: CustomStringConvertible {
-  /// One sentence that names entity and property and says what to do.
+  /// One sentence that names entity and property and states what to do.
   public var description: String {
     switch self {
     case .duplicateName(let entity, let property?):

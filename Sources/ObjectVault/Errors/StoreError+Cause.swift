@@ -1,18 +1,20 @@
-// What stopped a run of steps behind some of its own that stand: an error of the store's, of the engine's, or another.
+// The error that stopped a run of steps after some of them were committed.
 
 public import CipherSQLite
 
 extension StoreError {
-  /// What stopped a run: see ``StoreError/stopped(atVersion:by:)``.
+  /// The error that stopped a run: see ``StoreError/stopped(atVersion:by:)``.
   public indirect enum Cause: Error, Sendable, Equatable {
-    /// A step that failed, a loss that nobody allowed, a disk without room: what is no error of the file.
+    /// An error that does not come from the file: a step that failed, a loss that was not allowed, a full
+    /// disk.
     case store(StoreError)
-    /// An error of the file or of the engine, such as the lock of somebody else.
+    /// An error of the file or the engine, such as another connection's lock.
     case engine(SQLError)
-    /// Any other error, in its words.
+    /// Any other error, as its text.
     case other(String)
 
-    /// - Parameter error: Whatever a run threw.
+    /// Wraps an error.
+    /// - Parameter error: The error that a run threw.
     package init(_ error: any Error) {
       self =
         switch error {
@@ -22,7 +24,7 @@ extension StoreError {
         }
     }
 
-    /// The error itself, where it is one of this package's.
+    /// The wrapped error; nil for one that is kept as text.
     package var error: (any Error)? {
       switch self {
       case .store(let error): error
@@ -31,36 +33,36 @@ extension StoreError {
       }
     }
 
-    /// How ``StoreError/stopped(atVersion:by:)`` ends.
+    /// Returns the last sentence of the description of ``StoreError/stopped(atVersion:by:)``.
     fileprivate func standing(at version: Int) -> String {
       switch self {
-      // It says which version that is.
+      // Its description contains the version.
       case .store(.steppedBack): ""
-      // Whoever has the lock may be about to change it.
+      // The connection that has the lock may be about to change the version.
       case .engine(.busy): " The steps before stand: the store was last seen at version \(version)."
       default: " The steps before stand: the store is at version \(version)."
       }
     }
   }
 
-  /// How errors end that leave the store as it was.
+  /// The last sentence of errors that leave the store unchanged.
   static let unchanged = " The store is unchanged."
 
-  /// What an error says but for its end, by which nothing would have been changed.
+  /// Returns an error's text without its last sentence, which would state that nothing was changed.
   package static func withoutUnchanged(_ text: String) -> String {
-    // At the end alone: an author's own sentence may say the same.
+    // Only at the end: a sentence by the author of a step may contain the same words.
     let ending = [unchanged, " Nothing was changed."].first(where: text.hasSuffix)
     return String(text.dropLast(ending?.count ?? 0))
   }
 
-  /// What stands behind steps of the same run.
+  /// Returns the description of an error that stopped a run after committed steps.
   static func stopped(_ version: Int, _ cause: Cause) -> String {
     withoutUnchanged("\(cause)") + cause.standing(at: version)
   }
 }
 
 extension StoreError.Cause: CustomStringConvertible {
-  /// The error's own words.
+  /// The description of the wrapped error.
   public var description: String {
     if case .other(let text) = self { text } else { error.map { "\($0)" } ?? "" }
   }

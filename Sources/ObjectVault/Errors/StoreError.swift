@@ -1,148 +1,156 @@
-// Every error of the object layer. Errors of files, keys and SQL are SQLError's.
+// Errors of the object layer. Errors of files, keys and SQL are in SQLError.
 
 private import CipherSQLite
 
-/// What can go wrong with schemas, objects, fetches and migrations.
+/// An error of schemas, objects, fetches or migrations.
 ///
-/// Each case carries what a person needs to act on it; `description` is one sentence that says what happened
-/// and what to do. No case holds a key. Values of objects appear in none.
+/// Each case carries what a person needs to act on it; `description` is one sentence that states what
+/// happened and what to do. No case contains a key or values of objects.
 public enum StoreError: Error, Sendable, Equatable {
-  /// The schema has these faults; all of them are listed.
+  /// The schema has faults; all of them are listed.
   case invalidSchema([SchemaFault])
   /// An entity of the schema has no Swift class; declare it with the DSL.
   case entityWithoutClass(entity: String)
-  /// A class that is not in the store's schema.
+  /// A class is not in the store's schema.
   case unknownEntity(name: String)
-  /// A name that is none of the entities of a store's own model, with those that are like it.
+  /// The store's model has no entity with this name; `similar` are entities with similar names.
   case noEntity(name: String, similar: [String])
-  /// A name that is none of an entity's properties, with those that are like it.
+  /// An entity has no property with this name; `similar` are properties with similar names.
   case noProperty(entity: String, property: String, similar: [String])
-  /// A property was used by its name as what it is not: an attribute as a relationship, a string as a number.
+  /// A property was accessed by name with the wrong type: an attribute as a relationship, a string as a
+  /// number.
   case propertyMisused(entity: String, property: String, reason: String)
-  /// Somebody says of a name that it is another one now, and it cannot be, for this reason: another renaming contradicts it,
-  /// or the new name is somebody else's. The renaming is in the form that ``MigrationRenaming/init(_:)`` reads.
+  /// A renaming was passed that is not possible: another renaming contradicts it, or the new name is
+  /// taken. The text has the form that ``MigrationRenaming/init(_:)`` reads.
   case renamingRefused(String, reason: String)
-  /// An object was asked for by the name of its entity, in a store that has classes.
+  /// An object was accessed by the name of its entity, in a store that was opened with classes.
   case openedWithClasses(entity: String)
-  /// The row of an object is gone, or the object belongs to no context.
+  /// The row of an object does not exist, or the object belongs to no context.
   case objectGone(entity: String, rowID: Int64)
-  /// A property was used of an object that belongs to no context: it was made by its own initializer, or its
-  /// context was released. So is `delete` where it was to be deleted.
+  /// A property was used on an object that belongs to no context: it was made by its own initializer, or
+  /// its context was released. For a deletion, `property` is `delete`.
   case noContext(entity: String, property: String)
-  /// There is no higher id left for new objects of an entity, or a row has one that is too high: they end at 2^62 - 1.
+  /// No higher id is left for new objects of an entity, or a row has an id that is too high: the highest
+  /// is 2^62 - 1.
   case idsExhausted(entity: String)
-  /// A column holds something that its attribute's type cannot read.
+  /// A column has a value that its attribute's type cannot read.
   case unreadableValue(entity: String, property: String, rowID: Int64, expected: String)
-  /// An object was to be deleted in a context that it is not in: it is one of another context.
+  /// An object was deleted in another context than its own.
   case foreignDeletion(entity: String, rowID: Int64)
-  /// A relationship was given an object of another context, or a deleted one.
+  /// A relationship was set to an object of another context, or to a deleted one.
   case foreignObject(entity: String, property: String)
-  /// An id that an object of another store gave.
+  /// An id belongs to an object of another store.
   case idOfAnotherStore(entity: String, rowID: Int64)
-  /// Objects that break the schema's rules; nothing was saved.
+  /// Objects break the schema's rules; nothing was saved.
   case validation([ValidationFailure])
-  /// A row that was to be changed has been changed by somebody else since it was fetched; nothing was saved.
+  /// A changed row was changed by another writer since it was fetched; nothing was saved.
   case conflict(Conflict)
-  /// A change set was to be applied, and the object is not as it says it was, or cannot be as it says it is; nothing was
-  /// written.
+  /// A change set cannot be applied: an object is not in the state that the set expects, or cannot get
+  /// the state that the set has; nothing was written.
   case changesDoNotFit(entity: String, rowID: Int64, properties: [String])
-  /// A delete rule forbids the deletion of an object; nothing was saved. `count` is the number of objects that are still related to
-  /// it. Of several denials one is told.
+  /// A delete rule denies the deletion of an object; nothing was saved. `count` is the number of objects
+  /// that are still related to it. If there are several denials, one is reported.
   case deleteDenied(entity: String, rowID: Int64, property: String, count: Int)
   /// The context may only read.
   case readOnlyContext
-  /// A predicate that cannot be understood or run.
+  /// A predicate cannot be parsed or run.
   case predicate(PredicateError)
-  /// One object was asked for, and the fetch finds none.
+  /// A fetch of one object found none.
   case noResult(entity: String)
-  /// One object was asked for, and the fetch finds more.
+  /// A fetch of one object found more.
   case severalResults(entity: String)
-  /// A migration file that cannot be read.
+  /// A migration file cannot be read.
   case migrationSyntax(MigrationSyntaxError)
-  /// A migration step that failed; the store is unchanged.
+  /// A migration step failed; the store is unchanged.
   case migrationFailed(step: Int, name: String, operation: String, reason: String)
-  /// A migration step met rows that a unique index, a required property or a narrower type refuses; the store is unchanged. A plan tells
-  /// it before (``MigrationPlan/refusals``), as far as the rows can be asked then.
+  /// A unique index, a required property or a narrower type rejects existing rows in a migration step;
+  /// the store is unchanged. A plan reports this before (``MigrationPlan/refusals``), as far as the rows
+  /// can be checked then.
   case rowsRefused(step: Int, name: String, operation: String, reason: String)
-  /// A pending step loses data, and its file does not allow it; nothing was changed. `emptied`: the to-manys that a loss leaves
-  /// without members, as in ``MigrationPlan/Step/emptied``.
+  /// A pending step loses data, and its file does not allow it; nothing was changed. `emptied`: the
+  /// to-manys that a loss leaves without members, as in ``MigrationPlan/Step/emptied``.
   case lossNotAllowed(step: Int, name: String, losses: [String], emptied: [String: [String]] = [:])
-  /// A step calls a function of the app that this program has not got; nothing was changed. The app's own tool has it:
-  /// see ``MigrationTransform``.
+  /// A step calls a function of the app that this program does not have; nothing was changed. The app's
+  /// own tool has it: see ``MigrationTransform``.
   case transformMissing(step: Int, name: String, transform: String)
-  /// Steps of the run were committed, each by itself (``Store/Configuration/commitsEachStep``), and stand: the store is at
-  /// this version, or was when the run last saw it. Behind steps that stand every error is this one, but for a
-  /// `CancellationError`.
+  /// A run stopped after some of its steps were committed separately
+  /// (``Store/Configuration/commitsEachStep``). The store is at this version, or was when the run last
+  /// read it. After committed steps every error except `CancellationError` is wrapped in this case.
   case stopped(atVersion: Int, by: Cause)
-  /// Between two steps that are committed each by itself, another process led the store the other way, and is not fought.
+  /// Between two separately committed steps, another process migrated the store in the other direction;
+  /// the run stopped.
   case steppedBack(file: String, left: Int, found: Int)
   /// The disk is full; the store is unchanged.
   case diskFull(file: String)
-  /// The steps at hand and the store's history disagree.
+  /// The program's steps contradict the store's history.
   case historyConflict(HistoryConflict)
-  /// The store was migrated beyond what these steps know. It may carry what leads back to them:
-  /// ``Store/downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
+  /// The store has a later version than these steps make. `canDowngrade`: whether it carries the rollback to
+  /// them, which `Store.downgrade` runs.
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?, canDowngrade: Bool)
-  /// A step cannot be taken back, for this reason; nothing was changed.
+  /// A step cannot be undone, for this reason; nothing was changed.
   case noWayBack(step: Int, name: String, reason: String)
-  /// Taking a step back loses what was entered since, and nobody allowed it; nothing was changed. `emptied`: as in
-  /// ``lossNotAllowed(step:name:losses:emptied:)``.
+  /// Undoing a step loses data that was entered since, which was not allowed; nothing was changed.
+  /// `emptied`: as in ``lossNotAllowed(step:name:losses:emptied:)``.
   case wayBackLoses(step: Int, name: String, losses: [String], emptied: [String: [String]] = [:])
-  /// The record of a step cannot be written anew, for this reason; nothing was changed.
+  /// The record of a step cannot be repaired, for this reason; nothing was changed.
   case repairRefused(file: String, step: Int, reason: String)
-  /// A file of another program cannot be made a store, for this reason; nothing was changed. `takesRows`: whether its rows can be
-  /// taken into a new one (`Store.adopt` of `VaultAuthoring`).
+  /// A file of another program cannot become a store, for this reason; nothing was changed. `takesRows`:
+  /// whether its rows can be imported into a new store (`Store.adopt` of `VaultAuthoring`).
   case adoptionRefused(file: String, reason: String, takesRows: Bool = false)
-  /// Not all of a file of another program has a place in a store, and nobody allowed that; nothing was changed.
+  /// A file of another program cannot be imported completely, and the losses were not allowed; nothing
+  /// was changed.
   case adoptionLoses(file: String, losses: [AdoptionLoss])
   /// Steps cannot be folded into one, for this reason.
   case foldRefused(through: Int, reason: String)
-  /// The store needs more than this opening may do at once; nothing was changed.
+  /// The store needs a longer migration than this opening may run; nothing was changed.
   case migrationNeeded(MigrationNeed)
-  /// What leads from the store's model to the classes is more than ``Store/Migrations/automatic`` does by itself; `lines` are
-  /// the operations of the step to be written, none where a class says `.renamed(from:)` of names that it has both, so that
-  /// nobody could tell what a store with both is. Nothing was changed.
+  /// The change from the store's model to the classes is more than ``Store/Migrations/automatic`` does;
+  /// nothing was changed. `lines` are the operations of the step to write. They are empty where a class
+  /// declares `.renamed(from:)` with a former name that is in use as well, so that the model of the store
+  /// would be ambiguous.
   case notAutomatic(file: String, reasons: [String], lines: [String])
-  /// The store was made by ``Store/Migrations/creatingSchema`` of classes that have changed since; `lines` are the operations
-  /// of the step that is to be written. Nothing was changed.
+  /// The store was created by ``Store/Migrations/creatingSchema`` from classes that have changed since;
+  /// nothing was changed. `lines` are the operations of the step to write.
   case madeOfOtherClasses(file: String, differences: [String], lines: [String])
-  /// The Swift schema is not what the steps make; `lines` are operations that would make it so.
+  /// The Swift schema differs from the model that the steps make; `lines` are operations that would make
+  /// them equal.
   case schemaMismatch(differences: [String], lines: [String])
-  /// The file's tables are not those of the model that the file names.
+  /// The file's tables differ from those of the model that the file records.
   case schemaDrift(file: String, differences: [String])
-  /// Others have put into the file what is in the way of the steps: a trigger that would go with its table, something that has a
-  /// name which a step gives, a view, a trigger or a reference that names what is taken away, a view or a trigger that ran before
-  /// the steps and would not after them. Nothing was changed; a plan tells all but the last.
+  /// Objects that another program added to the file obstruct the steps; nothing was changed. Such are a
+  /// trigger that would be dropped with its table, an object with a name that a step needs, a view,
+  /// trigger or reference that uses what a step removes, or a view or trigger that worked before the
+  /// steps and would not afterwards. A plan reports all but the last.
   case stepsObstructed(file: String, obstacles: [String])
-  /// An encrypted database, but not a store of this library.
+  /// The file is an encrypted database, but no store of this library.
   case notAStore(file: String)
-  /// The file is laid out in a format that this release does not read: that of a later release, or an earlier one, which no release
-  /// has written.
+  /// The file has a format that this release does not read: that of a later release, or a lower number
+  /// than any release has written.
   case otherFormat(file: String, found: Int, supported: Int)
-  /// Something in the tables that a store keeps for itself (`vault_meta`, `vault_migrations`, `vault_ids`) cannot be.
+  /// A bookkeeping table (`vault_meta`, `vault_migrations`, `vault_ids`) contains an invalid entry.
   case bookkeepingDamaged(file: String, place: String, reason: String)
   /// Another process migrated the store while it was open here; open it again.
   case storeMigratedElsewhere(file: String)
-  /// There is not enough room on the disk for what is to be done.
+  /// The disk has not enough free space for the operation.
   case notEnoughSpace(file: String, neededBytes: Int, freeBytes: Int)
   /// The copy before a migration could not be made; no step ran.
   case backupFailed(file: String, backup: String, reason: String)
 }
 
-/// Two versions of one row.
+/// A conflict between two versions of one row.
 public struct Conflict: Sendable, Hashable {
-  /// The row's entity.
+  /// The entity of the row.
   public let entity: String
-  /// The row's id.
+  /// The id of the row.
   public let rowID: Int64
-  /// The version that was fetched here.
+  /// The version that was fetched.
   public let fetchedVersion: Int64
-  /// The version in the store, or nil when the row is gone.
+  /// The version in the store, or nil when the row does not exist.
   public let storedVersion: Int64?
-  /// The properties that were to be changed.
+  /// The properties with changes to save.
   public let properties: [String]
 
-  /// A conflict.
+  /// Creates a conflict.
   public init(
     entity: String, rowID: Int64, fetchedVersion: Int64, storedVersion: Int64?, properties: [String]
   ) {
@@ -155,7 +163,7 @@ public struct Conflict: Sendable, Hashable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// One sentence that says what happened and what to do.
+  /// One sentence that states what happened and what to do.
   public var description: String {
     switch self {
     case .invalidSchema(let faults):

@@ -1,30 +1,31 @@
 // A rule of the schema that an object breaks, so that it cannot be saved.
 
-/// One rule that one object breaks.
+/// A rule that an object breaks.
 public struct ValidationFailure: Sendable, Hashable {
-  /// The object's entity.
+  /// The entity of the object.
   public let entity: String
   /// The property.
   public let property: String
-  /// The object's id, as its `id` has it: negative for a new object, whose final id is known only inside ``Store/write(_:)``.
-  /// 0 where no object is at fault.
+  /// The id of the object: negative for a new object, whose final id is known only inside
+  /// ``Store/write(_:)``; 0 where no object is at fault.
   public let rowID: Int64
-  /// The rule, such as `is required`.
+  /// The broken rule, such as `is required`.
   public let reason: String
-  /// The object that has the values of a property that must be unique. nil for other rules, and for a unique index that is not
-  /// part of the model.
+  /// The object that already has the values of a property that must be unique. nil for other rules, and
+  /// for a unique index that is not part of the model.
   public let holder: Holder?
 
-  /// The object that has the values which another one wants.
+  /// The object that already has the values.
   public struct Holder: Sendable, Hashable {
-    /// The object's entity.
+    /// The entity of the object.
     public let entity: String
-    /// The object's id, as ``ValidationFailure/rowID`` has it.
+    /// The id of the object, in the form of ``ValidationFailure/rowID``.
     public let rowID: Int64
-    /// Whether it is new or changed, so that the value may be of the same save; else it stands in the file.
+    /// Whether the object is new or changed, so that its value may belong to this save; otherwise the
+    /// value is in the file.
     public let isPending: Bool
 
-    /// An object.
+    /// Creates a holder.
     public init(entity: String, rowID: Int64, isPending: Bool) {
       self.entity = entity
       self.rowID = rowID
@@ -34,10 +35,11 @@ public struct ValidationFailure: Sendable, Hashable {
 
   /// The rule that two objects break together.
   static let uniqueness = "must be unique"
-  /// How the reason begins where a rule of the file refuses a row, which no property of the model has.
+  /// The start of the reason where a constraint of the file, which the model does not have, rejects a
+  /// row.
   static let refusal = "is refused by the file"
 
-  /// A failure.
+  /// Creates a failure.
   public init(entity: String, property: String, rowID: Int64, reason: String, holder: Holder? = nil) {
     self.entity = entity
     self.property = property
@@ -48,10 +50,11 @@ public struct ValidationFailure: Sendable, Hashable {
 }
 
 extension ValidationFailure: CustomStringConvertible {
-  /// Such as `User.name of row 7 is required`, or `User.name of new object -2 must be unique, and User 7 has the same value`.
+  /// A text such as `User.name of row 7 is required`, or `User.name of new object -2 must be unique, and
+  /// User 7 has the same value`.
   public var description: String {
     let object = rowID == 0 ? "" : rowID > 0 ? "of row \(rowID) " : "of new object \(rowID) "
-    // A rule of the file is about the row, and not about its id.
+    // A constraint of the file concerns the row, not its id.
     if property == "id", reason.hasPrefix(Self.refusal) { return "\(entity) \(object)\(reason)" }
     guard reason == Self.uniqueness else { return "\(entity).\(property) \(object)\(reason)" }
     let other = holder.map { "\($0)" } ?? "another \(entity)"
@@ -61,6 +64,6 @@ extension ValidationFailure: CustomStringConvertible {
 }
 
 extension ValidationFailure.Holder: CustomStringConvertible {
-  /// Such as `User 7`, or `new User -1`.
+  /// A text such as `User 7`, or `new User -1`.
   public var description: String { "\(rowID < 0 ? "new " : "")\(entity) \(rowID)" }
 }

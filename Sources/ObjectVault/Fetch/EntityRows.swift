@@ -1,12 +1,13 @@
-// Rows without objects: what a tool prints of a store that it has no classes of, one row at a time.
+// Reads rows without making objects, one at a time: a tool prints them from a store whose classes it does
+// not have.
 
 package import CipherSQLite
 
-/// A question for rows of one entity, by names, and its answer row by row.
+/// A query for rows of one entity, by names of properties.
 package struct EntityRows {
-  /// A column of the answer.
+  /// A column of the result.
   package struct Column: Sendable {
-    /// As it was asked for, such as `user.name`.
+    /// The path that was selected, such as `user.name`.
     package let name: String
     /// The attribute's type; `int` for ids.
     package let type: AttributeType
@@ -15,9 +16,11 @@ package struct EntityRows {
   private let mapping: SchemaMapping
   private let entity: EntityMapping
   private var request = FetchParameters()
-  /// By default the id, all attributes, and the ids of to-ones; behind the id of which entity the row is, where others are below.
+  /// The columns of the result. By default: the id, the row's entity if there are subentities, all
+  /// attributes, and the ids of to-ones.
   package private(set) var columns: [Column] = []
 
+  /// Prepares a query for all rows of an entity.
   /// - Throws: ``StoreError/noEntity(name:similar:)``.
   init(_ model: Schema, entity name: String) throws {
     mapping = try SchemaMapping(model)
@@ -26,13 +29,14 @@ package struct EntityRows {
     try select(["id"] + kind + entity.storedSlots.map { entity.slots[$0].name })
   }
 
-  /// Asks for these properties, in this order.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``.
+  /// Selects the columns, in this order.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
+  ///   ``StoreError/propertyMisused(entity:property:reason:)``.
   package mutating func select(_ paths: [String]) throws {
     columns = try paths.map { Column(name: $0, type: isKind($0) ? .string : try type(of: $0)) }
   }
 
-  /// Asks for rows of which a condition in the format language holds.
+  /// Adds a condition in the format language.
   /// - Throws: ``StoreError/predicate(_:)``.
   package mutating func filter(_ format: String) throws {
     request.conditions.append(try FetchCondition(format: format, []))
@@ -42,25 +46,26 @@ package struct EntityRows {
     }
   }
 
-  /// Sorts by properties, and at last by the id, as every fetch does.
-  /// - Throws: As ``select(_:)``.
+  /// Sorts by properties, and last by the id, as every fetch does.
+  /// - Throws: The errors of ``select(_:)``.
   package mutating func sort(_ keys: [(path: String, isDescending: Bool)]) throws {
     for key in keys { _ = try type(of: key.path) }
     request.sort = keys.map { .init(names: names($0.path), isDescending: $0.isDescending) }
   }
 
-  /// Leaves out the first rows, and those behind so many.
+  /// Skips the first rows and limits the number of the following ones.
   package mutating func window(limit: Int?, offset: Int) {
     (request.limit, request.offset) = (limit, offset)
   }
 
-  /// How many rows there are.
+  /// Returns the number of rows.
   package func count(_ connection: Connection) throws -> Int {
     let compiled = try FetchPlans(entity).compiled(.count, request, in: .unknown)
     return Int(try connection.value(sql: compiled.text, compiled.bindings)?.int64 ?? 0)
   }
 
-  /// Calls `body` for each row, whose columns are ``columns``. One statement: the rows are of one moment.
+  /// Calls `body` for each row, which has the columns of ``columns``. All rows are read by one statement,
+  /// so from one snapshot.
   package func forEach(_ connection: Connection, _ body: (Statement) throws -> Void) throws {
     let compiled = try compiled { compiler in
       let columns = try columns.map { column -> SQL in
@@ -87,10 +92,11 @@ package struct EntityRows {
     path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Whether a name is that of the column which says of which entity a row is. No property begins with an underscore.
+  /// Returns whether a name is that of the column with the row's entity. No property's name begins with
+  /// an underscore.
   private func isKind(_ name: String) -> Bool { name == EntityColumn.name && entity.isInFamily }
 
-  /// The type of what a path of to-ones leads to.
+  /// Returns the type of the property at the end of a path of to-ones.
   private func type(of path: String) throws(StoreError) -> AttributeType {
     var (place, names) = (entity, names(path)[...])
     while let name = names.popFirst() {

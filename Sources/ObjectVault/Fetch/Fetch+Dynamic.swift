@@ -3,7 +3,8 @@
 public import Foundation
 
 extension ObjectContext {
-  /// A fetch of all objects of an entity, to be narrowed down, in a store that was opened without classes:
+  /// Returns a fetch of all objects of an entity, to be narrowed down, in a store that was opened without
+  /// classes.
   ///
   /// ```swift
   /// let found = try context.fetch(entity: "Status")
@@ -13,31 +14,44 @@ extension ObjectContext {
   ///   .all()
   /// ```
   ///
-  /// The verbs throw ``StoreError/noEntity(name:similar:)`` for a name that the model does not have, and
-  /// ``StoreError/openedWithClasses(entity:)`` in a store with classes.
+  /// The methods that run the fetch throw ``StoreError/noEntity(name:similar:)`` for a name that the
+  /// model does not have, and ``StoreError/openedWithClasses(entity:)`` in a store with classes.
+  /// - Parameter name: The entity's name.
+  /// - Returns: The fetch.
   public func fetch(entity name: String) -> Fetch<DynamicObject> { Fetch(self, entityName: name) }
 }
 
 extension Fetch where Object == DynamicObject {
-  // Not `by:`, or the compiler would take a mistyped key path of a class for a text, and speak of that.
-  /// Sorted by a property, through to-ones if need be (`user.name`), after the keys given before. Strings sort by code
-  /// points, nil comes first. What is wrong with a name is thrown by the verbs.
+  // Not `by:`: otherwise the compiler would take a mistyped key path of a class for a string, and report
+  // that.
+  /// Sorts by a property, after the keys given before. Strings are sorted by code points; nil comes
+  /// first. Methods that run the fetch throw errors about the path.
+  /// - Parameters:
+  ///   - path: The property, or a path through to-ones such as `user.name`.
+  ///   - order: The direction.
+  /// - Returns: The sorted fetch.
   public func sorted(byPath path: String, _ order: SortOrder = .forward) -> Fetch {
     var copy = self
     copy.parameters.sort.append(.init(names: path.names, isDescending: order == .reverse))
     return copy
   }
 
-  /// Fetches a relationship of all results along with them, one query for each. A path of several
-  /// relationships (`user.statuses`) fetches each of them.
+  /// Fetches a relationship of all results with one more query.
+  /// - Parameter path: The relationship. For a path of several relationships, such as `user.statuses`,
+  ///   each is fetched.
+  /// - Returns: The fetch with the relationship.
   public func prefetch(_ path: String) -> Fetch {
     var copy = self
     copy.parameters.prefetch.append(path.names)
     return copy
   }
 
-  /// The ids of the objects, in the order of a sorted fetch; no object is made. Each names the object's own entity: where others
-  /// stand below the one that is asked for, a second statement asks for their names.
+  /// Returns the ids of the objects, in the order of a sorted fetch, without making objects.
+  ///
+  /// Each id contains the object's own entity: if the fetched entity has subentities, a second statement
+  /// reads the entities.
+  /// - Returns: The ids.
+  /// - Throws: The errors of ``all()``.
   public func ids() throws -> [DynamicID] {
     let entity = try known()
     guard entity.hasChildren else {
@@ -57,6 +71,6 @@ extension Fetch where Object == DynamicObject {
 }
 
 extension String {
-  /// The names of a path.
+  /// The names in the path.
   fileprivate var names: [String] { split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
 }

@@ -1,7 +1,7 @@
-// Which objects a fetch finds where other entities stand below the one that it asks for.
+// Whether a fetch includes objects of subentities.
 
 extension Fetch {
-  /// Whether objects of the entities below are found, too, which they are unless this is called with `false`.
+  /// Sets whether objects of subentities are included. By default they are.
   ///
   /// ```swift
   /// let people = try context.fetch(Person.self).all()
@@ -10,8 +10,11 @@ extension Fetch {
   ///   .all()
   /// ```
   ///
-  /// An employee is a person: the first fetch finds employees as objects of their own class, the second one persons that
-  /// are nothing else. Of an entity without others below, both find the same.
+  /// An employee is a person: the first fetch finds employees, as objects of their own class; the second
+  /// one finds only persons that are nothing else. For an entity without subentities both find the same
+  /// objects.
+  /// - Parameter isIncluding: Whether to include objects of subentities.
+  /// - Returns: The fetch with the setting.
   public func includingSubentities(_ isIncluding: Bool) -> Fetch {
     var copy = self
     copy.parameters.includesSubentities = isIncluding

@@ -1,4 +1,4 @@
-// The fetch builder: what is asked for, and the verbs that ask.
+// The fetch builder, and the methods that run a fetch.
 
 internal import CipherSQLite
 public import Foundation
@@ -16,21 +16,21 @@ public import Foundation
 ///   .all()
 /// ```
 ///
-/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``, `ids()`,
-/// ``count()``, ``exists()``. A fetch sees what the context's next save will leave: what is in the store, with all that
-/// is pending. New objects have ids above all others there, in the order of their insertion. See
-/// ``includingPending(_:)``.
+/// Each step returns a new fetch. Nothing is read before one of ``all()``, ``first()``, ``one()``,
+/// `ids()`, ``count()``, ``exists()`` is called. A fetch returns what the store will contain after the
+/// context's next save: the stored objects with all pending changes. New objects have ids above all
+/// others, in the order of their insertion. See ``includingPending(_:)``.
 public struct Fetch<Object: ManagedObject> {
   let context: ObjectContext
   var parameters = FetchParameters()
-  /// The arguments of conditions, by index, that name objects which were new when they were given: a save gives them
+  /// The arguments of conditions, by the condition's index, that include new objects: a save changes
   /// their ids.
   private var newObjects: [Int: [Any?]] = [:]
   private var includesPending = true
 
-  /// The class that is fetched: `Object`, or one below it that is known at run time alone.
+  /// The fetched class: `Object`, or a subclass that is known only at run time.
   private let type: Object.Type
-  /// The name of what is fetched, where that is no class.
+  /// The name of the fetched entity in a store without classes.
   private let entityName: String?
 
   init(_ context: ObjectContext, of type: Object.Type = Object.self, entityName: String? = nil) {
@@ -41,15 +41,21 @@ public struct Fetch<Object: ManagedObject> {
 
   // MARK: What to fetch
 
-  /// Only objects for which the predicate holds, and all earlier ones.
+  /// Adds a predicate. Only objects that satisfy it and all earlier conditions are fetched.
+  /// - Parameter predicate: The predicate.
+  /// - Returns: The narrowed fetch.
   /// - Throws: ``StoreError/predicate(_:)`` for an expression that has no counterpart in SQL.
   public consuming func `where`(_ predicate: Predicate<Object>) throws -> Fetch {
-    // Consuming: a fetch that is built in one go is handed on, and not copied at each step.
+    // Consuming: a fetch that is built in one expression is moved, not copied at each step.
     parameters.add(try PredicateTemplate.condition(of: predicate))
     return self
   }
 
-  /// Only objects for which the predicate in the format language holds.
+  /// Adds a predicate in the format language.
+  /// - Parameters:
+  ///   - format: The text of the predicate.
+  ///   - arguments: The values for the placeholders, in their order.
+  /// - Returns: The narrowed fetch.
   /// - Throws: ``StoreError/predicate(_:)`` with the position in the text.
   public func `where`(_ format: String, _ arguments: Any?...) throws -> Fetch {
     var copy = adding(try FetchCondition(format: format, arguments))
@@ -59,7 +65,9 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  /// Only objects for which the condition holds.
+  /// Adds a condition as a tree.
+  /// - Parameter node: The condition.
+  /// - Returns: The narrowed fetch.
   public func `where`(_ node: PredicateNode) -> Fetch { adding(FetchCondition(node: node)) }
 
   private consuming func adding(_ condition: FetchCondition) -> Fetch {
@@ -67,20 +75,28 @@ public struct Fetch<Object: ManagedObject> {
     return self
   }
 
-  /// Sorted by a property, through to-ones if need be, after the keys given before. Strings sort by code
-  /// points, nil comes first. Objects that all keys find equal are in the order of their ids, in the direction of the
-  /// last key, so that pages by ``limit(_:)`` and ``offset(_:)`` neither overlap nor leave anybody out.
+  /// Sorts by a property, after the keys given before.
+  ///
+  /// Strings are sorted by code points; nil comes first. Objects with equal keys are sorted by their ids,
+  /// in the direction of the last key, so that pages by ``limit(_:)`` and ``offset(_:)`` neither overlap
+  /// nor omit objects.
+  /// - Parameters:
+  ///   - path: The property, or a path through to-ones.
+  ///   - order: The direction.
+  /// - Returns: The sorted fetch.
   public func sorted(by path: PartialKeyPath<Object>, _ order: SortOrder = .forward) -> Fetch {
     resolving(path) { $0.sort.append(.init(names: $1, isDescending: order == .reverse)) }
   }
 
-  /// Fetches a relationship of all results along with them, one query for each. A path of
-  /// several relationships fetches each of them.
+  /// Fetches a relationship of all results with one more query.
+  /// - Parameter path: The relationship. For a path of several relationships each is fetched.
+  /// - Returns: The fetch with the relationship.
   public func prefetch(_ path: PartialKeyPath<Object>) -> Fetch {
     resolving(path) { $0.prefetch.append($1) }
   }
 
-  /// A builder does not throw: what is wrong with a key path is thrown by the verbs.
+  /// Resolves a key path and adds its names. An invalid key path is stored; `all()`, `first()` and the
+  /// others throw it.
   private func resolving(
     _ path: PartialKeyPath<Object>, _ use: (inout FetchParameters, [String]) -> Void
   ) -> Fetch {
@@ -95,33 +111,44 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  /// At most so many objects: of a sorted fetch the first ones. Without a sort they are those with the lowest ids where there
-  /// is no condition either, and else those that are found first.
+  /// Limits the number of objects.
+  ///
+  /// A sorted fetch returns the first ones. With neither a sort nor a condition these are the objects
+  /// with the lowest ids; with a condition alone, those that are found first.
+  /// - Parameter count: The highest number of objects.
+  /// - Returns: The limited fetch.
   public func limit(_ count: Int) -> Fetch {
     var copy = self
     copy.parameters.limit = max(0, count)
     return copy
   }
 
-  /// Without the first so many objects, which are read all the same: see <doc:predicates> for pages that read no row twice.
+  /// Skips the first objects. They are read nevertheless: <doc:predicates> shows pages that read no row
+  /// twice.
+  /// - Parameter count: The number of objects to skip.
+  /// - Returns: The fetch with the offset.
   public func offset(_ count: Int) -> Fetch {
     var copy = self
     copy.parameters.offset = max(0, count)
     return copy
   }
 
-  /// Whether what is pending in the context takes part, which it does unless this is called with `false`.
+  /// Sets whether pending changes of the context are included. By default they are.
   ///
-  /// SQL finds what is in the store. Objects with pending changes, and objects whose relationships lead the predicate
-  /// or the sort to such ones, are asked in memory: their rows are fetched, and what the predicate asks of their
-  /// relationships. Objects that go with deleted ones by their delete rules are gone.
+  /// SQL finds stored rows. Some objects are evaluated in memory: those with pending changes, and those
+  /// whose relationships in the predicate or the sort refer to such objects. Their rows are fetched, and
+  /// the rows of these relationships. Objects that pending deletions cascade to are excluded.
   ///
-  /// That costs as much as there are such objects, and nothing where nothing is pending. An equality on an attribute or a to-one looks
-  /// at the pending objects with that value alone, so that find-or-create by a key takes as long at the end of a loop as at its
-  /// beginning: <doc:predicates> says when. After thousands of changes a ``ObjectContext/save()`` makes other fetches cheap again.
+  /// The cost is in proportion to the number of such objects, and zero where nothing is pending. An
+  /// equality on an attribute or a to-one examines only the pending objects with that value, so that
+  /// find-or-create by a key takes as long at the end of a loop as at its beginning: <doc:predicates>
+  /// states when. After thousands of changes a ``ObjectContext/save()`` makes other fetches cheap again.
   ///
-  /// With `false` stored rows are found by their stored values, without those that were deleted in the context. Inside
-  /// ``Store/write(_:)`` what ``ObjectContext/save()`` has written counts as stored.
+  /// With `false` stored rows are found by their stored values, without those that were deleted in the
+  /// context. Inside ``Store/write(_:)`` everything that ``ObjectContext/save()`` has written counts as
+  /// stored.
+  /// - Parameter isIncluding: Whether to include pending changes.
+  /// - Returns: The fetch with the setting.
   public func includingPending(_ isIncluding: Bool) -> Fetch {
     var copy = self
     copy.includesPending = isIncluding
@@ -130,10 +157,12 @@ public struct Fetch<Object: ManagedObject> {
 
   // MARK: Fetching
 
-  /// All objects, in order.
+  /// Fetches all objects, in order.
   ///
-  /// All objects of a large table, without a condition, sort or limit, are read by two connections at once where a second
-  /// core and a second reader are free; see ``ObjectContext/statistics``.
+  /// If all objects of a large table are fetched, without a condition, sort or limit, two connections
+  /// read them at once where a second core and a second reader are free; see
+  /// ``ObjectContext/statistics``.
+  /// - Returns: The objects.
   /// - Throws: ``StoreError/predicate(_:)``, ``StoreError/unknownEntity(name:)``; ``SQLError``.
   public func all() throws -> [Object] {
     let entity = try known()
@@ -154,11 +183,15 @@ public struct Fetch<Object: ManagedObject> {
     return typed(found)
   }
 
-  /// The first object, or nil.
+  /// Fetches the first object.
+  /// - Returns: The object, or nil if there is none.
+  /// - Throws: The errors of ``all()``.
   public func first() throws -> Object? { try atMost(1).all().first }
 
-  /// The only object.
-  /// - Throws: ``StoreError/noResult(entity:)``, ``StoreError/severalResults(entity:)``; what ``all()`` throws.
+  /// Fetches the only object.
+  /// - Returns: The object.
+  /// - Throws: ``StoreError/noResult(entity:)``, ``StoreError/severalResults(entity:)``; the errors of
+  ///   ``all()``.
   public func one() throws -> Object {
     let found = try atMost(2).all()
     guard found.count < 2 else { throw StoreError.severalResults(entity: name) }
@@ -166,7 +199,9 @@ public struct Fetch<Object: ManagedObject> {
     return object
   }
 
-  /// How many objects there are, at most the limit.
+  /// Returns the number of objects, at most the limit.
+  /// - Returns: The number.
+  /// - Throws: The errors of ``all()``.
   public func count() throws -> Int {
     let entity = try known()
     return try atOneMoment(entity) {
@@ -175,7 +210,9 @@ public struct Fetch<Object: ManagedObject> {
     }
   }
 
-  /// Whether there is any such object.
+  /// Returns whether there is at least one object.
+  /// - Returns: Whether there is one.
+  /// - Throws: The errors of ``all()``.
   public func exists() throws -> Bool {
     let entity = try known()
     return try atOneMoment(entity) {
@@ -184,11 +221,13 @@ public struct Fetch<Object: ManagedObject> {
     }
   }
 
-  /// The ids of the objects, in the order of a sorted fetch; no object is made but for what is pending. Those of new objects are
-  /// temporary.
+  /// Returns the ids of the objects, in the order of a sorted fetch. Only pending objects are made. New
+  /// objects have temporary ids.
   ///
-  /// Without a sort they come as an index gives them that knows them without the rows, which may be in another order than those of
-  /// ``all()``: who takes a window of them sorts.
+  /// Without a sort the ids may come from an index that contains them without the rows, in another order
+  /// than that of ``all()``: sort before you use a limit or an offset.
+  /// - Returns: The ids.
+  /// - Throws: The errors of ``all()``.
   public func ids() throws -> [ObjectID<Object>] {
     try rowIDs { ObjectID(rowID: $0, of: context.mark(of: $0)) }
   }
@@ -217,7 +256,7 @@ public struct Fetch<Object: ManagedObject> {
 
   private func atMost(_ count: Int) -> Fetch { limit(min(count, parameters.limit ?? count)) }
 
-  /// The request as it is now, with the ids that new objects have got meanwhile.
+  /// Returns the request with the present ids of objects that were new when they were passed.
   private func current() throws -> FetchParameters {
     guard !newObjects.isEmpty else { return parameters }
     var copy = parameters
@@ -228,7 +267,8 @@ public struct Fetch<Object: ManagedObject> {
     return copy
   }
 
-  /// Lets what asks the file more than once, for pending changes or to prefetch, see it as it is at one moment.
+  /// Runs `body` in one snapshot of the file if it needs several queries, for pending changes or
+  /// prefetches.
   private func atOneMoment<Result>(_ entity: EntityMapping, _ body: () throws -> Result) throws -> Result {
     if context.pending.mayBeLive, !includesPending {
       context.index.update(context.pending)
@@ -238,7 +278,7 @@ public struct Fetch<Object: ManagedObject> {
       ? try context.withSnapshot(body) : try body()
   }
 
-  /// What memory has a part in; nil where nothing is pending.
+  /// Returns the merge with pending objects; nil where nothing is pending.
   private func merge(_ entity: EntityMapping) throws -> PendingMerge? {
     guard includesPending, context.pending.mayBeLive else { return nil }
     return try PendingMerge(try current(), on: entity, in: context)
@@ -254,7 +294,7 @@ public struct Fetch<Object: ManagedObject> {
 
   private func compiled(_ selection: Selection, _ entity: EntityMapping) throws -> CompiledFetch {
     let plans = context.core.plans[entity.index]
-    // As mostly: the request as it stands, which is not copied.
+    // The usual case: the request is used as it is and not copied.
     guard !newObjects.isEmpty || context.pending.mayBeLive else {
       return try plans.compiled(selection, parameters, in: context.core.mark)
     }
@@ -285,10 +325,12 @@ public struct Fetch<Object: ManagedObject> {
 }
 
 extension ObjectContext {
-  /// A fetch of all objects of an entity, to be narrowed down.
+  /// Returns a fetch of all objects of an entity, to be narrowed down.
   ///
-  /// The entity is that of the class that is given, also where the code knows of a class above it only: with
+  /// The entity is that of the class that is passed, even if its static type is a superclass: with
   /// `let type: Person.Type = Manager.self` managers are fetched, as `insert(type)` makes one.
+  /// - Parameter type: The entity's class.
+  /// - Returns: The fetch.
   public func fetch<Object: ManagedObject>(_ type: Object.Type) -> Fetch<Object> {
     Fetch(self, of: type)
   }

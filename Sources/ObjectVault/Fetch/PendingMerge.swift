@@ -1,31 +1,35 @@
-// A fetch in a context with pending changes: what SQL finds, without those whose part it cannot tell, and those of them
-// for which the predicate holds in memory.
+// A fetch in a context with pending changes. SQL finds the rows that it can decide about; the other
+// objects are evaluated in memory, and both results are merged.
 //
-// Who they are: objects with pending changes, and objects that lead to such ones on a way that the predicate or the
-// sort takes. On the way from any other object there is none that changed, so that the file has it as memory has it.
-// The first changed one on a way is thus found by asking the file who leads to it.
+// The objects to evaluate are those with pending changes, and those that refer to such objects on a path
+// (a route) that the predicate or the sort takes. On a route from any other object no object has changed,
+// so the file is right about it. To find objects that refer to a changed one, the file is queried from
+// the changed object backwards along the route.
 
 internal import CipherSQLite
 
-/// The part of memory in one fetch.
+/// The part of one fetch that is evaluated in memory.
 struct PendingMerge {
   private let context: ObjectContext
   private let entity: EntityMapping
   private let request: FetchParameters
   private let order: EvaluatedOrder
   private let ground: PendingGround
-  /// The ways that the predicate or the sort takes, the short ones first; none where it asks only for the ids of what to-ones lead to.
+  /// The relationships that the predicate or the sort follows, short routes first; empty where only the
+  /// ids of to-ones' targets matter.
   private let routes: [[RelationshipMapping]]
-  /// The ids of rows that the statement leaves out. The first of these sets may be large, and is lent.
+  /// The ids of rows that the statement excludes. The first of these sets may be large, and is lent
+  /// without a copy.
   private let excluded: [Set<Int64>]
-  /// Those for which the predicate holds, in order.
+  /// The evaluated objects that satisfy the predicate, in order.
   private(set) var matches: [ManagedObject] = []
 
-  /// - Returns: nil when nothing that is pending concerns the fetch.
+  /// Evaluates the predicate on all objects that SQL cannot decide about.
+  /// - Returns: nil when no pending change affects the fetch.
   /// - Throws: ``StoreError/predicate(_:)``; ``SQLError``.
   init?(_ request: FetchParameters, on entity: EntityMapping, in context: ObjectContext) throws {
     (self.context, self.entity) = (context, entity)
-    // Whatever is wrong with the request, the compiler says.
+    // The compiler reports errors in the request.
     self.request = try Self.inFile(request, context)
     _ = try Self.compiled(.objects, self.request, entity, context)
     let schema = context.core.mapping.schema
@@ -46,7 +50,7 @@ struct PendingMerge {
     if evaluator.deepRoutes.isEmpty, order.deepRoutes.isEmpty {
       (routes, ground) = ([], PendingGround(context, deletion, nil))
       let (changed, going) = (context.index.rows(of: entity), Set(deletion.branchRows(entity)))
-      // Of a row that leads to one that goes, the file has the to-one still.
+      // In the file, rows that refer to a deleted row still have the to-one.
       let losing = try all.reduce(into: Set<Int64>()) { losing, route in
         losing.formUnion(
           try Self.owners(by: route, to: Set(deletion.branchRows(route[0].destination)), reader))
@@ -65,7 +69,8 @@ struct PendingMerge {
         left.formUnion(try Self.owners(by: route, to: view.rows(of: end), reader))
       }
       excluded = left.isEmpty ? [] : [left]
-      // An object of which only the members have changed is read anew: its row may be newer than what memory holds.
+      // An object of which only the members have changed is read again: its row may be newer than the one
+      // in memory.
       present = view.changed(entity).filter {
         $0.state == .inserted || ($0.state == .loaded && $0.overlay != nil)
       }
@@ -78,8 +83,9 @@ struct PendingMerge {
     if excluded.isEmpty, matches.isEmpty { return nil }
   }
 
-  /// Whether rows of some entities, or of those below them, may go with deleted objects. Of the first entity itself it is known
-  /// who is deleted.
+  /// Returns whether deletions may delete rows of the first entity by cascades, or rows of the others in
+  /// any way; all with subentities. The directly deleted objects of the first entity are known without
+  /// this.
   private static func mayLose(_ entities: [EntityMapping], _ context: ObjectContext) -> Bool {
     guard !context.pending.deleted.isEmpty else { return false }
     let own = Set(entities[0].branch.map(\.index))
@@ -88,7 +94,7 @@ struct PendingMerge {
       || !context.entitiesThatMayGo.isDisjoint(with: others)
   }
 
-  /// The new and changed objects for which a condition may hold.
+  /// Returns the new and changed objects that may satisfy a condition.
   private static func candidates(
     _ required: [(name: String, value: SQLValue)], _ entity: EntityMapping, _ deletion: PlannedDeletion,
     _ context: ObjectContext
@@ -103,8 +109,10 @@ struct PendingMerge {
     return context.index.objects(of: entity, where: choices[least].name, isOneOf: choices[least].values)
   }
 
-  /// As what objects hold a value of a property. A to-one holds the temporary id of a new object, whichever that was given.
-  /// - Returns: nil where they may hold anything: a to-one that leads to what is deleted, or was new and is gone, is nil.
+  /// Returns the values in which pending objects may hold a property's value. A to-one to a new object
+  /// holds its temporary id, even if a final one was assigned.
+  /// - Returns: The values; nil where any value is possible: a to-one to a deleted object, or to a new
+  ///   one that was removed, counts as nil.
   private static func heldValues(
     _ value: SQLValue, of name: String, _ entity: EntityMapping, _ deletion: PlannedDeletion,
     _ context: ObjectContext
@@ -118,13 +126,13 @@ struct PendingMerge {
     return temporary.map { [value, .integer($0)] } ?? [value]
   }
 
-  /// The request as the file takes it: new objects of this context are replaced by an id that no row has.
+  /// Returns the request for the file: new objects of this context are replaced by an id that no row has.
   static func inFile(_ request: FetchParameters, _ context: ObjectContext) throws -> FetchParameters {
     guard !context.pending.inserted.isEmpty else { return request }
     let maps = Set(context.maps.all.map { ObjectIdentifier($0) })
     var copy = request
     copy.conditions = request.conditions.map { condition in
-      // What is too large, the compiler refuses.
+      // The compiler reports a condition that is too large.
       guard (try? condition.node.check()) != nil else { return condition }
       return condition.replacing { value in
         guard let map = value.map, maps.contains(map) else { return value }
@@ -136,8 +144,8 @@ struct PendingMerge {
     return copy
   }
 
-  /// Whether anything that is pending concerns an entity that a fetch looks at: what it finds rests on the rows and the links of
-  /// these, and on nothing else. Takes the same time however many objects are pending.
+  /// Returns whether a pending change affects an entity that the fetch uses: its result depends only on
+  /// the rows and links of these. Takes the same time however many objects are pending.
   private static func restsOnPending(
     _ request: FetchParameters, _ routes: Set<[String]>, on entity: EntityMapping, in context: ObjectContext
   ) -> Bool {
@@ -154,9 +162,9 @@ struct PendingMerge {
     try context.core.plans[entity.index].compiled(selection, request, in: context.core.mark)
   }
 
-  // MARK: Who is asked in memory
+  // MARK: Objects to evaluate in memory
 
-  /// The relationships that a route leads through; nil where it leads nowhere, which the compiler says.
+  /// Returns the relationships of a route; nil where it has none, which the compiler reports.
   private static func steps(_ route: [String], _ entity: EntityMapping) -> [RelationshipMapping]? {
     var (end, steps): (EntityMapping, [RelationshipMapping]) = (entity, [])
     for name in route {
@@ -169,7 +177,8 @@ struct PendingMerge {
     return steps
   }
 
-  /// The ids of objects that lead to some rows by a route, in the file: from the end of the route back, step by step.
+  /// Returns the ids of rows that refer to the given rows by a route, in the file: queries from the end
+  /// of the route backwards, step by step.
   private static func owners(
     by route: [RelationshipMapping], to rows: Set<Int64>, _ reader: ContextReader
   ) throws -> Set<Int64> {
@@ -188,7 +197,7 @@ struct PendingMerge {
     return found
   }
 
-  /// Whether an object is of the entity that the fetch asks for.
+  /// Returns whether an object is of the entity that the fetch returns.
   private static func isAsked(
     _ entity: EntityMapping, _ request: FetchParameters, _ object: ManagedObject
   ) -> Bool {
@@ -199,7 +208,8 @@ struct PendingMerge {
     FetchCondition(node: .isIn(.path(PropertyPath([])), ids.map { .value(.id($0)) }, []))
   }
 
-  /// Reads what the routes lead to, step by step, so that no object asks for its own.
+  /// Reads the objects along the routes, one relationship at a time for all objects, so that none fires
+  /// its own fault.
   private func follow(_ routes: [[RelationshipMapping]], of objects: [ManagedObject]) throws {
     guard !objects.isEmpty, let view = ground.view else { return }
     var ends: [[SlotPlace]: [ManagedObject]] = [[]: objects]
@@ -215,7 +225,7 @@ struct PendingMerge {
   private typealias Ranked = (object: ManagedObject, values: [SQLValue], id: Int64)
 
   private func ranked(_ object: ManagedObject) -> Ranked {
-    // New objects come behind all others, as they will.
+    // New objects come after all others, as they will after the save.
     let id = object.rowID < 0 ? (1 << 62) - object.rowID : object.rowID
     let values = request.sort.isEmpty ? [] : order.values(of: PendingSubject(object, on: ground))
     return (object, values, id)
@@ -276,7 +286,7 @@ struct PendingMerge {
 
   func ids() throws -> [Int64] { try matches.isEmpty ? ids(outside) : all().map(\.knownRowID) }
 
-  /// The request without those that memory decides about.
+  /// The request without the rows that are evaluated in memory.
   private var outside: FetchParameters {
     var copy = request
     copy.leavesOutPending = !excluded.isEmpty

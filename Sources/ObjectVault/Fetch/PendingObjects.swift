@@ -1,15 +1,17 @@
-// What is pending in a context, as a fetch through relationships sees it: who differs from the file.
+// The pending objects of a context, for a fetch that follows relationships: those that differ from the
+// file.
 
 internal import CipherSQLite
 
-/// The objects of a context whose part in a fetch the file cannot tell.
+/// The objects of a context that the file cannot decide about in a fetch.
 final class PendingObjects {
-  /// By the index of each object's own entity: who is new, changed or deleted, or has other members than in the file.
+  /// The objects that are new, changed or deleted, or have other members than in the file, by the index
+  /// of each object's own entity.
   private var changed: [[ManagedObject]]
-  /// Who goes with deleted objects by their delete rules, which the save applies.
+  /// The rows that pending deletions cascade to; the save applies these rules.
   private let deletion: PlannedDeletion
   private var seen: Set<ManagedObject> = []
-  /// The indexes of those that the fetch looks at.
+  /// The indexes of the entities that the fetch uses.
   private let entities: Set<Int>
 
   init(_ context: ObjectContext, of entities: Set<Int>, _ deletion: PlannedDeletion) {
@@ -33,12 +35,13 @@ final class PendingObjects {
     changed[index].append(object)
   }
 
-  /// The objects of an entity, and of those below it, that differ from the file.
+  /// Returns the objects of an entity and its subentities that differ from the file.
   func changed(_ entity: EntityMapping) -> [ManagedObject] {
     entity.hasChildren ? entity.branch.flatMap { changed[$0.index] } : changed[entity.index]
   }
 
-  /// The rows of an entity, and of those below it, that memory decides about, whether they are in memory or go with others.
+  /// Returns the rows of an entity and its subentities that are decided in memory: those of pending
+  /// objects, and those that deletions cascade to.
   func rows(of entity: EntityMapping) -> Set<Int64> {
     Set(deletion.branchRows(entity))
       .union(changed(entity).lazy.filter { $0.state != .inserted && $0.rowID > 0 }.map(\.rowID))
@@ -46,7 +49,7 @@ final class PendingObjects {
 }
 
 extension PlannedDeletion {
-  /// Whether an object is there once what is pending is saved.
+  /// Returns whether an object will exist after the pending changes are saved.
   func leaves(_ object: ManagedObject) -> Bool {
     switch object.state {
     case .inserted, .fault, .loaded: object.entity.map { isEmpty || !goes(object.rowID, $0) } == true

@@ -1,26 +1,29 @@
-// The graph as a predicate sees it in memory: rows and links of the file at the moment of the fetch, and what is pending.
+// The object graph for the evaluation of a predicate in memory: rows and links of the file at the time of
+// the fetch, with the pending changes.
 
 internal import CipherSQLite
 
-/// What one fetch asks about objects that it evaluates in memory.
+/// The objects and relationships that one fetch evaluates in memory.
 ///
-/// What was not changed here is read anew, whatever a context has known of it: so the evaluation sees what the
-/// statement sees. Of an object that was changed here stands what it holds, as the save compares it with the row.
+/// Unchanged objects are read again, even if the context has them in memory, so that the evaluation uses
+/// the same data as the statement. A changed object keeps its values in memory, as the save compares them
+/// with the row.
 final class PendingView {
   private let context: ObjectContext
   private let pending: PendingObjects
   private let deletion: PlannedDeletion
   private var related: RelatedRows
-  /// By relationship and owner: who is at the other end.
+  /// The objects at the other end, by relationship and owner.
   private var ends: [SlotPlace: [Int64: [ManagedObject]]] = [:]
-  /// By the entity's index: whose row was read, and was there.
+  /// The ids whose row was read, by the entity's index.
   private var read: [Set<Int64>]
-  /// By the entity's index: whose row is gone.
+  /// The ids without a row, by the entity's index.
   private var gone: [Set<Int64>]
 
+  /// Makes the view of one fetch.
   /// - Parameters:
-  ///   - entities: The indexes of those that the fetch looks at.
-  ///   - deletion: What goes with the deleted objects.
+  ///   - entities: The indexes of the entities that the fetch uses.
+  ///   - deletion: The rows that pending deletions delete.
   init(_ context: ObjectContext, of entities: Set<Int>, _ related: RelatedRows, _ deletion: PlannedDeletion) {
     (self.context, self.related, self.deletion) = (context, related, deletion)
     pending = PendingObjects(context, of: entities, deletion)
@@ -28,20 +31,21 @@ final class PendingView {
     gone = read
   }
 
-  /// The objects of an entity that differ from the file.
+  /// Returns the objects of an entity that differ from the file.
   func changed(_ entity: EntityMapping) -> [ManagedObject] { pending.changed(entity) }
 
-  /// The rows of an entity that memory decides about.
+  /// Returns the rows of an entity that are decided in memory.
   func rows(of entity: EntityMapping) -> Set<Int64> { pending.rows(of: entity) }
 
-  /// Whom a relationship of an object leads to; of one that ``follow(_:of:)`` was asked for.
+  /// Returns the objects that a relationship of an object refers to, after ``follow(_:of:)`` has read the
+  /// relationship.
   func ends(_ slot: Int, of object: ManagedObject) -> [ManagedObject] {
     guard let owner = object.entity?.slots[slot].relationship?.owner else { return [] }
     return ends[SlotPlace(entity: owner.index, slot: slot)]?[object.rowID] ?? []
   }
 
-  /// Reads whom a relationship of objects leads to, for all of them at once.
-  /// - Returns: Those at the other end.
+  /// Reads the objects that a relationship refers to, for many owners at once.
+  /// - Returns: The objects at the other end, each once.
   func follow(_ relationship: RelationshipMapping, of owners: [ManagedObject]) throws -> [ManagedObject] {
     let place = SlotPlace(entity: relationship.owner.index, slot: relationship.slot)
     var known = ends.removeValue(forKey: place) ?? [:]
@@ -59,7 +63,7 @@ final class PendingView {
     return found
   }
 
-  /// The objects of some ids, as far as they are there once all is saved.
+  /// Returns the objects with some ids that will exist after the save.
   private func present(_ ids: RowIDSet, _ entity: EntityMapping) throws -> [Int64: ManagedObject] {
     let map = context.maps[entity.index]
     var found: [Int64: ManagedObject] = [:]
@@ -83,12 +87,12 @@ final class PendingView {
   }
 }
 
-/// What evaluated objects are asked in one fetch.
+/// The context and data that evaluated objects of one fetch share.
 final class PendingGround {
   let context: ObjectContext
-  /// What goes with the deleted objects; empty where that does not concern the fetch.
+  /// The rows that pending deletions delete; empty where they do not affect the fetch.
   let deletion: PlannedDeletion
-  /// nil where no relationship is looked through: what a to-one leads to is asked for its id alone then.
+  /// nil where the fetch follows no relationship: then only the ids of to-ones' targets are used.
   let view: PendingView?
 
   init(_ context: ObjectContext, _ deletion: PlannedDeletion, _ view: PendingView?) {
@@ -96,9 +100,9 @@ final class PendingGround {
   }
 }
 
-/// An object with what is pending.
+/// An object with its pending changes, as the evaluator reads it.
 struct PendingSubject: PredicateSubject {
-  /// nil for one that is asked for its id alone.
+  /// nil for a target of which only the id is used.
   private let object: ManagedObject?
   private let id: Int64
   private let ground: PendingGround
@@ -122,7 +126,7 @@ struct PendingSubject: PredicateSubject {
       ground.deletion.isEmpty || !ground.deletion.goes(id, destination)
     else { return nil }
     guard id < 0 else { return PendingSubject(id: id, on: ground) }
-    // The id of an object that was not saved yet. If it was deleted again, no object has the id any more.
+    // A temporary id. If the object was deleted again, no object has the id.
     return ground.context.maps[destination.index].find(id).map { PendingSubject($0, on: ground) }
   }
 
@@ -134,7 +138,7 @@ struct PendingSubject: PredicateSubject {
   private func slot(_ name: String) -> Int? { object?.entity?.slot(named: name) }
 }
 
-/// The answers of the connection that a context reads on.
+/// Reads links on the connection that a context reads on.
 struct ContextReader: LinkReader {
   let context: ObjectContext
 
@@ -156,7 +160,7 @@ struct ContextReader: LinkReader {
     ids.isEmpty ? [] : try asking { try $0.links(table, fromSource: fromSource, of: ids) }
   }
 
-  /// The rows of the file that lead to some rows by a relationship.
+  /// Returns the rows in the file that refer to some rows by a relationship.
   func owners(_ relationship: RelationshipMapping, leadingTo ids: [Int64]) throws -> Set<Int64> {
     switch relationship.storage {
     case .column:

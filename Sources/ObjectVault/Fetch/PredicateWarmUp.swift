@@ -1,15 +1,17 @@
-// The Swift runtime finds a conformance by a scan of every loaded library, once for each generic type, and the types of a
-// #Predicate are many: without this, the first one spends most of its time there. A sample of the common forms is compiled
-// ahead, on another thread, while the first store opens; what is left of it are the types that this one predicate alone has.
+// Shortens the first predicate of a process. The Swift runtime finds a conformance by a scan of every
+// loaded library, once for each generic type, and a #Predicate has many generic types: they take most of
+// the time of the first one. While the first store opens, another thread compiles a sample of the common
+// forms. Then only types that a predicate has alone remain.
 
 internal import Foundation
 
-// The task has no owner, and needs none: it runs once in a process, for some milliseconds, fills what the runtime
-// and PredicateTemplate keep for the whole process, and has no store, file or result that anybody could wait for.
-// Cancelled with the store that started it, it would leave the next store without what it is for.
+// The task has no owner and needs none: it runs once in a process, for some milliseconds. It fills caches
+// of the runtime and of PredicateTemplate, which belong to the whole process, and has no store, file or
+// result to wait for. If it were cancelled with the store that started it, the next store would have no
+// benefit.
 
 enum PredicateWarmUp {
-  /// Starts the look-ups, once in a process, and returns at once.
+  /// Starts the warm-up once in a process, and returns at once.
   static func start() { _ = once }
 
   private static let once: Void = { Task.detached(priority: .utility) { try? compileSamples() } }()

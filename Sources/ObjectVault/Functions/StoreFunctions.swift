@@ -1,9 +1,9 @@
-// The SQL functions and the collation that compiled predicates and decimal columns rely on.
+// The SQL functions and the collation that compiled predicates and decimal columns use.
 
 package import CipherSQLite
 
 package enum StoreFunctions {
-  /// Registers everything on a connection of a store.
+  /// Registers the functions and the collation on a connection of a store.
   package static func register(on connection: Connection) throws {
     try connection.register(function: "vault_fold", argumentCount: 2) { arguments in
       guard case .text(let text) = arguments[0], case .integer(let options) = arguments[1] else {
@@ -11,7 +11,7 @@ package enum StoreFunctions {
       }
       return .text(Folding.fold(text, StringOptions(rawValue: Int(truncatingIfNeeded: options))))
     }
-    // Rows are compared with one pattern after another: it is taken apart once.
+    // The last pattern is cached: a statement compares many rows with one pattern.
     let last = Locked<LikePattern?>(nil)
     try connection.register(function: "vault_like", argumentCount: 2) { arguments in
       guard case .text(let text) = arguments[0], case .text(let source) = arguments[1] else { return .null }

@@ -1,21 +1,23 @@
-// Rows into objects where entities share a table: each row says of which entity it is, and its object is of that class.
+// Makes objects of rows where entities share a table: each row contains its entity, and its object has
+// that entity's class.
 
 internal import CipherSQLite
 
-/// What reading rows of one entity of a family needs, and of those below it, looked up once. Their columns are those of
-/// ``EntityMapping/objectColumns``; or, for the entity's own objects alone, of ``EntityMapping/ownColumns``.
+/// Reads rows of an entity in an inheritance hierarchy, and of its subentities. The columns are
+/// ``EntityMapping/objectColumns``, or for the entity's own objects alone ``EntityMapping/ownColumns``.
 struct FamilyReader {
   private struct Member {
     let reader: RowReader
     let columns: [Int]
   }
   private let entity: EntityMapping
-  /// By the number of the row's entity, less one.
+  /// The reader for each entity, by the number in the row less one.
   private let members: [Member]
-  /// Whether rows say of which entity they are: all are of the first one otherwise.
+  /// Whether rows contain their entity; otherwise all rows are of the first one.
   private let isMixed: Bool
 
-  /// - Parameter isBranch: Whether rows of the entities below are among those that are read.
+  /// Prepares the readers.
+  /// - Parameter isBranch: Whether rows of subentities are read, too.
   init(_ entity: EntityMapping, isBranch: Bool, _ maps: IdentityMaps) {
     self.entity = entity
     isMixed = isBranch && entity.hasChildren
@@ -31,7 +33,7 @@ struct FamilyReader {
     }
   }
 
-  /// Puts the statement's present row into its object.
+  /// Reads the statement's current row into its object.
   func read(_ statement: Statement, _ packer: inout RowPacker) throws -> ManagedObject {
     let (id, version) = (statement.int64(0), statement.int64(1))
     let member = try member(isMixed ? statement.int64(2) : 1, id)
@@ -44,8 +46,8 @@ struct FamilyReader {
     return object
   }
 
-  /// Puts a row that is handed over into its object.
-  /// - Throws: When there is no memory for it; the object is as it was.
+  /// Reads a row that the engine hands over into its object.
+  /// - Throws: When there is no memory for the row; the object is unchanged.
   func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
     let (id, version) = (row.int64(0), row.int64(1))
     let member = try member(isMixed ? row.int64(2) : 1, id)
@@ -58,7 +60,9 @@ struct FamilyReader {
     return object
   }
 
-  /// - Throws: ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for a row of an entity that the model has not.
+  /// Returns the reader for a row.
+  /// - Throws: ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for a row of an entity
+  ///   that the model does not have.
   @inline(__always) private func member(_ number: Int64, _ id: Int64) throws -> Member {
     guard members.indices.contains(Int(number) - 1) else {
       throw StoreError.unreadableValue(
@@ -69,11 +73,12 @@ struct FamilyReader {
 }
 
 extension RowReader {
-  /// The object of a row of an entity that shares its table, and whether the row says anything new to it. One of another
-  /// entity that has the row's id is invalid from then on: somebody else has made the row another one.
+  /// Returns the object of a row of an entity that shares its table, and whether the row is newer than
+  /// the object. An object of another entity with the row's id becomes invalid: another writer has
+  /// changed the row's entity.
   @inline(__always) func relative(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
     guard let known = map.find(id), known.map !== map else { return object(id, version) }
-    // What was written to it has no row any more.
+    // The pending changes of that object have no row any more.
     if known.overlay != nil, let entity = known.entity {
       map.host?.note(StoreError.objectGone(entity: entity.name, rowID: id))
     }

@@ -1,35 +1,37 @@
-// A fetch whose rows are found by an index: an index gives ids in its own order, and the rows lie all over the table, so that
-// the engine goes down the table's tree for each of them, and meets each page again and again. Where the index alone knows the
-// ids, they are all asked for first, and the rows then read in the order in which they lie.
+// Runs a fetch whose rows are found by an index in two statements. An index returns ids in its own order,
+// and the rows are scattered over the table: the engine searches the table's tree for each of them, and
+// reads each page again and again. If the index alone has the ids, all ids are read first, and then the
+// rows in table order.
 
 internal import CipherSQLite
 
-/// One fetch, in one statement or in two.
+/// One fetch that runs as one statement or as two.
 struct LateFetch {
-  /// Below these a second statement costs more than the order of the rows takes off.
+  /// The fewest rows for which a second statement pays off.
   static let fewest = 500
 
   let lookup: LateLookup
-  /// In one statement.
+  /// The fetch as one statement.
   let form: ScanForm
   let values: [SQLValue]
   let scan: Scan
 
-  /// The objects, in the order of the statement.
+  /// Returns the objects, in the order of the statement.
   func objects() throws -> [ManagedObject] {
-    // One snapshot for both: what one statement finds, the other has to find, too.
+    // One snapshot for both statements: the second one has to find the ids of the first.
     if lookup.isUsed, let found = try scan.ground.withSnapshot(objectsOfIDs) { return found }
     let found = try scan.objects(form, values)
     if lookup.isOpen, found.count >= Self.fewest { note(found) }
     return found
   }
 
-  /// - Returns: Nil where a row is missing.
+  /// Reads the ids, and then their rows.
+  /// - Returns: The objects; nil where a row is missing.
   private func objectsOfIDs() throws -> [ManagedObject]? {
     let ids = try scan.ids(lookup.ids, values)
     let isScattered = ids.count >= Self.fewest && RowIDOrder.isScattered(ids)
     lookup.note(isScattered: isScattered) { true }
-    // An index that knows of a row which is not there is damaged, or of one that is there twice: the one statement says so.
+    // If a row is missing or an id is there twice, the index is damaged: the single statement reports it.
     guard isScattered, let order = RowIDOrder(ids) else {
       let found = try scan.rows(ids)
       return found.count == ids.count ? found : nil
@@ -40,12 +42,13 @@ struct LateFetch {
 
   private func note(_ found: [ManagedObject]) {
     let isScattered = RowIDOrder.isScattered(found.lazy.map(\.rowID))
-    // The fetch has what it wants: whatever keeps the engine from answering, it is asked another time.
+    // The fetch has its result: if the check fails for any reason, a later fetch repeats it.
     let wasAsked = try? lookup.note(isScattered: isScattered) { try scan.ground.withConnection(isFit) }
     if wasAsked == true { scan.ground.keep(lookup, of: scan.entity) }
   }
 
-  /// Whether the engine would find the ids as it finds the rows, without reading these. The order is the same then.
+  /// Returns whether the engine would find the ids as it finds the rows, but by the index alone. The
+  /// order is the same then.
   private func isFit(_ connection: Connection) throws -> Bool {
     let ids = try plan(lookup.ids.text, connection)
     let rows = try plan(lookup.text, connection)
@@ -56,7 +59,7 @@ struct LateFetch {
   }
 
   private func plan(_ text: String, _ connection: Connection) throws -> [String] {
-    // Not out of the cache of statements: nobody asks twice.
+    // Not from the statement cache: no text runs twice.
     let statement = try connection.prepare(sql: "EXPLAIN QUERY PLAN " + text)
     try statement.bind(values)
     var lines: [String] = []

@@ -1,26 +1,26 @@
-// What is known of a fetch that may be run in two statements: the ids by an index alone, then the rows in the order in which
-// they lie in the table. LateFetch runs it.
+// The state of a fetch that can run as two statements: the ids by an index alone, then the rows in table
+// order. LateFetch runs it.
 
 private import Synchronization
 
-/// Whether the rows of one fetch are looked up behind all of its ids. Shared by all who run that fetch in a store: what the
-/// last one found tells how the next one is run.
+/// Decides whether the rows of one fetch are read after all its ids. All contexts of a store share it:
+/// the result of the last run determines how the next one is run.
 final class LateLookup: Sendable {
   private enum State: UInt8 {
-    /// The engine was not asked yet: no fetch had found many rows that lie apart.
+    /// The query plan was not examined yet: no run has found many scattered rows.
     case unknown
     /// No index finds the ids without the rows, or it would find them in another order.
     case unfit
-    /// An index does; the ids were few the last time, or stood in order already.
+    /// An index does, but the last run found few rows, or rows in table order.
     case idle
-    /// The next fetch asks for the ids first.
+    /// The next run reads the ids first.
     case used
   }
 
   /// The statements that find the ids of the same rows, in the same order and with the same values.
   struct IDs: Sendable {
     let text: String
-    /// The same as it is run.
+    /// The statement in the form in which it is run.
     let form: ScanForm
   }
 
@@ -30,19 +30,21 @@ final class LateLookup: Sendable {
   private let made = MadeOnce<IDs>()
   private let state = Atomic(State.unknown.rawValue)
 
-  /// - Parameter ids: Asked once at most: most fetches find few rows.
+  /// Makes the state of a fetch.
+  /// - Parameter ids: Called at most once, and mostly never: most fetches find few rows.
   init(_ text: String, ids: @escaping @Sendable () -> IDs) { (self.text, makeIDs) = (text, ids) }
 
   var ids: IDs { made.value(makeIDs) }
   var isUsed: Bool { state.load(ordering: .relaxed) == State.used.rawValue }
-  /// Whether it makes a difference what a fetch has found.
+  /// Whether results of the fetch can still change the state.
   var isOpen: Bool { state.load(ordering: .relaxed) != State.unfit.rawValue }
 
-  /// Takes notice of what a fetch has found.
+  /// Updates the state after a run.
   /// - Parameters:
-  ///   - isScattered: Whether it found many rows that lie apart.
-  ///   - isFit: Whether an index finds the ids without the rows. Asked once.
-  /// - Returns: Whether the engine was asked.
+  ///   - isScattered: Whether the run found many scattered rows.
+  ///   - isFit: Returns whether an index finds the ids without the rows. Called only until its result is
+  ///     known.
+  /// - Returns: Whether `isFit` was called.
   @discardableResult func note(isScattered: Bool, isFit: () throws -> Bool) rethrows -> Bool {
     switch State(rawValue: state.load(ordering: .relaxed)) {
     case .unknown where isScattered:
@@ -55,6 +57,6 @@ final class LateLookup: Sendable {
     return false
   }
 
-  // Of two fetches at once the later one is right, or as good as the other: nothing but the time depends on it.
+  // If two runs end at once, either state is acceptable: only the time of the next run depends on it.
   private func set(_ next: State) { state.store(next.rawValue, ordering: .relaxed) }
 }

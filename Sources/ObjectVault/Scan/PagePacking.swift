@@ -1,10 +1,11 @@
-// Rows of a scan that another thread than the context's goes through, packed for it.
+// Packs rows on a thread other than the context's.
 
 internal import CipherSQLite
 
-/// Packs the rows that it is handed, page after page.
+/// Packs the rows that it is handed into pages, and passes them on in batches.
 final class PagePacking: RowTaker {
-  // Safe: packing a row does not lead back here, so that accesses cannot overlap. The checks would be made for each row.
+  // Safe: packing a row does not call back into this object, so that accesses cannot overlap. Otherwise
+  // exclusivity would be checked for each row.
   @safe @exclusivity(unchecked) private var packer: RowPacker
   @safe @exclusivity(unchecked) private var batch: ScanAhead.Batch?
   private let slots: [Int]
@@ -26,11 +27,11 @@ final class PagePacking: RowTaker {
     if batch?.page === packer.page, batch?.append(packed) == true { return }
     let former = batch
     try finish()
-    // A page has about as many rows as the one before it.
+    // A page has about as many rows as the previous one.
     batch = ScanAhead.Batch(packed, in: packer.page, capacity: former?.count ?? 0)
   }
 
-  /// Hands over what is left.
+  /// Passes on the last batch.
   func finish() throws {
     if let batch { try hand(batch) }
     batch = nil

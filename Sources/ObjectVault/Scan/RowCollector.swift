@@ -1,16 +1,17 @@
-// All rows of one query as objects. They are handed over inside of the statement where it can do that (ScanForm).
+// Collects all rows of a query as objects. Where possible, the engine hands over the rows inside of the
+// statement (ScanForm).
 
 internal import CipherSQLite
 
-/// Who collects the objects of a query's rows.
+/// A collector of the objects of a query's rows.
 protocol RowCollecting: RowTaker {
   /// The objects of the rows, in the order in which they were read.
   var found: [ManagedObject] { get }
-  /// Of each object, the id of whose member it is.
+  /// For each object, the id of its owner.
   var owners: [Int64] { get }
-  /// Makes room for so many objects.
+  /// Reserves space for a number of objects.
   func expect(_ count: Int)
-  /// Takes in the statement's present row.
+  /// Adds the statement's current row.
   func take(_ statement: Statement) throws
 }
 
@@ -20,16 +21,16 @@ extension RowCollecting {
     try connection.lend(RowFeed(ids: ids)) { try all(form, [], on: connection) }
   }
 
-  /// The objects of some rows, in the order in which their ids are given.
+  /// Returns the objects of some rows, in the order of the given ids.
   func rows(_ ids: [Int64], of entity: EntityMapping, on connection: Connection) throws -> [ManagedObject] {
     expect(ids.count)
     let runs = RowFeed(runs: ids)
-    // To look for a row takes the engine about twice as long as to go on to the next one.
+    // A lookup takes the engine about twice as long as a step to the next row.
     guard runs.count * 2 <= ids.count else { return try all(entity.rowsOfFedIDs, of: ids, on: connection) }
     return try connection.lend(runs) { try all(entity.rowsOfFedRuns, [], on: connection) }
   }
 
-  /// Runs a query by itself: without another connection, and with its ids and rows in one statement.
+  /// Runs a query on one connection, with ids and rows in one statement.
   /// - Returns: The objects of all rows, in the order of the query.
   func all(_ form: ScanForm, _ values: [SQLValue], on connection: Connection) throws -> [ManagedObject] {
     switch form {
@@ -49,7 +50,7 @@ extension RowCollecting {
           while try statement.step() { places.append(Int(statement.int64(0))) }
         }
       }
-      // Where the engine did not have to sort they are in their order already.
+      // If the engine did not have to sort, they are in order already.
       return places.elementsEqual(found.indices) ? found : places.map { found[$0] }
     }
   }
@@ -66,8 +67,8 @@ extension RowCollecting {
 
 /// Collects the objects of an entity that shares its table with no other.
 final class RowCollector: RowCollecting {
-  // Safe: a row that is handed over makes its object, which does not lead back here, so that accesses cannot overlap. The
-  // checks would be made for each row.
+  // Safe: a row that is handed over makes its object without calling back into this collector, so that
+  // accesses cannot overlap. Otherwise exclusivity would be checked for each row.
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
   @safe @exclusivity(unchecked) private(set) var found: [ManagedObject] = []
   @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
@@ -75,7 +76,9 @@ final class RowCollector: RowCollecting {
   private let collectsOwners: Bool
   let columnCount: Int
 
-  /// - Parameter collectsOwners: Whether rows have one more column, the id of an object that they are members of.
+  /// Makes a collector.
+  /// - Parameter collectsOwners: Whether rows have one more column: the id of an object that they are
+  ///   members of.
   init(_ entity: EntityMapping, _ maps: IdentityMaps, collectsOwners: Bool = false) {
     reader = RowReader(entity, maps)
     self.collectsOwners = collectsOwners
@@ -89,7 +92,7 @@ final class RowCollector: RowCollecting {
     if collectsOwners { owners.append(statement.int64(columnCount - 1)) }
   }
 
-  /// Takes in what another connection has packed.
+  /// Adds the rows that another connection has packed.
   func take(_ batch: ScanAhead.Batch) {
     for index in 0..<batch.count { found.append(reader.read(batch[index], in: batch.page)) }
   }
@@ -100,9 +103,10 @@ final class RowCollector: RowCollecting {
   }
 }
 
-/// The same for an entity that shares its table: apart, so that nothing is asked for each row of the others.
+/// Collects the objects of an entity that shares its table. A separate class, so that other entities'
+/// rows need no checks for this.
 final class FamilyCollector: RowCollecting {
-  // Safe: as above.
+  // Safe for the reason given in RowCollector.
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
   @safe @exclusivity(unchecked) private(set) var found: [ManagedObject] = []
   @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
@@ -110,9 +114,10 @@ final class FamilyCollector: RowCollecting {
   private let collectsOwners: Bool
   let columnCount: Int
 
+  /// Makes a collector.
   /// - Parameters:
-  ///   - isBranch: Whether rows of the entities below are among those that are read.
-  ///   - collectsOwners: Whether rows have one more column, the id of an object that they are members of.
+  ///   - isBranch: Whether rows of subentities are read, too.
+  ///   - collectsOwners: Whether rows have one more column: the id of an object that they are members of.
   init(
     _ entity: EntityMapping, isBranch: Bool = true, _ maps: IdentityMaps, collectsOwners: Bool = false
   ) {
@@ -134,9 +139,9 @@ final class FamilyCollector: RowCollecting {
   }
 }
 
-/// Collects ids alone, which are the only column.
+/// Collects ids, from rows with no other column.
 final class RowIDCollector: RowTaker {
-  // Safe: as above.
+  // Safe for the reason given in RowCollector.
   @safe @exclusivity(unchecked) private(set) var ids: [Int64] = []
   let columnCount = 1
 

@@ -1,15 +1,16 @@
-// Rows into objects: each row is packed into a page, and has its one object.
+// Makes objects of rows: each row is packed into a page and assigned to its object.
 
 internal import CipherSQLite
 
-/// What reading rows of one entity needs, looked up once. Their columns are those of ``EntityMapping/ownColumns``: id,
-/// version, stored slots. Where entities share a table, ``FamilyReader`` has one for each of them.
-// Constants alone: what cannot change need not be retained for each row.
+/// Reads rows of one entity. The columns are ``EntityMapping/ownColumns``: id, version, stored slots.
+/// Where entities share a table, ``FamilyReader`` has a reader for each of them.
+// All properties are constants: those need not be retained for each row.
 struct RowReader {
   let map: IdentityMap
   let slots: [Int]
   let slotCount: Int
-  /// The one-to-ones whose column the entity has: the slots of both ends, and the map of those that they lead to.
+  /// The one-to-ones whose column the entity has: the slots of both ends, and the map of the target's
+  /// entity.
   private let pairs: [(slot: Int, inverse: Int, map: IdentityMap)]
   private let hasPairs: Bool
 
@@ -23,7 +24,7 @@ struct RowReader {
     hasPairs = !pairs.isEmpty
   }
 
-  /// Puts the statement's present row into its object.
+  /// Reads the statement's current row into its object.
   @inline(__always)
   func read(_ statement: Statement, _ packer: inout RowPacker) -> ManagedObject {
     let version = statement.int64(1)
@@ -35,8 +36,8 @@ struct RowReader {
     return object
   }
 
-  /// Puts a row that is handed over into its object.
-  /// - Throws: When there is no memory for it; the object is as it was.
+  /// Reads a row that the engine hands over into its object.
+  /// - Throws: When there is no memory for the row; the object is unchanged.
   @inline(__always)
   func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
     let version = row.int64(1)
@@ -48,26 +49,26 @@ struct RowReader {
     return object
   }
 
-  /// Puts a row that lies packed in a page into its object.
+  /// Assigns a row that is packed in a page to its object.
   func read(_ row: ScanAhead.Row, in page: RowPage) -> ManagedObject {
     let (object, isNews) = object(row.id, row.version)
     if isNews { unsafe fill(object, row.version, row.cells, page) }
     return object
   }
 
-  /// The object of a row, and whether the row says anything new to it.
+  /// Returns the object of a row, and whether the row is newer than the object.
   @inline(__always)
   func object(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
     guard let known = map.find(id) else { return (map.add(id), true) }
-    // What was changed here, or is the same version, stays as it is.
+    // Objects with pending changes, and those with the row's version, stay as they are.
     let isStale = known.isUnread || known.rowVersion != version
     return (known, isStale && known.overlay == nil && known.state != .deleted)
   }
 
-  /// Gives an object the row that was packed last.
+  /// Assigns the row that was packed last to an object.
   @inline(__always)
   func fill(_ object: ManagedObject, _ version: Int64, _ row: UnsafeRawPointer, _ page: RowPage) {
-    // What was fetched of its relationships is older than the row.
+    // Fetched members are older than the row.
     if object.state != .fault { object.forgetFetchedMembers() }
     object.dropLastRow()
     object.state = .loaded
@@ -77,7 +78,8 @@ struct RowReader {
     if hasPairs { tellPartners(of: object) }
   }
 
-  /// Tells the objects that one-to-ones of the row lead to: they may have been read with another partner.
+  /// Notifies the objects that the row's one-to-ones refer to: they may have been read with another
+  /// partner.
   @inline(never)
   private func tellPartners(of object: ManagedObject) {
     for pair in pairs {

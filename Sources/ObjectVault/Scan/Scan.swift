@@ -1,24 +1,25 @@
-// Runs a query for whole rows, in whichever form it has, and makes objects of the rows.
+// Runs a query for whole rows, in any of its forms, and makes objects of the rows.
 
 internal import CipherSQLite
 
-/// What a scan needs of the context whose objects it makes.
+/// The requirements of a scan on the context whose objects it makes.
 protocol ScanGround: AnyObject {
   var maps: IdentityMaps { get }
-  /// The call that may be cancelled; nil where none may.
+  /// The call that may be cancelled; nil where there is none.
   var run: CancellableRun? { get }
-  /// Where a second connection may be free; nil where it would see something else.
+  /// The pool for a second connection; nil where that would see other data.
   var pool: ConnectionPool? { get }
-  /// Throws on a connection on which the store's tables may be others by now. For any thread.
+  /// Throws if the store's tables may have been migrated, as seen by a connection. Can be called on any
+  /// thread.
   var generationCheck: @Sendable (Connection) throws -> Void { get }
   func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result
-  /// With the state of the file before the read began, where that is known.
+  /// Runs `body` with a connection, and the state of the file before the read began, where it is known.
   func withState<Result>(_ body: (Connection, SharedState?) throws -> Result) throws -> Result
   /// Runs `body` with all its reads in one snapshot of the file.
   func withSnapshot<Result>(_ body: () throws -> Result) throws -> Result
-  /// How many rows the last fetch of all has found, for all contexts of the store.
+  /// Returns how many rows the last fetch of all rows found; shared by all contexts of the store.
   func lastCount(of entity: EntityMapping) -> Locked<Int?>
-  /// Keeps for all contexts of the store what the engine has said of a fetch.
+  /// Keeps the lookup state of a fetch for all contexts of the store.
   func keep(_ lookup: LateLookup, of entity: EntityMapping)
   /// Counts a query and its rows.
   func count(rows: Int)
@@ -26,15 +27,17 @@ protocol ScanGround: AnyObject {
   func countReadAhead(_ rows: Int)
 }
 
-/// Queries for the whole rows of one entity, and of those below it.
+/// Queries for the whole rows of one entity and its subentities.
 struct Scan {
   let entity: EntityMapping
   let ground: any ScanGround
 
-  /// The objects of a query, in its order.
+  /// Returns the objects of a query, in its order.
   /// - Parameters:
-  ///   - values: Of its question marks.
-  ///   - isBranch: Whether the columns are ``EntityMapping/objectColumns``; else they are ``EntityMapping/ownColumns``.
+  ///   - form: The query.
+  ///   - values: The values of its parameters.
+  ///   - isBranch: Whether the columns are ``EntityMapping/objectColumns``; otherwise
+  ///     ``EntityMapping/ownColumns``.
   func objects(_ form: ScanForm, _ values: [SQLValue], isBranch: Bool = true) throws -> [ManagedObject] {
     switch form {
     case .late(let lookup, let form):
@@ -44,7 +47,7 @@ struct Scan {
       return try counted(SplitScan(whole: text, split: split, entity: entity, ground: ground).objects)
     case .stepped, .handedOver, .placed, .split:
       return try counted {
-        // Each by its own type, so that what is done for each row is known where it is compiled.
+        // Each with its concrete type, so that the compiler specializes the code that runs for each row.
         try ground.withConnection { connection in
           try entity.isInFamily
             ? FamilyCollector(entity, isBranch: isBranch, ground.maps).all(form, values, on: connection)
@@ -54,7 +57,7 @@ struct Scan {
     }
   }
 
-  /// The objects of some rows, by one query, in the order in which their ids are given.
+  /// Returns the objects of some rows by one query, in the order of the given ids.
   func rows(_ ids: [Int64]) throws -> [ManagedObject] {
     guard ids.count > 1 else {
       return try ids.first.map { try objects(.stepped(entity.rowSQL), [.integer($0)]) } ?? []
@@ -68,10 +71,10 @@ struct Scan {
     }
   }
 
-  /// The members of a to-many of some owners, by one query, each with its owner's id.
+  /// Returns the members of a to-many of some owners by one query, each with its owner's id.
   /// - Parameters:
-  ///   - relationship: One to the entity.
-  ///   - owners: Their ids, each once.
+  ///   - relationship: A to-many whose destination is the entity.
+  ///   - owners: The owners' ids, each once.
   func members(_ relationship: RelationshipMapping, of owners: [Int64]) throws -> (
     members: [ManagedObject], owners: [Int64]
   ) {
@@ -86,7 +89,7 @@ struct Scan {
       : all(RowCollector(entity, ground.maps, collectsOwners: true))
   }
 
-  /// The ids that a query gives, in the way that is the quickest for many.
+  /// Returns the ids that a query finds, in the form that is fastest for many ids.
   func ids(_ statements: LateLookup.IDs, _ values: [SQLValue]) throws -> [Int64] {
     ground.count(rows: 0)
     return try ground.withConnection { connection in

@@ -1,19 +1,20 @@
-// The part of a large scan that a second thread reads: rows, packed in pages, of which the thread of the context makes
-// objects. Who comes first has the part: nobody waits for a thread to begin. Who lent the connection waits for its end.
+// Reads a part of a large scan on a second thread, which packs the rows into pages; the context's thread
+// makes objects of them. Whichever thread comes first reads the part: the context's thread never waits
+// for the other one to begin. The owner of the connection waits until the reading has ended.
 
 internal import CipherSQLite
 private import Dispatch
 private import Foundation
 
-/// One part of a scan, read ahead of its use.
+/// A part of a scan that is read ahead of its use.
 final class ScanAhead: Sendable {
-  // Safe to hand over, and unchecked for the pointers into the page. The bytes of its rows are written before it is handed over,
-  // under the lock that who takes it holds, too; no thread that reads ahead writes to them again. It may well go on packing in
-  // the same page, where rows lie too far apart for one batch: behind these rows, where none of them has a byte. Who takes a
-  // row is the one task that has its object, and alone reads and writes that row from then on (RowPage). The page is
-  // counted atomically.
-  /// Rows that lie in one page, each told by its distance from the first: many of them wait at once, and half of what they
-  /// take would else be ids and versions that hardly differ.
+  // Safe to hand over, although it has pointers into a page: its rows are written before it is handed
+  // over, under the lock that its receiver takes, too, and the reading thread does not write to them
+  // again. That thread may pack further rows into the same page, in the bytes after these. Afterwards
+  // only the task that has a row's object accesses the row (RowPage). The page's reference count is
+  // atomic.
+  /// Rows in one page, each stored as its distance from the first row. Many rows are queued at once, and
+  /// whole ids and versions, which hardly differ, would take half of the memory.
   @safe struct Batch: @unchecked Sendable {
     private let first: Row
     private var steps: [Step] = []
@@ -33,8 +34,8 @@ final class ScanAhead: Sendable {
       steps.append(Step(id: 0, version: 0, cells: 0))
     }
 
-    /// Takes in one more row of the page.
-    /// - Returns: False if it lies too far from the first: then it begins a batch of its own.
+    /// Adds a row of the page.
+    /// - Returns: false if the row is too far from the first one: it then begins another batch.
     @inline(__always) mutating func append(_ row: Row) -> Bool {
       guard let id = UInt32(exactly: row.id &- first.id),
         let version = Int32(exactly: row.version &- first.version),
@@ -44,42 +45,45 @@ final class ScanAhead: Sendable {
       return true
     }
 
-    /// A row, whose cells are there as long as ``page``: who keeps it keeps the page with it, as an object does.
+    /// Returns a row. Its cells are valid as long as ``page``: the caller retains the page with it, as an
+    /// object does.
     @inline(__always) subscript(_ index: Int) -> Row {
       let step = steps[index]
-      // The first row plus what `append` subtracted it from: whatever wrapped there wraps back.
+      // Adds what `append` subtracted. Where that overflowed, this overflows back.
       return unsafe Row(
         id: first.id &+ Int64(step.id), version: first.version &+ Int64(step.version),
         cells: first.cells + Int(step.cells))
     }
   }
 
-  /// A row in a page, which it does not keep: see ``Batch/page``.
+  /// A row in a page, which it does not retain: see ``Batch/page``.
   @safe struct Row {
     let id: Int64
     let version: Int64
-    // Valid as long as the page is, which the packer has until the row is in a batch, and the batch has then.
+    // Valid as long as the page is: the packer retains the page until the row is in a batch, and then the
+    // batch does.
     let cells: UnsafeRawPointer
   }
 
-  /// What comes next.
+  /// The result of waiting.
   enum Event {
-    /// Rows, from the last batch to the first: so that each can go as soon as it was used.
+    /// Batches from the last one to the first, so that each can be released as soon as it was used.
     case batches([Batch])
     case end
-    /// Nobody has read anything of this part, and nobody will: who wants it reads it.
+    /// Nothing of this part was read, and the thread will not read it: the caller has to.
     case undone
   }
 
-  /// Nobody wants the rest any more.
+  /// The rest of the part is not wanted any more.
   private struct Unwanted: Error {}
 
-  // Safe to share: the thread alone reads on it, from its beginning to its end, for which ``finish()`` waits.
+  // Safe to share: only the thread uses the connection while it reads, and ``finish()`` waits for its
+  // end.
   private struct Lent: @unchecked Sendable { let connection: Connection }
 
   private enum Progress {
     case waiting
-    /// The thread has the connection, and looks whether it stands on the right state of the file.
+    /// The thread has the connection, and checks that it sees the right state of the file.
     case starting
     case running
     case undone
@@ -88,9 +92,10 @@ final class ScanAhead: Sendable {
 
   private struct State {
     var progress = Progress.waiting
-    /// Nil as soon as it is free: a thread that comes too late must not keep a file open that was closed meanwhile.
+    /// nil as soon as the connection is free: a thread that begins too late must not keep a closed file
+    /// open.
     var lent: Lent?
-    /// Those that nobody has taken yet.
+    /// The batches that were not taken yet.
     var batches: [Batch] = []
     var isUnwanted = false
     var isAwaited = false
@@ -101,11 +106,11 @@ final class ScanAhead: Sendable {
   private let state: Locked<State>
   private let news = DispatchSemaphore(value: 0)
 
-  /// Lets another thread begin. ``finish()`` has to be called before anybody else uses the connection.
+  /// Starts another thread. ``finish()`` has to be called before the connection is used elsewhere.
   /// - Parameters:
-  ///   - connection: What it reads on.
-  ///   - read: Calls its second argument before it reads the first row, and hands batches to the third one. Both throw when
-  ///     nobody wants them.
+  ///   - connection: The connection that the thread reads on.
+  ///   - read: Reads the part. It calls its second argument before the first row, and passes batches to
+  ///     the third one. Both throw when the rows are not wanted.
   init(
     on connection: Connection,
     _ read:
@@ -113,7 +118,7 @@ final class ScanAhead: Sendable {
       Void
   ) {
     state = Locked(State(lent: Lent(connection: connection)))
-    // A thread of its own: those that tasks share may all be at work for longer than the scan takes.
+    // A separate thread: the threads of the task pool may all be busy for longer than the scan takes.
     OwnThread.start { [self] in
       guard let result = run(read) else { return }
       change { state in
@@ -122,15 +127,15 @@ final class ScanAhead: Sendable {
         if case .running = state.progress {
           state.progress = if case .failure(let error) = result { .ended(error) } else { .ended(nil) }
         } else {
-          // Who reads it himself says what is wrong.
+          // The caller that reads the part itself meets the error.
           state.progress = .undone
         }
       }
     }
   }
 
-  /// Waits for what comes next, if somebody has begun.
-  /// - Throws: What ended the reading.
+  /// Waits for the next event, if the thread has begun to read.
+  /// - Throws: The error that ended the reading.
   func next() throws -> Event {
     while true {
       let event = state.withLock { state -> Result<Event?, any Error> in
@@ -160,7 +165,7 @@ final class ScanAhead: Sendable {
       let isUsing = state.withLock { state in
         state.isUnwanted = true
         state.isAwaited = state.isUsing
-        // Under the lock: afterwards the connection may be somebody else's.
+        // Under the lock: afterwards the connection may be in use elsewhere.
         if state.isUsing {
           state.lent?.connection.interruptor.interrupt()
         } else {
@@ -174,8 +179,8 @@ final class ScanAhead: Sendable {
     }
   }
 
-  /// Reads on the connection, and has forgotten it at the end.
-  /// - Returns: Nil when nobody wants it any more.
+  /// Reads on the connection. `lent` is out of scope on return.
+  /// - Returns: The result; nil when the part is not wanted any more.
   private func run(_ read: (Connection, () throws -> Void, @escaping (Batch) throws -> Void) throws -> Void)
     -> Result<Void, any Error>?
   {

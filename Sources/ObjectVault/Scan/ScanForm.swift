@@ -1,40 +1,48 @@
-// In which form a query for whole rows is run. All forms find the same rows in the same order; they differ in who goes through
-// them. Which one a query has is decided here and in SelectStatement+Form, and Scan runs it.
+// The forms in which a query for whole rows is run. All forms find the same rows in the same order; they
+// differ in how the rows get out of the engine. The form is chosen here and in SelectStatement+Form, and
+// Scan runs it.
 
 internal import CipherSQLite
 
-/// A query for whole rows, in the form in which it is run. A single row by its id is no query of these: see ``SingleRows``.
+/// A query for whole rows, in the form in which it is run. Single rows by id are read by ``SingleRows``.
 enum ScanForm: Sendable {
-  /// Row by row: each comes out of the statement, and is packed then.
-  ///
-  /// For groups; for more columns than a function of the engine takes; for members of one owner, which are few; for a window
-  /// over rows that are sorted, or computed, where the text has brackets too deep to stand inside another one.
+  /// Row by row: each step returns a row, which is then packed.
+  /// - For groups
+  /// - For more columns than an SQL function takes
+  /// - For members of one owner, which are few
+  /// - For a limit on rows that have to be sorted, if columns are computed, or if the text has brackets too
+  ///   deeply nested to be inside another statement
   case stepped(String)
-  /// One step hands over all rows inside of the engine, in the order in which it meets them: a third faster than row by row.
+  /// One step hands over all rows inside of the engine, in the order in which the engine reads them: a
+  /// third faster than row by row.
   ///
-  /// For rows without an order; for prefetched rows and members, whose ids are fed; around a window over rows that are sorted.
+  /// For rows without an order; for prefetched rows and members, whose ids are fed; around a limit on
+  /// sorted rows.
   case handedOver(String)
-  /// All rows are handed over, and a step for each gives the number under which it was: the order is that of the steps.
+  /// All rows are handed over inside of the engine, and each step returns the number of a handed row: the
+  /// steps are in the order of the query.
   ///
-  /// For rows with an order, and for a window whose rows the engine meets in their order.
+  /// For rows with an order, and for a limit on rows that the engine reads in their order.
   case placed(String)
-  /// As ``handedOver(_:)``, with all rows of a table, which two connections share where a second one and a processor are free.
+  /// As ``handedOver(_:)``, for all rows of a table. Two connections read them if a second connection and
+  /// processor are free; otherwise the text is run alone.
   ///
-  /// For all rows of an entity, which are many: see ``SplitScan``. Else the text runs by itself.
+  /// For all rows of an entity, which are many: see ``SplitScan``.
   case split(String, SplitQuery)
-  /// The ids by an index alone, and then the rows in the order in which they lie; or the form inside.
+  /// The ids by an index alone, and then the rows in table order; or the form inside.
   ///
-  /// For rows with a condition or an order. What the last fetch of the kind has found decides: see ``LateFetch``.
+  /// For rows with a condition or an order. The result of the last run decides: see ``LateFetch``.
   indirect case late(LateLookup, ScanForm)
-  /// The ids are fed to the engine, sorted and each once, and their rows handed over; the form inside finds the same.
+  /// The sorted, distinct ids are fed to the engine, and their rows handed over; the form inside finds
+  /// the same rows.
   ///
-  /// For a list of ids and nothing else: the engine would write the list down in a table of its own.
+  /// For a condition that is only a list of ids: the engine would write the list to a temporary table.
   indirect case listed([Int64], ScanForm)
 
-  /// A query that is not sorted.
+  /// Returns a query without an order.
   /// - Parameters:
-  ///   - count: How many columns it has.
-  ///   - rest: What stands behind them.
+  ///   - count: The number of columns.
+  ///   - rest: The SQL after the columns.
   static func unsorted(_ columns: SQL, count: Int, _ rest: SQL) -> ScanForm {
     count <= RowFunction.columnLimit
       ? .handedOver(("SELECT \(RowFunction.take.call(columns))\(rest)" as SQL).text)
@@ -42,27 +50,29 @@ enum ScanForm: Sendable {
   }
 }
 
-/// The texts by which the rows of a table are shared out by their ids.
+/// The statements that divide the rows of a table by their ids.
 struct SplitQuery: Sendable {
   let lowest: String
   let highest: String
-  /// Hands over the rows up to an id.
+  /// Hands over the rows up to and including an id.
   let below: String
-  /// And those behind it.
+  /// Hands over the rows after that id.
   let above: String
 }
 
 extension EntityMapping {
-  /// The whole rows of the ids of a feed, however many.
+  /// The query for the whole rows of the ids in a feed, of any length.
   var rowsOfFedIDs: ScanForm { .unsorted(objectColumns, count: columnCount, fedRowsSource) }
 
-  /// The same for a feed of runs: the engine looks for the first row of each, and goes on from there.
+  /// The query for the whole rows of a feed of runs of ids: the engine looks up the first row of each
+  /// run, and steps on from there.
   var rowsOfFedRuns: ScanForm { .unsorted(objectColumns, count: columnCount, fedRunsSource) }
 }
 
 extension RelationshipMapping {
-  /// The whole rows at the other end of a to-many of the owners whose ids are fed, and as last column the owner's id. Those
-  /// of one owner follow each other in their order, where the relationship has one.
+  /// The query for the members of a to-many, for owners whose ids are fed: whole rows with the owner's id
+  /// as last column. In an ordered relationship the members of one owner follow each other in their
+  /// order.
   var fedMembers: ScanForm {
     let source = fedMembersSource
     let (columns, count): (SQL, Int) = (

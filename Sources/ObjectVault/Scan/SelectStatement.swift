@@ -1,11 +1,11 @@
-// A query as a value: what the compiler makes, and one renderer turns into SQL. Every part is SQL whose values are bound;
-// which table or join is meant, aliases say.
+// A SELECT statement as a value, which the predicate compiler makes and one renderer turns into SQL.
+// Every part is SQL with bound values; aliases identify tables and joins.
 
 package import CipherSQLite
 
-/// A `SELECT`, whole or inside another statement.
+/// A `SELECT`, as a whole statement or inside another one.
 package struct SelectStatement: Sendable {
-  /// What rows are taken from.
+  /// The source of the rows.
   package indirect enum Source: Sendable {
     case table(SQLName, alias: Int)
     case subquery(SelectStatement, alias: Int)
@@ -13,17 +13,17 @@ package struct SelectStatement: Sendable {
 
   package struct Join: Sendable {
     package enum Kind: Sendable {
-      /// The engine chooses which table it begins with.
+      /// The engine chooses the order of the tables.
       case inner
-      /// The tables are gone through in the order in which they are written.
+      /// The tables are read in the order in which they are written.
       case cross
-      /// Rows stay for which there is none.
+      /// Rows without a match are kept.
       case left
     }
     package var kind: Kind
     package let table: SQLName
     package let alias: Int
-    /// What ties it to the tables before.
+    /// The condition that connects it to the previous tables.
     package let condition: SQL
 
     package init(kind: Kind, table: SQLName, alias: Int, condition: SQL) {
@@ -40,7 +40,7 @@ package struct SelectStatement: Sendable {
     }
   }
 
-  /// Which of the rows, by numbers that are given when the statement runs.
+  /// The limits of the result; their numbers are bound when the statement runs.
   package enum Window: Sendable {
     case limit
     case limitAndOffset
@@ -51,7 +51,7 @@ package struct SelectStatement: Sendable {
   package var joins: [Join] = []
   package var condition: SQL?
   package var grouping: [SQL] = []
-  /// Of groups; only where there are some.
+  /// The condition for groups; only with `grouping`.
   package var having: SQL?
   package var order: [Term] = []
   package var window: Window?
@@ -60,16 +60,16 @@ package struct SelectStatement: Sendable {
     (self.columns, self.source) = (columns, source)
   }
 
-  /// How many rows another query has.
+  /// Returns a query for the number of rows of another query.
   package static func count(of query: SelectStatement) -> SelectStatement {
     SelectStatement("count(*)", from: .subquery(query, alias: 0))
   }
 }
 
 extension SelectStatement {
-  /// The statement with its values. The question marks of the window are last, and have none yet.
+  /// The statement with its values. The parameters of the window are last and have no values yet.
   package var sql: SQL {
-    // Piece by piece: a literal with holes would copy each of them twice.
+    // Appended piece by piece: an interpolated literal would copy each piece twice.
     var sql: SQL = "SELECT "
     sql.append(columns)
     switch source {

@@ -1,9 +1,9 @@
-// Rows one by one, as faults and look-ups by id ask for them.
+// Reads single rows, for faults and lookups by id.
 
 internal import CipherSQLite
 
-/// Reads single rows of one entity for a context that has one connection for all its life. Everything that a row needs is
-/// looked up once, and is constant: what stays the same need not be retained for each row.
+/// Reads single rows of one entity for a context that has one connection for its whole life. Everything
+/// that a row needs is looked up once and is constant: constants need not be retained for each row.
 ///
 /// For entities that share their table with no other.
 final class SingleRows {
@@ -11,10 +11,11 @@ final class SingleRows {
   private let run: CancellableRun?
   private let reader: RowReader
   private let text: String
-  /// Hands over the row of a statement inside the engine; nil where a function cannot take so many columns.
+  /// Hands over the statement's row inside of the engine; nil where an SQL function cannot take so many
+  /// columns.
   private let handing: RowHanding?
   private let taker: OneRow
-  // Safe: all are used in `row` alone, which is not entered twice.
+  // Safe: all are used only in `row`, which is not entered while it runs.
   @safe @exclusivity(unchecked) private var statement: Statement?
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
   @safe @exclusivity(unchecked) private(set) var isReading = false
@@ -29,10 +30,10 @@ final class SingleRows {
     text = isHanded ? entity.handedRowSQL : entity.rowSQL
   }
 
-  /// The object of a row; nil where there is none.
+  /// Returns the object of a row, or nil if there is none.
   ///
-  /// Not to be called while ``isReading``: an initializer of an entity's class, which is called for a row, may ask for
-  /// another one.
+  /// Not to be called while ``isReading``: the initializer of an entity's class, which is called for a
+  /// row, may read another one.
   func row(_ id: Int64) throws -> ManagedObject? {
     try run?.check()
     isReading = true
@@ -55,11 +56,11 @@ final class SingleRows {
   }
 }
 
-/// Takes a row in, which is the only one.
+/// Takes a single row.
 private final class OneRow: RowTaker {
   private let reader: RowReader
   let columnCount: Int
-  // Safe: used while one row is read, and no other.
+  // Safe: used only while one row is read.
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
   @safe @exclusivity(unchecked) var object: ManagedObject?
 

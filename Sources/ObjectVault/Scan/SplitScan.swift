@@ -1,16 +1,17 @@
-// A fetch of all rows of a large table by two connections at once, where a second one is free: this thread goes through
-// the rows of the lower ids and makes objects of them, while another packs the rows of the higher ones. Most of a scan is
-// decrypting and unpacking, which needs nothing of the context.
+// A fetch of all rows of a large table by two connections, where a second one is free. This thread reads
+// the rows with the lower ids and makes objects of them; another thread packs the rows with the higher
+// ids. Most of a scan is decryption and unpacking, which does not need the context.
 
 internal import CipherSQLite
 
-/// One such fetch.
+/// One fetch by two connections.
 struct SplitScan {
-  // Below these, beginning a thread costs more than it takes off.
+  // Below this number of rows, starting a thread costs more than it saves.
   private static let fewest: Int64 = 20_000
-  // This thread makes objects of all rows beside reading its own: measured, both then end at about the same time.
+  // This thread makes objects of all rows as well: measured, both threads end at about the same time with
+  // this share.
   private static let ownShare = 0.3
-  /// Whether this process may use more than one processor; asked once.
+  /// Whether this process may use more than one processor; determined once.
   private static let isUseful = usableProcessors() > 1
 
   let whole: String
@@ -19,7 +20,7 @@ struct SplitScan {
   let ground: any ScanGround
   private var lastCount: Locked<Int?> { ground.lastCount(of: entity) }
 
-  /// The objects of all rows, in the order of their ids.
+  /// Returns the objects of all rows, in the order of their ids.
   func objects() throws -> [ManagedObject] {
     try ground.withState { connection, state in
       let collector = RowCollector(entity, ground.maps)
@@ -43,7 +44,8 @@ struct SplitScan {
       try other.reading {
         try check(other)
       } _: {
-        // The state was the same before the first read began and now that both have: so it is that of both.
+        // The state is unchanged since before the first read began, and both have begun to read: so both
+        // see that state.
         guard other.sharedState == state else { return }
         try begin()
         let packing = PagePacking(entity, hand: hand)
@@ -51,7 +53,7 @@ struct SplitScan {
         try packing.finish()
       }
     }
-    // Whatever happens, nobody reads on when the fetch has ended.
+    // In every case the thread must not read on when the fetch has ended.
     defer { ahead.finish() }
     _ = try collector.all(.handedOver(split.below), [.integer(middle)], on: connection)
     while true {
@@ -70,15 +72,15 @@ struct SplitScan {
     ground.countReadAhead(batch.count)
   }
 
-  /// The id up to which this thread reads; nil when the table is too small to be split.
+  /// Returns the id up to which this thread reads; nil when the table is too small to be divided.
   private func middle(_ connection: Connection) throws -> Int64? {
-    // Ids tell how many rows there may be; how many there were the last time, tells more.
+    // The ids limit how many rows there can be; the last count is more exact.
     guard lastCount.withLock({ $0 ?? .max }) >= Self.fewest / 2,
       let highest = try connection.value(sql: split.highest)?.int64,
       let lowest = try connection.value(sql: split.lowest)?.int64, lowest >= 0,
       highest - lowest >= Self.fewest
     else { return nil }
-    // Whom the context knows already, it finds without packing a row; the other thread would pack all of them.
+    // Objects that are in memory need no packing on this thread; the other thread would pack all rows.
     let known = ground.maps[entity.index]
     guard known.find(lowest) == nil || known.find(highest) == nil else { return nil }
     return lowest + Int64(Double(highest - lowest) * Self.ownShare)
