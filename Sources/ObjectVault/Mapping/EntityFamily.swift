@@ -93,8 +93,8 @@ extension EntityMapping {
 
   /// Returns the condition that a row of the table belongs to the entity.
   /// - Parameters:
-  /// - alias: A prefix of the column: an alias with its dot, or a plus that prevents the use of an index.
-  /// - isBranch: Whether rows of descendants count, too.
+  ///   - alias: A prefix of the column: an alias with its dot, or a plus that prevents the use of an index.
+  ///   - isBranch: Whether rows of descendants count, too.
   /// - Returns: nil where the condition is true of all rows of the table.
   func membership(_ alias: SQL = "", isBranch: Bool = true) -> SQL? {
     guard isInFamily, !(isBranch && parent == nil) else { return nil }

@@ -41,10 +41,10 @@ public struct RawObject: Sendable {
 
   /// Creates a raw object whose kind or SQL is only known at run time.
   /// - Parameters:
-  /// - kind: The kind of the object.
-  /// - name: The object's name in the file.
-  /// - isUnique: Whether it is an index that rejects equal rows.
-  /// - sql: The SQL after the name: see ``sql``.
+  ///   - kind: The kind of the object.
+  ///   - name: The object's name in the file.
+  ///   - isUnique: Whether it is an index that rejects equal rows.
+  ///   - sql: The SQL after the name: see ``sql``.
   public init(_ kind: Kind, _ name: String, isUnique: Bool = false, sql: String) {
     (self.kind, self.name, self.isUnique) = (kind, name, isUnique && kind == .index)
     self.sql = SQLBody.text(of: sql)
@@ -53,26 +53,26 @@ public struct RawObject: Sendable {
 
   /// Returns a view.
   /// - Parameters:
-  /// - name: The view's name in the file.
-  /// - query: The query, which begins with `SELECT`, `WITH` or `VALUES`.
+  ///   - name: The view's name in the file.
+  ///   - query: The query, which begins with `SELECT`, `WITH` or `VALUES`.
   public static func view(_ name: String, _ query: String) -> RawObject {
     RawObject(.view, name, sql: query)
   }
 
   /// Returns a trigger.
   /// - Parameters:
-  /// - name: The trigger's name in the file.
-  /// - sql: When it runs and what it does: `AFTER UPDATE ON $User BEGIN … END`. It must not insert rows
-  ///   of entities: the library assigns their ids, which must never have been used before.
+  ///   - name: The trigger's name in the file.
+  ///   - sql: When it runs and what it does: `AFTER UPDATE ON $User BEGIN … END`. It must not insert rows
+  ///     of entities: the library assigns their ids, which must never have been used before.
   public static func trigger(_ name: String, _ sql: String) -> RawObject {
     RawObject(.trigger, name, sql: sql)
   }
 
   /// Returns an index that ``Entity/index(_:)`` cannot express.
   /// - Parameters:
-  /// - name: The index's name in the file.
-  /// - unique: Whether it rejects equal rows.
-  /// - sql: What it is over: `ON $User (lower($User.name)) WHERE $User.name <> ''`.
+  ///   - name: The index's name in the file.
+  ///   - unique: Whether it rejects equal rows.
+  ///   - sql: What it is over: `ON $User (lower($User.name)) WHERE $User.name <> ''`.
   public static func index(_ name: String, unique: Bool = false, _ sql: String) -> RawObject {
     RawObject(.index, name, isUnique: unique, sql: sql)
   }
