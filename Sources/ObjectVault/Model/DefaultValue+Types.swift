@@ -55,7 +55,7 @@ extension DefaultValue {
 }
 
 extension AttributeType {
-  /// How a migration file writes a constant of the type, for a message to an author who wrote none.
+  /// How a migration file writes a constant of the type, as a hint in errors.
   var constantForm: String {
     switch traits.storage {
     case .integer(0...1): "true or false"
