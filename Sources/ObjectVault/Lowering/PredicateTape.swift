@@ -10,8 +10,8 @@ internal import Foundation
 /// so that one look-up for the whole expression is enough and the parts are called directly.
 protocol TapedExpression {
   /// Writes the expression, then its parts.
-  /// - Throws: ``StoreError/predicate(_:)`` for an operator that this version does not know, and for a captured value
-  ///   that no attribute can hold.
+  /// - Throws: ``StoreError/predicate(_:)`` for an operator that this version does not support, and for a
+  ///   captured value that no attribute can have.
   func write(on tape: inout PredicateTape) throws
 
   /// Adds the fields of expressions of this type, of which one is at `offset`, to a layout: everything

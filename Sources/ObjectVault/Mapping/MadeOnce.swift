@@ -1,5 +1,5 @@
-// A lazy value that is safe to share. Mappings use it for values that grow with the size of an
-// inheritance hierarchy and that are mostly never needed.
+// A lazy value that is safe to share. Mappings use it for values that grow with the size of an inheritance
+// hierarchy and are rarely needed.
 
 private import Synchronization
 

@@ -1,6 +1,5 @@
 // The statements that read and write rows, members and links. Queries for predicates are compiled in
-// Select. The statement cache keeps the prepared statements, or the code that runs a statement for each
-// row.
+// Select. The texts are kept by the statement cache, or by the code that runs a statement for each row.
 
 internal import CipherSQLite
 
@@ -201,7 +200,7 @@ extension EntityMapping {
     text("SELECT min(\"id\") FROM \(table) WHERE \"id\" IN (\(parameters: count))")
   }
 
-  // MARK: Pieces
+  // MARK: Parts of statements
 
   /// The columns and values of a new row after those of its properties: its first version, and the name
   /// of its entity where several entities share the table.

@@ -195,7 +195,7 @@ struct OuterNames {
       + [join.sourceOrder, join.targetOrder].compactMap { $0?.lowercased() }
   }
 
-  // MARK: Asking
+  // MARK: Resolving references
 
   private func capture(_ reference: Reference) -> Capture? {
     let parts = reference.name.split(separator: ".").map(String.init)

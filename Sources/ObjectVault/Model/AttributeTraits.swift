@@ -93,8 +93,7 @@ extension AttributeTraits {
   /// Whether the values are true and false.
   package var isTruth: Bool { integerRange == 0...1 }
 
-  /// How the numbers of the type are stored. For types that are not numeric: `real`, or `integer` if
-  /// their storage is.
+  /// How the numbers of the type are stored; `real` for types that are not numeric.
   var numberKind: NumberKind {
     switch storage {
     case .integer: .integer

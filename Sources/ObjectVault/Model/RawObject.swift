@@ -80,7 +80,7 @@ public struct RawObject: Sendable {
   /// The kind and the name, such as `view Adults`.
   package var title: String { "\(kind.rawValue) \(name)" }
 
-  // MARK: Its SQL
+  // MARK: The object's SQL
 
   /// Returns the SQL with each run of spaces outside of quoted text replaced by one space, and without
   /// semicolons at the end.

@@ -7,8 +7,8 @@ private import Foundation
 
 /// The model of a store: its entities and raw objects.
 ///
-/// A schema is made of Swift classes by the DSL, by replaying migration steps, or by decoding JSON. It
-/// has no version number: the version of a store is the number of steps that it has run.
+/// A schema is declared with Swift classes in the DSL, replayed from migration steps, or decoded from
+/// JSON. It has no version number: the version of a store is the number of steps that it has run.
 ///
 /// ```swift
 /// let schema = Schema {

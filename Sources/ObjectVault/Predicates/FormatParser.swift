@@ -249,7 +249,7 @@ struct FormatParser {
     return try operand()
   }
 
-  // MARK: What was read, as what is wanted
+  // MARK: Conversions of what was read
 
   func condition(_ parsed: Parsed, at place: Int) throws -> PredicateNode {
     switch parsed {

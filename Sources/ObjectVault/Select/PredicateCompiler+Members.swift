@@ -149,7 +149,7 @@ extension PredicateCompiler {
       label: .other("\(path.names.joined(separator: ".")).@count"))
   }
 
-  // MARK: What an index serves
+  // MARK: Use of indexes
 
   /// Returns the slots of a scope's own rows that must equal something for the condition to be true.
   private func equalSlots(_ node: PredicateNode, depth: Int) -> Set<Int> {
