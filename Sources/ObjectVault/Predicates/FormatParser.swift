@@ -29,7 +29,7 @@ extension PredicateNode {
     try self.init(format, arguments, variables: nil)
   }
 
-  /// Parses a predicate in the format language, with its arguments in an array; see ``init(format:_:)``.
+  /// Parses a predicate in the format language, with its arguments in an array; see `init(format:_:)`.
   /// - Parameters:
   ///   - format: The text.
   ///   - arguments: The values of its placeholders, in order.

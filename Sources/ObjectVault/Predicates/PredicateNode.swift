@@ -82,7 +82,7 @@ public struct PropertyPath: Sendable, Hashable, Codable {
 
   /// Creates a path.
   /// - Parameters:
-  ///   - depth: The object at which the path begins; see ``depth``.
+  ///   - depth: The object at which the path begins; see `depth`.
   ///   - names: The property names.
   public init(depth: Int = 0, _ names: [String]) {
     self.depth = depth
@@ -254,7 +254,7 @@ extension PredicateValue {
 extension PredicateValue {
   private enum CodingKeys: CodingKey { case type, stored, entity }
 
-  /// Decodes what ``encode(to:)`` writes.
+  /// Decodes what `encode(to:)` writes.
   /// - Throws: `DecodingError` for another form.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)

@@ -26,7 +26,7 @@ public struct CompiledFetch: Sendable, Hashable {
     /// With this text, which passes the rows to a function one after another: no row is returned from the
     /// statement.
     case handedOver(String)
-    /// As ``handedOver(_:)``. For a large table, a second connection reads a part of the ids at the same
+    /// As `handedOver(_:)`. For a large table, a second connection reads a part of the ids at the same
     /// time, if one is free.
     case split(String)
     /// With this text, which finds the ids by an index alone. The rows are then looked up in the order of
