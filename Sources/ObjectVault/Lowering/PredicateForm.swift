@@ -21,8 +21,9 @@ internal import Foundation
   private let shapes: [Shape]
 
   private enum Stage {
-    /// Only one predicate of the type occurred. Most types occur only once, and finding the layout costs
-    /// as much as a walk.
+    /// Only one predicate of the type occurred.
+    ///
+    /// Most types occur only once, and finding the layout costs as much as a walk.
     case new
     /// Shapes are still added.
     case learning

@@ -33,10 +33,10 @@ package struct RowIDs {
     }
   }
 
-  /// Returns `count` ids that were never assigned. They stay free until they are taken in the same
-  /// transaction.
-  /// Rows that another program inserted may have ids above the mark: the new ids follow after those, and
-  /// taking them corrects the mark.
+  /// Returns `count` ids that were never assigned.
+  ///
+  /// They stay free until they are taken in the same transaction. Rows that another program inserted may
+  /// have ids above the mark: the new ids follow after those, and taking them corrects the mark.
   /// - Parameter promised: The highest id that an unsaved object already has.
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
   func free(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> Run {
@@ -83,9 +83,10 @@ package struct RowIDs {
 
 /// The versions of a row: each write increases the version.
 enum RowVersions {
-  /// The version of a row that a save or an operation of a step creates. SQLite stores 0 and 1 without a
-  /// byte: a row with version 1, which is the column's default, would grow at its first update, and full
-  /// pages would split.
+  /// The version of a row that a save or an operation of a step creates.
+  ///
+  /// SQLite stores 0 and 1 without a byte: a row with version 1, which is the column's default, would
+  /// grow at its first update, and full pages would split.
   static let first: Int64 = 2
   /// The highest version that an imported row may have. The versions above it suffice for all later
   /// writes.

@@ -20,8 +20,10 @@ extension AttributeType {
   }
 
   /// Returns whether the storage class of a value fits the type, so that no column of the type converts
-  /// the value to another class. An integer fits every numeric type. The value may still be outside the
-  /// type's range, or not in its form.
+  /// the value to another class.
+  ///
+  /// An integer fits every numeric type. The value may still be outside the type's range, or not in its
+  /// form.
   func isKind(of value: SQLValue) -> Bool {
     switch (traits.storage, value) {
     case (_, .null), (.integer, .integer), (.real, .integer), (.real, .real), (.text(.decimal), .integer),

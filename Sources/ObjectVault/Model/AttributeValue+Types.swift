@@ -224,8 +224,9 @@ extension URL: AttributeValue {
   public static var attributeType: AttributeType { .url }
   /// The root of the file system as placeholder.
   public static var placeholder: URL { URL(fileURLWithPath: "/") }
-  /// Returns the absolute text. Throws for a URL that is relative to a base: one text cannot contain
-  /// both.
+  /// Returns the absolute text.
+  ///
+  /// Throws for a URL that is relative to a base: one text cannot contain both.
   public func stored() throws -> SQLValue {
     guard baseURL == nil else {
       throw UnstorableValue(description: "a URL with a base cannot be stored; use its absoluteURL")

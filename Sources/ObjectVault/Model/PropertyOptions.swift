@@ -6,8 +6,10 @@ public enum AttributeOption: Sendable, Hashable {
   case unique
   /// The attribute has an index, for predicates and sorting.
   case indexed
-  /// The attribute had another name in an earlier version. The lines that a schema mismatch prints then
-  /// rename it; otherwise they would drop the old attribute and add the new one.
+  /// The attribute had another name in an earlier version.
+  ///
+  /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old attribute
+  /// and add the new one.
   case renamed(from: String)
 }
 
@@ -15,8 +17,10 @@ public enum AttributeOption: Sendable, Hashable {
 public enum RelationshipOption: Sendable, Hashable {
   /// A to-one must not be nil when its object is saved.
   case required
-  /// The relationship had another name in an earlier version. The lines that a schema mismatch prints
-  /// then rename it; otherwise they would drop the old relationship and add the new one.
+  /// The relationship had another name in an earlier version.
+  ///
+  /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old
+  /// relationship and add the new one.
   case renamed(from: String)
 }
 

@@ -23,14 +23,17 @@ public struct Schema: Sendable {
   public internal(set) var entities: [EntityDescription]
   /// The views, triggers and indexes that are written in SQL, sorted by name.
   public internal(set) var rawObjects: [RawObject] = []
-  /// The faults of the declarations. ``validate()`` throws all of them at once, with the faults of the
-  /// model itself.
+  /// The faults of the declarations.
+  ///
+  /// ``validate()`` throws all of them at once, with the faults of the model itself.
   public internal(set) var faults: [SchemaFault] = []
   // The Swift side of the entities that were declared with classes; not part of the schema's meaning.
   var bindings: [String: any EntityBinding] = [:]
 
-  /// Creates a schema of descriptions, without Swift classes. An inverse that one end names is set at
-  /// both ends. One end of a one-to-one gets the column: see ``RelationshipDescription/isLookedUp``.
+  /// Creates a schema of descriptions, without Swift classes.
+  ///
+  /// An inverse that one end names is set at both ends. One end of a one-to-one gets the column: see
+  /// ``RelationshipDescription/isLookedUp``.
   /// - Parameters:
   ///   - entities: The entities, in any order.
   ///   - rawObjects: The raw objects, in any order.
@@ -81,8 +84,9 @@ public struct EntityDescription: Sendable, Hashable, Codable {
   public var attributes: [AttributeDescription]
   /// The entity's own relationships in the order of declaration, without inherited ones.
   public var relationships: [RelationshipDescription]
-  /// The entity's own indexes over several properties. An index of one attribute is an option of the
-  /// attribute.
+  /// The entity's own indexes over several properties.
+  ///
+  /// An index of one attribute is an option of the attribute.
   public var indexes: [IndexDescription]
 
   /// Creates an entity. Each parameter is described at the property of its name.
@@ -202,9 +206,10 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// is none.
   public var inverse: String?
   /// Whether a to-one is the end of a one-to-one without a column; its object is looked up in the unique
-  /// index of the other end's column. The end that names no inverse has the column. If both ends name
-  /// one, the column is at the end that comes first in alphabetical order, by the entity's name and then
-  /// by the relationship's.
+  /// index of the other end's column.
+  ///
+  /// The end that names no inverse has the column. If both ends name one, the column is at the end that
+  /// comes first in alphabetical order, by the entity's name and then by the relationship's.
   public internal(set) var isLookedUp = false
   /// Whether a to-one is the end of a one-to-one with the column: no two objects reference the same
   /// object.
@@ -249,8 +254,10 @@ extension RelationshipDescription: Codable {
     isLookedUp = try container.decodeIfPresent(Bool.self, forKey: .isLookedUp) ?? false
   }
 
-  /// Encodes the relationship. `isOrdered` and `isLookedUp` are only written when true, so that the JSON
-  /// and the meaning hash of all other relationships are the same as before these options existed.
+  /// Encodes the relationship.
+  ///
+  /// `isOrdered` and `isLookedUp` are only written when true, so that the JSON and the meaning hash of
+  /// all other relationships are the same as before these options existed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(name, forKey: .name)
@@ -298,8 +305,9 @@ extension Schema: Hashable, Codable {
       entities: try container.decode([EntityDescription].self, forKey: .entities),
       rawObjects: try container.decodeIfPresent([RawObject].self, forKey: .rawObjects) ?? [])
   }
-  /// Encodes the entities, and the raw objects if there are any. A model without raw objects has the same
-  /// JSON as before these existed.
+  /// Encodes the entities, and the raw objects if there are any.
+  ///
+  /// A model without raw objects has the same JSON as before these existed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(entities, forKey: .entities)

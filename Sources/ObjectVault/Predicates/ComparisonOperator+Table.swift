@@ -9,8 +9,9 @@ extension ComparisonOperator {
   enum Meaning: Sendable {
     /// True for equal values, or for different ones if `false`. Nil equals only nil.
     case equality(Bool)
-    /// Whether the operator is true when the left side is less (-1), equal (0) or greater (1). False for
-    /// nil.
+    /// Whether the operator is true when the left side is less (-1), equal (0) or greater (1).
+    ///
+    /// False for nil.
     case order(@Sendable (Int) -> Bool)
     /// Whether the operator is true for two strings. False for other values.
     case strings(@Sendable (String, String) -> Bool)

@@ -15,8 +15,9 @@ extension PredicateError {
   public static let maximumConditions = 1_000
   /// The number of placeholders that a format may have.
   public static let maximumArguments = 900
-  /// The number of values that a statement may have. A `BEGINSWITH` uses two, an `IN` of more than 100
-  /// values three.
+  /// The number of values that a statement may have.
+  ///
+  /// A `BEGINSWITH` uses two, an `IN` of more than 100 values three.
   public static let maximumValues = 900
   /// The number of operands that a calculation may have.
   public static let maximumOperands = 100
@@ -25,7 +26,9 @@ extension PredicateError {
   /// The number of values that an `IN` may have.
   public static let maximumListCount = 100_000
   /// The number of relationships that the paths of a predicate may follow, on one level of ANY, ALL and
-  /// NONE. A many-to-many counts as two.
+  /// NONE.
+  ///
+  /// A many-to-many counts as two.
   public static let maximumSteps = 60
   /// The number of characters of a format that a message quotes.
   static let maximumQuote = 200

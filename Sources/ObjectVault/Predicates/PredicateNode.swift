@@ -30,8 +30,9 @@ public indirect enum PredicateNode: Sendable, Hashable, Codable {
   case between(PredicateOperand, PredicateOperand, PredicateOperand)
   /// Whether an operand equals an element of a list.
   case isIn(PredicateOperand, [PredicateOperand], StringOptions)
-  /// Whether a condition is true for any, all or no members of a to-many. In the condition, paths of the
-  /// next depth begin at the member.
+  /// Whether a condition is true for any, all or no members of a to-many.
+  ///
+  /// In the condition, paths of the next depth begin at the member.
   case quantified(Quantifier, PropertyPath, PredicateNode)
 }
 
@@ -112,8 +113,9 @@ public struct PropertyPath: Sendable, Hashable, Codable {
 public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   /// A constant.
   case value(PredicateValue)
-  /// A constant that ``PredicateNode/substituting(_:)`` sets later: `$name` in the format language. A
-  /// fetch rejects a tree that still has a variable.
+  /// A constant that ``PredicateNode/substituting(_:)`` sets later: `$name` in the format language.
+  ///
+  /// A fetch rejects a tree that still has a variable.
   case variable(String)
   /// The value at the end of a path; nil after a nil to-one.
   case path(PropertyPath)
@@ -176,8 +178,9 @@ public struct PredicateValue: Sendable, Hashable, Codable {
     return value
   }
 
-  /// Creates a constant from a Swift value. NaN, which no attribute can have, equals nothing and is
-  /// neither less nor greater.
+  /// Creates a constant from a Swift value.
+  ///
+  /// NaN, which no attribute can have, equals nothing and is neither less nor greater.
   /// - Parameter value: The value.
   /// - Throws: ``StoreError/predicate(_:)`` when the value has no stored form.
   public init<Value: AttributeValue>(_ value: Value) throws {

@@ -4,8 +4,10 @@ public import CipherSQLite
 
 /// The SQL of a fetch, with the values that are bound to its question marks.
 public struct CompiledFetch: Sendable, Hashable {
-  /// The statement. If it uses functions or collations that the store registers, such as `vault_fold` for
-  /// a comparison that ignores case, the shell cannot run it; ``description`` lists them.
+  /// The SQL of the statement.
+  ///
+  /// If it uses functions or collations that the store registers, such as `vault_fold` for a comparison
+  /// that ignores case, the shell cannot run it; ``description`` lists them.
   public internal(set) var text: String
   /// The bound values, in the order of the question marks.
   public internal(set) var bindings: [SQLValue]
@@ -26,12 +28,15 @@ public struct CompiledFetch: Sendable, Hashable {
     /// With this text, which passes the rows to a function one after another: no row is returned from the
     /// statement.
     case handedOver(String)
-    /// As `handedOver(_:)`. For a large table, a second connection reads a part of the ids at the same
-    /// time, if one is free.
+    /// As `handedOver(_:)`, with a large table shared by two connections.
+    ///
+    /// The second connection reads a part of the ids at the same time, if one is free.
     case split(String)
-    /// With this text, which finds the ids by an index alone. The rows are then looked up in the order of
-    /// their ids, by a second statement in the same snapshot, and passed to the function. A fetch is run
-    /// so when the last fetch of its shape found many scattered rows.
+    /// With this text, which finds the ids by an index alone.
+    ///
+    /// The rows are then looked up in the order of their ids, by a second statement in the same snapshot,
+    /// and passed to the function. A fetch is run so when the last fetch of its shape found many
+    /// scattered rows.
     case idsFirst(String)
     /// With the ids of a list, which are sorted and passed to the engine; the engine passes their rows to
     /// the function.
@@ -51,8 +56,9 @@ public struct CompiledFetch: Sendable, Hashable {
 }
 
 extension CompiledFetch {
-  /// Returns whether both have the same statement and values. How a fetch is run may change at any time,
-  /// and is not compared.
+  /// Returns whether both have the same statement and values.
+  ///
+  /// How a fetch is run may change at any time, and is not compared.
   public static func == (one: CompiledFetch, other: CompiledFetch) -> Bool {
     one.text == other.text && one.bindings == other.bindings
   }
@@ -65,9 +71,10 @@ extension CompiledFetch {
 }
 
 extension CompiledFetch: CustomStringConvertible {
-  /// The statement with its values inserted, which can be pasted into the shell. Comments below it list
-  /// each bound value, how the statement is run, and what the statement uses that the shell does not
-  /// have.
+  /// The statement with its values inserted, which can be pasted into the shell.
+  ///
+  /// Comments below it list each bound value, how the statement is run, and what the statement uses that
+  /// the shell does not have.
   public var description: String {
     let lines = bindings.enumerated().map { "-- ?\($0.offset + 1) = \($0.element.literal)" }
     let statement = SQLTemplate.filled(text, with: bindings.map(\.literal))

@@ -18,9 +18,10 @@ struct PredicateCompiler {
     /// The names from the scope's object to the start of its paths: the rest of the quantifier's path
     /// after its last to-many.
     var prefix: [String] = []
-    /// The slots whose indexes the engine may use to find rows; nil for all. When the rows are found by
-    /// the link to the surrounding statement, these are the slots by which the link's index continues:
-    /// another index would find rows of all owners.
+    /// The slots whose indexes the engine may use to find rows; nil for all.
+    ///
+    /// When the rows are found by the link to the surrounding statement, these are the slots by which the
+    /// link's index continues: another index would find rows of all owners.
     var servedSlots: Set<Int>?
     /// The number of the scope's tables without its joins.
     var tableCount = 1

@@ -1,8 +1,9 @@
 // The operators of calculations in predicates, with everything about each operator in one entry. The raw
 // value of an operator is also its symbol in the programs that `vault_math` runs.
 
-/// An operator of a calculation. Overflow and division by zero give nil; dividing two integers gives an
-/// integer.
+/// An operator of a calculation.
+///
+/// Overflow and division by zero give nil; dividing two integers gives an integer.
 public enum ArithmeticOperator: String, Sendable, Hashable, Codable, CaseIterable {
   /// The sum.
   case add = "+"

@@ -65,8 +65,9 @@ struct DecimalText: Equatable {
     return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } }
   }
 
-  /// Creates the number that a stored value represents; nil when the value is not a finite number. A
-  /// double with a fraction becomes its shortest decimal, so that 0.1 is 0.1; a whole double keeps its
+  /// Creates the number that a stored value represents; nil when the value is not a finite number.
+  ///
+  /// A double with a fraction becomes its shortest decimal, so that 0.1 is 0.1; a whole double keeps its
   /// exact value.
   init?(_ value: SQLValue) {
     switch value {

@@ -14,8 +14,9 @@ public enum PredicateFunction: String, Sendable, Hashable, Codable, CaseIterable
   case uppercase
   /// The number of characters of a string, as Swift counts them: `count` of a string in a `#Predicate`.
   case length
-  /// A number without its sign, in its own type; nil for the least `Int64`. In a `#Predicate`,
-  /// `magnitude` of a `Double` or `Decimal`.
+  /// A number without its sign, in its own type; nil for the least `Int64`.
+  ///
+  /// In a `#Predicate`, `magnitude` of a `Double` or `Decimal`.
   case absolute = "abs"
 }
 

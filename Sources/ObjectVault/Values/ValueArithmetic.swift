@@ -3,10 +3,11 @@
 internal import CipherSQLite
 
 enum ValueArithmetic {
-  /// Runs a calculation that is written in postfix order and returns its result. Each symbol of the
-  /// program works on a stack: `.` pushes the next operand; an operator replaces the last two values by
-  /// its result; `?` replaces them by the first that is not nil; `d` and `r` convert the last value to a
-  /// Decimal or a Double; the other letters are the symbols of ``PredicateFunction``.
+  /// Runs a calculation that is written in postfix order and returns its result.
+  ///
+  /// Each symbol of the program works on a stack: `.` pushes the next operand; an operator replaces the
+  /// last two values by its result; `?` replaces them by the first that is not nil; `d` and `r` convert
+  /// the last value to a Decimal or a Double; the other letters are the symbols of ``PredicateFunction``.
   static func run(_ program: String, _ operands: some Collection<SQLValue>) -> SQLValue {
     var stack: [SQLValue] = []
     var rest = operands.makeIterator()
@@ -36,9 +37,10 @@ enum ValueArithmetic {
     return stack.last ?? .null
   }
 
-  /// Returns the result of one calculation. Overflow, division by zero, nil operands and undefined
-  /// results, such as infinity minus infinity, give nil. Text is a Decimal, and the other operand is
-  /// converted to one.
+  /// Returns the result of one calculation.
+  ///
+  /// Overflow, division by zero, nil operands and undefined results, such as infinity minus infinity,
+  /// give nil. Text is a Decimal, and the other operand is converted to one.
   static func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, _ right: SQLValue) -> SQLValue {
     if case .integer(let a) = left, case .integer(let b) = right {
       let (value, overflows) = operation.entry.integers(a, b)
