@@ -4,9 +4,9 @@
 
 internal import CipherSQLite
 
-// Safe to share: SchemaMapping completes it before any other code has it, and it never changes
-// afterwards. For the same reason exclusivity is not checked for what each insertion reads: there are no
-// writes then.
+// Safe to share: SchemaMapping completes it before any other code has it. Afterwards only values change
+// that are safe by themselves: `nilColumns`, in a lock, and the values that are made once. For the same
+// reason exclusivity is not checked for what each insertion reads: there are no writes then.
 /// The mapping of an entity to its table. Its properties include inherited ones, which come before its
 /// own.
 package final class EntityMapping: @unchecked Sendable {
