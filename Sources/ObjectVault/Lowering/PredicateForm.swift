@@ -1,30 +1,33 @@
-// What is known of the predicates of one Swift type, so that one like an earlier one is recognized by a few comparisons
-// of words in memory. Whatever is not recognized is written on a tape, as the first of all was.
+// Recognizes a #Predicate whose type and shape occurred before, by comparing a few words in memory. A
+// predicate that is not recognized is written on a tape, as the first one was.
 
 internal import CipherSQLite
 internal import Foundation
 
-// Safe to share: nothing in it changes; what is learned makes a new one.
-/// A type of expressions, and the shapes that expressions of it have had.
+// Safe to share: never changed. Learning a shape creates a new form.
+/// A type of expressions, and the shapes of the expressions that occurred.
 @safe final class PredicateForm: @unchecked Sendable {
-  /// Few types have more than a shape or two; what has many is not worth a search through them.
+  /// Few types have more than one or two shapes; a type with many is not worth searching.
   private static let maximumShapes = 8
   /// A program has few types of predicates.
   private static let capacity = 500
-  // By the type, which lives as long as the process.
+  // The forms by type; a type exists as long as the process.
   private static let known = Locked<[ObjectIdentifier: PredicateForm]>([:])
 
-  /// That the type is an expression with a meaning in SQL: to look it up costs more than a walk.
+  /// The type with its conformance: looking that up costs more than a walk.
   let type: any TapedExpression.Type
   private let stage: Stage
   private let layout: PredicateLayout?
   private let shapes: [Shape]
 
   private enum Stage {
-    /// Only one predicate of the type was met. Most are never met again, and a layout costs as much as a walk.
+    /// Only one predicate of the type occurred.
+    ///
+    /// Most types occur only once, and finding the layout costs as much as a walk.
     case new
+    /// Shapes are still added.
     case learning
-    /// Expressions of the type cannot be read by places, or have shapes enough.
+    /// The layout of the type cannot be used, or the form has enough shapes.
     case settled
   }
 
@@ -34,6 +37,7 @@ internal import Foundation
     (self.type, self.stage, self.layout, self.shapes) = (type, stage, layout, shapes)
   }
 
+  /// Returns the form of an expression's type.
   /// - Throws: ``StoreError/predicate(_:)`` when the expression, or a part of it, has no meaning in SQL.
   static func of<Expression: PredicateExpression>(_ expression: Expression) throws -> PredicateForm {
     if let form = known.withLock({ $0[ObjectIdentifier(Expression.self)] }) { return form }
@@ -44,7 +48,7 @@ internal import Foundation
     return PredicateForm(type, .new)
   }
 
-  /// The expression, which is of this form, written down.
+  /// Writes an expression of this form on a tape.
   func tape<Expression: PredicateExpression>(
     of expression: Expression, over variable: PredicateExpressions.VariableID
   ) throws -> PredicateTape {
@@ -53,7 +57,7 @@ internal import Foundation
     }
   }
 
-  /// The condition of an expression of this form, when it has one of the shapes that are known; nil otherwise.
+  /// Returns the condition of an expression of this form if its shape is known; nil otherwise.
   func condition<Expression: PredicateExpression>(
     of expression: Expression, over variable: PredicateExpressions.VariableID
   ) -> FetchCondition? {
@@ -69,10 +73,11 @@ internal import Foundation
     }
   }
 
-  /// Keeps the shape that an expression of this form turned out to have.
+  /// Adds the shape of an expression of this form.
   /// - Parameters:
-  ///   - template: nil when there is none, as the values decide what the SQL looks like.
-  ///   - tape: What was written of the expression.
+  ///   - template: The template of the shape; nil when there is none, because the SQL depends on the
+  ///     values.
+  ///   - tape: The tape of the expression.
   func learn<Expression: PredicateExpression>(
     _ template: PredicateTemplate?, _ tape: PredicateTape, of expression: Expression,
     over variable: PredicateExpressions.VariableID
@@ -103,28 +108,30 @@ internal import Foundation
 }
 
 extension TapedExpression {
+  /// Writes the expression at an address on a tape.
   fileprivate static func tape(
     at address: UnsafeRawPointer, over variable: PredicateExpressions.VariableID
   ) throws -> PredicateTape {
-    // Safe: who calls it has looked up this conformance for what stands there.
+    // Safe: the caller has looked up this conformance for the type of the expression at the address.
     try unsafe PredicateTape(address.assumingMemoryBound(to: Self.self).pointee, over: variable)
   }
 }
 
-/// One shape: what has to stand where the layout says.
+/// One shape: the expected words at the offsets of the layout.
 @safe private final class Shape: Sendable {
-  // Its key paths are held by it, so that no others get their addresses.
+  // It retains its key paths, so that their addresses cannot be reused.
   let template: PredicateTemplate
   private let keyPaths: [(offset: Int, address: UInt)]
   private let operators: [(offset: Int, byte: UInt8)]
-  /// With each variable the first of them that is the same; 0 is the one that the predicate is over.
+  /// For each variable, the index of the first equal variable; index 0 is the variable of the predicate.
   private let variables: [(offset: Int, first: Int)]
-  /// Whether all of them are that one, as in most predicates.
+  /// Whether all variables are the variable of the predicate, as in most predicates.
   private let hasOneVariable: Bool
   /// The words of the captured values.
   private let values: [UInt]
 
-  /// nil when the memory is not what the tape says: then the layout is none to rely on.
+  /// Creates a shape; nil when the memory does not match the tape, because then the layout is not
+  /// reliable.
   init?(
     _ template: PredicateTemplate, _ tape: PredicateTape, _ layout: PredicateLayout,
     _ address: UnsafeRawPointer,
@@ -156,7 +163,7 @@ extension TapedExpression {
     }
   }
 
-  /// Whether the expression at an address has the shape.
+  /// Returns whether the expression at an address has the shape.
   func fits(
     _ address: UnsafeRawPointer, _ variable: PredicateExpressions.VariableID, _ captured: [PredicateValue]
   ) -> Bool {
@@ -172,7 +179,7 @@ extension TapedExpression {
     return unsafe hasVariables(address, variable)
   }
 
-  /// Whether the same variables are the same, and different ones different.
+  /// Returns whether variables are equal where they are in the shape, and different where they are not.
   private func hasVariables(
     _ address: UnsafeRawPointer, _ variable: PredicateExpressions.VariableID
   ) -> Bool {
@@ -194,7 +201,7 @@ extension TapedExpression {
         guard here == one(first) else { return false }
         continue
       }
-      // One that is met for the first time is none of those before.
+      // The first occurrence of a variable differs from all variables before it.
       if here == variable { return false }
       for other in 0..<index where variables[other].first == other + 1 && one(other + 1) == here {
         return false
@@ -204,7 +211,7 @@ extension TapedExpression {
   }
 }
 
-/// The name of the expression that has no meaning in SQL, among those of a tree that has none for that reason.
+/// Returns the name of the expression in a tree that has no meaning in SQL.
 private func unknownExpression(in expression: Any) -> String {
   for child in Mirror(reflecting: expression).children where isExpression(child.value) {
     if !(child.value is any TapedExpression) { return unknownExpression(in: child.value) }

@@ -1,16 +1,16 @@
-// Where the memory of a #Predicate holds what its type does not say. The type of an expression spells out the whole
-// tree: what is left to differ are key paths, operators, which variable is meant, and captured values. They stand at
-// fixed places of one struct, which are found once for each type (TapedExpression.lay), so that a predicate whose like
-// has been written down before needs no second walk (PredicateForm).
+// The offsets in a #Predicate's memory of everything that its type does not determine. The type of an
+// expression spells out the whole tree. What may differ are key paths, operators, variables and captured
+// values, which are at fixed offsets in one struct. The offsets are found once for each type
+// (TapedExpression.lay), so that a predicate of a known shape needs no walk (PredicateForm).
 
 internal import Foundation
 
-/// The places, in bytes from the beginning of the expression, in the order in which a tape names them.
+/// Offsets in bytes from the beginning of the expression, in the order in which a tape names the fields.
 @safe struct PredicateLayout: Sendable {
-  /// Reads a captured value at its address; nil when that is several.
+  /// Reads a captured value at its address; nil when it is several values.
   typealias Reader = @Sendable (_ address: UnsafeRawPointer) throws -> PredicateValue?
 
-  /// A captured value.
+  /// The field of a captured value.
   @safe struct Capture: Sendable {
     let offset: Int
     let read: Reader
@@ -20,14 +20,14 @@ internal import Foundation
   private(set) var operators: [Int] = []
   private(set) var variables: [Int] = []
   private(set) var captures: [Capture] = []
-  /// False where Foundation does not let its fields be found: the places are no use then.
+  /// False where Foundation's fields cannot be found by key paths: then the offsets cannot be used.
   private(set) var isComplete = true
 
   init(of type: any TapedExpression.Type) { type.lay(in: &self, at: 0) }
 
   // MARK: For the expressions
 
-  /// Goes on with a part of an expression that stands at `offset`.
+  /// Adds the fields of a part of the expression at `offset`.
   mutating func lay<Whole, Part: TapedExpression>(_ part: KeyPath<Whole, Part>, at offset: Int) {
     if let place = place(part, at: offset) { Part.lay(in: &self, at: place) }
   }
@@ -40,13 +40,13 @@ internal import Foundation
   }
 
   mutating func addKeyPath<Whole, Path>(_ field: KeyPath<Whole, Path>, at offset: Int) {
-    // It is compared by its address, which is all that a reference is.
+    // Key paths are compared by address, so the field must be a plain reference.
     guard MemoryLayout<Path>.size == MemoryLayout<UInt>.size else { return isComplete = false }
     if let place = place(field, at: offset) { keyPaths.append(place) }
   }
 
   mutating func addOperator<Whole, Operator>(_ field: KeyPath<Whole, Operator>, at offset: Int) {
-    // A case without values, whose byte says which.
+    // The operator must be an enum without associated values, whose byte determines the case.
     guard MemoryLayout<Operator>.size == 1 else { return isComplete = false }
     if let place = place(field, at: offset) { operators.append(place) }
   }
@@ -62,6 +62,7 @@ internal import Foundation
     unsafe captures.append(Capture(offset: place, read: Self.reader(Value.self)))
   }
 
+  /// Returns the offset of a field; nil when it cannot be determined.
   private mutating func place<Whole, Part>(_ field: KeyPath<Whole, Part>, at offset: Int) -> Int? {
     guard let inside = MemoryLayout<Whole>.offset(of: field) else {
       isComplete = false
@@ -72,21 +73,23 @@ internal import Foundation
 
   // MARK: Captured values
 
-  /// The captured values of the expression at an address; nil when one is several, or has no stored form.
+  /// Returns the captured values of the expression at an address; nil when one of them is several values,
+  /// or has no stored form.
   func values(at address: UnsafeRawPointer) -> [PredicateValue]? {
     var values: [PredicateValue] = []
     values.reserveCapacity(captures.count)
     for index in captures.indices {
-      // What is thrown is thrown by the walk, too, with its order of errors.
+      // The error is discarded here: the walk that follows throws it again, in the right order.
       guard let value = try? unsafe captures[index].read(address + captures[index].offset) else { return nil }
       values.append(value)
     }
     return values
   }
 
-  // Safe: what the types are compared for is what stands at the address.
+  // Safe: `type` is the type of the value at the address, so that each comparison proves the type that is
+  // loaded.
   private static func reader<Value>(_ type: Value.Type) -> Reader {
-    // The common types are read without asking the runtime what they conform to.
+    // The common types are read without looking up a conformance.
     if type == Int.self { return { try PredicateValue(unsafe $0.load(as: Int.self)) } }
     if type == String.self { return { try PredicateValue(unsafe $0.load(as: String.self)) } }
     if type == Double.self { return { try PredicateValue(unsafe $0.load(as: Double.self)) } }

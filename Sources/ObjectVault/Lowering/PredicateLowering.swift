@@ -1,14 +1,15 @@
-// Foundation's #Predicate -> PredicateNode: one walk writes it on a tape (PredicateTape), and the tree is read from
-// that (PredicateReader), once for all predicates of a shape. Under the shape its SQL is kept, too. One whose like was
-// met before is recognized without the walk (PredicateForm).
+// Converts Foundation's #Predicate to a PredicateNode. One walk writes it on a tape (PredicateTape), and
+// the tree is read from the tape (PredicateReader), once for all predicates of a shape, whose SQL is
+// cached, too. A predicate of a known shape is recognized without the walk (PredicateForm).
 
 internal import CipherSQLite
 public import Foundation
 
 extension PredicateNode {
-  /// The tree of a `#Predicate`, with the captured values as constants.
-  /// - Throws: ``StoreError/predicate(_:)`` when it holds an expression that SQL cannot stand for, named in
-  ///   the error.
+  /// Creates the tree of a `#Predicate`, with the captured values as constants.
+  /// - Parameter predicate: The predicate.
+  /// - Throws: ``StoreError/predicate(_:)`` when the predicate has an expression that SQL cannot
+  ///   represent; the error names it.
   public init<Object: ManagedObject>(_ predicate: Predicate<Object>) throws {
     self = try PredicateReader.node(
       try Self.tape(of: predicate.expression, over: predicate.variable.key), namesValues: false)
@@ -22,11 +23,11 @@ extension PredicateNode {
 }
 
 extension PredicateTemplate {
-  /// A program has few shapes; one that makes key paths as it goes must not fill the memory with them.
+  /// A program has few shapes. One that creates key paths at run time must not fill the memory with them.
   private static let capacity = 1000
   private static let known = Locked<[PredicateTape.Key: PredicateTemplate]>([:])
 
-  /// The condition that a predicate stands for.
+  /// Returns the condition of a predicate.
   static func condition<Object: ManagedObject>(of predicate: Predicate<Object>) throws -> FetchCondition {
     try condition(of: predicate.expression, over: predicate.variable.key)
   }
@@ -35,7 +36,8 @@ extension PredicateTemplate {
     of expression: some PredicateExpression, over variable: PredicateExpressions.VariableID
   ) throws -> FetchCondition {
     let form = try PredicateForm.of(expression)
-    // Mostly a predicate is what one of its type was before, but for the values: that is seen without writing it down.
+    // Most predicates differ only in their values from an earlier one of their type; then no tape is
+    // needed.
     if let condition = form.condition(of: expression, over: variable) { return condition }
     let tape = try form.tape(of: expression, over: variable)
     guard tape.isReusable else {

@@ -8,7 +8,7 @@ extension ManagedObject: PredicateObject {
       throw StoreError.predicate(
         PredicateError("it is an object of \(type(of: self)) that belongs to no store"))
     }
-    // Inside a write a new object has its id at once.
+    // Inside a write, a new object has its id at once.
     let id = knownRowID
     return .id(id, of: entity.name, owner: entity, map: id < 0 ? map.map { ObjectIdentifier($0) } : nil)
   }
@@ -21,11 +21,11 @@ extension ObjectID: PredicateObject {
     .id(rowID, of: entityName, store: store)
   }
 
-  // An id is what it is: the row that a new object gets has another one.
+  // False also for a temporary id: the row that the new object gets has another id.
   var isNew: Bool { false }
 
   static func predicateValues(_ ids: some Collection<Self>) throws -> [PredicateValue] {
-    // All but the number is mostly that of the id before: made once, and shared.
+    // The details mostly equal those of the id before, so they are created once and shared.
     var last = PredicateValue.null
     return ids.map { id in
       if last.entity == nil || last.store != id.store {

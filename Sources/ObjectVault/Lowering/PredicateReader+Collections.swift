@@ -10,7 +10,7 @@ extension PredicateReader {
     case .range(let low, let high, let isClosed):
       return .condition(Self.within(try operand(), low, high, isClosed), isNil: nil)
     case .path(let path):
-      // The members of a to-many, by their ids.
+      // The members of a to-many, compared by their ids.
       let member = PropertyPath(depth: depth + 1, [])
       return .condition(
         .quantified(.any, path, .comparison(.path(member), .equal, try operand(), [])), isNil: nil)
@@ -45,7 +45,7 @@ extension PredicateReader {
 
   // MARK: Properties
 
-  /// A property of the expression that comes next.
+  /// Reads a property of the next expression.
   mutating func property(_ keyPath: AnyKeyPath) throws -> Lowered {
     let base = try next()
     let root = type(of: keyPath).rootType
@@ -73,13 +73,13 @@ extension PredicateReader {
   }
 }
 
-/// A to-many's Swift type, for its `count` and `isEmpty`.
+/// The Swift type of a to-many, for its `count` and `isEmpty`.
 private protocol MemberSet {
   static var countPath: AnyKeyPath { get }
   static var isEmptyPath: AnyKeyPath { get }
 }
-// Every set, though only those of managed objects are asked: with that condition the compiler of Swift 6.3
-// stops at the key paths.
+// All sets conform, although only sets of managed objects are used: with that condition the compiler of
+// Swift 6.3 rejects the key paths.
 extension Set: MemberSet {
   fileprivate static var countPath: AnyKeyPath { \Set<Element>.count }
   fileprivate static var isEmptyPath: AnyKeyPath { \Set<Element>.isEmpty }

@@ -4,7 +4,7 @@ internal import CipherSQLite
 
 extension PredicateReader {
   mutating func conjunction() throws -> Lowered {
-    // `a && b && c` is one list, not a tree as deep as it is long.
+    // `a && b && c` becomes one list, not a tree whose depth grows with its length.
     let (left, right) = (try condition(), try condition())
     if case .and(let parts) = left { return .condition(.and(parts + [right]), isNil: nil) }
     return .condition(.and([left, right]), isNil: nil)
@@ -18,7 +18,8 @@ extension PredicateReader {
 
   // MARK: Comparisons
 
-  /// `==`. A condition from optional chaining is true, false or nil, and may be compared with a constant.
+  /// Reads `==`. A condition from optional chaining is true, false or nil, and may be compared with a
+  /// constant.
   mutating func equality() throws -> PredicateNode {
     switch (try next(), try next()) {
     case (.condition(let node, let isNil), .operand(let operand)),
@@ -56,7 +57,7 @@ extension PredicateReader {
     return .not(equal)
   }
 
-  /// What should be nil is never less nor greater.
+  /// Reads an ordering comparison. An operand that is nil is never less or greater.
   mutating func comparison(_ comparison: ComparisonOperator) throws -> Lowered {
     switch (try next(), try next()) {
     case (.guarded(let a, let isNil), let b):

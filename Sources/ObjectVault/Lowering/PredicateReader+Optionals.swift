@@ -1,4 +1,4 @@
-// Optionals of a #Predicate: chaining, unwrapping, and values for nil.
+// Optionals of a #Predicate: chaining, unwrapping and `??`.
 
 internal import CipherSQLite
 
@@ -22,7 +22,7 @@ extension PredicateReader {
     }
   }
 
-  /// Whether an operand has no value where `base` has none.
+  /// Returns whether an operand is nil where `base` is nil.
   private func isNil(_ operand: PredicateOperand, with base: PredicateOperand) -> Bool {
     if operand == base { return true }
     switch operand {

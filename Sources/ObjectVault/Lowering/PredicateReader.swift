@@ -1,26 +1,28 @@
-// From a tape to the tree. What the words mean is in PredicateReader+Comparisons, +Optionals and +Collections.
+// Reads a tape and makes the tree. The expressions are read in PredicateReader+Comparisons, +Optionals
+// and +Collections.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// What an expression means.
+/// The meaning of an expression.
 enum Lowered {
-  /// A constant, a calculation, an attribute.
+  /// A constant, a calculation or an attribute.
   case operand(PredicateOperand)
   /// An object or a to-many, by its path.
   case path(PropertyPath)
-  /// A truth value, and the condition under which it is nil (inside optional chaining).
+  /// A truth value, and the condition under which it is nil (in optional chaining).
   case condition(PredicateNode, isNil: PredicateNode?)
-  /// An operand that has a value also where it should be nil, and when that is (inside `flatMap`).
+  /// An operand that may have a value although it should be nil, and the condition under which it is nil
+  /// (in `flatMap`).
   case guarded(PredicateOperand, isNil: PredicateNode)
   /// Several constants.
   case list([PredicateValue])
-  /// From one operand to another; the flag says whether the upper one is included.
+  /// A range of two operands; `isClosed` is whether it includes the upper one.
   case range(PredicateOperand, PredicateOperand, isClosed: Bool)
 }
 
 extension Lowered {
-  /// What can be compared or calculated with.
+  /// Returns the operand for a comparison or a calculation.
   func operand() throws -> PredicateOperand {
     switch self {
     case .operand(let operand): return operand
@@ -32,16 +34,17 @@ extension Lowered {
   }
 }
 
-/// Reads a tape from its beginning to its end, once.
+/// Reads a tape once, from its beginning to its end.
 struct PredicateReader {
   private let tape: PredicateTape
-  /// Whether captured values become variables, for all predicates of the shape, and not constants.
+  /// Whether captured values become variables, so that the tree serves all predicates of the shape, or
+  /// constants.
   private let namesValues: Bool
   private var place = PredicateTape.start
   private var (keyPathCount, valueCount, listCount) = (0, 0, 0)
-  /// What each variable stands for, where it does.
+  /// The meaning of each variable that is in scope.
   var variables: [Lowered?]
-  /// How many to-manys are around.
+  /// The number of surrounding to-manys.
   var depth = 0
 
   private init(_ tape: PredicateTape, namesValues: Bool) {
@@ -51,8 +54,9 @@ struct PredicateReader {
     variables[0] = .path(PropertyPath([]))
   }
 
-  /// The tree.
-  /// - Parameter namesValues: Whether captured values become variables, numbered as the tape has them.
+  /// Returns the tree of a tape.
+  /// - Parameter namesValues: Whether captured values become variables, numbered in the order of the
+  ///   tape.
   static func node(_ tape: PredicateTape, namesValues: Bool) throws -> PredicateNode {
     var reader = PredicateReader(tape, namesValues: namesValues)
     return try reader.condition()
@@ -81,7 +85,7 @@ struct PredicateReader {
     }
   }
 
-  /// What the next expression means.
+  /// Reads the next expression.
   mutating func next() throws -> Lowered {
     let kind = try peek()
     let detail = Int(word() >> 8)
@@ -150,7 +154,8 @@ struct PredicateReader {
     return tape.lists[listCount]
   }
 
-  /// The value of a constant, captured or not. What is made of the tree holds for all values that write the same word.
+  /// Returns the value of a constant, captured or not. Decisions from the value may only use what its
+  /// word determines, because the tree serves all values with the same word.
   func constant(_ operand: PredicateOperand) -> PredicateValue? {
     operand.constant(among: tape.values)?.value
   }
@@ -164,7 +169,7 @@ struct PredicateReader {
 }
 
 extension PredicateTape.Kind {
-  /// As Foundation calls the expression.
+  /// The name of Foundation's expression.
   fileprivate var name: String {
     let name = "\(self)"
     return name.prefix(1).uppercased() + name.dropFirst()

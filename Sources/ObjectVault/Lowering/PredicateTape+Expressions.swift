@@ -1,5 +1,5 @@
-// What each expression of a #Predicate writes, and in which fields that stands. What is in no line here is an error that
-// names it. Captured values are in PredicateTape+Values.
+// The words that each expression of a #Predicate writes, and the fields that it has. An expression that
+// is not listed here causes an error that names it. Captured values are in PredicateTape+Values.
 
 internal import Foundation
 
@@ -110,7 +110,7 @@ where LHS: TapedExpression, RHS: TapedExpression {
   }
 }
 extension PredicateExpressions.ForcedUnwrap: TapedExpression where Inner: TapedExpression {
-  // The type of the whole says that it is here; it changes nothing.
+  // It writes nothing, because the type of the whole expression contains it, and it changes no result.
   func write(on tape: inout PredicateTape) throws { try inner.write(on: &tape) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.inner, at: offset)
@@ -212,7 +212,7 @@ extension PredicateExpressions.KeyPath: TapedExpression where Root: TapedExpress
 }
 
 extension PredicateTape {
-  /// An expression that makes a variable for its second part.
+  /// Writes an expression that introduces a variable for its second part.
   fileprivate mutating func write(
     _ kind: Kind, _ variable: PredicateExpressions.VariableID, _ first: some TapedExpression,
     _ second: some TapedExpression

@@ -1,4 +1,4 @@
-// Captured values of a #Predicate: constants, lists and ranges of them.
+// Captured values of a #Predicate: constants, and lists and ranges of them.
 
 internal import CipherSQLite
 internal import Foundation
@@ -13,9 +13,9 @@ extension PredicateExpressions.Value: TapedExpression {
 }
 
 extension PredicateTape {
-  /// A captured value that is one constant, or nil when it is several.
+  /// Returns the constant of a captured value; nil when it is several values.
   static func scalar<Captured>(_ value: Captured) throws -> PredicateValue? {
-    // The common types first: the look-up of a conformance costs more than the rest of a walk.
+    // The common types first: looking up a conformance costs more than the rest of a walk.
     if Captured.self == Int.self, let value = value as? Int { return try PredicateValue(value) }
     if Captured.self == String.self, let value = value as? String { return try PredicateValue(value) }
     if Captured.self == Double.self, let value = value as? Double { return try PredicateValue(value) }
@@ -31,9 +31,9 @@ extension PredicateTape {
   }
 }
 
-/// A captured list or range.
+/// Writes a captured list or range.
 private func several(_ value: Any, _ tape: inout PredicateTape) throws {
-  // Before the lists: a range of integers is a collection, too.
+  // Before lists, because a range of integers is also a collection.
   if let range = value as? any BoundedRange {
     let bounds = try range.bounds()
     tape.write(range.kind)

@@ -1,27 +1,28 @@
-// A #Predicate written down flat, in the one walk that is made over it: a word for each expression, and behind it its
-// parts. The words are what predicates of one shape share, and the tree is made of them (PredicateReader), so that
-// what is compared and what is made of it cannot differ. Who writes what: PredicateTape+Expressions.
+// A #Predicate in a flat form, which one walk over it writes: a word for each expression, followed by its
+// parts. The words are the shape, which several predicates may share. The tree is read from the tape and
+// not from the predicate (PredicateReader), so that predicates with equal words have equal trees.
+// PredicateTape+Expressions has the words of each expression.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// An expression of a `#Predicate` that has a meaning in SQL. The conformances ask the same of the parts, so
-/// that one look-up, of the whole, is enough and the parts are called directly.
+/// An expression of a `#Predicate` that has a meaning in SQL. The conformances require it of the parts,
+/// so that one look-up for the whole expression is enough and the parts are called directly.
 protocol TapedExpression {
   /// Writes the expression, then its parts.
-  /// - Throws: ``StoreError/predicate(_:)`` for an operator that this version does not know, and for a captured value
-  ///   that no attribute can hold.
+  /// - Throws: ``StoreError/predicate(_:)`` for an operator that this version does not support, and for a
+  ///   captured value that no attribute can have.
   func write(on tape: inout PredicateTape) throws
 
-  /// Says where expressions of this type, of which one stands at `offset`, hold what the type does not say: of that
-  /// what ``write(on:)`` writes, in the same order.
+  /// Adds the fields of expressions of this type, of which one is at `offset`, to a layout: everything
+  /// that ``write(on:)`` writes and that the type does not determine, in the same order.
   static func lay(in layout: inout PredicateLayout, at offset: Int)
 }
 
-/// The words of a `#Predicate`, and beside them what no word can hold: key paths and captured values, in the order in
-/// which the words name them.
+/// The words of a `#Predicate`, and what a word cannot contain: key paths and captured values, in the
+/// order in which the words name them.
 struct PredicateTape {
-  /// What an expression is: the low byte of its word. Named as Foundation names them.
+  /// The kind of an expression, which is the low byte of its word. The names are Foundation's.
   enum Kind: UInt8 {
     case variable, value, list, nilLiteral, keyPath
     case conjunction, disjunction, negation
@@ -32,8 +33,8 @@ struct PredicateTape {
     case sequenceAllSatisfy, rangeExpressionContains, range, closedRange
   }
 
-  /// What shapes are told apart by. A type of its own: that an array of words is Hashable the runtime would
-  /// have to look up.
+  /// The key by which shapes are compared. A separate type: for an array of words the runtime would have
+  /// to look up the conformance to Hashable.
   struct Key: Hashable {
     private(set) var words: [UInt] = []
     private var digest: UInt = 0
@@ -42,7 +43,7 @@ struct PredicateTape {
 
     fileprivate mutating func append(_ word: UInt) {
       words.append(word)
-      // Words are addresses and small numbers of a program, which nobody chooses so that they collide.
+      // Words are addresses and small numbers of the program, not chosen by an attacker to collide.
       digest = (digest ^ word) &* 0x9E37_79B9_7F4A_7C15
       digest ^= digest >> 32
     }
@@ -58,16 +59,18 @@ struct PredicateTape {
   private(set) var keyPaths: [AnyKeyPath] = []
   private(set) var values: [PredicateValue] = []
   private(set) var lists: [[PredicateValue]] = []
-  /// False when a captured value itself decides what the SQL looks like, as a list does.
+  /// False when the SQL depends on a captured value itself, as with a list.
   private(set) var isReusable = true
   private var variables: [PredicateExpressions.VariableID] = []
 
-  /// Where the first expression stands, behind the type of the whole, which says which types the values have.
+  /// The index of the first expression's word. The word before it is the type of the whole expression,
+  /// which determines the types of the values.
   static let start = 1
 
+  /// Writes an expression on a new tape.
   /// - Throws: As ``TapedExpression/write(on:)``.
   init(_ root: some TapedExpression, over variable: PredicateExpressions.VariableID) throws {
-    // What most predicates need: growing step by step costs more than the rest of the walk.
+    // Enough for most predicates: growing step by step costs more than the rest of the walk.
     keyPaths.reserveCapacity(8)
     values.reserveCapacity(8)
     variables.reserveCapacity(4)
@@ -76,10 +79,10 @@ struct PredicateTape {
     try root.write(on: &self)
   }
 
-  /// How many variables have been met; the object that is fetched is the first.
+  /// The number of variables so far; the fetched object is the first.
   var variableCount: Int { variables.count }
 
-  /// How many expressions are of some kinds.
+  /// Returns the number of expressions of certain kinds.
   func count(where isMeant: (Kind) -> Bool) -> Int {
     var (place, count) = (Self.start, 0)
     while place < key.words.count, let kind = Kind(rawValue: UInt8(truncatingIfNeeded: key.words[place])) {
@@ -95,14 +98,14 @@ struct PredicateTape {
     key.append(UInt(kind.rawValue) | detail << 8)
   }
 
-  /// By its address, which stands for it while something holds it.
+  /// Writes a key path as its address, which is unique as long as the key path is retained.
   mutating func write(_ keyPath: AnyKeyPath) {
     write(.keyPath)
     key.append(UInt(bitPattern: ObjectIdentifier(keyPath)))
     keyPaths.append(keyPath)
   }
 
-  /// Which of the variables an expression means, or makes.
+  /// Writes an expression that uses or introduces a variable, with the variable's number.
   mutating func write(_ kind: Kind, _ variable: PredicateExpressions.VariableID) {
     if let index = variables.firstIndex(of: variable) {
       write(kind, UInt(index))
@@ -126,7 +129,8 @@ struct PredicateTape {
 }
 
 extension PredicateTape.Kind {
-  /// Whether expressions of one type are of this kind or of another, as an operator in them says.
+  /// Whether the kind depends on an operator that the expression stores, and not on the expression's type
+  /// alone.
   var isStored: Bool {
     switch self {
     case .less, .lessOrEqual, .greater, .greaterOrEqual, .add, .subtract, .multiply: true
@@ -138,7 +142,7 @@ extension PredicateTape.Kind {
     }
   }
 
-  /// Whether its word says which variable is meant, or made.
+  /// Whether its word has the number of a variable.
   var namesVariable: Bool {
     switch self {
     case .variable, .optionalFlatMap, .sequenceContainsWhere, .sequenceAllSatisfy: true
@@ -152,12 +156,12 @@ extension PredicateTape.Kind {
 }
 
 extension PredicateValue {
-  /// What of a captured value is a part of the shape.
+  /// The part of a captured value that belongs to the shape.
   var word: UInt {
-    // Whether a truth value is compared with true or false decides on the condition around it.
+    // Comparing a condition with true or with false changes the tree.
     var truth: UInt = 0
     if case .bool? = type, case .integer(1) = stored { truth = 8 }
-    // Infinity and NaN are decided when the SQL is made, and an unsaved object's id is an error.
+    // Infinity and NaN affect the SQL when it is made, and the id of an unsaved object is an error.
     return stored.storageClass + truth + (isEdge ? 16 : 0)
   }
 

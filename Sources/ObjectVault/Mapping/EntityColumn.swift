@@ -1,7 +1,7 @@
-// What says of a row of which entity it is, where several share a table.
+// The column that names the entity of a row, in tables that several entities share.
 
-/// The column of a table that the rows of several entities lie in, with the name of that of each row.
+/// The column with the name of each row's entity, in a table that several entities share.
 package enum EntityColumn {
-  /// No property begins with an underscore.
+  /// The column's name. Property names never begin with an underscore.
   package static let name = "_entity"
 }

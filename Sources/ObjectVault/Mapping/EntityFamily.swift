@@ -1,26 +1,28 @@
-// Where an entity stands among those that share its table: a root, and all entities below it.
+// The position of an entity in its inheritance hierarchy: a root and all its descendants, which share one
+// table.
 
 internal import CipherSQLite
 
-// The mapping of a schema has all of its entities for as long as anyone has one of them.
-/// An entity that is not kept alive by this.
+// Unowned is safe: the mapping of a schema keeps all its entities alive as long as any of them is in use.
+/// A reference that does not keep the entity alive.
 struct EntityReference: Sendable {
   unowned let entity: EntityMapping
 }
 
-/// The columns of an entity in the rows of a query for it and for the entities below.
+/// The columns of one entity in the rows of a query for it and its descendants.
 struct BranchColumns: Sendable {
   let entity: EntityReference
-  /// Of each stored slot, the number of its column.
+  /// The index of the column of each stored slot.
   let columns: [Int]
 }
 
-/// The columns of a query for whole rows of an entity, and of those below it.
+/// The columns of a query for whole rows of an entity and its descendants.
 struct BranchRows: Sendable {
+  /// The column list.
   let columns: SQL
-  /// How many these are.
+  /// The number of columns.
   let count: Int
-  /// Where the columns of each entity stand; empty for an entity without others below.
+  /// The columns of each entity of the branch; empty for an entity without descendants.
   let entities: [BranchColumns]
 
   init(_ entity: EntityMapping) {
@@ -47,14 +49,15 @@ struct BranchRows: Sendable {
   }
 }
 
-/// The place of an entity among those of one table.
+/// The position of an entity among the entities of its table.
 struct EntityFamily: Sendable {
-  /// The entity above.
+  /// The entity's parent.
   var parent: EntityReference?
+  /// The root of the hierarchy.
   var root: EntityReference
-  /// The entity, and all below it by name.
+  /// The entity and all its descendants, sorted by name.
   var branch: [EntityReference]
-  /// All entities of the table: the root, and all below it by name.
+  /// All entities of the table: the root, then its descendants sorted by name.
   var members: [EntityReference]
 }
 
@@ -62,20 +65,21 @@ extension EntityMapping {
   /// The column with the name of each row's entity, in the tables of roots that have children.
   static let entityColumn = SQLName(EntityColumn.name)
 
-  /// The entity above it; nil for a root.
+  /// The entity's parent; nil for a root.
   package var parent: EntityMapping? { family?.parent?.entity }
-  /// The one whose table it has: itself, where it has no parent.
+  /// The root of the entity's hierarchy, which names its table; the entity itself when it has no parent.
   package var root: EntityMapping { family?.root.entity ?? self }
-  /// Whether other entities have the same table.
+  /// Whether other entities share the table.
   package var isInFamily: Bool { family != nil }
-  /// Whether objects of entities below it are objects of it, too.
+  /// Whether the entity has children, so that their objects are its objects, too.
   package var hasChildren: Bool { (family?.branch.count ?? 1) > 1 }
-  /// The entity, and all below it by name.
+  /// The entity and all its descendants, sorted by name.
   package var branch: [EntityMapping] { family?.branch.map(\.entity) ?? [self] }
   /// All entities with this one's table, the root first.
   package var relatives: [EntityMapping] { family?.members.map(\.entity) ?? [self] }
 
-  /// Whether objects of the other entity are objects of this one: it is the same, or stands below.
+  /// Returns whether objects of the other entity are objects of this one: it is this entity or a
+  /// descendant.
   package func includes(_ other: EntityMapping?) -> Bool {
     if other === self { return true }
     guard hasChildren else { return false }
@@ -87,11 +91,11 @@ extension EntityMapping {
     return false
   }
 
-  /// What holds for the rows of the table that are of the entity.
+  /// Returns the condition that a row of the table belongs to the entity.
   /// - Parameters:
-  ///   - alias: What stands before the column: an alias with its dot, or a plus that keeps an index from being used.
-  ///   - isBranch: Whether rows of the entities below count, too.
-  /// - Returns: nil where it holds for all rows of the table.
+  ///   - alias: A prefix of the column: an alias with its dot, or a plus that prevents the use of an index.
+  ///   - isBranch: Whether rows of descendants count, too.
+  /// - Returns: nil where the condition is true of all rows of the table.
   func membership(_ alias: SQL = "", isBranch: Bool = true) -> SQL? {
     guard isInFamily, !(isBranch && parent == nil) else { return nil }
     let names = isBranch ? branch.map(\.name) : [name]
@@ -100,7 +104,8 @@ extension EntityMapping {
       ? "\(alias)\(Self.entityColumn) = \(list)" : "\(alias)\(Self.entityColumn) IN (\(list))"
   }
 
-  /// Of which entity a row is, as a number: its place in ``branch``, counted from 1. NULL for another one.
+  /// Returns SQL for the number of a row's entity: its index in ``branch`` plus 1, or NULL for an entity
+  /// outside the branch.
   func branchNumber(_ alias: SQL) -> SQL {
     let cases = SQL.joined(
       branch.enumerated().map { "WHEN \(literal: $0.element.name) THEN \(number: $0.offset + 1)" }, by: " ")

@@ -1,75 +1,87 @@
-// A schema made ready to run: slots, columns and relationship ends, resolved once per store. Made of the schema alone:
-// a class adds defaults, rules and the order of its properties, and nothing here knows it.
+// A schema prepared for use: slots, columns and ends of relationships, resolved once per store. It is
+// made from the schema alone; where an entity has a Swift class, the class supplies defaults, rules and
+// the order of properties through its binding.
 
 internal import CipherSQLite
 
-// Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards. Nor are accesses to what each
-// insertion reads checked for overlapping, as nobody writes to it then.
-/// How an entity lies in its table. What it inherits is among its properties, and before its own.
+// Safe to share: SchemaMapping completes it before any other code has it. Afterwards only values change
+// that are safe by themselves: `nilColumns`, in a lock, and the values that are made once. For the same
+// reason exclusivity is not checked for what each insertion reads: there are no writes then.
+/// The mapping of an entity to its table. Its properties include inherited ones, which come before its
+/// own.
 package final class EntityMapping: @unchecked Sendable {
+  /// The index of the entity in ``SchemaMapping/entities``.
   package let index: Int
-  /// With what it inherits.
+  /// The entity's description, with everything that it inherits.
   let description: EntityDescription
-  /// Its root's.
+  /// The table of the root entity.
   let table: SQLName
-  /// Who shares the table; nil where nobody does.
+  /// The entities that share the table; nil when there are no others.
   fileprivate(set) var family: EntityFamily?
+  /// The properties, inherited ones first. A slot is an index of this array.
   @safe @exclusivity(unchecked) package fileprivate(set) var slots: [PropertyMapping] = []
   package fileprivate(set) var relationships: [RelationshipMapping] = []
-  /// The one-to-ones whose column it has.
+  /// The one-to-ones whose column is in this entity's table.
   fileprivate(set) var oneToOnes: [RelationshipMapping] = []
-  /// Those that it declares itself.
+  /// The relationships that the entity declares itself.
   package var ownRelationships: [RelationshipMapping] { relationships.filter { $0.owner === self } }
-  /// The slots that have a column: attributes and to-ones, in the order of the column list.
+  /// The slots that have a column, attributes and to-ones, in the order of the column list.
   @safe @exclusivity(unchecked) package fileprivate(set) var storedSlots: [Int] = []
-  /// By slot: whether it is a to-one, whose value may be a temporary id.
+  /// For each slot, whether it is a to-one, whose value may be a temporary id.
   @safe @exclusivity(unchecked) package fileprivate(set) var isToOne: [Bool] = []
   @safe @exclusivity(unchecked) fileprivate(set) var hasToOne = false
   package var slotCount: Int { slots.count }
-  /// By slot: whether nil is refused.
+  /// For each slot, whether nil is rejected.
   @safe @exclusivity(unchecked) fileprivate(set) var isRequired: [Bool] = []
   @safe @exclusivity(unchecked) fileprivate(set) var slotsWithInitialValue: [Int] = []
+  /// The set of ``storedSlots``.
   @safe @exclusivity(unchecked) package fileprivate(set) var allStored = SlotSet()
-  /// The slots with rules of their own.
+  /// The slots with rules of the Swift class.
   @safe @exclusivity(unchecked) fileprivate(set) var checkedSlots: [Int] = []
-  /// To-ones of any entity that lead here and have no inverse: nobody but us sets them to nil on deletion.
+  /// To-ones of any entity that reference this one and have no inverse. No delete rule covers them: the
+  /// save itself sets them to nil on deletion.
   fileprivate(set) var danglingReferrers: [RelationshipMapping] = []
-  /// Whether objects may be members of a many-to-many, and so stand in sets that they do not know.
+  /// Whether objects may be members of a many-to-many: then they may be in sets that the object itself
+  /// does not refer to.
   fileprivate(set) var isInJoins = false
-  /// The slots whose values together are unique, one array for each index.
+  /// The sets of slots whose values together are unique, one for each unique index or one-to-one.
   fileprivate(set) var uniqueKeys: [[Int]] = []
-  /// The slots that the unique indexes among the raw objects of the model speak of, whatever they make of the values.
+  /// The slots that unique indexes among the model's raw objects mention, in whatever expression.
   fileprivate(set) var rawUniqueSlots: [Int] = []
+  /// The statement that inserts one row.
   fileprivate(set) var insertSQL = ""
-  /// The insertion of all rows of a feed.
+  /// The statement that inserts all rows of a feed.
   fileprivate(set) var feedSQL = ""
-  /// The whole row of one id.
+  /// The query for the whole row of one id.
   var rowSQL: String { rowText.value { rowStatement } }
-  /// The same, handed over inside the engine; for entities whose ``columnCount`` a function can take.
+  /// The query for the whole row of one id, which passes the row to a function inside the engine. Only
+  /// for entities with a ``columnCount`` that a function can take.
   var handedRowSQL: String { handedRowText.value { handedRowStatement } }
-  /// The SQL for the highest id that was given out in the table, and for the highest one of a row.
+  /// The query for the highest id that was issued in the table, and for the highest id of a row.
   var lastIDsSQL: String { lastIDsText.value { IdentifierTable.lastSQL(of: name) } }
-  /// `id`, the version and all stored columns of the table, which is called `t0`. Of an entity with others below it: `id`,
-  /// the version, the number of the row's entity, and the stored columns of all of them.
+  /// `id`, the version and all stored columns, of the table `t0`. For an entity with descendants: `id`,
+  /// the version, the number of the row's entity, and the stored columns of all entities of the branch.
   var objectColumns: SQL { branchRows.columns }
-  /// `id`, the version and the entity's own stored columns, whoever stands below it.
+  /// `id`, the version and the entity's own stored columns, also when it has descendants.
   fileprivate(set) var ownColumns: SQL = ""
-  /// Where the columns of the entities of its branch stand in ``objectColumns``; empty for one without others below.
+  /// The columns of each entity of the branch in ``objectColumns``; empty for an entity without
+  /// descendants.
   var branchColumns: [BranchColumns] { branchRows.entities }
   private var slotsByName: [String: Int] = [:]
-  /// The columns in which most rows are nil, as the file's statistics say.
+  /// The columns in which most rows are nil, according to the file's statistics.
   let nilColumns = Locked<Set<SQLName>>([])
 
-  // Of a line of entities, each below the one before, all of these together would grow with the cube of its length.
+  // Made on demand: for a chain of n entities, each the child of the one before, all of these together
+  // would grow with the cube of n.
   private let madeRows = MadeOnce<BranchRows>()
   private let rowText = MadeOnce<String>()
   private let handedRowText = MadeOnce<String>()
   private let lastIDsText = MadeOnce<String>()
   private var branchRows: BranchRows { madeRows.value { BranchRows(self) } }
 
-  /// How many ``objectColumns`` are.
+  /// The number of ``objectColumns``.
   var columnCount: Int { branchRows.count }
-  /// How many ``ownColumns`` are.
+  /// The number of ``ownColumns``.
   var ownColumnCount: Int { storedSlots.count + 2 }
 
   package var name: String { description.name }
@@ -82,7 +94,7 @@ package final class EntityMapping: @unchecked Sendable {
 
   func slot(named name: String) -> Int? { slotsByName[name] }
 
-  /// Whether an index finds rows by the property.
+  /// Returns whether an index finds rows by the property.
   func isIndexed(_ slot: Int) -> Bool {
     let info = slots[slot]
     if info.relationship != nil { return true }
@@ -90,7 +102,8 @@ package final class EntityMapping: @unchecked Sendable {
       || description.indexes.contains { $0.properties.first == info.name }
   }
 
-  /// The slots by which indexes that begin with one go on, each as far as those before it are equal for all rows.
+  /// Returns the slots by which an index that begins with `first` is sorted next. A later slot of an
+  /// index counts only if all slots before it are in `isEqual`, that is, equal in all rows.
   func slots(indexedBehind first: Int, where isEqual: Set<Int>) -> Set<Int> {
     var found: Set<Int> = []
     for index in description.indexes where index.properties.first == slots[first].name {
@@ -102,7 +115,7 @@ package final class EntityMapping: @unchecked Sendable {
     return found
   }
 
-  /// Derives what follows from the slots.
+  /// Sets everything that is derived from the slots.
   fileprivate func complete() {
     for (slot, property) in slots.enumerated() { slotsByName[property.name] = slot }
     relationships = slots.compactMap(\.relationship)
@@ -128,29 +141,32 @@ package final class EntityMapping: @unchecked Sendable {
   }
 }
 
-/// A property with what the store needs of it.
+/// A property and everything that the store needs to use it.
 package struct PropertyMapping {
   package let name: String
-  /// The column; nil for a to-many, and for a to-one that is looked up.
+  /// The column; nil for a to-many, and for a to-one without a column.
   let columnName: SQLName?
   let attribute: AttributeDescription?
+  /// Returns a new object's value; nil when a new object begins with nil.
   let initialValue: (() throws -> SQLValue)?
   let checks: [CheckRule]
   let relationship: RelationshipMapping?
 
-  /// The column in quotes; empty where there is none.
+  /// The quoted column; empty where there is none.
   var column: String { columnName?.description ?? "" }
 }
 
-// Safe to share: set up by SchemaMapping before anyone else has it, never changed afterwards.
-/// All entities of a store.
+// Safe to share: the initializer completes it before any other code has it, and it never changes
+// afterwards.
+/// The mapping of all entities of a store.
 package final class SchemaMapping: @unchecked Sendable {
   let schema: Schema
   package let entities: [EntityMapping]
-  /// Whether members of any relationship have an order.
+  /// Whether any relationship is ordered.
   private(set) var hasOrder = false
   private let byName: [String: EntityMapping]
 
+  /// Creates the mapping of a schema.
   /// - Throws: ``StoreError/invalidSchema(_:)``.
   package init(_ schema: Schema) throws {
     try schema.validate()
@@ -162,7 +178,7 @@ package final class SchemaMapping: @unchecked Sendable {
     if schema.hasFamilies { placeFamilies() }
     var names: [String: [String]] = [:]
     let parentsFirst = schema.parentsFirst
-    // What an entity inherits comes first, in the same slots.
+    // Inherited properties come first, in the same slots as in the parent.
     for entity in parentsFirst {
       names[entity.name] =
         schema.bindings[entity.name]?.propertyNames
@@ -197,7 +213,7 @@ package final class SchemaMapping: @unchecked Sendable {
     }
   }
 
-  /// The ends of relationships, each once, by the entities that declare them.
+  /// The ends of all relationships, each once, at the entity that declares it.
   package var relationships: [RelationshipMapping] { entities.flatMap(\.ownRelationships) }
 
   private func placeFamilies() {
@@ -217,7 +233,8 @@ package final class SchemaMapping: @unchecked Sendable {
     }
   }
 
-  /// A property of the entity above. Its relationship is the same; a class has defaults and rules of its own.
+  /// Returns the mapping of a property that the parent has. The relationship stays the same; defaults and
+  /// rules may come from the entity's own class.
   private func inherited(_ property: PropertyMapping, by entity: EntityMapping) -> PropertyMapping {
     guard let binding = schema.bindings[entity.name] else { return property }
     return PropertyMapping(
@@ -228,7 +245,7 @@ package final class SchemaMapping: @unchecked Sendable {
 
   func entity(named name: String) -> EntityMapping? { byName[name] }
 
-  /// The entity of a name that somebody wrote.
+  /// Returns the entity of a name that a person wrote.
   /// - Throws: ``StoreError/noEntity(name:similar:)``.
   func known(_ name: String) throws(StoreError) -> EntityMapping {
     if let entity = byName[name] { return entity }

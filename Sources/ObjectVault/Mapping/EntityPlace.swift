@@ -1,18 +1,19 @@
-// Where the rows of an entity lie: all rows of its table, or those of some entities among others.
+// The rows of an entity in the file: all rows of its table, or the rows of certain entities in a shared
+// table.
 
 package import CipherSQLite
 
-/// The rows of some entities of one table.
+/// The rows of certain entities of one table.
 package struct EntityPlace: Sendable, Hashable {
-  /// The table's name, which is that of the root.
+  /// The table's name, which is the name of the root entity.
   package let table: String
-  /// The entities whose rows they are; empty for all rows of the table.
+  /// The names of the entities; empty for all rows of the table.
   let entities: [String]
 
   var tableName: SQLName { SQLName(table) }
 
-  /// What is true of the rows; nil for all.
-  /// - Parameter alias: What the table is called in the statement, where that is another name.
+  /// Returns the condition that selects the rows; nil for all rows.
+  /// - Parameter alias: The alias of the table in the statement, if it has one.
   package func condition(_ alias: SQLName? = nil) -> SQL? {
     guard !entities.isEmpty else { return nil }
     let names = SQL.joined(entities.map { "\(literal: $0)" })
@@ -20,26 +21,26 @@ package struct EntityPlace: Sendable, Hashable {
     return "\(owner)\(identifier: EntityColumn.name) IN (\(names))"
   }
 
-  /// ` WHERE …`, or nothing.
+  /// ` WHERE …`, or empty for all rows.
   var filter: SQL { condition().map { " WHERE \($0)" } ?? "" }
 
-  /// A condition that is asked of these rows alone.
-  /// - Parameter alias: What the table is called in the statement, where that is another name.
+  /// Returns a condition, limited to these rows.
+  /// - Parameter alias: The alias of the table in the statement, if it has one.
   func own(_ condition: SQL, _ alias: SQLName? = nil) -> SQL {
     self.condition(alias).map { "(\(condition)) AND \($0)" } ?? condition
   }
 
-  /// Their ids, in brackets.
+  /// A subquery for the ids of the rows, in parentheses.
   var ids: SQL { "(SELECT \"id\" FROM \(tableName)\(filter))" }
 
-  /// What stands behind FROM: the table, or the rows as a table of their own.
+  /// The rows as a source after FROM: the table, or a subquery.
   var rows: SQL {
     entities.isEmpty ? "\(tableName)" : "(SELECT * FROM \(tableName)\(filter))"
   }
 }
 
 extension Schema {
-  /// The rows of an entity and of all below it.
+  /// Returns the rows of an entity and its descendants.
   func place(of entity: String) -> EntityPlace {
     guard let found = self.entity(named: entity), found.parent != nil else {
       return EntityPlace(table: entity, entities: [])
@@ -48,7 +49,7 @@ extension Schema {
       table: root(of: found).name, entities: [entity] + descendants(of: found).map(\.name))
   }
 
-  /// The rows of an entity itself, without those of the entities below it.
+  /// Returns the rows of an entity itself, without those of its descendants.
   package func ownPlace(of entity: String) -> EntityPlace {
     guard let found = self.entity(named: entity), isInFamily(found) else {
       return EntityPlace(table: entity, entities: [])
@@ -56,6 +57,6 @@ extension Schema {
     return EntityPlace(table: root(of: found).name, entities: [entity])
   }
 
-  /// The entities that have a table.
+  /// The entities without a parent, each of which has a table.
   package var roots: [EntityDescription] { entities.filter { $0.parent == nil } }
 }

@@ -1,19 +1,19 @@
-// Where a file keeps the links and the order of a to-many, for those who read it without objects.
+// Where a file stores the links and the order of a to-many, for code that reads it without objects.
 
-/// A table of links, or one with a to-one, seen from one end.
+/// A table of links, or a table with the column of a to-one, seen from one end.
 package struct LinkPlace: Sendable, Hashable {
   package let table: String
   /// The column with the ids of this end.
   package let own: String
-  /// The column with those of the other one.
+  /// The column with the ids of the other end.
   package let other: String
-  /// The column with the places of members, by which they are sorted, and then by their ids; nil where the relationship has
-  /// no order.
+  /// The column with the positions of members; nil where the relationship has no order. Members are
+  /// sorted by position and then by id.
   package let order: String?
 }
 
 extension Schema {
-  /// The table of a relationship's links; nil for one that has none.
+  /// Returns the table of a relationship's links; nil for a relationship without one.
   func linkPlace(of relationship: RelationshipDescription, in entity: EntityDescription) -> LinkPlace? {
     guard let (table, isSource) = joinTable(of: relationship, in: entity) else { return nil }
     return LinkPlace(
@@ -22,7 +22,8 @@ extension Schema {
       order: isSource ? table.sourceOrder : table.targetOrder)
   }
 
-  /// The table with the places of an ordered relationship's members; nil for one without an order.
+  /// Returns the table with the positions of an ordered relationship's members; nil for one without an
+  /// order.
   func orderPlace(of relationship: RelationshipDescription, in entity: EntityDescription) -> LinkPlace? {
     guard let order = orderColumn(of: relationship, in: entity) else { return nil }
     if let place = linkPlace(of: relationship, in: entity) { return place }

@@ -1,15 +1,18 @@
-// What is run for each link of a many-to-many.
+// The statements for single links of a many-to-many.
 
 internal import CipherSQLite
 
-/// The statements that are run for links of a table, made once. A class, so that a table is copied cheaply.
+/// The statements for links of one table, made once. A class, so that a `JoinTable` is copied cheaply.
 final class LinkStatements: Sendable {
+  /// Adds a link; an existing link stays.
   let link: String
-  /// The same where none is.
+  /// Adds a link that does not exist yet, without a conflict clause.
   let plainLink: String
-  /// Many links, out of a feed of pairs.
+  /// Adds the links of a feed of pairs; existing links stay.
   let feed: String
+  /// Removes a link.
   let unlink: String
+  /// Finds a link: one row, or none.
   let isLinked: String
 
   init(_ table: SQLName, _ source: SQLName, _ target: SQLName) {

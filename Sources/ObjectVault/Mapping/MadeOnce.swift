@@ -1,8 +1,10 @@
-// What follows from a mapping, and is as long as a family is large: most of it is never asked for.
+// A lazy value that is safe to share. Mappings use it for values that grow with the size of an inheritance
+// hierarchy and are rarely needed.
 
 private import Synchronization
 
-/// A value that is made when it is first asked for. Of several who ask at once each may make it, and all get one of them.
+/// A value that is made on first use. Threads that use it for the first time at once may each make it,
+/// but all get the same one.
 final class MadeOnce<Value: Sendable>: Sendable {
   private final class Box: Sendable {
     let value: Value

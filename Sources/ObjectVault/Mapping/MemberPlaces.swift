@@ -1,13 +1,14 @@
-// The statements about the places of members in ordered relationships: beside the reference of a member, or in the table
-// of links. The numbers themselves are decided by MemberOrdering, in Saving.
+// The statements for the positions of members in ordered relationships. A position is stored in the
+// column next to the member's reference, or in the table of links. MemberOrdering, in Saving, decides the
+// numbers.
 
 internal import CipherSQLite
 
 private let idName = SQLName("id")
 
 extension RelationshipMapping {
-  /// The table of places, with the columns of the owner's id, the member's id and the place; nil for a relationship without
-  /// an order.
+  /// The table of positions, with the columns of the owner's id, the member's id and the position; nil
+  /// for a relationship without an order.
   private var places: (table: SQLName, owner: SQLName, member: SQLName, place: SQLName)? {
     guard let order else { return nil }
     switch storage {
@@ -19,13 +20,14 @@ extension RelationshipMapping {
     }
   }
 
-  /// The last place of one owner's members; empty for a relationship without an order, as all of these.
+  /// The query for the last position of one owner's members. Like all of these statements, it is empty
+  /// for a relationship without an order.
   var lastPlaceSQL: String {
     guard let (table, owner, _, place) = places else { return "" }
     return ("SELECT max(\(place)) FROM \(table) WHERE \(owner) = ?" as SQL).text
   }
 
-  /// Owners, members and places of so many owners' members, in their order.
+  /// Returns the query for owners, members and positions of the members of `owners` owners, in order.
   func placesSQL(owners: Int) -> String {
     guard let (table, owner, member, place) = places else { return "" }
     let sql: SQL =
@@ -33,7 +35,7 @@ extension RelationshipMapping {
     return sql.text
   }
 
-  /// The same of so many members, whoever has them.
+  /// Returns the query for owners, members and positions of `members` members of any owners, in order.
   func placesSQL(members: Int) -> String {
     guard let (table, owner, member, place) = places else { return "" }
     let sql: SQL =
@@ -41,7 +43,8 @@ extension RelationshipMapping {
     return sql.text
   }
 
-  /// The same of so many members of one owner, which is the last value.
+  /// Returns the query for owners, members and positions of `members` members of one owner, whose id is
+  /// the last parameter.
   func placesOfOwnerSQL(members: Int) -> String {
     guard let (table, owner, member, place) = places else { return "" }
     let sql: SQL =
@@ -49,13 +52,14 @@ extension RelationshipMapping {
     return sql.text
   }
 
-  /// The place of a member of an owner.
+  /// The query for the position of a member of an owner.
   var placeValueSQL: String {
     guard let (table, owner, member, place) = places else { return "" }
     return ("SELECT \(place) FROM \(table) WHERE \(member) = ? AND \(owner) = ?" as SQL).text
   }
 
-  /// Another place for a member of an owner. The member is no other version by that: its place is the relationship's.
+  /// The statement that sets the position of a member of an owner. The member's version stays the same,
+  /// because the position belongs to the relationship.
   var placeSQL: String {
     guard let (table, owner, member, place) = places else { return "" }
     return ("UPDATE \(table) SET \(place) = ? WHERE \(member) = ? AND \(owner) = ?" as SQL).text

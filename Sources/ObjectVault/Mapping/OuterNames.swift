@@ -1,38 +1,40 @@
-// `$User.id` where other tables are read, as in a query within a query: as a bare column it would be theirs, where they have one of
-// the name, and no engine says so. Such a name is refused, since nobody can have meant it.
+// Detects names such as `$User.id` in a subquery that reads other tables. The name becomes a bare column,
+// which would mean a column of that name in the subquery's own tables, without an error from any engine.
+// Such a name is an error, because it cannot be intended.
 
-/// Finds names of an outer query's rows that an inner query would take from its own tables.
+/// Finds names of an outer query's columns that an inner query would resolve in its own tables.
 struct OuterNames {
-  /// A name that means another column than it says.
+  /// A name that would mean a column of another table.
   struct Capture {
-    /// Without its dollar sign, such as `User.id`.
+    /// The name without its dollar sign, such as `User.id`.
     let name: String
-    /// The table whose column it would be.
+    /// The table whose column it would mean.
     let table: String
-    /// That column.
+    /// The column of that table.
     let column: String
-    /// Whether the table that it says may be read around there.
+    /// Whether an outer query may read the table that the name states.
     let isOutside: Bool
   }
 
+  /// A name of a column, and the query that it is in.
   private struct Reference {
     let name: String
     let query: Int
   }
 
-  /// A query, or what stands around all queries, such as an UPDATE.
+  /// A query, or the statement around all queries, such as an UPDATE.
   private struct Query {
     let parent: Int?
     /// The tables of entities that it reads.
     var tables: Set<String> = []
     /// The columns of the tables of links that it reads, in lower case.
     var linkColumns: Set<String> = []
-    /// Whether it reads others as well: what a dollar sign does not name, and queries in brackets.
+    /// Whether it reads other sources as well: tables without a dollar sign, or subqueries.
     var readsOthers = false
     var hasSelect = false
-    /// Whether it inserts what a query behind it finds.
+    /// Whether it inserts the rows of a query that follows.
     var inserts = false
-    /// Whether it stands behind a UNION or its like, so that an ORDER BY is about what all of them find.
+    /// Whether it follows a UNION or the like, so that an ORDER BY applies to the results of all.
     var isCompound = false
   }
 
@@ -40,16 +42,21 @@ struct OuterNames {
   private var queries = [Query(parent: nil)]
   private var references: [Reference] = []
   private var current = 0
-  /// Whether the next name is that of a table, and whether a comma leads to one.
+  /// Whether the next name is that of a table, and whether one follows after a comma.
   private var (expectsTable, isInList) = (false, false)
-  /// Whether what follows is about rows that are found already, or about those of the table that is inserted into.
+  /// Whether names now refer to rows that were found already, or to rows of the table that is inserted
+  /// into.
   private var isBehindQuery = false
-  /// Whether it is asked of rows, which a query in it may speak of, too.
+  /// Whether the text is an expression that is evaluated for rows, to which a query in it may refer.
   private var isExpression = false
   private var brackets: [(query: Int, isInList: Bool, expectedTable: Bool, isBehindQuery: Bool)] = []
 
-  /// - Parameter entity: That of the rows which an expression is asked of; nil for statements.
-  /// - Returns: The first such name in an SQL that a person wrote; nil where there is none, and where nobody can tell.
+  /// Returns the first such name in SQL that a person wrote; nil where there is none, and where it cannot
+  /// be determined.
+  /// - Parameters:
+  ///   - sql: The SQL, with names of the model.
+  ///   - model: The model that the names belong to.
+  ///   - entity: The entity of the rows that an expression is evaluated for; nil for statements.
   static func capture(in sql: String, _ model: Schema, of entity: String? = nil) -> Capture? {
     guard sql.containsByte("$") else { return nil }
     var names = OuterNames(model: model)
@@ -67,7 +74,7 @@ struct OuterNames {
 
   private mutating func read(_ sql: String) {
     var scanner = SQLScanner(sql)
-    // The piece before, in lower case.
+    // The token before, in lower case.
     var former = ""
     while let piece = scanner.next() {
       if piece.kind == .comment || scanner.isSpace(piece) { continue }
@@ -93,7 +100,7 @@ struct OuterNames {
     switch word {
     case "select", "with":
       if former == "(" || former.isEmpty && isExpression {
-        // A query where a table is expected, whose columns nobody tells.
+        // A subquery as a source: its columns are not known.
         if brackets.last?.expectedTable == true { queries[current].readsOthers = true }
         begin(in: current)
       } else if word == "select", queries[current].hasSelect {
@@ -104,19 +111,19 @@ struct OuterNames {
       }
       queries[current].hasSelect = queries[current].hasSelect || word == "select"
       (expectsTable, isInList) = (false, false)
-    // The table of an index.
+    // ON begins the SQL of an index, and the index's table follows.
     case "on" where former.isEmpty: expectsTable = true
     case "conflict" where former == "on": (expectsTable, isInList, isBehindQuery) = (false, false, true)
     case "order" where queries[current].isCompound:
       (expectsTable, isInList, isBehindQuery) = (false, false, true)
-    // A statement of a trigger.
+    // BEGIN: a statement of a trigger follows.
     case "begin": endStatement()
     case "from", "join": (expectsTable, isInList) = (true, true)
     case "into":
       queries[current].inserts = true
       (expectsTable, isInList) = (true, false)
     case "update": (expectsTable, isInList) = (former != "do", false)
-    // UPDATE OR IGNORE $User
+    // As in UPDATE OR IGNORE $User.
     case _ where former == "or" && expectsTable: break
     case "or" where former == "update": break
     case "where", "group", "order", "having", "limit", "union", "intersect", "except", "set", "values", "on",
@@ -130,7 +137,7 @@ struct OuterNames {
   private mutating func sign(_ sign: String) {
     switch sign {
     case "(":
-      // Where a table is expected, tables in brackets, or a query in its place.
+      // Where a table is expected, the parentheses contain tables or a subquery.
       brackets.append((current, isInList, expectsTable, isBehindQuery))
       (isInList, isBehindQuery) = (expectsTable, false)
     case ")":
@@ -155,12 +162,13 @@ struct OuterNames {
       expectsTable = false
       return
     }
-    // Behind a dot its table stands in front of it.
+    // After a dot: the table was written before the name.
     guard parts.count == 2, !parts[1].isEmpty, !former.hasSuffix("."), !isBehindQuery else { return }
     references.append(Reference(name: name, query: current))
   }
 
-  /// Something that is no table of the model, where one was expected.
+  /// Handles a token that is not a table of the model; where a table was expected, the query reads
+  /// another source.
   private mutating func other() {
     if expectsTable { queries[current].readsOthers = true }
     expectsTable = false
@@ -176,7 +184,8 @@ struct OuterNames {
     (brackets, expectsTable, isInList, isBehindQuery) = ([], false, false, false)
   }
 
-  /// The columns of a table of links, in lower case; nil for what is none.
+  /// Returns the columns of a table of links, in lower case; nil when the names are not those of such a
+  /// table.
   private func linkColumns(_ names: [String]) -> [String]? {
     guard names.count == 2, let entity = model.flattenedEntity(named: names[0]),
       let relationship = entity.relationship(named: names[1]),
@@ -186,7 +195,7 @@ struct OuterNames {
       + [join.sourceOrder, join.targetOrder].compactMap { $0?.lowercased() }
   }
 
-  // MARK: Asking
+  // MARK: Resolving references
 
   private func capture(_ reference: Reference) -> Capture? {
     let parts = reference.name.split(separator: ".").map(String.init)
@@ -215,7 +224,7 @@ struct OuterNames {
     var next = query.parent
     while let index = next {
       let outer = queries[index]
-      // What an order is of, or an expression, has no table here.
+      // The outer statement of an ORDER BY or an expression may have no tables here.
       if outer.readsOthers || outer.tables.isEmpty || outer.tables.contains(table) { return true }
       next = outer.parent
     }
@@ -229,7 +238,7 @@ struct OuterNames {
     return property == "id" ? property : entity.attribute(named: property)?.name
   }
 
-  /// Whether the table of a root has a column, whatever the capitals.
+  /// Returns whether the table of a root entity has a column, ignoring case.
   private func has(_ table: String, _ column: String) -> Bool {
     let wanted = column.lowercased()
     return wanted == "id"

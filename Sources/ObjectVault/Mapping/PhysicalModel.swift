@@ -1,27 +1,34 @@
-// Where a schema keeps links and orders, and what the file does when a row goes. Its tables are in PhysicalTables.
+// Where a schema stores links and orders, and what the file does when a row is deleted. The tables are in
+// PhysicalTables.
 
 internal import CipherSQLite
 
-/// A many-to-many relationship: a table of its own, kept by one of its two sides. A class, as each link has it.
+/// The table of links of a many-to-many relationship. It is named after one of the two ends, the source.
+/// A class, because every link refers to it.
 package final class JoinTable: Sendable {
   package let name: String
+  /// The entity that the table is named after.
   let source: String
   /// The relationship of `source` that the table is named after.
   let relationship: String
+  /// The entity at the other end.
   let target: String
-  /// The column with the ids of `source`. Both are named after what they hold, so that nobody who writes SQL has
-  /// to know which end keeps the table.
+  /// The column with the ids of `source`. Both columns are named after their contents, so that people who
+  /// write SQL need not know which end is the source.
   package let sourceColumn: String
+  /// The column with the ids of `target`.
   package let targetColumn: String
-  /// The column with the places of targets among the members of their source; nil for a relationship without an order.
+  /// The column with the positions of targets among the members of their source; nil when the
+  /// relationship has no order.
   package let sourceOrder: String?
-  /// The same of the inverse.
+  /// The column with the positions of sources among the members of their target; nil when the inverse has
+  /// no order.
   package let targetOrder: String?
-  /// What is run for each link, and for many at once.
+  /// The statements for single links, and for many at once.
   let statements: LinkStatements
 
-  /// The table of a relationship of `source`.
-  /// - Parameter isOrdered: Whether the relationship has an order, and whether its inverse has.
+  /// Creates the table of a relationship of `source`.
+  /// - Parameter isOrdered: Whether the relationship and its inverse have an order.
   init(
     _ source: String, _ relationship: String, _ target: String, inverse: String?,
     isOrdered: (own: Bool, inverse: Bool) = (false, false)
@@ -33,7 +40,7 @@ package final class JoinTable: Sendable {
     if source != target {
       (sourceColumn, targetColumn) = ("\(source)_id", "\(target)_id")
     } else {
-      // Of an entity with itself: a row holds a member of the one relationship, and of the other.
+      // A relationship of an entity with itself: the columns are named after the two relationships.
       targetColumn = "\(relationship)_id"
       let other = inverse ?? source
       sourceColumn = other.lowercased() == relationship.lowercased() ? "\(other)_owner_id" : "\(other)_id"
@@ -41,21 +48,22 @@ package final class JoinTable: Sendable {
     statements = LinkStatements(SQLName(name), SQLName(sourceColumn), SQLName(targetColumn))
   }
 
-  /// Named after the whole property: of an entity with itself, and of two entities whose relationships have one name, both
-  /// ends may have an order.
+  /// Returns the name of a column of positions. It contains the entity and the relationship, because both
+  /// ends may have an order, also when they are one entity or their relationships have the same name.
   private static func orderColumn(_ entity: String, _ relationship: String) -> String {
     "\(entity)_\(relationship)_position"
   }
 
   var tableName: SQLName { SQLName(name) }
 
-  /// The columns, seen from one end: its own ids, and those of the other end.
+  /// Returns the columns, seen from one end: its own ids, and those of the other end.
   func columns(from isSource: Bool) -> (own: SQLName, other: SQLName) {
     let (source, target) = (SQLName(sourceColumn), SQLName(targetColumn))
     return isSource ? (source, target) : (target, source)
   }
 
-  /// The column with the places of members, seen from one end; nil where that end has no order.
+  /// Returns the column with the positions of members, seen from one end; nil where that end has no
+  /// order.
   func order(from isSource: Bool) -> SQLName? { (isSource ? sourceOrder : targetOrder).map { SQLName($0) } }
 }
 
@@ -69,50 +77,52 @@ extension JoinTable: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// The layout of a store's file, by number.
+/// The version of the layout of a store's file.
 enum FileFormat {
-  /// The one that this library writes, and the only one that it reads.
+  /// The version that this library writes, and the only one that it reads.
   static let current = 3
 }
 
 extension RelationshipDescription {
-  /// The column of a to-one.
+  /// The name of a to-one's column.
   package var columnName: String { Self.columnName(name) }
-  /// The column of a to-one of this name.
+  /// Returns the name of the column of a to-one.
   static func columnName(_ name: String) -> String { "\(name)_id" }
-  /// The column beside that of a to-one of this name, with the places of objects among the members that the inverse has, where
-  /// that has an order. No property begins with an underscore.
+  /// Returns the name of the column next to a to-one's column, with the positions of objects among the
+  /// members of its inverse, if that is ordered. Property names never begin with an underscore.
   static func orderColumnName(_ name: String) -> String { "_\(name)_position" }
 }
 
 extension Schema {
-  /// The name of a to-many relationship's join table, and whether this side is its source; nil for one-to-many.
-  /// - Parameter entity: The entity that declares it, or one that inherits it: links are those of the former.
+  /// Returns the name of a to-many's join table, and whether this end is its source; nil for one-to-many.
+  /// - Parameter entity: The entity that declares the relationship, or one that inherits it; the table is
+  ///   the declaring entity's.
   func joinName(of relationship: RelationshipDescription, in entity: EntityDescription) -> (
     name: String, isSource: Bool
   )? {
     guard relationship.isToMany else { return nil }
     let own = "\(declarerName(of: relationship, in: entity))_\(relationship.name)"
     guard let inverse = relationship.inverse else { return (own, true) }
-    // One that leads elsewhere has a table with another, or will have: in the middle of a step a name may be claimed before the
-    // relationship that had it is dropped.
+    // If the inverse belongs to another relationship, its table has another name. That occurs in the
+    // middle of a step, when a relationship names an inverse before the relationship that had it is
+    // dropped.
     guard let back = self.entity(named: relationship.destination)?.relationship(named: inverse),
       back.isToMany,
       back.inverse == nil || back.inverse == relationship.name,
       back.destination == declarerName(of: relationship, in: entity)
     else { return nil }
-    // Of two sides the one whose name comes first keeps the table: a rule that needs no declaration.
+    // The end whose name comes first is the source: a rule that needs no declaration.
     let other = "\(relationship.destination)_\(inverse)"
     return own < other ? (own, true) : (other, false)
   }
 
-  /// The name of the entity that declares a relationship which an entity has.
+  /// Returns the name of the entity that declares a relationship of an entity.
   private func declarerName(of relationship: RelationshipDescription, in entity: EntityDescription) -> String
   {
     entity.parent == nil ? entity.name : declarer(of: relationship.name, in: entity)?.name ?? entity.name
   }
 
-  /// The join table of a to-many relationship, and whether this side is its source; nil for one-to-many.
+  /// Returns the join table of a to-many, and whether this end is its source; nil for one-to-many.
   package func joinTable(of relationship: RelationshipDescription, in entity: EntityDescription) -> (
     JoinTable, Bool
   )? {
@@ -135,17 +145,19 @@ extension Schema {
     )
   }
 
-  /// Whether the members of a to-many stand anywhere: they do not before its other end is there, in the middle of a step.
+  /// Returns whether the members of a to-many are stored anywhere. In the middle of a step they are not,
+  /// when the inverse does not exist yet.
   func hasMembers(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
     joinName(of: relationship, in: entity) != nil || inverse(of: relationship)?.hasColumn == true
   }
 
-  /// The relationship at the other end that leads back.
+  /// Returns the inverse of a relationship.
   private func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
     relationship.inverse.flatMap { entity(named: relationship.destination)?.relationship(named: $0) }
   }
 
-  /// The column with the places of members that is kept beside a to-one; nil where its inverse has no order.
+  /// Returns the column next to a to-one's column with the positions of members; nil where its inverse
+  /// has no order.
   package func orderColumn(of relationship: RelationshipDescription) -> String? {
     guard !relationship.isToMany, let inverse = inverse(of: relationship), inverse.isToMany, inverse.isOrdered
     else { return nil }
@@ -155,7 +167,7 @@ extension Schema {
   /// All join tables, each once.
   var joinTables: [JoinTable] { joinTables(butOf: []) }
 
-  /// The join tables but those that entities keep which are left out.
+  /// Returns the join tables, except those whose source is an excluded entity.
   func joinTables(butOf left: Set<String>) -> [JoinTable] {
     entities.flatMap { entity -> [JoinTable] in
       guard !left.contains(entity.name) else { return [] }
@@ -166,7 +178,7 @@ extension Schema {
     }
   }
 
-  /// What SQLite does to a row when the row that its to-one refers to is deleted.
+  /// Returns the foreign key action on a row when the row that its to-one references is deleted.
   func deleteAction(of relationship: RelationshipDescription, in entity: EntityDescription) -> String {
     let back = relationship.inverse.flatMap {
       self.entity(named: relationship.destination)?.relationship(named: $0)
@@ -178,7 +190,7 @@ extension Schema {
     }
   }
 
-  /// The column with the places of a to-many's members; nil for one without an order.
+  /// Returns the column with the positions of a to-many's members; nil for a to-many without an order.
   func orderColumn(of relationship: RelationshipDescription, in entity: EntityDescription) -> String? {
     guard relationship.isToMany, relationship.isOrdered else { return nil }
     if let (join, isSource) = joinTable(of: relationship, in: entity) {

@@ -1,15 +1,15 @@
-// The tables that a schema has in a file, with their columns, indexes and foreign keys: one for each entity without a parent,
-// which those below it lie in too, and one for the links of each many-to-many.
+// The tables of a schema in a file, with their columns, indexes and foreign keys: one for each root
+// entity, which its descendants share, and one for the links of each many-to-many.
 
 package import CipherSQLite
 
 extension Schema {
-  /// The tables that the schema has in a file, sorted by name.
+  /// The tables of the schema in a file, sorted by name.
   package var tables: [TableInfo] {
     (roots.map(table) + joinTables.map(table)).sorted { $0.name < $1.name }
   }
 
-  /// The tables but those of entities that are left out, and of the links that these keep.
+  /// Returns the tables, except those of excluded entities and of the links whose source they are.
   func tables(but left: Set<String>) -> [TableInfo] {
     guard !left.isEmpty else { return tables }
     let joins = joinTables(butOf: left)
@@ -18,7 +18,7 @@ extension Schema {
     }
   }
 
-  /// The table that an entity's objects lie in: that of its root.
+  /// Returns the table of an entity's objects, which is the table of its root.
   func table(of entity: EntityDescription) -> TableInfo {
     let root = root(of: entity)
     var table = TableDraft()
@@ -29,8 +29,8 @@ extension Schema {
     ]
     let below = descendants(of: root)
     if !below.isEmpty {
-      // SQL that names no entity means the root: so statements of a time before there were others stay right, and a first
-      // child needs no copy of the table.
+      // The default is the root, for SQL that names no entity: statements from before the first child
+      // stay correct, and adding that child does not copy the table.
       table.columns.append(
         TableInfo.Column(
           name: EntityColumn.name, type: "TEXT", isRequired: true,
@@ -50,10 +50,10 @@ extension Schema {
     var indexes: [TableInfo.Index] = []
   }
 
-  /// Adds what an entity declares itself.
+  /// Adds the columns, indexes and foreign keys of what an entity declares itself.
   private func add(_ entity: EntityDescription, to table: inout TableDraft) {
-    // Rows of other entities have nothing there: what is required of an entity with a parent, saves and checks see to, and its
-    // defaults are written by those who insert.
+    // Rows of other entities have NULL in the columns of an entity with a parent. So saves and checks
+    // enforce what is required there, and the code that inserts rows writes the defaults.
     let isRoot = entity.parent == nil
     for attribute in entity.attributes {
       table.columns.append(
@@ -79,7 +79,7 @@ extension Schema {
       let order = orderColumn(of: relationship)
       if let order { table.columns.append(Self.orderColumn(order)) }
       let isUnique = relationship.isOneToOne
-      // One that was asked for is the same.
+      // A declared unique index over the same property replaces it.
       if isUnique, entity.hasUniqueIndex(over: relationship.name) { continue }
       table.indexes.append(
         Self.index(
@@ -93,7 +93,7 @@ extension Schema {
     }
   }
 
-  /// The names of the indexes that an entity's to-ones have by themselves.
+  /// Returns the names of the indexes that an entity's to-ones have without a declaration.
   func ownIndexNames(ofToOnesOf entity: EntityDescription) -> [String] {
     entity.relationships.compactMap { relationship in
       let isUnique = relationship.isOneToOne
@@ -132,7 +132,7 @@ extension Schema {
         columns: [join.targetColumn] + (join.targetOrder.map { [$0] } ?? []),
         isUnique: false)
     ]
-    // The last place of a source's members is read at each addition.
+    // Each addition of a member reads the last position of the source's members.
     if let order = join.sourceOrder {
       indexes.append(
         TableInfo.Index(
@@ -150,7 +150,7 @@ extension Schema {
 }
 
 extension EntityDescription {
-  /// Whether a unique index over one property alone was declared.
+  /// Returns whether a unique index over this property alone is declared.
   fileprivate func hasUniqueIndex(over name: String) -> Bool {
     indexes.contains(IndexDescription(properties: [name], isUnique: true))
   }

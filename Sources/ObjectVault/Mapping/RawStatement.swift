@@ -1,22 +1,22 @@
-// Raw objects as statements for the tables of one model, and what a model has in a file besides its tables.
+// Raw objects as statements for the tables of one model, and everything that a model has in a file.
 
 internal import CipherSQLite
 
-/// The statement that makes a raw object, for one model.
+/// The statement that creates a raw object in one model.
 struct RawStatement: Hashable {
   let object: RawObject
-  /// On one line, as the file keeps it.
+  /// The CREATE statement on one line, as the file stores it.
   let create: String
 
-  /// The statement that takes it away.
+  /// The statement that drops the object.
   var drop: String { ("DROP \(Self.kind(object)) \(identifier: object.name)" as SQL).text }
 
-  /// What it can speak of, in lower case.
+  /// The names that the statement can refer to, in lower case.
   var words: Set<String> { SQLTemplate.words(create) }
 
   var isTrigger: Bool { object.kind == .trigger }
 
-  /// Its place among those that are made together: a trigger may be one of a view.
+  /// The position in the order of creation: a trigger may be on a view.
   var place: Int {
     switch object.kind {
     case .index: 0
@@ -40,8 +40,8 @@ struct RawStatement: Hashable {
     create = statement.text
   }
 
-  /// Saves give out ids, from marks that a trigger does not know: a row of its own would take the id of the next object.
-  /// Links have no ids.
+  /// Throws when a trigger inserts rows of an entity. Saves assign ids from high-water marks, which a
+  /// trigger cannot update: its row would take the id of the next object. Links have no ids.
   private static func requireNoInserts(_ sql: String, _ model: Schema) throws(ModelError) {
     for write in TriggerWrite.all(in: sql) where write.isInsertion {
       guard let table = write.table else { continue }
@@ -65,13 +65,13 @@ struct RawStatement: Hashable {
 }
 
 extension Schema {
-  /// The statements of all raw objects, in the order in which they are made.
+  /// The statements of all raw objects, in the order of their creation.
   var rawStatements: [RawStatement] {
-    // A model whose names do not fit has a fault, and comes no further.
+    // Names that do not resolve are a fault of the model, which is reported separately.
     rawObjects.compactMap { try? RawStatement($0, in: self) }.sorted { $0.place < $1.place }
   }
 
-  /// What is wrong with raw objects, by themselves and in this model.
+  /// The faults of raw objects, in their SQL and in this model.
   var rawFaults: [SchemaFault] {
     rawObjects.compactMap { object in
       let reason: String?
@@ -85,7 +85,7 @@ extension Schema {
     }
   }
 
-  /// Why the names of a raw object do not fit the model.
+  /// Returns why the names of a raw object do not fit the model; nil when they do.
   func misfit(of object: RawObject) -> String? {
     do {
       _ = try RawStatement(object, in: self)
@@ -95,8 +95,8 @@ extension Schema {
 }
 
 extension Schema {
-  /// The statements that create what the model has in a file, in an order in which they run: a group for each table with its
-  /// indexes, then one for each raw object. Every engine takes the same ones.
+  /// The statements that create the model in a file, in a valid order: a group for each table with its
+  /// indexes, then one for each raw object. They are the same for every engine.
   package var creatingStatements: [[String]] {
     tables.map { table in
       [table.createSQL(layout(ofTable: table.name))] + table.indexes.map { table.indexSQL($0) }
@@ -106,9 +106,9 @@ extension Schema {
 
 /// What a model has in a file.
 struct StoreLayout: Sendable {
-  /// Sorted by name.
+  /// The tables, sorted by name.
   var tables: [TableInfo]
-  /// The statements that made raw objects, on one line, by kind and name such as `view Adults`.
+  /// The statements that create raw objects, each on one line, by kind and name such as `view Adults`.
   var rawObjects: [String: String] = [:]
 }
 

@@ -1,24 +1,25 @@
-// One end of a relationship, and where its links lie.
+// One end of a relationship, and where its links are stored.
 
 internal import CipherSQLite
 
-/// Where the links of a relationship lie, seen from one end.
+/// Where the links of a relationship are stored, seen from one end.
 enum RelationshipStorage {
-  /// A to-one: in a column of the owner's table.
+  /// In a column of the owner's table: a to-one.
   case column(SQLName)
-  /// In the column of the to-one at the other end, of the destination's table: a to-many, or a to-one that is looked up.
+  /// In the column of the to-one at the other end, in the destination's table: a to-many, or a to-one
+  /// without a column.
   case inverseColumn(SQLName)
-  /// A many-to-many: in a table of its own, of which this end is the source or the target.
+  /// In a join table, with this end as the source or the target: a many-to-many.
   case join(JoinTable, isSource: Bool)
 }
 
-/// What a relationship knows of the one that leads back.
+/// What a relationship needs of its inverse.
 struct InverseEnd {
   let slot: Int
   let hasColumn: Bool
   let isLookedUp: Bool
   let isOrdered: Bool
-  /// Of a to-one: its column, and the one beside it for the places of an ordered inverse.
+  /// The column of a to-one, and the column next to it for the positions in an ordered inverse.
   let column: SQLName
   let order: SQLName
 
@@ -32,8 +33,8 @@ struct InverseEnd {
   }
 }
 
-// Safe to share: never changed after SchemaMapping made it.
-/// One end of a relationship.
+// Safe to share: never changed after SchemaMapping has created it.
+/// The mapping of one end of a relationship.
 package final class RelationshipMapping: @unchecked Sendable {
   let name: String
   package let slot: Int
@@ -42,22 +43,25 @@ package final class RelationshipMapping: @unchecked Sendable {
   unowned let owner: EntityMapping
   unowned let destination: EntityMapping
   let inverseSlot: Int?
-  /// Whether it leads to any number of objects.
+  /// Whether it references any number of objects.
   let isToMany: Bool
-  /// Whether the other end is a to-one with a column; false where there is no other end.
+  /// Whether the other end is a to-one with a column; false where there is no inverse.
   let inverseHasColumn: Bool
-  /// Whether it is the end of a one-to-one that has the column.
+  /// Whether this is the end of a one-to-one that has the column.
   let inverseIsLookedUp: Bool
-  /// Where the links lie.
+  /// Where the links are stored.
   let storage: RelationshipStorage
-  /// Where the places of members lie, beside the links; nil for a relationship without an order.
+  /// The column with the positions of members, next to the links; nil for a relationship without an
+  /// order.
   let order: SQLName?
-  /// Of a to-one: where the places lie that objects have among the members of its inverse; nil where that has no order.
+  /// For a to-one, the column with the positions of objects among the members of its inverse; nil where
+  /// that has no order.
   let inverseOrder: SQLName?
-  /// The whole rows at the other end of one owner's to-many.
+  /// The query for the whole rows of one owner's members.
   var membersSQL: String { membersText.value { membersStatement } }
   private let membersText = MadeOnce<String>()
 
+  /// Creates one end; nil for a to-many or a to-one without a column whose inverse is not in the model.
   init?(
     _ relationship: RelationshipDescription, slot: Int, owner: EntityMapping, destination: EntityMapping,
     inverse: InverseEnd?, join: (JoinTable, Bool)?
@@ -92,14 +96,15 @@ package final class RelationshipMapping: @unchecked Sendable {
     inverseIsLookedUp = inverse?.isLookedUp ?? false
   }
 
-  /// Whether its members have an order.
+  /// Whether the members have an order.
   var isOrdered: Bool { order != nil }
 
-  /// Whether the objects at the other end are held as members, and not by an id in the row: all but a to-one with a column.
+  /// Whether the objects at the other end are stored as members, and not as an id in the row: true of all
+  /// but a to-one with a column.
   var hasMembers: Bool {
     if case .column = storage { false } else { true }
   }
-  /// Whether it is the end of a one-to-one that has no column: it has one member at most.
+  /// Whether this is the end of a one-to-one without a column: it has at most one member.
   var isLookedUp: Bool { !isToMany && hasMembers }
 
   /// The column of a to-one, in its owner's table.

@@ -1,11 +1,13 @@
-// The ids that rows get: from a high-water mark for each entity, which only ever rises, so that no id is given twice, and
-// never beyond the highest one. Whatever gives ids out, or takes rows over with theirs, comes by here.
+// Assignment of row ids. Each root entity has a high-water mark that only rises, so that no id is
+// assigned twice, up to a highest id. All code that assigns ids, or imports rows with their ids, uses
+// this type.
 
 package import CipherSQLite
 
-/// Gives out ids of new rows.
+/// Assigns the ids of new rows.
 package struct RowIDs {
-  /// The highest id of a row. Where ids of one entity come behind those of another, their sum is still a whole number.
+  /// The highest id that a row may have. When the ids of one entity are placed after those of another,
+  /// the sums still fit into 64 bits.
   package static let highest = Int64.max >> 1
 
   private let marks: IdentifierTable
@@ -17,7 +19,7 @@ package struct RowIDs {
     self.reserved = reserved
   }
 
-  /// Ids that follow each other.
+  /// Consecutive ids.
   package struct Run {
     /// The high-water mark in the file; nil when the entity has none yet.
     fileprivate let mark: Int64?
@@ -44,11 +46,11 @@ package struct RowIDs {
     }
   }
 
-  /// So many ids that were never given out. They are free until they are taken in the same transaction.
-  /// - Parameter promised: The highest one that an object was told already.
+  /// Returns `count` ids that were never assigned.
   ///
-  /// Rows that another program inserted may have ids above the mark: the ids begin after those, and with them the mark is right
-  /// again.
+  /// They stay free until they are taken in the same transaction. Rows that another program inserted may
+  /// have ids above the mark: the new ids follow after those, and taking them corrects the mark.
+  /// - Parameter promised: The highest id that an unsaved object already has.
   /// - Throws: ``StoreError/idsExhausted(entity:)``.
   func free(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> Run {
     let root = entity.root
@@ -86,7 +88,8 @@ package struct RowIDs {
     }
   }
 
-  /// The entities that have a row with an id above their mark, which was never given out; a sentence each.
+  /// Returns a sentence for each entity that has a row with an id above the mark, which was never
+  /// assigned.
   package func findings(_ model: Schema) throws -> [String] {
     guard try marks.exists() else { return [] }
     return try model.roots.compactMap { entity in
@@ -98,8 +101,8 @@ package struct RowIDs {
     }
   }
 
-  /// Ids of rows that somebody else has written are not given out any more either.
-  /// - Throws: ``StoreError/idsExhausted(entity:)`` where a row has one that none may have.
+  /// Raises the mark of an entity to the highest id of its rows, which may come from another program.
+  /// - Throws: ``StoreError/idsExhausted(entity:)`` when a row has an id above ``highest``.
   func raiseToRows(of entity: String) throws {
     let highest = try marks.last(of: entity).row
     guard highest ?? 0 <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }
@@ -107,15 +110,19 @@ package struct RowIDs {
   }
 }
 
-/// The versions of a row: each write of it gives the next.
+/// The versions of a row: each write increases the version.
 enum RowVersions {
-  /// That of a row which a save makes, or an operation of a step. SQLite has 0 and 1 in no byte of their own: a row that began
-  /// with 1, as the column's default is, would become longer by its first change, and full pages would split.
+  /// The version of a row that a save or an operation of a step creates.
+  ///
+  /// SQLite stores 0 and 1 without a byte: a row with version 1, which is the column's default, would
+  /// grow at its first update, and full pages would split.
   static let first: Int64 = 2
-  /// The highest one that a row may come from outside with: there is room above it for all writes of its life.
+  /// The highest version that an imported row may have. The versions above it suffice for all later
+  /// writes.
   static let highest = Int64.max >> 1
-  /// Behind a number that no row may have comes one that none has: the row was changed meanwhile, says the next save.
+  /// Returns the version after this one. It wraps on overflow: no row has that version, so the next save
+  /// reports that the row was changed.
   static func next(_ version: Int64) -> Int64 { version &+ 1 }
-  /// One that no row has had: of a row that comes back under its id.
+  /// Returns a version that the row has never had, for a row that is inserted again under its former id.
   static func unheardOf() -> Int64 { .random(in: 1 << 40...highest - 1 << 40) }
 }

@@ -1,21 +1,23 @@
-// What the names behind a dollar sign stand for, in data blocks, in expressions and in raw objects: one answer for all.
+// The meaning of names with a dollar sign in data blocks, expressions and raw objects.
 
 internal import CipherSQLite
 
-/// The SQL for `$User`, `$User.name` and the like in one model.
+/// Replaces `$User`, `$User.name` and the like by the names of tables and columns in one model.
 ///
-/// `$User` is the table, and of an entity with a parent that of its root; `$User.name` is a column of it, `$Status.user` the
-/// column of a to-one, `$Status.tags` the table of links of a many-to-many and `$Status.tags.Tag` the column in it with the
-/// ids of tags. `$Album.songs.position` is the column with the places of members in an ordered relationship: in the table
-/// of links, or beside the to-one `$Song.album`.
+/// `$User` is the entity's table, or the table of its root when it has a parent. `$User.name` is a column
+/// of it, and `$Status.user` the column of a to-one. `$Status.tags` is the table of links of a
+/// many-to-many, and `$Status.tags.Tag` its column with the ids of tags. `$Album.songs.position` is the
+/// column with the positions of members in an ordered relationship: in the table of links, or next to the
+/// column of the to-one `$Song.album`.
 struct SQLNames {
   let model: Schema
-  /// What stands behind an ordered relationship for the column of places.
+  /// The word after an ordered relationship that means the column of positions.
   private static let position = "position"
 
-  /// - Throws: ``ModelError`` that says which name there is instead, which parameter would be nothing, or which name would mean
-  ///   another column than it says.
-  /// - Parameter entity: That of the rows which an expression is asked of; nil for statements.
+  /// Returns SQL with its names resolved.
+  /// - Parameter entity: The entity of the rows that an expression is evaluated for; nil for statements.
+  /// - Throws: ``ModelError`` for an unknown name, with the nearest known one; for a parameter, which
+  ///   would have no value; and for a name that would mean the column of another table.
   func resolved(_ sql: String, of entity: String? = nil) throws(ModelError) -> String {
     if let parameter = SQLTemplate.parameter(sql) {
       throw ModelError(
@@ -24,7 +26,7 @@ struct SQLNames {
       )
     }
     if let capture = OuterNames.capture(in: sql, model, of: entity) { throw misread(capture) }
-    // Many statements use a few names: each is looked up once.
+    // A text often repeats a few names: each is looked up once.
     var known: [String: String] = [:]
     return try SQLTemplate.resolved(sql) { words throws(ModelError) in
       if let sql = known[words] { return sql }
@@ -34,7 +36,8 @@ struct SQLNames {
     }
   }
 
-  /// The same of an expression that a person wrote, in brackets where it is a query: as one, the engine takes it there only.
+  /// Returns an expression with its names resolved, in parentheses when it is a query: the engine accepts
+  /// a query as an expression only so.
   func resolved(expression sql: String, of entity: String? = nil) throws(ModelError) -> String {
     let expression = try resolved(sql, of: entity)
     return SQLScanner.isQuery(expression) ? "(\(expression))" : expression
@@ -59,7 +62,7 @@ struct SQLNames {
     }
     let table = model.root(of: entity.name)
     guard names.count > 1 else { return quoted(table) }
-    // `$User.*`: the dot is SQL's own.
+    // `$User.*`: the dot belongs to the SQL.
     if names.count == 2 && names[1].isEmpty { return quoted(table) + "." }
     let (relationship, attribute) = (
       entity.relationship(named: names[1]), entity.attribute(named: names[1])
@@ -73,7 +76,8 @@ struct SQLNames {
       throw ModelError(
         reason: "$\(words) goes on behind $\(names[0]).\(names[1]), which is a column\(isToOne)")
     }
-    // As the model spells it: an accent may be a character of its own here, which the engine takes for another name.
+    // As the model spells it: an accent may be a separate character here, which would be a different name
+    // to the engine.
     return quoted(
       relationship.map { RelationshipDescription.columnName($0.name) } ?? attribute?.name ?? names[1])
   }
@@ -83,7 +87,7 @@ struct SQLNames {
   ) throws(ModelError) -> String {
     let ends =
       model.joinTable(of: relationship, in: entity).map { [$0.0.sourceColumn, $0.0.targetColumn] } ?? []
-    // Unless the other end is called so.
+    // Unless the other end has this name.
     if names.count == 3, names[2] == Self.position,
       !ends.contains(RelationshipDescription.columnName(Self.position))
     {

@@ -1,4 +1,5 @@
-// The last of a schema's rules: the tables and indexes that it makes have names of their own.
+// Checks that the tables and indexes of a schema have different names, and the entry point of all checks
+// of a schema.
 
 internal import CipherSQLite
 
@@ -10,21 +11,22 @@ extension Schema {
     guard all.isEmpty else { throw StoreError.invalidSchema(all) }
   }
 
-  /// The faults of the model, whichever way it was made.
+  /// The faults of the model, however it was made.
   package var modelFaults: [SchemaFault] {
     let faults = ownFaults + rawFaults
     return faults.isEmpty ? clashFaults : faults
   }
 
-  /// The same of a model that a step made of one without faults: entities that are as they were, and lead to such, are not
-  /// looked at again.
+  /// Returns the faults of a model that a step made from a valid one. Entities that did not change, and
+  /// whose relationships reference only unchanged entities, are not checked again.
   func modelFaults(after former: Schema) -> [SchemaFault] {
     let old = Dictionary(former.entities.map { ($0.name, $0) }) { first, _ in first }
     var changed = Set(old.keys)
     for entity in entities {
       if old[entity.name] == entity { changed.remove(entity.name) } else { changed.insert(entity.name) }
     }
-    // What lies in one table with a changed entity is looked at with it, also where that left.
+    // All entities that share a table with a changed entity are checked with it, also when it has left
+    // the table.
     for family in families + former.families where family.contains(where: { changed.contains($0.name) }) {
       changed.formUnion(family.map(\.name))
     }
@@ -33,9 +35,10 @@ extension Schema {
     }
     let faults = ownFaults(isTouched) + rawFaults
     guard faults.isEmpty else { return faults }
-    // Raw objects have names of their own, and few models have any.
+    // Raw objects have their own names in the file, and few models have any.
     guard rawObjects.isEmpty, former.rawObjects.isEmpty else { return clashFaults }
-    // What leads to a changed entity has other names only where relationships have changed.
+    // An unchanged entity with a relationship to a changed one gets other names only when relationships
+    // changed.
     let hasOtherLinks = changed.contains { name in
       entity(named: name)?.relationships != old[name]?.relationships
     }
@@ -43,15 +46,15 @@ extension Schema {
     return mayClash(after: former, isAsked) ? clashFaults : []
   }
 
-  /// Whether one of the names that a step made may be that of something else. Most steps make few names, or none, and all
-  /// names of a model take as long as everything else that is asked of a step.
+  /// Returns whether a name that the step made may clash with another. Most steps make few names or none,
+  /// and comparing all names of a model takes as long as all other checks of a step together.
   private func mayClash(after former: Schema, _ isAsked: (EntityDescription) -> Bool) -> Bool {
     let names = fileNames(isAsked)
     let all = Set(names)
     guard all.count == names.count else { return true }
     let new = all.subtracting(former.fileNames(isAsked))
     guard !new.isEmpty else { return false }
-    // Whatever belongs to an entity begins with its name, behind the mark of an index.
+    // All names of an entity begin with the entity's name, after the prefix of an index.
     let asked = new.map { $0[...] } + new.filter(Self.isIndexName).map { $0.dropFirst(3) }
     return entities.contains { entity in
       guard !isAsked(entity) else { return false }
@@ -63,7 +66,8 @@ extension Schema {
 
   private static func isIndexName(_ name: String) -> Bool { name.hasPrefix("ix_") || name.hasPrefix("ux_") }
 
-  /// The names that some entities have in the file, with those of their indexes and links, in lower case.
+  /// Returns the names that some entities have in the file, with those of their indexes and links, in
+  /// lower case.
   private func fileNames(_ isAsked: (EntityDescription) -> Bool) -> [String] {
     let parents = parentNames
     return entities.filter(isAsked).flatMap { entity in
@@ -72,12 +76,13 @@ extension Schema {
     }.map { $0.lowercased() }
   }
 
-  /// Tables, indexes and views share one space of names in the file, and case does not count.
+  /// The clashes of names in the file. Tables, indexes and views share one name space, which ignores
+  /// case.
   private var clashFaults: [SchemaFault] {
     var faults: [SchemaFault] = []
     var owners: [String: String] = [:]
     func enter(_ name: String, _ owner: String) {
-      // Two entities of one name are told by their name.
+      // Two entities of the same name are another fault, which is reported by name.
       if let other = owners.updateValue(owner, forKey: name.lowercased()), other != name || owner != name {
         faults.append(.clashingName(name: name, owner: owner, other: other))
       }
@@ -94,14 +99,15 @@ extension Schema {
     for join in joins where entity(named: join.name) != nil {
       faults.append(.clashingName(name: join.name, owner: join.name, other: "the links of \(join.source)"))
     }
-    // Triggers have names of their own in SQLite, and people look for all of them in one list.
+    // In SQLite, triggers have a separate name space; they are included because people look for all
+    // objects in one list.
     for object in rawObjects { enter(object.name, "the raw \(object.title)") }
     return faults
   }
 
-  /// The names of the indexes of an entity's table. The tables themselves would take many times as long: a chain of steps is
-  /// checked behind each of them.
-  /// - Parameter parents: The names of all entities with others below.
+  /// Returns the names of the indexes of an entity's table. They are not taken from the table's
+  /// description, which takes many times as long to make: a chain of steps is checked after each step.
+  /// - Parameter parents: The names of all entities that have children.
   private func indexNames(of entity: EntityDescription, _ parents: Set<String>) -> [String] {
     entity.attributes.filter { $0.isUnique || $0.isIndexed }.map {
       Self.indexName(entity.name, [$0.name], $0.isUnique)
@@ -118,7 +124,7 @@ extension Schema {
     entities.flatMap { entity in joinNames(of: entity).map { ($0.name, $0.indexes, entity.name) } }
   }
 
-  /// The names of the tables of links that an entity keeps, and of their indexes.
+  /// Returns the names of the tables of links whose source is an entity, and of their indexes.
   private func joinNames(of entity: EntityDescription) -> [(name: String, indexes: [String])] {
     entity.relationships.compactMap { relationship in
       guard let (name, isSource) = joinName(of: relationship, in: entity), isSource else { return nil }

@@ -1,10 +1,10 @@
-// What the engine's messages about constraints are about, by the names of the model.
+// Translates the engine's messages about constraints into names of the model.
 
 internal import CipherSQLite
 
 extension SchemaMapping {
-  /// What a constraint's message is about, the columns quoted; nil when one of them is no property's: somebody else's
-  /// trigger may write to a table of its own.
+  /// Returns the entity and the columns that a constraint's message is about; nil when a column belongs
+  /// to no property, as when another program's trigger writes to its own table.
   func brokenColumns(_ message: String)
     -> (entity: EntityMapping, columns: [(property: String, column: String)])?
   {
@@ -23,7 +23,8 @@ extension SchemaMapping {
       }
       return columns.count == names.count ? columns : nil
     }
-    // The columns of all entities of a family lie in one table; those of a constraint are all of who declares it.
+    // The entities of an inheritance hierarchy share a table; all columns of a constraint belong to the
+    // entity that declares it.
     for entity in entity.relatives {
       guard let found = columns(of: entity) else { continue }
       if let parent = entity.parent, columns(of: parent) != nil { continue }

@@ -1,24 +1,24 @@
-// What a table is besides its columns, and the statements that create it.
+// What a model states about a table besides its columns, and the statements that create the table.
 
 internal import CipherSQLite
 
-/// What the rows of a table of a store are.
+/// The kind of rows that a table of a store has.
 enum TableKind {
-  /// Objects of an entity, under an id that the table gives.
+  /// Objects of an entity, with ids as primary key.
   case objects
-  /// Links of a many-to-many: the ids of both ends, and places where members have an order.
+  /// Links of a many-to-many: the ids of both ends, and positions where members have an order.
   case links
 }
 
-/// What a model says of a table and its columns do not.
+/// What a model states about a table that its columns do not show.
 struct TableLayout {
   let kind: TableKind
-  /// What stands behind the types of some columns.
+  /// The collations of columns, by the column's name.
   let collations: [String: String]
 }
 
 extension Schema {
-  /// The layout of one of the model's tables.
+  /// Returns the layout of one of the model's tables.
   func layout(ofTable name: String) -> TableLayout {
     guard let entity = entity(named: name) else { return TableLayout(kind: .links, collations: [:]) }
     let collations = family(of: entity).flatMap(\.attributes).compactMap { attribute in
@@ -29,9 +29,10 @@ extension Schema {
 }
 
 extension TableInfo {
-  /// The statement that creates the table; its indexes come behind.
+  /// Returns the statement that creates the table, without its indexes.
   ///
-  /// - Parameter temporaryName: The name to create it under; references to itself still name the final one.
+  /// - Parameter temporaryName: The name to create the table under; references to itself still use the
+  ///   final name.
   func createSQL(as temporaryName: String? = nil, _ layout: TableLayout) -> String {
     var parts = columns.map { definition($0, layout) }
     let table = SQLName(temporaryName ?? name)
@@ -45,7 +46,7 @@ extension TableInfo {
     return sql.text
   }
 
-  /// A column as CREATE TABLE and ADD COLUMN write it.
+  /// Returns a column definition for CREATE TABLE and ADD COLUMN.
   func definition(_ column: Column, _ layout: TableLayout) -> SQL {
     var sql: SQL = "\(identifier: column.name) \(written: column.type)"
     if column.isPrimaryKey && layout.kind == .objects { sql.append(" PRIMARY KEY") }

@@ -1,14 +1,15 @@
-// The statements of a trigger that write, as far as their first words tell: SQLite allows no WITH before them there.
+// Finds the writing statements of a trigger by their first words, which is enough: SQLite allows no WITH
+// before them there.
 
 /// A statement of a trigger that writes rows.
 struct TriggerWrite {
-  /// Whether it makes rows.
+  /// Whether it inserts rows.
   let isInsertion: Bool
-  /// Into which table it inserts, in lower case and without quotes; nil for other statements, and where a name stands
-  /// behind a dollar sign.
+  /// The table that it inserts into, in lower case and without quotes; nil for other statements, and for
+  /// a name with a dollar sign.
   let table: String?
 
-  /// Those of the SQL behind a trigger's name.
+  /// Returns the writing statements in the SQL after a trigger's name.
   static func all(in sql: String) -> [TriggerWrite] {
     var scanner = SQLScanner(sql)
     var (writes, verb, isBeginning): ([TriggerWrite], String?, Bool) = ([], nil, false)
@@ -17,7 +18,7 @@ struct TriggerWrite {
       if piece.kind == .comment || text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { continue }
       let word = text.lowercased()
       if let found = verb {
-        // INSERT OR IGNORE INTO table, REPLACE INTO table.
+        // As in INSERT OR IGNORE INTO table and REPLACE INTO table.
         if word == "into" {
           verb = "into"
         } else if found == "into" {
@@ -32,7 +33,7 @@ struct TriggerWrite {
         default: break
         }
       }
-      // A column may be called "begin", too: no statement goes on behind it with one of these words.
+      // A column may also be called "begin", but none of these words can follow it.
       isBeginning = piece.kind == .word && word == "begin" || text == ";"
     }
     return writes

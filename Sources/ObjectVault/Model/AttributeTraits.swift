@@ -1,37 +1,38 @@
-// What there is to say of each type of attributes, in one line each. Everything else follows from it: no other file of the
-// model, the mapping, predicates and migrations asks which type it is but for what that type alone does.
+// The traits of each attribute type, one line for each type. Code in the model, the mapping, predicates
+// and migrations uses these traits; it names a type only for behaviour that this type alone has.
 
 internal import CipherSQLite
 
 /// How numbers are stored.
 enum NumberKind { case integer, real, decimal }
 
-/// What values of a type are, in a file and in comparisons.
+/// The traits of an attribute type: how its values are stored and compared.
 package struct AttributeTraits: Sendable {
-  /// In which class the engine stores a value, and which of that class are values.
+  /// How the engine stores values of the type, and which stored values are valid.
   package enum Storage: Sendable, Equatable {
-    /// Whole numbers of a range.
+    /// Integers of a range.
     case integer(ClosedRange<Int64>)
-    /// Numbers, of single precision or of double.
+    /// Floating-point numbers, of single or double precision.
     case real(isSingle: Bool)
     case text(TextForm)
     case blob
   }
 
-  /// What a text has to look like to be a value.
+  /// The form that a text must have to be a valid value.
   package enum TextForm: Sendable, Equatable { case any, decimal, uuid, url, json }
 
-  /// In which form a text of a predicate names a value that is no string.
+  /// The form in which a text in a predicate names a value that is not a string.
   package enum WrittenForm: Sendable, Equatable { case uuid, date }
 
   package let storage: Storage
-  /// Whether values are numbers that compare by value with each other, and can be calculated with.
+  /// Whether values are numbers, which compare by value with each other and can be used in calculations.
   package let isNumeric: Bool
-  /// Whether strings are compared with values as with strings, in all comparisons of strings.
+  /// Whether values are compared with strings as strings, in all string comparisons.
   package let isString: Bool
-  /// The collation of columns, where it is not the engine's own.
+  /// The collation of the type's columns; nil for the engine's own.
   package let collation: String?
-  /// How a text of a predicate names a value; nil where texts are strings, or stand for none.
+  /// The form in which a text in a predicate names a value; nil for types whose values are strings, or
+  /// that no text names.
   package let written: WrittenForm?
 
   fileprivate init(
@@ -48,10 +49,10 @@ package struct AttributeTraits: Sendable {
 }
 
 extension AttributeType {
-  /// What values of the type are.
+  /// The traits of the type.
   package var traits: AttributeTraits {
     switch self {
-    // A truth value is a number to calculations, as it is to the engine.
+    // Calculations treat a Bool as a number, as the engine does.
     case .bool: AttributeTraits(.integer(0...1), isNumeric: true)
     case .int: .integer(Int64.self)
     case .int8: .integer(Int8.self)
@@ -74,7 +75,7 @@ extension AttributeType {
 }
 
 extension AttributeTraits {
-  /// The declared type of a column, from which the engine takes the column's affinity.
+  /// The declared type of a column, which determines the column's affinity.
   package var sqlType: String {
     switch storage {
     case .integer: "INTEGER"
@@ -84,15 +85,15 @@ extension AttributeTraits {
     }
   }
 
-  /// The whole numbers that are values; nil for other types.
+  /// The integers that are valid values; nil for types that are not integers.
   package var integerRange: ClosedRange<Int64>? {
     if case .integer(let range) = storage { range } else { nil }
   }
 
-  /// Whether values are true and false.
+  /// Whether the values are true and false.
   package var isTruth: Bool { integerRange == 0...1 }
 
-  /// How values are stored, as far as they are numbers; of others that are stored as numbers, how those are.
+  /// How the numbers of the type are stored; `real` for types that are not numeric.
   var numberKind: NumberKind {
     switch storage {
     case .integer: .integer
@@ -103,17 +104,17 @@ extension AttributeTraits {
 }
 
 extension AttributeType {
-  /// The column's declared type, with what follows from it.
+  /// The declared type of a column, which determines the column's affinity.
   package var sqlType: String { traits.sqlType }
-  /// Whether values are whole numbers.
+  /// Whether values are integers.
   var isInteger: Bool { traits.integerRange != nil }
   /// Whether values are numbers that compare by value with each other.
   var isNumeric: Bool { traits.isNumeric }
   var numberKind: NumberKind { traits.numberKind }
-  /// Whether values are text that a string may stand for.
+  /// Whether values are compared with strings as strings.
   var isText: Bool { traits.isString }
-  /// Whether values are stored as text, of whatever form.
+  /// Whether values are stored as text, in any form.
   var isStoredAsText: Bool { if case .text = traits.storage { true } else { false } }
-  /// The whole numbers that the type holds; nil for other types.
+  /// The integers that the type can hold; nil for other types.
   var integerRange: ClosedRange<Int64>? { traits.integerRange }
 }

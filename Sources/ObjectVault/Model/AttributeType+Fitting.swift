@@ -1,10 +1,11 @@
-// Which Swift types an attribute takes and gives where it is named by a string, and no compiler compares them.
+// Which Swift types can be written to and read from an attribute that is accessed by its name as a
+// string, where the compiler cannot check the type.
 
 internal import CipherSQLite
 
 extension AttributeType {
-  /// Whether values of a Swift type of another attribute type may be written: whole numbers for any numbers, one
-  /// floating-point type for the other, and strings for what is stored as text.
+  /// Returns whether a Swift value of another attribute type may be written to this attribute: an integer
+  /// to any number, either floating-point type to the other, and a string to what is stored as text.
   func takes(_ type: AttributeType) -> Bool {
     if self == type { return true }
     if type == .string { return isStoredAsText }
@@ -12,14 +13,17 @@ extension AttributeType {
     return isFloating && type.isFloating
   }
 
-  /// Whether values may be read as a Swift type of another attribute type.
+  /// Returns whether the attribute may be read as a Swift type of another attribute type.
   func reads(as type: AttributeType) -> Bool {
     if self == type { return true }
     return type == .string ? isStoredAsText : type != .string && self != .string && type.takes(self)
   }
 
-  /// Whether a stored value is of the type's class, so that no column of the type makes another of it: a whole number is any
-  /// number. Of one that is it may still not be in the type's range, or form.
+  /// Returns whether the storage class of a value fits the type, so that no column of the type converts
+  /// the value to another class.
+  ///
+  /// An integer fits every numeric type. The value may still be outside the type's range, or not in its
+  /// form.
   func isKind(of value: SQLValue) -> Bool {
     switch (traits.storage, value) {
     case (_, .null), (.integer, .integer), (.real, .integer), (.real, .real), (.text(.decimal), .integer),
@@ -31,8 +35,8 @@ extension AttributeType {
 
   private var isFloating: Bool { isNumeric && traits.sqlType == "REAL" }
 
-  /// The form in which the type stores a value.
-  /// - Throws: ``UnstorableValue`` for what is none of its values.
+  /// Returns the form in which the type stores a value.
+  /// - Throws: ``UnstorableValue`` when the type has no such value.
   func stored(_ value: SQLValue) throws -> SQLValue {
     switch value {
     case .null: return .null
@@ -59,7 +63,7 @@ extension AttributeType {
 }
 
 extension SQLValue {
-  /// What it is, for a message that must not tell the value.
+  /// What the value is, for a message that refers to it without printing it.
   fileprivate var kind: String {
     switch self {
     case .null: "nil"
@@ -70,7 +74,7 @@ extension SQLValue {
     }
   }
 
-  /// The same of one that nobody has spoken of yet.
+  /// What the value is, for a message that mentions it for the first time.
   var kindName: String {
     switch self {
     case .null: "nil"

@@ -4,11 +4,13 @@ internal import CipherSQLite
 private import Foundation
 
 extension AttributeType {
-  /// Whether a text has the form in which values of a type are stored: what has another one is not found by a
-  /// comparison. It has when the getter's own initializer takes it. Only of JSON a getter takes more: a type may have got
-  /// members since, and has to read what it wrote before.
+  /// Returns whether a text has the form in which values of the type are stored.
+  ///
+  /// Comparisons do not find text in another form. The test is whether the getter's initializer accepts
+  /// the text. For JSON a getter accepts more: it must read JSON that was written before its type got
+  /// more members.
   func isForm(_ text: String) -> Bool {
-    // What reads a form from bytes ends at a NUL, and would not see what stands behind it.
+    // Foundation's parsers stop at a NUL, and would ignore any text after it.
     if case .text(let form) = traits.storage, form != .any, text.utf8.contains(0) { return false }
     return switch traits.storage {
     case .text(.decimal): Decimal(stored: .text(text)) != nil

@@ -1,18 +1,20 @@
-// What a text in a predicate means beside values that are no strings: the same in SQL and in memory.
+// What a text in a predicate means when it is compared with values that are not strings; the same in SQL
+// and in memory.
 
 internal import CipherSQLite
 private import Foundation
 
-/// What a text is beside values of a type that it may stand for.
+/// The meaning of a text that is compared with values of a type.
 enum LiftedText: Equatable {
   /// A value of the type, in stored form.
   case value(SQLValue)
-  /// None of them.
+  /// No value of the type.
   case nothing
 }
 
 extension AttributeType {
-  /// What a text is beside values of the type; nil for types whose values no text is lifted to.
+  /// Returns the meaning of a text that is compared with values of the type; nil for types that texts are
+  /// not converted to.
   func lifted(_ text: String) -> LiftedText? {
     switch traits.written {
     case .uuid: UUID(uuidString: text).map { .value(.text($0.uuidString)) } ?? .nothing
@@ -23,7 +25,7 @@ extension AttributeType {
 }
 
 extension AttributeTraits.WrittenForm {
-  /// What it is called, and how one is written, for messages.
+  /// The name of the form, for messages.
   var name: String {
     switch self {
     case .uuid: "UUID"
@@ -31,7 +33,7 @@ extension AttributeTraits.WrittenForm {
     }
   }
 
-  /// What to write, for messages; nil where everybody knows.
+  /// Examples of the form, for messages; nil where the form is well known.
   var example: String? {
     switch self {
     case .uuid: nil

@@ -1,7 +1,7 @@
-// What calculations and functions give: the same for SQL and for evaluation in memory.
+// The types of the results of calculations and functions, for SQL and for evaluation in memory.
 
 extension AttributeType {
-  /// The type of what a function gives.
+  /// Creates the result type of a function; nil when the function has the type of its operand.
   init?(_ kind: PredicateFunction.Kind?) {
     switch kind {
     case .text: self = .string
@@ -11,7 +11,8 @@ extension AttributeType {
     }
   }
 
-  /// What a calculation on numbers of two types gives; nil stands for nil.
+  /// Returns the type of a calculation with numbers of two types. A type is nil for the operand nil; the
+  /// result then has the type of the other operand.
   static func common(_ a: AttributeType?, _ b: AttributeType?) -> AttributeType? {
     guard let a, let b else { return a ?? b }
     if a.numberKind == .decimal || b.numberKind == .decimal { return .decimal }

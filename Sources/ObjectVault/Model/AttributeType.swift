@@ -1,4 +1,5 @@
-// The closed list of attribute types: their names in schemas and migration files. What they are: AttributeTraits.
+// The attribute types and their names in schemas and migration files. Their traits are in
+// AttributeTraits.
 
 /// The type of an attribute, as schemas, migration files and the store name it.
 public enum AttributeType: String, Sendable, Hashable, Codable, CaseIterable {
@@ -28,7 +29,7 @@ public enum AttributeType: String, Sendable, Hashable, Codable, CaseIterable {
   case string
   /// `Data`.
   case data
-  /// `Date`, stored as seconds from 2001-01-01 in a double, so that it comes back bit by bit.
+  /// `Date`, stored as a double with the seconds from 2001-01-01, so that every bit is preserved.
   case date
   /// `UUID`, stored as upper-case text.
   case uuid

@@ -1,4 +1,5 @@
-// Swift types that an attribute can have. The built-in ones are in AttributeValue+Types.
+// The protocol of the Swift types that an attribute can have. The built-in types conform in
+// AttributeValue+Types.
 
 public import CipherSQLite
 private import Foundation
@@ -18,38 +19,39 @@ private import Foundation
 /// }
 /// ```
 ///
-/// An enum is stored as its raw value, any other `Codable` type as JSON. `#Predicate` takes values that are
-/// `Codable` and `Sendable`, and knows no cases: `let calm = Mood.calm`, then `#Predicate { $0.mood == calm }`.
+/// An enum is stored as its raw value, any other `Codable` type as JSON. `#Predicate` takes values that
+/// are `Codable` and `Sendable`, but no enum cases: write `let calm = Mood.calm`, then `#Predicate {
+/// $0.mood == calm }`.
 public protocol AttributeValue {
-  /// The type in the schema.
+  /// The type of the attribute in the schema.
   static var attributeType: AttributeType { get }
-  /// Whether nil is a value.
+  /// Whether nil is a valid value.
   static var isOptionalAttribute: Bool { get }
-  /// The value that a property shows where there is none: in a new object before it is set, when it has no
-  /// default, and in an object whose row is gone.
+  /// The value of a property that has none: in a new object without a default before the property is set,
+  /// and in an object whose row was deleted.
   static var placeholder: Self { get }
-  /// The value as it is stored.
-  /// - Throws: When it has no stored form, such as NaN, which SQLite cannot keep apart from NULL.
+  /// Returns the value in its stored form.
+  /// - Throws: An error when the value has no stored form, such as NaN, which SQLite stores as NULL.
   func stored() throws -> SQLValue
-  /// The value of a stored one, or nil when it has another type.
+  /// Creates a value from its stored form; nil when that is not a value of this type.
   init?(stored value: SQLValue)
-  /// The value of a cell of a packed row; a fast way to say `init(stored: cell.value)`.
+  /// Reads the value from a cell of a packed row: a faster way to `init(stored: cell.value)`.
   static func read(_ cell: RowCell) -> Self?
 }
 
 extension AttributeValue {
-  /// False: only optionals take nil.
+  /// False: only optionals accept nil.
   public static var isOptionalAttribute: Bool { false }
-  /// By way of the stored value.
+  /// Reads the value by way of its stored form.
   public static func read(_ cell: RowCell) -> Self? { Self(stored: cell.value) }
 }
 
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
-  /// The raw value's type.
+  /// The attribute type of the raw value.
   public static var attributeType: AttributeType { RawValue.attributeType }
-  /// The raw value.
+  /// Returns the stored form of the raw value.
   public func stored() throws -> SQLValue { try rawValue.stored() }
-  /// From a stored raw value.
+  /// Creates the value from a stored raw value; nil when there is no such value.
   public init?(stored value: SQLValue) {
     guard let raw = RawValue(stored: value) else { return nil }
     self.init(rawValue: raw)
@@ -57,20 +59,20 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
 }
 
 extension AttributeValue where Self: CaseIterable, Self: RawRepresentable {
-  /// The first case.
+  /// The first case as placeholder.
   public static var placeholder: Self { allCases[allCases.startIndex] }
 }
 
 extension AttributeValue where Self: Codable {
-  /// JSON.
+  /// The attribute type `json`.
   public static var attributeType: AttributeType { .json }
-  /// JSON text with sorted keys.
+  /// Returns the value as JSON text with sorted keys.
   public func stored() throws -> SQLValue {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return .text(String(decoding: try encoder.encode(self), as: UTF8.self))
   }
-  /// From JSON text.
+  /// Creates the value from JSON text; nil when the text cannot be decoded.
   public init?(stored value: SQLValue) {
     guard case .text(let text) = value,
       let decoded = try? JSONDecoder().decode(Self.self, from: Data(text.utf8))
@@ -79,13 +81,13 @@ extension AttributeValue where Self: Codable {
   }
 }
 
-// An enum that is Codable as well is stored as its raw value.
+// An enum that is also Codable is stored as its raw value.
 extension AttributeValue where Self: RawRepresentable & Codable, RawValue: AttributeValue {
-  /// The raw value's type.
+  /// The attribute type of the raw value.
   public static var attributeType: AttributeType { RawValue.attributeType }
-  /// The raw value.
+  /// Returns the stored form of the raw value.
   public func stored() throws -> SQLValue { try rawValue.stored() }
-  /// From a stored raw value.
+  /// Creates the value from a stored raw value; nil when there is no such value.
   public init?(stored value: SQLValue) {
     guard let raw = RawValue(stored: value) else { return nil }
     self.init(rawValue: raw)
@@ -93,18 +95,19 @@ extension AttributeValue where Self: RawRepresentable & Codable, RawValue: Attri
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
-  /// The wrapped type.
+  /// The attribute type of the wrapped type.
   public static var attributeType: AttributeType { Wrapped.attributeType }
-  /// True.
+  /// True: nil is a valid value.
   public static var isOptionalAttribute: Bool { true }
-  /// nil.
+  /// The placeholder nil.
   public static var placeholder: Wrapped? { nil }
-  /// NULL for nil.
+  /// Returns NULL for nil, and otherwise the stored form of the wrapped value.
   @inlinable public func stored() throws -> SQLValue {
     guard let value = self else { return .null }
     return try value.stored()
   }
-  /// nil for NULL.
+  /// Creates nil from NULL, and otherwise the wrapped value; fails when the wrapped type has no such
+  /// value.
   public init?(stored value: SQLValue) {
     if value.isNull {
       self = .none
@@ -113,7 +116,7 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
       self = .some(wrapped)
     }
   }
-  /// nil for NULL.
+  /// Reads a cell: `.some(nil)` for NULL, and nil when the wrapped type has no such value.
   @inlinable public static func read(_ cell: RowCell) -> Wrapped?? {
     if cell.isNull { return .some(.none) }
     guard let wrapped = Wrapped.read(cell) else { return .none }

@@ -1,16 +1,18 @@
-// Rules for values, checked in memory when an object is saved.
+// Rules for values, which are checked in memory when an object is saved.
 
 internal import CipherSQLite
 private import Foundation
 
-/// A rule that an attribute's value keeps. nil keeps every rule.
+/// A rule that the values of an attribute must satisfy. nil satisfies every rule.
 public struct CheckRule: Sendable {
+  /// The rule in words, for error messages.
   let text: String
-  /// Values that the rule is about; not all of them keep it.
+  /// Values at the limits of the rule, for generating test data; not all of them satisfy it.
   let samples: [SQLValue]
+  /// Whether a value satisfies the rule.
   let holds: @Sendable (SQLValue) -> Bool
 
-  /// A string of so many characters, or data of so many bytes.
+  /// Returns a rule for the length of a value: the characters of a string, or the bytes of data.
   public static func length(_ range: ClosedRange<Int>) -> CheckRule {
     let lengths = [range.lowerBound, range.upperBound].filter { $0 <= 10_000 }
     let samples = lengths.flatMap { length in
@@ -27,13 +29,14 @@ public struct CheckRule: Sendable {
     }
   }
 
-  /// A number from `range.lowerBound` to `range.upperBound`, both included.
+  /// Returns a rule for numbers: they must be from `range.lowerBound` to `range.upperBound`, both
+  /// included.
   public static func range(_ range: ClosedRange<Double>) -> CheckRule {
     CheckRule(
       text: "must be from \(range.lowerBound) to \(range.upperBound)",
       samples: [.real(range.lowerBound.rounded(.up)), .real(range.upperBound.rounded(.down))]
     ) { value in
-      // By value, as predicates compare: a Double would take 2^53 + 1 for 2^53.
+      // By value, as predicates compare: as a Double, 2^53 + 1 would equal 2^53.
       guard let lower = ValueArithmetic.compareNumbers(value, .real(range.lowerBound)),
         let upper = ValueArithmetic.compareNumbers(value, .real(range.upperBound))
       else { return true }
@@ -41,7 +44,7 @@ public struct CheckRule: Sendable {
     }
   }
 
-  /// One of these strings.
+  /// Returns a rule for strings: they must be one of these.
   public static func oneOf(_ values: [String]) -> CheckRule {
     CheckRule(text: "must be one of \(values.joined(separator: ", "))", samples: values.map(SQLValue.text)) {
       value in
@@ -49,7 +52,7 @@ public struct CheckRule: Sendable {
     }
   }
 
-  /// A string with at least one character that is no white space.
+  /// The rule that a string has at least one character that is not white space.
   public static let notBlank = CheckRule(text: "must not be blank", samples: ["a"]) { value in
     value.string.map { text in text.contains { !$0.isWhitespace } } ?? true
   }

@@ -1,7 +1,8 @@
-// Which constants a type of attributes takes: one rule for Swift classes, for migration files and for fillings.
+// Which constants an attribute type accepts: one rule for defaults of Swift classes, migration files and
+// backfill values.
 
 extension DefaultValue {
-  /// The value as an object of the type has it in its column: of a float, the nearest one.
+  /// Returns the value as it is stored in a column of the type: for a float, rounded to single precision.
   func stored(as type: AttributeType) -> DefaultValue {
     let value = fitting(type)
     guard type.traits.storage == .real(isSingle: true), case .real(let number) = value,
@@ -10,9 +11,10 @@ extension DefaultValue {
     return .real(Double(Float(number)))
   }
 
-  /// The value as a file means it: a whole number given for a double or a decimal is one.
+  /// Returns the value converted to the type as a file means it: an integer for a double or a decimal
+  /// becomes one.
   ///
-  /// It keeps the digits that were written, because the checksum of a step is over what it says.
+  /// It keeps the digits as they were written, because the checksum of a step covers its text.
   func fitting(_ type: AttributeType) -> DefaultValue {
     guard case .integer(let number) = self else { return self }
     switch type.traits.storage {
@@ -22,9 +24,11 @@ extension DefaultValue {
     }
   }
 
-  /// Why attributes of this type cannot have the value, as half a sentence; nil when they can.
+  /// Returns why attributes of this type cannot have the value, as a part of a sentence; nil when they
+  /// can.
   ///
-  /// What passes is what ``Store/verify()`` takes in a column of the type, and has a literal in SQL.
+  /// An accepted value passes ``Store/verify()`` in a column of the type, and can be written as an SQL
+  /// literal.
   package func problem(for type: AttributeType) -> String? {
     let value = fitting(type)
     if case .real(let number) = value, !number.isFinite {
@@ -51,7 +55,7 @@ extension DefaultValue {
 }
 
 extension AttributeType {
-  /// How a migration file writes a constant of the type, for whoever wrote none.
+  /// How a migration file writes a constant of the type, as a hint in errors.
   var constantForm: String {
     switch traits.storage {
     case .integer(0...1): "true or false"
@@ -70,18 +74,21 @@ extension AttributeType {
 }
 
 extension AttributeDescription {
-  /// Gives the default the form in which the type stores it: two models of one meaning would differ else.
+  /// Converts the default to the form in which the type stores it, so that models of the same meaning are
+  /// equal.
   mutating func normalizeDefault() { defaultValue = defaultValue?.stored(as: type) }
 
+  /// Throws when the default is not a value of the attribute's type.
   func requireDefault() throws(ModelError) {
     if let problem = defaultValue?.problem(for: type) { throw ModelError(reason: problem) }
   }
 }
 
 extension AttributeType {
-  /// Whether a cast makes of every value of this type a value of the other that says the same.
+  /// Returns whether a cast converts every value of this type to an equivalent value of the other.
   ///
-  /// Not of a float or a double to a string: SQLite writes 15 digits of a number, and some have 17.
+  /// False from a float or a double to a string: SQLite writes 15 digits of a number, and some numbers
+  /// need 17.
   func converts(to type: AttributeType) -> Bool {
     if self == type { return true }
     if let from = integerRange {

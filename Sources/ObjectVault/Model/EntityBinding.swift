@@ -1,4 +1,5 @@
-// What a Swift class says of an entity beyond the schema's meaning. A schema that was read from a file has none.
+// What the Swift class of an entity declares beyond the schema. A schema that was read from a file has no
+// bindings.
 
 internal import CipherSQLite
 
@@ -6,24 +7,28 @@ internal import CipherSQLite
 protocol EntityBinding: Sendable {
   /// The properties in the order of their slots.
   var propertyNames: [String] { get }
-  /// What makes a new object's value of a property; nil where it begins with nil.
+  /// Returns a closure that makes a new object's value of a property; nil where a new object has nil.
   func initialValue(of property: String) -> (() throws -> SQLValue)?
-  /// The rules of a property.
+  /// Returns the rules of a property.
   func checks(of property: String) -> [CheckRule]
-  /// What the entity was called in an earlier version, where the schema says so.
+  /// The name of the entity in an earlier version, if the schema declares one.
   var formerEntityName: String? { get }
-  /// What a property was called in an earlier version, where the class says so.
+  /// Returns the name of a property in an earlier version, if the class declares one.
   func formerName(of property: String) -> String?
-  /// Whether the Swift type of a property reads a stored value.
+  /// Returns the reader of a property's Swift type, which checks whether the type can represent a stored
+  /// value.
   func reader(of property: String) -> ValueReader?
 }
 
-// Safe to share: never changed. Its closures capture a type alone, and call that type's initializers on the caller's
-// thread, with values that nobody else has.
+// Safe to share: never changed. Its closures capture only a type, and call that type's initializers on
+// the caller's thread, with values that no other thread has.
+/// Checks whether the Swift type of a property can represent stored values.
 struct ValueReader: @unchecked Sendable {
-  /// Whether the Swift type has fewer values than the attribute's type: an enum, a structure in JSON.
+  /// Whether the Swift type has fewer values than the attribute type, as an enum or a structure stored as
+  /// JSON.
   let isNarrow: Bool
+  /// Whether the Swift type can represent a stored value.
   let reads: (SQLValue) -> Bool
-  /// Some of its values, of an enum all; nil is none of them.
+  /// Some values of the Swift type, of an enum all; never nil.
   let samples: () -> [SQLValue]
 }

@@ -1,31 +1,35 @@
-// What attributes and relationships are beside their types.
+// The options of attributes and relationships.
 
-/// What a property is beside its type.
+/// An option of an attribute.
 public enum AttributeOption: Sendable, Hashable {
-  /// No two objects of the entity share a value. nil is no value.
+  /// No two objects of the entity have the same value. nil does not count as a value.
   case unique
-  /// Kept in an index, for predicates and sorting.
+  /// The attribute has an index, for predicates and sorting.
   case indexed
-  /// Was called otherwise in an earlier version: the lines that a schema mismatch prints rename it then, where they would
-  /// else drop the one and add the other.
+  /// The attribute had another name in an earlier version.
+  ///
+  /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old attribute
+  /// and add the new one.
   case renamed(from: String)
 }
 
-/// What a relationship is beside its target.
+/// An option of a relationship.
 public enum RelationshipOption: Sendable, Hashable {
-  /// A to-one that may not be nil when it is saved.
+  /// A to-one must not be nil when its object is saved.
   case required
-  /// Was called otherwise in an earlier version: the lines that a schema mismatch prints rename it then, where they would
-  /// else drop the one and add the other.
+  /// The relationship had another name in an earlier version.
+  ///
+  /// The lines that a schema mismatch prints then rename it; otherwise they would drop the old
+  /// relationship and add the new one.
   case renamed(from: String)
 }
 
-/// What becomes of the objects at the other end when an object is deleted.
+/// What happens to the objects at the other end when an object is deleted.
 public enum DeleteRule: String, Sendable, Hashable, Codable, CaseIterable {
-  /// Their reference to it becomes nil.
+  /// Their reference to the deleted object becomes nil.
   case nullify
   /// They are deleted too.
   case cascade
-  /// While there are any, the deletion is refused.
+  /// The deletion is refused while there are any.
   case deny
 }

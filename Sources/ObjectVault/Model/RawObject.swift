@@ -1,11 +1,13 @@
-// A view, a trigger or an index that somebody wrote in SQL: a part of the model as entities are, so that every file of the
-// model has it. What its names stand for is in Schema+RawObjects, when it is made anew in MigrationCompiler+RawObjects.
+// Views, triggers and indexes that a person wrote in SQL. They are part of the model, as entities are, so
+// every file of the model has them. RawStatement resolves the names in them;
+// MigrationCompiler+RawObjects decides when they are created again.
 
-/// A view, a trigger or an index of one's own, in SQL.
+/// A view, a trigger or an index that you write in SQL.
 ///
-/// Names of the model stand behind a dollar sign, as in the data blocks of steps: `$User` is the table of an entity,
-/// `$User.name` a column of it. They follow renamings. A step declares it by `create raw view`, and a program that
-/// declares its model in Swift says the same in its ``Schema``:
+/// Names of the model have a dollar sign, as in the data blocks of steps: `$User` is the table of an
+/// entity, `$User.name` a column of it. The names follow renamings. A migration step declares a raw
+/// object by `create raw view`; a program that declares its model in Swift declares it in its ``Schema``
+/// too:
 ///
 /// ```swift
 /// let schema = Schema {
@@ -15,9 +17,9 @@
 /// }
 /// ```
 public struct RawObject: Sendable {
-  /// What it is.
+  /// The kind of a raw object.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-    /// A query with a name.
+    /// A named query.
     case view
     /// Statements that run whenever rows of a table are written.
     case trigger
@@ -25,51 +27,51 @@ public struct RawObject: Sendable {
     case index
   }
 
-  /// What it is.
+  /// The kind of the object.
   public let kind: Kind
-  /// Its name in the file.
+  /// The object's name in the file.
   public let name: String
-  /// Whether it is an index that forbids equal rows.
+  /// Whether the object is an index that rejects equal rows.
   public let isUnique: Bool
-  /// The SQL behind its name, as it was written but for comments and the spaces around lines: a query; `AFTER UPDATE ON
-  /// $User BEGIN … END`; `ON $User (lower($User.name))`.
+  /// The SQL after the name, as it was written but without comments and spaces around lines: a query;
+  /// `AFTER UPDATE ON $User BEGIN … END`; `ON $User (lower($User.name))`.
   public let sql: String
-  /// The same on one line, which is what counts.
+  /// ``sql`` on one line. Two raw objects are equal when their lines are.
   let line: String
 
-  /// An object of SQL that is known at run time only.
+  /// Creates a raw object whose kind or SQL is only known at run time.
   /// - Parameters:
-  ///   - kind: What it is.
-  ///   - name: Its name in the file.
-  ///   - isUnique: Whether it is an index that forbids equal rows.
-  ///   - sql: The SQL behind its name: see ``sql``.
+  ///   - kind: The kind of the object.
+  ///   - name: The object's name in the file.
+  ///   - isUnique: Whether it is an index that rejects equal rows.
+  ///   - sql: The SQL after the name: see ``sql``.
   public init(_ kind: Kind, _ name: String, isUnique: Bool = false, sql: String) {
     (self.kind, self.name, self.isUnique) = (kind, name, isUnique && kind == .index)
     self.sql = SQLBody.text(of: sql)
     line = Self.line(self.sql)
   }
 
-  /// A view.
+  /// Returns a view.
   /// - Parameters:
-  ///   - name: Its name in the file.
+  ///   - name: The view's name in the file.
   ///   - query: The query, which begins with `SELECT`, `WITH` or `VALUES`.
   public static func view(_ name: String, _ query: String) -> RawObject {
     RawObject(.view, name, sql: query)
   }
 
-  /// A trigger.
+  /// Returns a trigger.
   /// - Parameters:
-  ///   - name: Its name in the file.
-  ///   - sql: When it runs and what it does: `AFTER UPDATE ON $User BEGIN … END`. It may not insert rows of entities, which
-  ///     get ids that no object had.
+  ///   - name: The trigger's name in the file.
+  ///   - sql: When it runs and what it does: `AFTER UPDATE ON $User BEGIN … END`. It must not insert rows
+  ///     of entities: the library assigns their ids, which must never have been used before.
   public static func trigger(_ name: String, _ sql: String) -> RawObject {
     RawObject(.trigger, name, sql: sql)
   }
 
-  /// An index that ``Entity/index(_:)`` has no words for.
+  /// Returns an index that ``Entity/index(_:)`` cannot express.
   /// - Parameters:
-  ///   - name: Its name in the file.
-  ///   - unique: Whether it forbids equal rows.
+  ///   - name: The index's name in the file.
+  ///   - unique: Whether it rejects equal rows.
   ///   - sql: What it is over: `ON $User (lower($User.name)) WHERE $User.name <> ''`.
   public static func index(_ name: String, unique: Bool = false, _ sql: String) -> RawObject {
     RawObject(.index, name, isUnique: unique, sql: sql)
@@ -78,9 +80,10 @@ public struct RawObject: Sendable {
   /// The kind and the name, such as `view Adults`.
   package var title: String { "\(kind.rawValue) \(name)" }
 
-  // MARK: Its SQL
+  // MARK: The object's SQL
 
-  /// Spaces outside of texts, one for as many as there are.
+  /// Returns the SQL with each run of spaces outside of quoted text replaced by one space, and without
+  /// semicolons at the end.
   static func line(_ sql: String) -> String {
     var scanner = SQLScanner(sql)
     var line = ""
@@ -95,12 +98,13 @@ public struct RawObject: Sendable {
       line += text
       isGap = false
     }
-    // As people end a statement.
+    // People end a statement with a semicolon.
     while line.hasSuffix(";") || line.hasSuffix(" ") { line.removeLast() }
     return line
   }
 
-  /// What the text cannot be, whatever the model is; nil where only an engine could tell.
+  /// What is wrong with the SQL, whatever the model; nil where nothing is, as far as can be checked
+  /// without an engine.
   var problem: String? {
     var scanner = SQLScanner(line)
     var words: [String] = []
@@ -126,7 +130,7 @@ public struct RawObject: Sendable {
     .trigger: ["before", "after", "instead", "delete", "insert", "update"],
   ]
 
-  /// What a trigger waits for: `insert`, `update` or `delete`.
+  /// The event that the trigger runs on: `insert`, `update` or `delete`; nil for other kinds.
   var event: String? {
     guard kind == .trigger else { return nil }
     var scanner = SQLScanner(line)
@@ -138,9 +142,9 @@ public struct RawObject: Sendable {
   }
 }
 
-// Two are one when they mean the same, however their lines are broken.
+// Two raw objects are equal when they mean the same, wherever their lines break.
 extension RawObject: Hashable {
-  /// Equal in meaning.
+  /// Returns whether two raw objects are equal in meaning.
   public static func == (left: RawObject, right: RawObject) -> Bool {
     left.kind == right.kind && left.name == right.name && left.isUnique == right.isUnique
       && left.line == right.line
@@ -156,7 +160,7 @@ extension RawObject: Hashable {
 extension RawObject: Codable {
   private enum CodingKeys: String, CodingKey { case kind, name, isUnique, sql }
 
-  /// From what ``encode(to:)`` writes.
+  /// Decodes what ``encode(to:)`` writes.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
@@ -165,7 +169,7 @@ extension RawObject: Codable {
       sql: try values.decode(String.self, forKey: .sql))
   }
 
-  /// Its meaning: the SQL on one line.
+  /// Encodes the meaning: the SQL on one line.
   public func encode(to encoder: any Encoder) throws {
     var values = encoder.container(keyedBy: CodingKeys.self)
     try values.encode(kind, forKey: .kind)
@@ -176,9 +180,9 @@ extension RawObject: Codable {
 }
 
 extension RawObject: CustomStringConvertible {
-  /// As a migration file declares it.
+  /// The declaration of the object in a migration file.
   public var description: String { "\(heading) {\n\(sql)\n}" }
 
-  /// The same without its SQL.
+  /// The declaration without its SQL.
   var heading: String { "raw \(title)\(isUnique ? " unique" : "")" }
 }

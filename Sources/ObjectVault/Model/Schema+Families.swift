@@ -1,12 +1,12 @@
-// Entities that have a parent: who stands above and below whom, and what an entity inherits. An entity without a parent and
-// without children is a family of its own.
+// Inheritance of entities: the parents and children of an entity, and the properties that it inherits.
+// The entities of one inheritance hierarchy share the table of the root entity.
 
 extension Schema {
   /// Whether any entity has a parent.
   package var hasFamilies: Bool { entities.contains { $0.parent != nil } }
 
-  /// The entities above one, from the root down to its parent; empty for one without a parent. Of a circle of parents, which
-  /// ``validate()`` refuses, each once.
+  /// Returns the ancestors of an entity, from the root down to its parent; empty for an entity without a
+  /// parent. In a circle of parents, which ``validate()`` rejects, each entity occurs once.
   package func ancestors(of entity: EntityDescription) -> [EntityDescription] {
     guard var next = entity.parent else { return [] }
     var found: [EntityDescription] = []
@@ -19,35 +19,37 @@ extension Schema {
     return found.reversed()
   }
 
-  /// The entity without a parent that one stands below; the entity itself where it has none.
+  /// Returns the root entity of an entity's hierarchy; the entity itself when it has no parent.
   package func root(of entity: EntityDescription) -> EntityDescription {
     entity.parent == nil ? entity : ancestors(of: entity).first ?? entity
   }
 
-  /// The name of the root of an entity of this name, which is that of its table; the name itself where there is no such entity.
+  /// Returns the name of the root of the entity with this name, which is also the name of its table;
+  /// `name` itself when there is no such entity.
   package func root(of name: String) -> String {
     guard let entity = entity(named: name), entity.parent != nil else { return name }
     return root(of: entity).name
   }
 
-  /// The entities whose parent is this one, by name.
+  /// Returns the direct children of an entity, sorted by name.
   package func children(of entity: EntityDescription) -> [EntityDescription] {
     entities.filter { $0.parent == entity.name && $0.name != entity.name }
   }
 
-  /// All entities below one, at any depth, by name.
+  /// Returns all descendants of an entity, at any depth, sorted by name.
   package func descendants(of entity: EntityDescription) -> [EntityDescription] {
     guard entities.contains(where: { $0.parent == entity.name }) else { return [] }
     return FamilyTree(self).descendants(of: entity.name).map { entities[$0] }
   }
 
-  /// The root of an entity, and all entities below that by name: those whose objects lie in one table.
+  /// Returns the root of an entity and all descendants of the root, sorted by name: the entities whose
+  /// objects are in one table.
   package func family(of entity: EntityDescription) -> [EntityDescription] {
     let root = root(of: entity)
     return [root] + descendants(of: root)
   }
 
-  /// All families of several entities, each with its root first and the others by name.
+  /// The hierarchies of two or more entities, each with its root first and the others sorted by name.
   var families: [[EntityDescription]] {
     guard hasFamilies else { return [] }
     var below: [String: [EntityDescription]] = [:]
@@ -57,16 +59,17 @@ extension Schema {
     return roots.compactMap { root in below[root.name].map { [root] + $0 } }
   }
 
-  /// Whether an entity shares its table with another one.
+  /// Returns whether an entity shares its table with another.
   package func isInFamily(_ entity: EntityDescription) -> Bool {
     entity.parent != nil || entities.contains { $0.parent == entity.name }
   }
 
-  /// An entity with all that it inherits: the root's properties and indexes first, then those of each entity down to its own.
+  /// Returns an entity with everything that it inherits: the root's properties and indexes first, then
+  /// those of each descendant down to its own.
   package func flattened(_ entity: EntityDescription) -> EntityDescription {
     guard entity.parent != nil else { return entity }
     var all = entity
-    // Its own as the model has them: a description may be flat already.
+    // The entity as the model has it, because the description may already include what it inherits.
     let own = self.entity(named: entity.name) ?? entity
     let line = ancestors(of: own) + [own]
     all.attributes = line.flatMap(\.attributes)
@@ -75,19 +78,20 @@ extension Schema {
     return all
   }
 
-  /// The entity of this name with all that it inherits, or nil.
+  /// Returns the entity of this name with everything that it inherits; nil when there is none.
   package func flattenedEntity(named name: String) -> EntityDescription? {
     entity(named: name).map(flattened)
   }
 
-  /// Which of an entity and its ancestors declares a property; nil where none does.
+  /// Returns the entity that declares a property, which is the entity or one of its ancestors; nil when
+  /// none does.
   package func declarer(of property: String, in entity: EntityDescription) -> EntityDescription? {
     guard entity.parent != nil else { return entity.declares(property) ? entity : nil }
     let own = self.entity(named: entity.name) ?? entity
     return ([own] + ancestors(of: own).reversed()).first { $0.declares(property) }
   }
 
-  /// The entities, each behind its parent, else by name.
+  /// The entities, each after its parent, and otherwise sorted by name.
   package var parentsFirst: [EntityDescription] {
     guard hasFamilies else { return entities }
     let depths = Dictionary(entities.map { ($0.name, ancestors(of: $0).count) }) { first, _ in first }
@@ -96,12 +100,12 @@ extension Schema {
 }
 
 extension EntityDescription {
-  /// Whether a property of this name is the entity's own.
+  /// Returns whether the entity itself declares a property of this name.
   func declares(_ name: String) -> Bool { attribute(named: name) != nil || relationship(named: name) != nil }
 }
 
 extension EntityDescription {
-  /// The properties of which no two objects share all values, of those that it declares.
+  /// The sets of declared properties whose values together must be unique.
   package var uniqueKeys: [[String]] {
     let declared =
       attributes.filter(\.isUnique).map { [$0.name] } + indexes.filter(\.isUnique).map(\.properties)
@@ -110,9 +114,10 @@ extension EntityDescription {
   }
 }
 
-/// The entities below each one of a schema, for those who ask about many: to look for the children of one is to look at all.
+/// An index of the descendants of each entity in a schema, for several look-ups: each look-up of children
+/// without it visits all entities.
 struct FamilyTree {
-  /// By the name of a parent, where its children are among the entities of the schema.
+  /// The children of each parent, as indexes of the schema's entities.
   private var children: [String: [Int]] = [:]
   private let names: [String]
 
@@ -123,7 +128,8 @@ struct FamilyTree {
     }
   }
 
-  /// Where all entities below one are, at any depth, by name; of a circle of parents each but itself once.
+  /// Returns the indexes of all descendants of an entity, at any depth, sorted by name. In a circle of
+  /// parents each occurs once, except the entity itself.
   func descendants(of name: String) -> [Int] {
     guard let first = children[name] else { return [] }
     var (found, waiting): (Set<Int>, [Int]) = ([], first)

@@ -1,7 +1,9 @@
-// The rules of entities with parents: who may be one, and that all properties of a table differ.
+// The rules for inheritance: parents exist and form no circle, and the properties that share a table have
+// different names.
 
 extension Schema {
-  /// - Parameter isAsked: Whether an entity is looked at; with it all that share its table are.
+  /// Returns the faults of inheritance.
+  /// - Parameter isAsked: Whether an entity is checked; if so, all entities that share its table are.
   func familyFaults(_ isAsked: (EntityDescription) -> Bool) -> [SchemaFault] {
     guard hasFamilies else { return [] }
     var faults: [SchemaFault] = []
@@ -16,7 +18,7 @@ extension Schema {
         isBroken = true
       }
     }
-    // Of a circle nobody is the root.
+    // A circle of parents has no root.
     guard !isBroken else { return faults }
     for family in families where family.contains(where: isAsked) { faults += nameFaults(of: family) }
     return faults
@@ -24,7 +26,7 @@ extension Schema {
 
   private func isAboveItself(_ entity: EntityDescription) -> Bool {
     var next = entity.parent
-    // No line of parents is longer than there are entities.
+    // A chain of parents cannot be longer than the number of entities.
     for _ in entities {
       guard let name = next else { return false }
       if name == entity.name { return true }
@@ -40,27 +42,28 @@ extension Schema {
         .familyName(entity: entity.name, property: $0.name, other: $0.other.entity)
       }
     }
-    // The columns of all of them lie in one table, and are read together.
+    // The columns of all of them are in one table and are read together.
     let count = family.reduce(0) { $0 + $1.propertyNames.count }
     if count > 512 { faults.append(.tooManyProperties(entity: family[0].name, count: count)) }
     return faults
   }
 }
 
-/// The names of the properties of entities that share a table: each is there once, and case does not count.
+/// The property names of the entities that share a table: each may occur once, ignoring case.
 struct FamilyNames {
   private var owners: [String: (entity: String, property: String)] = [:]
 
   init() {}
 
-  /// Those of some entities.
+  /// Collects the names of some entities.
   init(_ entities: some Sequence<EntityDescription>) { for entity in entities { enter(entity) } }
 
-  /// Who has a name.
+  /// Returns the entity and the property that have a name.
   func owner(of name: String) -> (entity: String, property: String)? { owners[name.lowercased()] }
 
-  /// Enters the properties that an entity declares.
-  /// - Returns: Those whose names another entity has. What one entity declares twice is a fault of its own.
+  /// Adds the properties that an entity declares.
+  /// - Returns: The names that another entity already has. A name that one entity declares twice is a
+  ///   separate fault.
   @discardableResult
   mutating func enter(_ entity: EntityDescription) -> [(
     name: String, other: (entity: String, property: String)

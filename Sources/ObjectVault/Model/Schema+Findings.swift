@@ -1,10 +1,11 @@
-// What a schema says and may not mean: it is none of its faults, since it may be meant.
+// Questions about a schema: declarations that are valid, but perhaps not intended.
 
 extension Schema {
-  /// What the schema says and may not mean, a sentence each with the line to write; empty where there is nothing to ask.
+  /// Declarations that may not be intended, each as a sentence with the line to write instead; empty when
+  /// there are none.
   ///
-  /// A to-many without an inverse has links of its own, and knows nothing of a to-one that leads back. Where both are two ends
-  /// of one relationship, one of them has to name the other.
+  /// A to-many without an inverse has its own links, independent of any to-one from its destination to
+  /// this entity. If both are meant as two ends of one relationship, one of them must name the other.
   ///
   /// ```swift
   /// let questions = schema.findings
@@ -15,7 +16,8 @@ extension Schema {
     }
   }
 
-  /// The to-manys without an inverse whose destination leads back by a to-one without one.
+  /// The to-many relationships without an inverse whose destination has a to-one back to the entity, also
+  /// without an inverse.
   package var unpairedMembers: [UnpairedMembers] {
     entities.flatMap { entity in
       entity.relationships.filter { $0.isToMany && $0.inverse == nil }.compactMap { relationship in
@@ -30,11 +32,11 @@ extension Schema {
   }
 }
 
-/// A to-many that may be meant as the other end of a to-one.
+/// A to-many that may be meant as the inverse of a to-one.
 package struct UnpairedMembers: Hashable {
   package let entity: String
   package let relationship: RelationshipDescription
-  /// The to-ones that lead back.
+  /// The names of the to-one relationships back to the entity.
   package let backs: [String]
 
   package var sentence: String {
@@ -45,7 +47,7 @@ package struct UnpairedMembers: Hashable {
       + "of it; where \(condition) meant to be"
   }
 
-  /// What a class declares.
+  /// The declaration to write in the Swift class.
   var swiftLine: String {
     let path = "\\\(relationship.destination).\(backs[0])"
     let type =
@@ -53,7 +55,7 @@ package struct UnpairedMembers: Hashable {
     return "@ToMany(inverse: \(path)\(Self.rule(relationship))) var \(relationship.name): \(type)"
   }
 
-  /// What a step says of the relationship, behind `relationship` or `add relationship`.
+  /// The declaration to write in a step, after `relationship` or `add relationship`.
   package var stepText: String {
     var paired = relationship
     paired.inverse = backs[0]

@@ -1,7 +1,9 @@
-// Two relationships that lead to each other: what one end says is known at both, and one end of a one-to-one has the column.
+// Inverse relationships: an inverse that one end declares is set at both ends, and exactly one end of a
+// one-to-one has the column.
 
 extension Schema {
-  /// Completes what the ends of relationships know of each other. Whoever changes relationships calls it afterwards.
+  /// Sets at both ends what one end of a relationship declares. Call it after every change of
+  /// relationships.
   mutating func completeInverses() {
     for owner in entities.indices {
       for place in entities[owner].relationships.indices { completeInverse(owner, place) }
@@ -11,7 +13,7 @@ extension Schema {
   private mutating func completeInverse(_ owner: Int, _ place: Int) {
     let relationship = entities[owner].relationships[place]
     guard let (other, back) = end(behind: relationship, of: entities[owner]) else {
-      // A part of a model may lack the other end; what is known of it stays.
+      // A part of a model may lack the other end; what was set before then stays.
       if relationship.inverse == nil || entityIndex(relationship.destination) != nil {
         entities[owner].relationships[place].isLookedUp = false
         entities[owner].relationships[place].isOneToOne = false
@@ -21,7 +23,8 @@ extension Schema {
     let inverse = entities[other].relationships[back]
     entities[other].relationships[back].inverse = relationship.name
     let isPair = !relationship.isToMany && !inverse.isToMany
-    // Entities are met in the order of their names, and relationships in that of their declaration.
+    // Entities are visited in the order of their names, but relationships in the order of declaration: so
+    // within one entity the names are compared.
     let isLast = owner == other && relationship.name > inverse.name
     let isLookedUp =
       relationship.isLookedUp != inverse.isLookedUp
@@ -33,7 +36,8 @@ extension Schema {
     entities[other].relationships[back].isOneToOne = isLookedUp
   }
 
-  /// Where the relationship stands that a relationship names as its inverse, unless that one has another inverse.
+  /// Returns the indexes of the entity and of the relationship that a relationship names as its inverse;
+  /// nil when it has none, or when that relationship has another inverse.
   private func end(behind relationship: RelationshipDescription, of entity: EntityDescription) -> (Int, Int)?
   {
     guard let inverse = relationship.inverse, let other = entityIndex(relationship.destination),
@@ -47,7 +51,7 @@ extension Schema {
 }
 
 extension RelationshipDescription {
-  /// The relationship as a step writes it. A step has no word for which end has the column.
+  /// The relationship as a step writes it: a step does not state which end has the column.
   var written: RelationshipDescription {
     var copy = self
     (copy.isLookedUp, copy.isOneToOne) = (false, false)
@@ -56,8 +60,10 @@ extension RelationshipDescription {
 }
 
 extension Schema {
-  /// An entity as a step writes it: in a one-to-one only the end without the column names its inverse.
-  /// - Parameter isThere: Whether a relationship is there already that names no inverse: the end that is added names it then.
+  /// Returns an entity as a step writes it: only the end of a one-to-one that has no column names its
+  /// inverse.
+  /// - Parameter isThere: Whether a relationship exists already and names no inverse: then the end that
+  ///   is added must name it.
   func written(_ entity: EntityDescription, isThere: (String, String) -> Bool = { _, _ in false })
     -> EntityDescription
   {
@@ -66,7 +72,7 @@ extension Schema {
     return copy
   }
 
-  /// A relationship as a step writes it: see ``written(_:isThere:)``.
+  /// Returns a relationship as a step writes it: see ``written(_:isThere:)``.
   func written(
     _ relationship: RelationshipDescription, isThere: (String, String) -> Bool = { _, _ in false }
   ) -> RelationshipDescription {

@@ -1,17 +1,18 @@
-// What the Swift side of a schema says of the values that it takes: for those who make values up.
+// Sample values that the Swift side of a schema accepts, for generating test data.
 
 internal import CipherSQLite
 
 extension Schema {
-  /// Values that the Swift type of an attribute takes, where it takes fewer than the attribute's type: the cases of an enum,
-  /// JSON of a structure. nil where it takes all, and where there is no class.
+  /// Returns values that the Swift type of an attribute accepts, where it accepts fewer than the
+  /// attribute type: the cases of an enum, or JSON of a structure. nil where it accepts all values, and
+  /// where there is no class.
   package func samples(of attribute: String, in entity: String) -> [SQLValue]? {
     guard let reader = bindings[entity]?.reader(of: attribute), reader.isNarrow else { return nil }
     let samples = reader.samples()
     return samples.isEmpty ? nil : samples
   }
 
-  /// Values that the rules of a class are about, such as the limits of a range.
+  /// Returns values at the limits of a property's rules, such as the bounds of a range.
   package func ruleSamples(of attribute: AttributeDescription, in entity: String) -> [SQLValue] {
     let rules = bindings[entity]?.checks(of: attribute.name) ?? []
     return rules.flatMap(\.samples).compactMap { sample in
@@ -22,7 +23,7 @@ extension Schema {
     }
   }
 
-  /// Whether a value keeps all rules of a class.
+  /// Returns whether a value satisfies all rules of a property.
   package func keepsRules(_ value: SQLValue, attribute: String, in entity: String) -> Bool {
     (bindings[entity]?.checks(of: attribute) ?? []).allSatisfy { $0.holds(value) }
   }

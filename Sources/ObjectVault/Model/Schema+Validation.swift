@@ -1,12 +1,14 @@
-// The rules that every schema keeps, whichever way it was made.
+// The rules that every schema must satisfy, whether it was declared in Swift, replayed from steps or
+// decoded.
 
 internal import CipherSQLite
 
 extension Schema {
-  /// The faults of the model itself, but for those of the tables that it makes.
+  /// The faults of the model itself, without clashes of names in the file.
   var ownFaults: [SchemaFault] { ownFaults { _ in true } }
 
-  /// - Parameter isAsked: Whether an entity's own properties are looked at.
+  /// Returns the faults of the model itself, without clashes of names in the file.
+  /// - Parameter isAsked: Whether the properties of an entity are checked.
   func ownFaults(_ isAsked: (EntityDescription) -> Bool) -> [SchemaFault] {
     var faults: [SchemaFault] = []
     var names: Set<String> = []
@@ -23,14 +25,15 @@ extension Schema {
     return faults + familyFaults(isAsked)
   }
 
+  /// The faults of properties that have the name of a member of ``ManagedObject``.
   var ownNameFaults: [SchemaFault] {
     entities.flatMap { entity in
       entity.propertyNames.filter { SchemaFault.ownNames[$0] != nil }.map { reservedName($0, entity) }
     }
   }
 
-  /// What is said of a property whose name is taken: with one that no property of the entity has, nor of those that share its
-  /// table.
+  /// Returns the fault of a property whose name is reserved. It suggests a name that no property of the
+  /// entity, or of an entity in the same table, has.
   package func reservedName(_ name: String, _ entity: EntityDescription) -> SchemaFault {
     let relatives = families.first { $0.contains { $0.name == entity.name } } ?? [entity]
     let taken = Set(relatives.flatMap(\.propertyNames).map { $0.lowercased() })
@@ -38,8 +41,8 @@ extension Schema {
     return .reservedName(entity: entity.name, property: name, free: free)
   }
 
-  /// A name that a property can have, as near to another one as can be.
-  /// - Parameter isFree: Whether nothing else has it.
+  /// Returns a valid property name that is as similar to a given name as possible.
+  /// - Parameter isFree: Whether a name is not used yet.
   package static func free(_ name: String, _ isFree: (String) -> Bool = { _ in true }) -> String {
     let isWord = { (scalar: Unicode.Scalar) in
       scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal || scalar == "_"
@@ -60,14 +63,16 @@ extension Schema {
     return near.first(where: isUsable) ?? numbered.first(where: isUsable) ?? "value"
   }
 
+  /// Returns whether a name is valid for an entity.
   package static func isUsable(entity name: String) -> Bool {
     let lower = name.lowercased()
     return isIdentifier(name) && !["vault_", "sqlite_", "_"].contains { lower.hasPrefix($0) }
   }
 
+  /// Returns whether a name is valid for a property.
   package static func isUsable(property name: String) -> Bool {
     let lower = name.lowercased()
-    // `x_id` would be the column of a to-one called `x`; `id` is the object's own.
+    // `x_id` would be the column of a to-one called `x`; `id` is the object's id.
     return isIdentifier(name) && !lower.hasPrefix("_") && lower != "id" && !lower.hasSuffix("_id")
       && lower != "rowid" && lower != "self"
   }
@@ -116,7 +121,7 @@ extension Schema {
     }
   }
 
-  /// Which of its options a relationship cannot have, and why.
+  /// Returns why a relationship cannot have its options; empty when it can.
   private func optionFaults(
     of relationship: RelationshipDescription, to destination: EntityDescription
   ) -> [String] {
@@ -139,7 +144,7 @@ extension Schema {
     return reasons
   }
 
-  /// What is wrong with the inverse that a relationship names; nil where nothing is, or it names none.
+  /// Returns the fault of the inverse that a relationship names; nil when it is valid, or there is none.
   private func inverseFault(
     of relationship: RelationshipDescription, in entity: EntityDescription, to destination: EntityDescription
   ) -> SchemaFault? {
@@ -163,7 +168,8 @@ extension Schema {
     return .wrongInverse(entity: entity.name, relationship: name, inverse: inverse)
   }
 
-  /// The entity above one to which an inverse leads instead, as one of its own class would lead to less.
+  /// Returns the ancestor of an entity that is the destination of the inverse; nil when there is none.
+  /// Such an inverse is a fault, because its objects need not be of the entity.
   private func above(_ entity: EntityDescription, ledToBy inverse: String, of destination: EntityDescription)
     -> String?
   {

@@ -1,13 +1,14 @@
-// A model as a value: entities, attributes, relationships, indexes, raw objects. Codable, so that a store carries its own.
-// The DSL that makes one of Swift classes is in SchemaBuilder; the rules are in Schema+Validation.
+// A model as a value: entities, attributes, relationships, indexes and raw objects. It is Codable,
+// because each store contains its model. SchemaBuilder makes a schema of Swift classes; the rules are in
+// Schema+Validation.
 
 public import CipherSQLite
 private import Foundation
 
-/// The entities of a store.
+/// The model of a store: its entities and raw objects.
 ///
-/// Made of Swift classes with the DSL, by replaying migration steps, or by decoding JSON. It carries no
-/// version number: a store's version is the number of steps behind it.
+/// A schema is declared with Swift classes in the DSL, replayed from migration steps, or decoded from
+/// JSON. It has no version number: the version of a store is the number of steps that it has run.
 ///
 /// ```swift
 /// let schema = Schema {
@@ -20,16 +21,22 @@ private import Foundation
 public struct Schema: Sendable {
   /// The entities, sorted by name.
   public internal(set) var entities: [EntityDescription]
-  /// Views, triggers and indexes of one's own, sorted by name.
+  /// The views, triggers and indexes that are written in SQL, sorted by name.
   public internal(set) var rawObjects: [RawObject] = []
-  /// What was wrong with the declarations. ``validate()`` throws all of them at once, with those of the
-  /// model itself.
+  /// The faults of the declarations.
+  ///
+  /// ``validate()`` throws all of them at once, with the faults of the model itself.
   public internal(set) var faults: [SchemaFault] = []
-  // The Swift side of entities that were declared with classes; no part of the schema's meaning.
+  // The Swift side of the entities that were declared with classes; not part of the schema's meaning.
   var bindings: [String: any EntityBinding] = [:]
 
-  /// A schema of descriptions, without Swift classes. An inverse that one end names is known at both. One end of a one-to-one gets
-  /// the column: see ``RelationshipDescription/isLookedUp``.
+  /// Creates a schema of descriptions, without Swift classes.
+  ///
+  /// An inverse that one end names is set at both ends. One end of a one-to-one gets the column: see
+  /// ``RelationshipDescription/isLookedUp``.
+  /// - Parameters:
+  ///   - entities: The entities, in any order.
+  ///   - rawObjects: The raw objects, in any order.
   public init(entities: [EntityDescription] = [], rawObjects: [RawObject] = []) {
     self.entities = entities.map { entity in
       var entity = entity
@@ -38,17 +45,19 @@ public struct Schema: Sendable {
     }.sorted { $0.name < $1.name }
     self.rawObjects = rawObjects.sorted { $0.name < $1.name }
     completeInverses()
-    // Behind that: an index over an end without a column is a fault, and must not be dropped as needless.
+    // After completeInverses: an index over the end without a column is a fault, and must not be removed
+    // here as redundant.
     for index in self.entities.indices { self.entities[index].normalizeIndexes() }
   }
 
-  /// Where the entity of this name is, or nil: found by halves, as they are sorted by name.
+  /// Returns the index of the entity with this name, or nil. Uses binary search, as entities are sorted
+  /// by name.
   func entityIndex(_ name: String) -> Int? {
     let place = entityPlace(name)
     return place < entities.count && entities[place].name == name ? place : nil
   }
 
-  /// Where an entity of this name is, or would be.
+  /// Returns the index at which the entity with this name is, or would be inserted.
   func entityPlace(_ name: String) -> Int {
     var (low, high) = (0, entities.count)
     while low < high {
@@ -58,26 +67,29 @@ public struct Schema: Sendable {
     return low
   }
 
-  /// The entity of this name, or nil.
+  /// Returns the entity with this name, or nil.
   public func entity(named name: String) -> EntityDescription? { entityIndex(name).map { entities[$0] } }
-  /// The raw object of this name, or nil.
+  /// Returns the raw object with this name, or nil.
   public func rawObject(named name: String) -> RawObject? { rawObjects.first { $0.name == name } }
 }
 
 /// An entity of a ``Schema``.
 public struct EntityDescription: Sendable, Hashable, Codable {
-  /// The entity's name, which is also its table's where it has no parent.
+  /// The entity's name. It is also the name of its table when it has no parent.
   public var name: String
-  /// The entity that this one inherits from, whose table its objects lie in; nil for one that inherits from none.
+  /// The name of the entity that this one inherits from, whose table also has this entity's objects; nil
+  /// when it inherits from none.
   public var parent: String?
-  /// Its own attributes in the order of declaration, without those that it inherits.
+  /// The entity's own attributes in the order of declaration, without inherited ones.
   public var attributes: [AttributeDescription]
-  /// Its own relationships in the order of declaration, without those that it inherits.
+  /// The entity's own relationships in the order of declaration, without inherited ones.
   public var relationships: [RelationshipDescription]
-  /// Its own indexes over several properties; those of one attribute are its own options.
+  /// The entity's own indexes over several properties.
+  ///
+  /// An index of one attribute is an option of the attribute.
   public var indexes: [IndexDescription]
 
-  /// An entity.
+  /// Creates an entity. Each parameter is described at the property of its name.
   public init(
     name: String, parent: String? = nil, attributes: [AttributeDescription] = [],
     relationships: [RelationshipDescription] = [], indexes: [IndexDescription] = []
@@ -89,15 +101,15 @@ public struct EntityDescription: Sendable, Hashable, Codable {
     self.indexes = indexes
   }
 
-  /// The attribute of this name, or nil.
+  /// Returns the entity's own attribute with this name, or nil.
   public func attribute(named name: String) -> AttributeDescription? { attributes.first { $0.name == name } }
-  /// The relationship of this name, or nil.
+  /// Returns the entity's own relationship with this name, or nil.
   public func relationship(named name: String) -> RelationshipDescription? {
     relationships.first { $0.name == name }
   }
-  /// Gives indexes their one form, whichever way they were declared: an index of one attribute is the
-  /// attribute's own option, a to-one has one by itself, and nothing is there twice. Otherwise two models of one
-  /// meaning would differ for ever.
+  /// Converts the indexes to one form, so that models of the same meaning are equal: an index of one
+  /// attribute becomes an option of the attribute, an index over a to-one is removed because every to-one
+  /// has one, and duplicates are removed.
   mutating func normalizeIndexes() {
     for index in attributes.indices where attributes[index].isUnique { attributes[index].isIndexed = false }
     var kept: [IndexDescription] = []
@@ -116,27 +128,27 @@ public struct EntityDescription: Sendable, Hashable, Codable {
     }
     indexes = kept
   }
-  /// The names of its own properties.
+  /// The names of the entity's own properties.
   package var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
 }
 
 /// An attribute of an entity.
 public struct AttributeDescription: Sendable, Hashable, Codable {
-  /// Its name, which is also its column's.
+  /// The attribute's name, which is also the name of its column.
   public var name: String
-  /// Its type.
+  /// The attribute's type.
   public var type: AttributeType
-  /// Whether it may be nil.
+  /// Whether the value may be nil.
   public var isOptional: Bool
-  /// Whether no two objects share a value.
+  /// Whether no two objects may have the same value.
   public var isUnique: Bool
-  /// Whether it is kept in an index.
+  /// Whether the attribute has an index.
   public var isIndexed: Bool
-  /// The constant that new objects, and the rows of older versions, get. Dates and UUIDs of Swift classes have none
-  /// here: their defaults are computed for each object.
+  /// The constant that new objects get, and existing rows when the attribute is added. nil for the
+  /// defaults of dates and UUIDs in Swift classes, which are computed for each object.
   public var defaultValue: DefaultValue?
 
-  /// An attribute.
+  /// Creates an attribute. Each parameter is described at the property of its name.
   public init(
     name: String, type: AttributeType, isOptional: Bool = false, isUnique: Bool = false,
     isIndexed: Bool = false, defaultValue: DefaultValue? = nil
@@ -150,13 +162,13 @@ public struct AttributeDescription: Sendable, Hashable, Codable {
   }
 }
 
-/// A constant default of an attribute, as it is stored.
+/// A constant default of an attribute, in stored form.
 public enum DefaultValue: Sendable, Hashable, Codable {
-  /// A whole number, or a `Bool` as 0 or 1.
+  /// An integer, or a `Bool` as 0 or 1.
   case integer(Int64)
   /// A floating-point number.
   case real(Double)
-  /// Text; also decimals, URLs, UUIDs and JSON, in the form in which they are stored.
+  /// Text; also decimals, URLs, UUIDs and JSON, in their stored form.
   case text(String)
 
   init?(_ value: SQLValue) {
@@ -168,7 +180,7 @@ public enum DefaultValue: Sendable, Hashable, Codable {
     }
   }
 
-  /// The value as a parameter.
+  /// The value as a parameter of a statement.
   public var sqlValue: SQLValue {
     switch self {
     case .integer(let value): .integer(value)
@@ -180,28 +192,32 @@ public enum DefaultValue: Sendable, Hashable, Codable {
 
 /// A relationship of an entity.
 public struct RelationshipDescription: Sendable, Hashable {
-  /// Its name. The column of a to-one is called `name_id`.
+  /// The relationship's name. The column of a to-one is called `name_id`.
   public var name: String
-  /// The entity at the other end.
+  /// The name of the entity at the other end.
   public var destination: String
-  /// Whether it has any number of members.
+  /// Whether it is a to-many: a relationship to any number of objects.
   public var isToMany: Bool
-  /// Whether the members of a to-many have an order of their own, as those of a `[Status]` have.
+  /// Whether the members of a to-many are ordered, as in a `[Status]`.
   public var isOrdered: Bool
-  /// Whether a to-one may not be nil.
+  /// Whether a to-one must not be nil.
   public var isRequired: Bool
-  /// The relationship at the other end that leads back, or nil.
+  /// The name of the inverse: the relationship from the destination back to this entity; nil when there
+  /// is none.
   public var inverse: String?
-  /// Whether a to-one is the end of a one-to-one that has no column, and is looked up by the unique index of the other end's. The
-  /// end that names no inverse has the column; where both name one, the end that is first in the alphabet, by its entity and then
-  /// by its own name.
+  /// Whether a to-one is the end of a one-to-one without a column; its object is looked up in the unique
+  /// index of the other end's column.
+  ///
+  /// The end that names no inverse has the column. If both ends name one, the column is at the end that
+  /// comes first in alphabetical order, by the entity's name and then by the relationship's.
   public internal(set) var isLookedUp = false
-  /// Whether a to-one is the end of a one-to-one that has the column: no two objects lead to the same one.
+  /// Whether a to-one is the end of a one-to-one with the column: no two objects reference the same
+  /// object.
   public internal(set) var isOneToOne = false
-  /// What becomes of the other end when an object of this entity is deleted.
+  /// What happens to the objects at the other end when an object of this entity is deleted.
   public var deleteRule: DeleteRule
 
-  /// A relationship.
+  /// Creates a relationship. Each parameter is described at the property of its name.
   public init(
     name: String, destination: String, isToMany: Bool = false, isOrdered: Bool = false,
     isRequired: Bool = false, inverse: String? = nil, deleteRule: DeleteRule = .nullify
@@ -215,7 +231,7 @@ public struct RelationshipDescription: Sendable, Hashable {
     self.deleteRule = deleteRule
   }
 
-  /// Whether its links lie in a column of its own entity's table, as those of most to-ones do.
+  /// Whether the links are in a column of the own entity's table, as those of most to-ones are.
   package var hasColumn: Bool { !isToMany && !isLookedUp }
 }
 
@@ -224,7 +240,7 @@ extension RelationshipDescription: Codable {
     case name, destination, isToMany, isOrdered, isRequired, inverse, isLookedUp, deleteRule
   }
 
-  /// From the JSON that ``encode(to:)`` writes.
+  /// Decodes what ``encode(to:)`` writes.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
@@ -238,7 +254,10 @@ extension RelationshipDescription: Codable {
     isLookedUp = try container.decodeIfPresent(Bool.self, forKey: .isLookedUp) ?? false
   }
 
-  /// What few relationships have only where they have it: the others have the JSON, and the meaning hash, that they always had.
+  /// Encodes the relationship.
+  ///
+  /// `isOrdered` and `isLookedUp` are only written when true, so that the JSON and the meaning hash of
+  /// all other relationships are the same as before these options existed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(name, forKey: .name)
@@ -252,25 +271,25 @@ extension RelationshipDescription: Codable {
   }
 }
 
-/// An index over one or several properties of an entity.
+/// An index over one or more properties of an entity.
 public struct IndexDescription: Sendable, Hashable, Codable {
-  /// The attributes and to-one relationships, in order.
+  /// The names of the attributes and to-one relationships, in order.
   public var properties: [String]
-  /// Whether no two objects share all values.
+  /// Whether no two objects may have the same values in all of the properties.
   public var isUnique: Bool
 
-  /// An index.
+  /// Creates an index. Each parameter is described at the property of its name.
   public init(properties: [String], isUnique: Bool = false) {
     self.properties = properties
     self.isUnique = isUnique
   }
 }
 
-// A schema is what it means: the Swift side and the order of declaration take no part.
+// Schemas are compared by meaning: the Swift side and the order of declaration do not count.
 extension Schema: Hashable, Codable {
-  /// Equal in meaning.
+  /// Returns whether two schemas are equal in meaning.
   public static func == (left: Schema, right: Schema) -> Bool {
-    // Models of neighbouring steps share most of their entities.
+    // Compared as they are first: models of consecutive steps have most of their entities in common.
     left.rawObjects == right.rawObjects
       && (left.entities == right.entities || left.canonical.entities == right.canonical.entities)
   }
@@ -279,14 +298,16 @@ extension Schema: Hashable, Codable {
 
   private enum CodingKeys: String, CodingKey { case entities, rawObjects }
 
-  /// From the JSON that ``encode(to:)`` writes.
+  /// Decodes what ``encode(to:)`` writes.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
       entities: try container.decode([EntityDescription].self, forKey: .entities),
       rawObjects: try container.decodeIfPresent([RawObject].self, forKey: .rawObjects) ?? [])
   }
-  /// The entities, and the raw objects where there are any: models without have the JSON that they always had.
+  /// Encodes the entities, and the raw objects if there are any.
+  ///
+  /// A model without raw objects has the same JSON as before these existed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(entities, forKey: .entities)
@@ -309,19 +330,20 @@ extension Schema: Hashable, Codable {
       }, rawObjects: rawObjects)
   }
 
-  /// Canonical JSON: the same text for every schema of the same meaning.
+  /// The schema as canonical JSON: equal for all schemas of the same meaning.
   public var json: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: Self.infinity, negativeInfinity: "-" + Self.infinity, nan: Self.notANumber)
-    // Encoding strings, numbers and arrays of them cannot fail: JSON lacks some numbers, which have words here. Only
-    // a schema that ``validate()`` refuses has them.
+    // Encoding strings, numbers and arrays cannot fail. Infinity and NaN, which JSON lacks, are written
+    // as words; only a schema that ``validate()`` rejects has them.
     return (try? encoder.encode(canonical)).map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 
-  /// A schema of the JSON that ``json`` gives.
-  /// - Throws: `DecodingError` when it is something else.
+  /// Creates a schema from the JSON of ``json``.
+  /// - Parameter json: The JSON text.
+  /// - Throws: `DecodingError` when the text is not such JSON.
   public init(json: String) throws {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
@@ -331,6 +353,6 @@ extension Schema: Hashable, Codable {
 
   private static let (infinity, notANumber) = ("infinity", "nan")
 
-  /// SHA-256 of ``json``, 64 hexadecimal digits: equal for schemas of the same meaning.
+  /// The SHA-256 of ``json`` as 64 hexadecimal digits: equal for all schemas of the same meaning.
   public var meaningHash: String { sha256(Data(json.utf8)) }
 }

@@ -1,16 +1,17 @@
-// The JSON of many models that differ little, as those behind the steps of a chain do: of an entity it is made once.
+// The JSON of many similar models, such as those after each step of a chain: the text of an entity is
+// made once and reused.
 
 internal import CipherSQLite
 private import Foundation
 
-/// Makes the JSON and the digests of models, and keeps what it made of each entity.
+/// Makes the JSON and the digests of models. It caches the text of each entity.
 package final class SchemaTexts {
-  /// By name, what each was when it was met last.
+  /// The last version of each entity and its text, by the entity's name.
   private var entities: [String: (entity: EntityDescription, text: String)] = [:]
 
   package init() {}
 
-  /// The same text as ``Schema/json``.
+  /// Returns the text of ``Schema/json``.
   func json(of schema: Schema) -> String {
     guard !schema.entities.isEmpty else { return schema.json }
     let texts = schema.entities.sorted { $0.name < $1.name }.map { entity in
@@ -23,18 +24,19 @@ package final class SchemaTexts {
     return head + (schema.rawObjects.isEmpty ? "\n}" : ",\n" + Self.text(of: schema.rawObjects))
   }
 
-  /// The same digest as ``Schema/meaningHash``.
+  /// Returns the digest ``Schema/meaningHash``.
   package func meaningHash(of schema: Schema) -> String { sha256(Array(json(of: schema).utf8)) }
 
-  /// Raw objects as they stand in a model's JSON, to its end.
+  /// Returns the raw objects as they are written in a model's JSON, up to the end of the text.
   private static func text(of objects: [RawObject]) -> String {
     let json = Schema(rawObjects: objects).json
     return json.range(of: "  \"rawObjects\"").map { String(json[$0.lowerBound...]) } ?? ""
   }
 
-  /// An entity as it stands in a model's JSON: that of a model with it alone, without what is around it.
+  /// Returns an entity as it is written in a model's JSON: taken from the JSON of a model with this
+  /// entity alone.
   private static func text(of entity: EntityDescription) -> String {
-    // By bytes: of a model's text a character takes ten times as long to tell.
+    // As bytes, because iterating over the characters of a model's text takes ten times as long.
     let json = Array(Schema(entities: [entity]).json.utf8)
     let ends = json.indices.filter { json[$0] == UInt8(ascii: "\n") }
     guard ends.count > 3 else { return "" }

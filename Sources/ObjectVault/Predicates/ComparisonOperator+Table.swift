@@ -1,30 +1,35 @@
-// The comparisons of predicates, all that there is to say of each in one entry: the format language, the compiler and
-// the evaluator in memory read it here. A new one is a case, its entry, and a row in the generator of
-// PredicateDifferential, whose coverage test names what is missing.
+// The comparisons of predicates, with everything about each operator in one entry, which the format
+// language, the compiler and the evaluator in memory use. To add one, add a case with its entry, and a
+// row in the generator of PredicateDifferential, whose coverage test reports what is missing.
 
 internal import CipherSQLite
 
 extension ComparisonOperator {
-  /// What an operator means, in memory.
+  /// What an operator means when it is evaluated in memory.
   enum Meaning: Sendable {
-    /// Whether both are equal, or whether they are not. Nil equals nil only.
+    /// True for equal values, or for different ones if `false`. Nil equals only nil.
     case equality(Bool)
-    /// Whether it holds for a left side that is less (-1), equal (0) or greater (1); for nil it does not.
+    /// Whether the operator is true when the left side is less (-1), equal (0) or greater (1).
+    ///
+    /// False for nil.
     case order(@Sendable (Int) -> Bool)
-    /// Whether it holds for two strings; for what is none it does not.
+    /// Whether the operator is true for two strings. False for other values.
     case strings(@Sendable (String, String) -> Bool)
   }
 
+  /// The facts about one operator.
   struct Entry: Sendable {
-    /// As the format language writes it; messages take the first.
+    /// The operator in the format language; messages use the first word.
     let words: [String]
-    /// The operator for exchanged sides; nil where sides cannot be exchanged.
+    /// The operator with the same meaning for exchanged sides; nil where sides cannot be exchanged.
     let flipped: ComparisonOperator?
-    /// The SQL on both engines. Strings are folded before, numbers of different kinds compared by `vault_compare`.
+    /// The SQL for both engines. Strings are folded before; numbers of different kinds are compared by
+    /// `vault_compare` instead.
     let sql: @Sendable (SQL, SQL) -> SQL
     let meaning: Meaning
   }
 
+  /// The facts about the operator.
   var entry: Entry {
     switch self {
     case .equal:
@@ -47,7 +52,7 @@ extension ComparisonOperator {
         words: ["CONTAINS"], flipped: nil, sql: { "instr(\($0), \($1)) > 0" },
         meaning: .strings { $1.isEmpty || $0.utf8.firstRange(of: $1.utf8) != nil })
     case .beginsWith:
-      // Of a constant the compiler makes a range, which an index serves.
+      // For a constant the compiler makes a range instead, which can use an index.
       Entry(
         words: ["BEGINSWITH"], flipped: nil, sql: { "instr(\($0), \($1)) = 1" },
         meaning: .strings { $0.utf8.starts(with: $1.utf8) })
@@ -62,17 +67,17 @@ extension ComparisonOperator {
     }
   }
 
-  /// Whether it is about strings alone.
+  /// Whether the operator compares only strings.
   var isForStrings: Bool { if case .strings = entry.meaning { true } else { false } }
 
-  /// As the format language writes it.
+  /// The operator in the format language.
   var word: String { entry.words[0] }
 
   /// The operators by their words, which are in upper case.
   static let byWord: [String: ComparisonOperator] = Dictionary(
     allCases.flatMap { each in each.entry.words.map { ($0, each) } }, uniquingKeysWith: { first, _ in first })
 
-  /// Whether it holds for a left side that is less (-1), equal (0) or greater (1).
+  /// Returns whether the operator is true when the left side is less (-1), equal (0) or greater (1).
   func holds(_ order: Int) -> Bool {
     switch entry.meaning {
     case .equality(let isWanted): (order == 0) == isWanted
@@ -83,7 +88,8 @@ extension ComparisonOperator {
 }
 
 extension ComparisonOperator.Meaning {
-  /// NaN equals nothing, and is neither less nor greater.
+  /// Returns whether the operator is true for two values. NaN equals nothing, and is neither less nor
+  /// greater.
   func holds(_ left: SQLValue, _ right: SQLValue, _ order: PredicateEvaluator.Order) -> Bool {
     switch self {
     case .equality(let isWanted):

@@ -1,12 +1,13 @@
-// Lists of a program as constants. Where the type of a list says what its elements are, that is asked once, and not of each of
-// ten thousand elements.
+// Lists of a program as constants. Where the type of a list determines the kind of its elements, one type
+// check serves the whole list, which may have ten thousand elements.
 
-/// An array or a set whose type says what its elements are.
+/// An array or a set whose type determines the kind of its elements.
 enum ConstantList {
   case attributes(any AttributeList)
   case objects(any ObjectList)
 
-  /// nil for what is no list, and for a list of elements of several types.
+  /// Creates a list of constants; nil when the value is not a list, or its elements may have several
+  /// types.
   init?(_ value: Any) {
     if let list = value as? any AttributeList {
       self = .attributes(list)
@@ -17,7 +18,9 @@ enum ConstantList {
     }
   }
 
-  /// - Throws: ``StoreError/predicate(_:)`` for a value that has no stored form, and for an object of no store.
+  /// Returns the elements as constants.
+  /// - Throws: ``StoreError/predicate(_:)`` for a value without a stored form, and for an object of no
+  ///   store.
   func constants() throws -> [PredicateValue] {
     switch self {
     case .attributes(let list): try list.attributeConstants()
@@ -25,7 +28,7 @@ enum ConstantList {
     }
   }
 
-  /// Whether one of them is an object that has no row yet.
+  /// Whether an element is an object without a row.
   var hasNew: Bool {
     switch self {
     case .attributes: false
@@ -34,7 +37,7 @@ enum ConstantList {
   }
 }
 
-/// A list of values that an attribute can hold.
+/// A list of values that an attribute can have.
 protocol AttributeList { func attributeConstants() throws -> [PredicateValue] }
 
 extension AttributeList where Self: Collection, Element: AttributeValue {
@@ -44,7 +47,7 @@ extension AttributeList where Self: Collection, Element: AttributeValue {
 extension Array: AttributeList where Element: AttributeValue {}
 extension Set: AttributeList where Element: AttributeValue {}
 
-/// A list of objects, or of their ids.
+/// A list of objects or of their ids.
 protocol ObjectList {
   func objectConstants() throws -> [PredicateValue]
   var hasNew: Bool { get }

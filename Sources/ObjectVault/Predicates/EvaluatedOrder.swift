@@ -1,8 +1,9 @@
-// The order of a sort, in memory: that of ORDER BY, nil first, strings by their bytes, decimals by value.
+// The order of a sort, evaluated in memory as ORDER BY sorts: nil first, strings by their bytes, decimals
+// by value.
 
 internal import CipherSQLite
 
-/// The sort keys of one entity, made ready to be asked of many objects.
+/// The sort keys of one entity, prepared for the comparison of many objects.
 package struct EvaluatedOrder {
   private struct Key {
     let operand: PredicateEvaluator.Operand
@@ -11,14 +12,16 @@ package struct EvaluatedOrder {
   }
 
   private let keys: [Key]
-  /// The relationships that it looks through, as names from the object on; each with all that lead to it.
+  /// The relationships that the keys follow, each as the list of names from the object on, with all
+  /// prefixes.
   package let routes: Set<[String]>
-  /// Those of them at whose end more than the id is read.
+  /// The routes at whose end more than the id is read.
   let deepRoutes: Set<[String]>
 
+  /// Prepares sort keys.
   /// - Parameters:
-  ///   - keys: The names of each, from the object on.
-  ///   - entity: What the objects are of.
+  ///   - keys: The path of each key, as names from the object on.
+  ///   - entity: The entity of the objects.
   package init(_ keys: [(names: [String], isDescending: Bool)], entity: String, schema: Schema) {
     var preparation = PredicatePreparation(entity, schema)
     self.keys = keys.map { key in
@@ -30,7 +33,8 @@ package struct EvaluatedOrder {
     (routes, deepRoutes) = (preparation.routes, preparation.deepRoutes)
   }
 
-  /// What an object is sorted by. The id of a new object comes behind all others, as it will.
+  /// Returns the values that an object is sorted by. The id of a new object sorts after all others, as
+  /// its assigned id will.
   package func values<Subject: PredicateSubject>(of object: Subject) -> [SQLValue] {
     let evaluation = Evaluation(subjects: [object])
     return keys.map { key in
@@ -40,7 +44,7 @@ package struct EvaluatedOrder {
     }
   }
 
-  /// -1, 0 or 1 for the values of two objects.
+  /// Compares the sort values of two objects: -1, 0 or 1.
   package func compare(_ left: [SQLValue], _ right: [SQLValue]) -> Int {
     for (index, key) in keys.enumerated() {
       let (a, b) = (left[index], right[index])

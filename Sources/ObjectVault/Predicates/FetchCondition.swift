@@ -1,14 +1,16 @@
-// A condition of a fetch, with what it shares with others of its shape.
+// A condition of a fetch, with the parts that it shares with all conditions of the same shape.
 
 internal import CipherSQLite
 
-// Safe to share: nothing in it changes but what stands behind a lock, and key paths are immutable.
-/// The lowered form of all predicates of one shape: captured values are variables, named by their numbers.
+// Safe to share: only the value in the lock changes, and key paths are immutable.
+/// The lowered form of all predicates of one shape. Captured values are variables, named by their
+/// numbers.
 final class PredicateTemplate: @unchecked Sendable {
   let node: PredicateNode
-  /// Held, so that no other key path gets the address that stands for one of them in the shape.
+  /// Retained, because the shape identifies key paths by address: a released key path's address could be
+  /// reused.
   private let keyPaths: [AnyKeyPath]
-  /// What was made of the template the last time: mostly it is asked for again, and nothing is looked up.
+  /// The last result that was made from the template: usually the next use needs the same one.
   private let recent = Locked<Recent?>(nil)
 
   private struct Recent {
@@ -22,8 +24,8 @@ final class PredicateTemplate: @unchecked Sendable {
     self.keyPaths = keyPaths
   }
 
-  /// What ``keep(_:of:_:)`` was told last, when it was by the same maker, and with the same details.
-  /// - Parameter maker: The number of who asks, which nobody else has.
+  /// Returns what `keep` stored last, if it was by the same maker with the same details; nil otherwise.
+  /// - Parameter maker: A number that is unique to the caller.
   func recent(of maker: Int, _ details: UInt) -> AnyObject? {
     recent.withLock { recent in
       guard let recent, recent.maker == maker, recent.details == details else { return nil }
@@ -31,6 +33,7 @@ final class PredicateTemplate: @unchecked Sendable {
     }
   }
 
+  /// Stores a result that was made from the template.
   func keep(_ made: AnyObject, of maker: Int, _ details: UInt) {
     recent.withLock { $0 = Recent(maker: maker, details: details, made: made) }
   }
@@ -38,16 +41,17 @@ final class PredicateTemplate: @unchecked Sendable {
 
 /// One condition of a fetch.
 struct FetchCondition: Sendable {
-  /// The condition; that of all predicates of the shape where `template` is not nil.
+  /// The condition. If `template` is not nil, it is the shared condition of all predicates of that shape.
   var node: PredicateNode
   var template: PredicateTemplate?
-  /// The text it was written in, for the places in errors.
+  /// The text that the condition was parsed from, for positions in errors.
   var format: String?
-  /// What the variables of the template are this time.
+  /// The values of the template's variables in this condition.
   var values: [PredicateValue] = []
 }
 
 extension FetchCondition {
+  /// Parses a condition in the format language.
   /// - Throws: ``StoreError/predicate(_:)``.
   init(format: String, _ arguments: [Any?]) throws {
     self.init(node: try PredicateNode(format: format, arguments: arguments), format: format)
@@ -55,11 +59,11 @@ extension FetchCondition {
 }
 
 extension PredicateOperand {
-  /// The variable of a captured value. In the format language no name begins with a digit.
+  /// Returns the variable of a captured value. In the format language no name begins with a digit.
   static func captured(_ index: Int) -> PredicateOperand { .variable("\(index)") }
 
-  /// The constant that it is, with its place among the captured values where it is one of those; nil for what is no
-  /// constant, and for a variable that has no value.
+  /// Returns the operand's constant, with its index among the captured values if it is one of them; nil
+  /// for other operands, and for a variable without a value.
   func constant(among values: [PredicateValue]) -> (value: PredicateValue, source: Int?)? {
     switch self {
     case .value(let value): return (value.normal, nil)
@@ -72,7 +76,7 @@ extension PredicateOperand {
 }
 
 extension PredicateValue {
-  /// Nil has one form, whatever type a tree that was made by hand gives it: it is `.null`.
+  /// The value, with nil in its one form `.null`: a tree that was made by hand may give nil a type.
   fileprivate var normal: PredicateValue {
     guard stored.isNull else { return self }
     var null = PredicateValue.null

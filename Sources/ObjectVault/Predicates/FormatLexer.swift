@@ -1,25 +1,25 @@
-// The words of the format language, each with its place in the text. By Unicode scalars: in characters, a quote
-// before a combining mark would be no quote.
+// The tokens of the format language, each with its position in the text. The text is read by Unicode
+// scalars: read by characters, a quote before a combining mark would not be a quote.
 
 internal import CipherSQLite
 
 struct FormatToken {
   enum Kind: Equatable {
     case word(String)
-    /// A word behind a `#`, which is a property's name whatever else it may mean.
+    /// A word after a `#`, which is always the name of a property.
     case name(String)
     case string(String)
     case integer(Int64)
     case real(Double)
-    /// The digits of a number that neither an integer nor a double can hold.
+    /// The digits of a number that neither an integer nor a double can represent.
     case decimal(String)
     case symbol(String)
-    /// `%@`, `%K` and the typed ones, by their letters.
+    /// `%@`, `%K` and the typed placeholders, by their letters.
     case placeholder(String)
     case end
   }
   let kind: Kind
-  /// Counted in Unicode scalars from 0.
+  /// The position in Unicode scalars, counted from 0.
   let position: Int
 }
 
@@ -29,7 +29,7 @@ struct FormatLexer {
 
   private init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
-  /// All tokens, the last of them ``FormatToken/Kind/end``.
+  /// Returns all tokens of a text; the last one is ``FormatToken/Kind/end``.
   static func tokens(of text: String) throws -> [FormatToken] {
     guard text.utf8.count <= PredicateError.maximumFormatBytes else {
       throw StoreError.predicate(
@@ -75,7 +75,7 @@ struct FormatLexer {
     return FormatToken(kind: .symbol(String(Character(scalar))), position: start)
   }
 
-  /// What is read as one though its first sign is one by itself.
+  /// The symbols of two characters, which are tried before symbols of one.
   private static let pairs =
     ComparisonOperator.byWord.keys.filter { $0.unicodeScalars.count == 2 } + ["&&", "||"]
 
@@ -83,7 +83,8 @@ struct FormatLexer {
 
   private func isDigit(_ index: Int) -> Bool { index < scalars.count && ("0"..."9").contains(scalars[index]) }
 
-  // What identifiers of a schema are made of, and marks, for names that were typed in a decomposed form.
+  // The characters of schema identifiers, and combining marks for names that were typed in decomposed
+  // form.
   private func isWordStart(_ scalar: Unicode.Scalar) -> Bool {
     scalar == "_" || scalar.properties.isAlphabetic
   }
@@ -126,8 +127,8 @@ struct FormatLexer {
     return FormatToken(kind: .string(String(value)), position: start)
   }
 
-  /// What a backslash and the next character stand for, as in Swift. Before any other character it stays, so
-  /// that the backslashes of LIKE need no doubling.
+  /// Reads an escape sequence, with the meaning that it has in Swift. A backslash before any other
+  /// character stays, so that the backslashes of LIKE need not be doubled.
   private mutating func escaped() throws -> Unicode.Scalar {
     index += 1
     guard index < scalars.count else { return "\\" }
@@ -145,7 +146,7 @@ struct FormatLexer {
     return plain
   }
 
-  /// `\uXXXX`, or two of them for what lies above the first 65,536 code points.
+  /// Reads `\uXXXX`, or two of them as a surrogate pair for a code point above U+FFFF.
   private mutating func numbered() throws -> Unicode.Scalar {
     let start = index - 1
     guard let unit = codeUnit(at: index) else { return "\\" }
@@ -198,7 +199,7 @@ struct FormatLexer {
   }
 
   private mutating func placeholder(_ start: Int) throws -> FormatToken {
-    // The longest first.
+    // Longer ones first.
     for letters in ["@", "K", "lld", "llu", "ld", "lu", "lf", "d", "i", "u", "f", "g", "e"]
     where scalars[(index + 1)...].starts(with: letters.unicodeScalars) {
       index += 1 + letters.count

@@ -3,8 +3,8 @@
 internal import CipherSQLite
 
 extension FormatParser {
-  /// `ANY path comparison`, and its like. The compiler knows which names are relationships: what is left behind
-  /// the last to-many is the member's own path.
+  /// Reads the rest of `ANY path comparison` and the like. The whole path is kept: the compiler, which
+  /// has the model, splits it after the last to-many, and the rest is the member's own path.
   mutating func members(_ word: String, _ start: Int) throws -> PredicateNode {
     let quantifier: Quantifier = word == "ALL" ? .all : word == "NONE" ? .none : .any
     guard case .operand(.path(let path), _) = try expression(.factor) else {
@@ -29,7 +29,7 @@ extension FormatParser {
     }
   }
 
-  /// A comparison whose operator has been read.
+  /// Reads the rest of a comparison after its operator.
   mutating func comparison(_ left: PredicateOperand, _ symbol: String, _ place: Int) throws -> PredicateNode {
     if symbol == "MATCHES" {
       throw failure("MATCHES cannot be used in a store's predicate; use LIKE", at: place)
@@ -62,9 +62,9 @@ extension FormatParser {
   ) throws -> PredicateNode {
     if case .list(let list) = right { return .isIn(element, list, options) }
     let other = try single(right, place)
-    // `name IN $names`, whose values come later.
+    // `name IN $names`: the values are given later.
     if case .variable = other { return .isIn(element, [other], options) }
-    // `%@ IN tags`: the members of a to-many.
+    // `%@ IN tags`: a test of the members of a to-many.
     if case .path(let path) = other, case .value(let value) = element, value.type == .int {
       return .quantified(.any, path, member(path, is: element))
     }
@@ -85,8 +85,8 @@ extension FormatParser {
     .comparison(.path(PropertyPath(depth: 1, [], place: path.place)), .equal, element, [])
   }
 
-  /// In the format language an empty right side matches nothing, as `NSPredicate` has it; one that is empty
-  /// without its marks is empty.
+  /// Returns a node that is false for an empty operand: in the format language an empty right side
+  /// matches nothing, as in `NSPredicate`. With `[d]`, a string of combining marks alone counts as empty.
   private func nonEmpty(
     _ operand: PredicateOperand, _ options: StringOptions, _ node: PredicateNode
   ) -> PredicateNode {

@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 extension FormatParser {
-  /// Both sides of a `+ - * /` whose left one and sign have been read.
+  /// Reads the rest of a calculation `+ - * /` after its left side and operator.
   mutating func calculation(_ left: Parsed, _ symbol: String, _ level: Level, start: Int) throws -> Parsed {
     let place = token.position
     let right = try expression(level == .sum ? .product : .factor)
@@ -88,7 +88,7 @@ extension FormatParser {
     return try path(upper == "SELF" ? [] : [word], place)
   }
 
-  /// A function whose name and bracket have been read.
+  /// Reads the rest of a function call after its name and parenthesis.
   private mutating func call(_ word: String, _ place: Int) throws -> Parsed {
     guard let function = PredicateFunction(word: word) else {
       let known = PredicateFunction.allCases.map(\.rawValue).joined(separator: ", ")
@@ -115,7 +115,7 @@ extension FormatParser {
     return .operand(.call(function, arguments), count: total)
   }
 
-  /// A variable, or the value that it has.
+  /// Returns a variable, or its value if values are given.
   private func variable(_ name: String, _ place: Int) throws -> Parsed {
     guard Schema.isIdentifier(name) else {
       throw failure("behind $ belongs the name of a variable, which begins with a letter", at: place)
@@ -129,7 +129,7 @@ extension FormatParser {
     return parsed(argument.content, place)
   }
 
-  /// What fills a `%@` or a variable.
+  /// Returns the operand or the list that the value of a `%@` or a variable becomes.
   private func parsed(_ content: PredicateArgument.Content, _ place: Int) -> Parsed {
     switch content {
     case .value(let value): return constant(value, place)
@@ -144,7 +144,7 @@ extension FormatParser {
     }
   }
 
-  /// The rest of a key path whose first names are known.
+  /// Reads the rest of a key path after its first names.
   private mutating func path(_ first: [String], _ place: Int) throws -> Parsed {
     var names = first
     while takeSymbol(".") != nil {
@@ -167,7 +167,7 @@ extension FormatParser {
     return .operand(.path(PropertyPath(names, place: place)), count: 1)
   }
 
-  /// The elements of a list whose brace has been read.
+  /// Reads the elements of a list after its opening brace.
   mutating func list() throws -> [PredicateOperand] {
     var elements: [PredicateOperand] = []
     if takeSymbol("}") != nil { return [] }

@@ -1,36 +1,44 @@
-// The format language -> PredicateNode, in one pass: a bracket is read once, and what stands in it says whether
-// it is a condition or an operand. OR binds loosest, then AND, NOT, comparisons, + and -, * and /.
-// Comparisons are in FormatParser+Comparisons, names and values in FormatParser+Operands.
+// The parser of the format language, which makes a PredicateNode in one pass: a parenthesis is read once,
+// and its contents determine whether it is a condition or an operand. In order of increasing precedence:
+// OR, AND, NOT, comparisons, + and -, * and /. Comparisons are in FormatParser+Comparisons, names and
+// values in FormatParser+Operands.
 
 internal import CipherSQLite
 
 extension PredicateNode {
-  /// The tree of a predicate in the format language of `NSPredicate`.
+  /// Parses a predicate in the format language of `NSPredicate`.
   ///
   /// ```swift
   /// try PredicateNode(
   ///   format: "user.name == %@ AND text LIKE[cd] '*watch*'", "Binger")
   /// ```
   ///
-  /// Comparisons `= == != <> < <= > >=`, `BETWEEN {a, b}`, `IN {…}`, `BEGINSWITH ENDSWITH CONTAINS LIKE` with
-  /// `[c] [d] [cd]`, `AND OR NOT` and `&& || !`, `ANY ALL NONE SOME`, `@count`, `nil`, `TRUE FALSE`,
-  /// `TRUEPREDICATE`, `FALSEPREDICATE`, `SELF`, `+ - * /`, key paths, `%@`, `%K`, `%d %ld %f …`, `$name`. Words may
-  /// be in either case; `#any` is a property called `any`. In strings `\n \r \t \0 \" \' \\` and `\uXXXX` are
-  /// what they are in Swift; a backslash before anything else stays. A `$name` stays open, for
-  /// ``substituting(_:)``: behind `IN` it stands for a list, everywhere else for one value, and `CONTAINS` takes it
-  /// for a string.
+  /// Comparisons `= == != <> < <= > >=`, `BETWEEN {a, b}`, `IN {…}`, `BEGINSWITH ENDSWITH CONTAINS LIKE`
+  /// with `[c] [d] [cd]`, `AND OR NOT` and `&& || !`, `ANY ALL NONE SOME`, `@count`, `nil`, `TRUE FALSE`,
+  /// `TRUEPREDICATE`, `FALSEPREDICATE`, `SELF`, `+ - * /`, key paths, `%@`, `%K`, `%d %ld %f …`, `$name`.
+  /// Words may be in upper or lower case; `#any` is a property called `any`. In strings,
+  /// `\n \r \t \0 \" \' \\` and `\uXXXX` have their meaning in Swift; a backslash before any other
+  /// character stays. A `$name` is a variable for ``substituting(_:)``: after `IN` it takes a list,
+  /// everywhere else one value, and in `CONTAINS` a string.
+  /// - Parameters:
+  ///   - format: The text.
+  ///   - arguments: The values of its placeholders, in order.
   /// - Throws: ``StoreError/predicate(_:)`` with the position in the text for anything else, and for too
   ///   few or too many arguments.
   public init(format: String, _ arguments: Any?...) throws {
     try self.init(format, arguments, variables: nil)
   }
 
-  /// The same with the arguments in an array.
+  /// Parses a predicate in the format language, with its arguments in an array; see `init(format:_:)`.
+  /// - Parameters:
+  ///   - format: The text.
+  ///   - arguments: The values of its placeholders, in order.
+  /// - Throws: ``StoreError/predicate(_:)``.
   public init(format: String, arguments: [Any?]) throws {
     try self.init(format, arguments, variables: nil)
   }
 
-  /// The same with values for all of its variables, each of which may be whatever fills a `%@`.
+  /// Parses a predicate and replaces all of its variables. A variable takes the same values as a `%@`.
   ///
   /// ```swift
   /// try PredicateNode(
@@ -39,9 +47,10 @@ extension PredicateNode {
   /// ```
   /// - Parameters:
   ///   - format: The text.
-  ///   - arguments: What fills its placeholders, in order.
-  ///   - variables: The values by the names without `$`. Those that the format does not name are ignored.
-  /// - Throws: ``StoreError/predicate(_:)``, also for a variable that has no value here.
+  ///   - arguments: The values of its placeholders, in order.
+  ///   - variables: The values by the names without `$`. Names that the format does not contain are
+  ///     ignored.
+  /// - Throws: ``StoreError/predicate(_:)``, also for a variable without a value.
   public init(format: String, _ arguments: Any?..., variables: [String: Any?]) throws {
     try self.init(format, arguments, variables: variables)
   }
@@ -72,7 +81,7 @@ struct FormatParser {
   let arguments: [PredicateArgument]
   var index = 0
   var argumentIndex = 0
-  /// By their names; nil where variables stay open.
+  /// The values of variables by name; nil where variables stay in the tree.
   var variables: [String: PredicateArgument]?
   private var depth = 0
 
@@ -81,15 +90,15 @@ struct FormatParser {
     self.arguments = arguments
   }
 
-  /// What has been read so far.
+  /// The part of the text that was read so far.
   enum Parsed {
     case condition(PredicateNode)
-    /// One operand, with the number of those that it is calculated from.
+    /// One operand, with the number of operands that it is calculated from.
     case operand(PredicateOperand, count: Int)
     case list([PredicateOperand])
   }
 
-  /// How tightly an operator binds.
+  /// The precedence of an operator.
   enum Level: Int { case or, and, comparison, sum, product, factor }
 
   var token: FormatToken { tokens[min(index, tokens.count - 1)] }
@@ -110,7 +119,7 @@ struct FormatParser {
     .predicate(PredicateError(reason, place: place ?? token.position))
   }
 
-  /// What to say of a token that nothing is waiting for.
+  /// Returns the error for a token that cannot follow what was read before it.
   func leftOver(behind parsed: Parsed) -> StoreError {
     if case .condition = parsed {
       return failure("this is left over; AND or OR is missing before it")
@@ -151,7 +160,7 @@ struct FormatParser {
 
   // MARK: Expressions
 
-  /// Whatever binds at least as tightly as `level`.
+  /// Reads everything whose operators have at least the precedence `level`.
   mutating func expression(_ level: Level) throws -> Parsed {
     var start = token.position
     var left = try prefix()
@@ -173,7 +182,7 @@ struct FormatParser {
     return left
   }
 
-  /// The operator that stands here.
+  /// Returns the operator at the current token, with its precedence.
   private func infix() -> (Level, String)? {
     switch token.kind {
     case .symbol(let symbol):
@@ -195,7 +204,7 @@ struct FormatParser {
     }
   }
 
-  /// The comparisons that are words. MATCHES is read to be refused.
+  /// The comparisons that are words. MATCHES is one of them so that it gets an error of its own.
   static let comparisonWords = Set(ComparisonOperator.byWord.keys.filter { $0.allSatisfy(\.isLetter) })
     .union(["IN", "BETWEEN", "MATCHES"])
 
@@ -205,8 +214,8 @@ struct FormatParser {
     return true
   }
 
-  /// A value, a path, something in brackets, or what begins with a word or sign of its own. The one door to what
-  /// is nested, so the depth is counted here, for whatever it is.
+  /// Reads a value, a path, something in parentheses, or what begins with a word or sign. All nesting
+  /// passes through this function, so the depth is counted here.
   private mutating func prefix() throws -> Parsed {
     guard depth <= PredicateError.maximumDepth else {
       throw failure(
@@ -240,12 +249,12 @@ struct FormatParser {
     return try operand()
   }
 
-  // MARK: What was read, as what is wanted
+  // MARK: Conversions of what was read
 
   func condition(_ parsed: Parsed, at place: Int) throws -> PredicateNode {
     switch parsed {
     case .condition(let node): return node
-    // A lone path to a Bool, as in `NOT isHidden`; the compiler knows whether it is one.
+    // A single path is a Bool, as in `NOT isHidden`. The compiler checks that it is.
     case .operand(.path(let path), _): return .truth(.path(path))
     case .operand:
       throw failure(

@@ -1,14 +1,15 @@
-// What may fill a placeholder or a variable of the format language.
+// The values of placeholders and variables in the format language.
 
 internal import CipherSQLite
 
-/// Something that a predicate takes for an object of a store.
+/// A value that predicates compare as an object of a store.
 protocol PredicateObject {
-  /// - Throws: ``StoreError/predicate(_:)`` when it belongs to no store.
+  /// Returns the constant of the object's id.
+  /// - Throws: ``StoreError/predicate(_:)`` when the object belongs to no store.
   func predicateValue() throws -> PredicateValue
-  /// Whether it has no row yet.
+  /// Whether the object has no row yet.
   var isNew: Bool { get }
-  /// The constants of many.
+  /// Returns the constants of many objects.
   static func predicateValues(_ objects: some Collection<Self>) throws -> [PredicateValue]
 }
 
@@ -22,8 +23,8 @@ extension PredicateObject {
 private protocol OptionalArgument { var isNil: Bool { get } }
 extension Optional: OptionalArgument { fileprivate var isNil: Bool { self == nil } }
 
-/// A value for a placeholder or a variable of a predicate format: any ``AttributeValue``, an object or its id, nil, or an array or a
-/// set of them.
+/// A value for a placeholder or a variable of a predicate format: any ``AttributeValue``, an object or
+/// its id, nil, or an array or a set of them.
 struct PredicateArgument {
   enum Content {
     case value(PredicateValue)
@@ -32,9 +33,9 @@ struct PredicateArgument {
   }
   let content: Content
 
-  /// The value of whatever a caller gave.
-  /// - Parameter name: What errors call it, such as `argument 2` and `$limit`.
-  /// - Throws: ``StoreError/predicate(_:)`` when it can be no argument.
+  /// Creates an argument from a value of any type.
+  /// - Parameter name: The name of the argument in errors, such as `argument 2` and `$limit`.
+  /// - Throws: ``StoreError/predicate(_:)`` when the value cannot be an argument.
   init(_ value: Any?, named name: String) throws {
     guard let value else {
       content = .value(.null)
@@ -53,7 +54,7 @@ struct PredicateArgument {
     }
   }
 
-  /// Whether it is an object that has no row yet, or a list with such a one.
+  /// Returns whether the argument is an object without a row, or a list with such an object.
   static func isNew(_ argument: Any?) -> Bool {
     if let list = argument.flatMap({ ConstantList($0) }) { return list.hasNew }
     return switch argument {
@@ -75,7 +76,7 @@ struct PredicateArgument {
       PredicateError("\(name) is a \(type(of: value)), which no attribute can hold"))
   }
 
-  /// Gives errors the name of the argument.
+  /// Adds the name of the argument to errors.
   private static func naming<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
     do { return try body() } catch StoreError.predicate(let error) {
       throw StoreError.predicate(PredicateError("\(name): \(error.reason)"))

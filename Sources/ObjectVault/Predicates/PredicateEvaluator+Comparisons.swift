@@ -1,10 +1,10 @@
-// Two values compared in memory, as the engine, its collation and its functions compare them.
+// Comparison of two values in memory, with the results of the engine, its collations and its functions.
 
 internal import CipherSQLite
 private import Foundation
 
 extension PredicateEvaluator.Order {
-  /// -1, 0 or 1; nil when the two have no order.
+  /// Compares two values: -1, 0 or 1; nil when they have no order.
   func compare(_ left: SQLValue, _ right: SQLValue) -> Int? {
     switch self {
     case .numbers:
@@ -15,15 +15,15 @@ extension PredicateEvaluator.Order {
   }
 }
 
-/// The constants of an `IN`, each kind of value so that one is found without looking at all.
+/// The constants of an `IN`, grouped by storage class so that a value is not compared with all of them.
 struct EvaluatedList {
   private let order: PredicateEvaluator.Order
   private var integers: Set<Int64> = []
   private var texts: Set<[UInt8]> = []
   private var blobs: Set<Data> = []
   private var hasNil = false
-  /// Numbers of one storage class each, in their order: within a class it is total, and a number of any class stands in it
-  /// at one place.
+  /// Sorted numbers, one array for each storage class. Within a class the order is total, and a number of
+  /// any class has one position in it, so that binary search works.
   private var numbers: [[SQLValue]] = []
 
   init(_ values: [SQLValue], _ type: AttributeType?, _ order: PredicateEvaluator.Order) {
@@ -57,7 +57,7 @@ struct EvaluatedList {
     }
   }
 
-  /// Whether some numbers of one class have one that equals a value.
+  /// Returns whether one of the numbers of a class equals a value.
   private func holds(_ numbers: [SQLValue], _ value: SQLValue) -> Bool {
     var (low, high) = (0, numbers.count)
     while low < high {

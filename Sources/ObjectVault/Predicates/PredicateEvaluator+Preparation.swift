@@ -1,15 +1,17 @@
-// From a node to what is evaluated: paths are resolved in the model, constants made to fit the other side.
+// Prepares nodes for evaluation: resolves paths in the model, and converts constants to the type of the
+// other side.
 
 internal import CipherSQLite
 
 struct PredicatePreparation {
-  /// What a depth's paths begin at.
+  /// The starting point of the paths of one depth.
   private struct Scope {
-    /// nil where a path leads nowhere, which the compiler says.
+    /// The entity; nil when a path does not exist, which the compiler reports.
     let entity: EntityDescription?
-    /// Names between the member and what the paths mean: the rest behind the last to-many.
+    /// The names from the member to the start of the paths: the rest of the quantifier's path after its
+    /// last to-many.
     var prefix: [String] = []
-    /// The way from the object on.
+    /// The relationships from the fetched object to the member.
     var route: [String] = []
   }
 
@@ -19,8 +21,10 @@ struct PredicatePreparation {
   private let schema: Schema
   private var scopes: [Scope]
   private var values: [PredicateValue] = []
+  /// The relationships that are followed, each as the list of names from the object on, with all
+  /// prefixes.
   private(set) var routes: Set<[String]> = []
-  /// Those of them at whose end more than the id is read.
+  /// The routes at whose end more than the id is read.
   private(set) var deepRoutes: Set<[String]> = []
 
   init(_ entity: String, _ schema: Schema) {
@@ -74,7 +78,7 @@ struct PredicatePreparation {
   private mutating func list(
     _ operand: PredicateOperand, _ list: [PredicateOperand], _ options: StringOptions
   ) -> Condition {
-    // A constant is made to fit each of the others in its own way.
+    // Each element converts the constant to its own type.
     if constant(operand) != nil { return .any(list.map { comparison(operand, .equal, $0, options) }) }
     let subject = type(operand)
     var constants: [SQLValue] = []
@@ -123,7 +127,8 @@ struct PredicatePreparation {
     return false
   }
 
-  /// An id that is held against a number, and no object: a new object has none yet, and gets one behind all others.
+  /// Returns an operand for an id that is compared with a number and not with an object. A new object has
+  /// no id yet: its number is above all others.
   private mutating func numbered(_ operand: Operand, against other: PredicateOperand) -> Operand {
     guard case .id = operand, isNumber(other) else { return operand }
     return .numberOfID(operand)
@@ -173,7 +178,7 @@ struct PredicatePreparation {
     }
   }
 
-  /// An operand of a calculation. The kind of what stands for nil is settled where it stands.
+  /// Returns an operand of a calculation. Both sides of a `??` are converted to one kind of number.
   private mutating func number(_ operand: PredicateOperand) -> Operand {
     guard case .coalesce(let first, let second) = operand else {
       let result = stored(operand)
@@ -186,7 +191,7 @@ struct PredicatePreparation {
     return .cast(result, type.numberKind == .decimal ? .decimal : .real)
   }
 
-  /// As an engine takes it: it has no NaN, and makes nil of it.
+  /// Returns an operand with the values that an engine has: NaN becomes nil.
   private mutating func stored(_ operand: PredicateOperand) -> Operand {
     let result = self.operand(operand)
     if case .value(.real(let number)) = result, number.isNaN { return .value(.null) }
@@ -201,7 +206,7 @@ struct PredicatePreparation {
     return .attribute(depth: path.depth, end.toOnes, name)
   }
 
-  /// Follows to-ones to their end.
+  /// Follows the to-ones at the beginning of a path.
   private mutating func walk(_ path: PropertyPath) -> (
     toOnes: [String], route: [String], entity: EntityDescription?, rest: ArraySlice<String>
   ) {
@@ -215,7 +220,7 @@ struct PredicatePreparation {
       toOnes.append(name)
       route.append(name)
       names.removeFirst()
-      // The object's own row holds the id of what its to-one leads to.
+      // The id of a to-one's object is in the row of the object itself, so the other object is not read.
       if route.count == 1, relationship.hasColumn, names.isEmpty || names == ["id"] {
         routes.insert(route)
       } else {
@@ -241,7 +246,8 @@ struct PredicatePreparation {
     }
   }
 
-  /// The type of an operand inside a calculation, where the two of a `??` become one kind of number.
+  /// Returns the type of an operand in a calculation, where both sides of a `??` become one kind of
+  /// number.
   private mutating func calculatedType(_ operand: PredicateOperand) -> AttributeType? {
     guard case .coalesce(let first, let second) = operand else { return type(operand) }
     return AttributeType.common(calculatedType(first), calculatedType(second))
@@ -257,7 +263,7 @@ struct PredicatePreparation {
     a?.isNumeric == true || b?.isNumeric == true ? .numbers : .stored
   }
 
-  /// A constant of one type in the form in which the other side is stored.
+  /// Converts a constant to the form in which the other side is stored.
   private func fitting(_ operand: Operand, _ type: AttributeType?, _ other: AttributeType?) -> Operand {
     guard case .value(.text(let text)) = operand, type == .string,
       case .value(let value)? = other?.lifted(text)

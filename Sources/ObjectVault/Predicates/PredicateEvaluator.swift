@@ -1,15 +1,15 @@
-// Evaluation of a predicate in memory. Pure, and the same in meaning as the SQL that PredicateCompiler makes: both
-// take calculations, numbers, folding and patterns from Values.
-//   +Preparation   from a node to what is evaluated     +Comparisons   two values     EvaluatedOrder   sorting
+// Evaluation of a predicate in memory. It is pure, and has the same meaning as the SQL that
+// PredicateCompiler makes: both use Values for calculations, numbers, folding and patterns.
+//   +Preparation   makes the evaluated form of a node     +Comparisons   compares two values
+//   EvaluatedOrder   sorts
 //
-// What is wrong with a predicate, the compiler says. Here a node is taken for one that the compiler has taken, and is
-// no deeper than `check()` allows.
+// It reports no errors: the node was accepted by the compiler, and is no deeper than `check()` allows.
 
 internal import CipherSQLite
 
-/// A condition on objects of one entity, made ready to be asked of many.
+/// A condition on objects of one entity, prepared for the evaluation of many objects.
 package struct PredicateEvaluator {
-  /// A condition whose paths are resolved and whose constants fit the other side.
+  /// A condition whose paths are resolved and whose constants have the type of the other side.
   indirect enum Condition {
     case constant(Bool)
     case all([Condition])
@@ -18,44 +18,47 @@ package struct PredicateEvaluator {
     case comparison(Operand, ComparisonOperator.Meaning, Operand, Order)
     case like(Operand, LikePattern)
     case list(Operand, EvaluatedList, [Operand], Order)
-    /// For whether one of the members behind the steps fulfils the condition.
+    /// Whether a member at the end of the steps satisfies the condition.
     case anyMember(depth: Int, [Step], Condition)
   }
 
-  /// A value of an object or of what it leads to.
+  /// A value of an object or of an object that it references.
   indirect enum Operand {
     case value(SQLValue)
     case attribute(depth: Int, [String], String)
-    /// The id of what the to-ones lead to.
+    /// The id of the object at the end of the to-ones.
     case id(depth: Int, [String])
-    /// The same as a number: of a new object one above all others.
+    /// An id as a number: for a new object, a number above all others.
     case numberOfID(Operand)
     case count(depth: Int, [String], String)
     case arithmetic(Operand, ArithmeticOperator, Operand)
     case call(PredicateFunction.Entry, [Operand])
     case coalesce(Operand, Operand)
-    /// A number as a Decimal or a Double.
+    /// A number converted to a Decimal or a Double.
     case cast(Operand, NumberKind)
     case folded(Operand, StringOptions)
   }
 
-  /// How two values are compared: numbers by value, all else as it is stored.
+  /// How two values are compared: numbers by value, all other values in stored form.
   enum Order { case numbers, stored }
 
+  /// A relationship on the path of a quantifier.
   struct Step {
     let name: String
     let isToMany: Bool
   }
 
   private let condition: Condition
-  /// The relationships that it looks through, as names from the object on; each with all that lead to it.
+  /// The relationships that the condition follows, each as the list of names from the object on, with all
+  /// prefixes.
   package let routes: Set<[String]>
-  /// Those of them at whose end more than the id is read.
+  /// The routes at whose end more than the id is read.
   let deepRoutes: Set<[String]>
 
+  /// Prepares a condition.
   /// - Parameters:
-  ///   - nodes: All of them have to hold.
-  ///   - entity: What the objects are of.
+  ///   - nodes: The conditions, all of which must be true.
+  ///   - entity: The entity of the objects.
   package init(_ nodes: [PredicateNode], entity: String, schema: Schema) {
     self.init(nodes.map { FetchCondition(node: $0) }, entity: entity, schema: schema)
   }
@@ -67,8 +70,8 @@ package struct PredicateEvaluator {
     deepRoutes = preparation.deepRoutes
   }
 
-  /// Equalities without which the condition does not hold: the name of an attribute, or of a to-one, and its value. That of a to-one is
-  /// an id.
+  /// The equalities that must be true for the condition to be true: the name of an attribute and its
+  /// value, or the name of a to-one and the id of its object.
   var requiredValues: [(name: String, value: SQLValue)] { Self.requiredValues(condition) }
 
   private static func requiredValues(_ condition: Condition) -> [(name: String, value: SQLValue)] {
@@ -85,13 +88,14 @@ package struct PredicateEvaluator {
     }
   }
 
-  /// Whether the condition holds for the object.
+  /// Returns whether the condition is true of the object.
   package func holds<Subject: PredicateSubject>(for object: Subject) -> Bool {
     Evaluation(subjects: [object]).holds(condition)
   }
 }
 
-/// One evaluation: by depth, the object and the members around.
+/// The state of one evaluation: the object at index 0, and the member of each surrounding quantifier at
+/// the index of its depth.
 struct Evaluation<Subject: PredicateSubject> {
   var subjects: [Subject]
 

@@ -1,37 +1,42 @@
-// How large a predicate may be: within these limits every predicate runs, on every engine and on a thread with
-// 512 KiB of stack. A tree made by hand, or decoded, is measured before anything descends into it.
+// The limits of predicates. Within them every predicate runs, on every engine and on a thread with 512
+// KiB of stack. A tree that was made by hand or decoded is checked before any function recurses into it.
 
 internal import CipherSQLite
 
 extension PredicateError {
-  /// The longest format, in UTF-8 bytes.
+  /// The length of the longest format, in UTF-8 bytes.
   public static let maximumFormatBytes = 65_536
-  /// How deep conditions, brackets, braces, signs, ANY, ALL and NONE may be nested, together.
+  /// The depth to which conditions, parentheses, braces, signs, ANY, ALL and NONE may be nested,
+  /// together.
   public static let maximumDepth = 32
-  /// How deep ANY, ALL and NONE, or `contains` and `allSatisfy`, may be nested.
+  /// The depth to which ANY, ALL and NONE, or `contains` and `allSatisfy`, may be nested.
   public static let maximumMemberDepth = 4
-  /// How many conditions a predicate may have, those that combine others included.
+  /// The number of conditions that a predicate may have, including those that combine others.
   public static let maximumConditions = 1_000
-  /// How many placeholders a format may have.
+  /// The number of placeholders that a format may have.
   public static let maximumArguments = 900
-  /// How many values a statement may have. A `BEGINSWITH` takes two, an `IN` of more than 100 values three.
+  /// The number of values that a statement may have.
+  ///
+  /// A `BEGINSWITH` uses two, an `IN` of more than 100 values three.
   public static let maximumValues = 900
-  /// How many operands a calculation may have.
+  /// The number of operands that a calculation may have.
   public static let maximumOperands = 100
-  /// How deep functions may be nested.
+  /// The depth to which functions may be nested.
   public static let maximumCalls = 4
-  /// How many values an `IN` may have.
+  /// The number of values that an `IN` may have.
   public static let maximumListCount = 100_000
-  /// How many relationships the paths of a predicate may follow, on one level of ANY, ALL and NONE. A
-  /// many-to-many takes two.
+  /// The number of relationships that the paths of a predicate may follow, on one level of ANY, ALL and
+  /// NONE.
+  ///
+  /// A many-to-many counts as two.
   public static let maximumSteps = 60
-  /// How many characters of a format a message quotes.
+  /// The number of characters of a format that a message quotes.
   static let maximumQuote = 200
 }
 
 extension PredicateNode {
-  /// Checks the size of the tree and the form of its values, without recursion: the tree may be as deep as
-  /// memory allows.
+  /// Checks the size of the tree and the form of its values. It uses no recursion, because the tree may
+  /// be as deep as memory allows.
   /// - Throws: ``StoreError/predicate(_:)``.
   func check() throws {
     var nodes: [(node: PredicateNode, depth: Int, members: Int)] = [(self, 1, 0)]
@@ -66,7 +71,7 @@ extension PredicateNode {
         }
         try operand.check(members)
         for element in list {
-          // Most are constants, which need no list of what is in them.
+          // Most elements are constants, which need no general check.
           if case .value(let value) = element, value.isWellFormed { continue }
           try element.check(members)
         }
@@ -133,13 +138,13 @@ extension PropertyPath {
 }
 
 extension PredicateValue {
-  /// Whether the value is stored as its type says.
+  /// Whether the stored form belongs to the type.
   fileprivate var isWellFormed: Bool {
     guard !stored.isNull else { return true }
     guard let storage = type?.traits.storage else { return false }
     return switch (stored, storage) {
     case (.null, _), (.integer, .integer), (.real, .real), (.blob, .blob): true
-    // Infinity, which is no decimal, is beyond all of them.
+    // Infinity is valid: it is not a decimal, and compares beyond all of them.
     case (.real(let number), .text(.decimal)): !number.isFinite
     case (.text(let text), .text(.decimal)): DecimalText(text.utf8) != nil
     case (.text, .text): true

@@ -1,5 +1,5 @@
-// Decoding of trees. By hand, because what the compiler makes of Codable descends as deep as the data says, and
-// overflows a stack of 512 KiB at a depth that a decoder lets through. The form is that of the compiler's
+// Decoding of trees, written by hand: the synthesized decoding recurses as deep as the data, and
+// overflows a stack of 512 KiB at a depth that decoders accept. The form is that of the synthesized
 // encoding: {"not": {"_0": …}}.
 
 extension PredicateNode {
@@ -7,9 +7,9 @@ extension PredicateNode {
     case constant, and, or, not, truth, comparison, between, isIn, quantified
   }
 
-  /// From what encoding gives.
-  /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a tree that is deeper than
-  ///   ``PredicateError/maximumDepth``.
+  /// Decodes what encoding writes.
+  /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a tree that is deeper
+  ///   than ``PredicateError/maximumDepth``.
   public init(from decoder: any Decoder) throws {
     try Parts<Case>.check(decoder, PredicateError.maximumDepth, "conditions")
     let parts = try Parts<Case>(decoder)
@@ -31,14 +31,15 @@ extension PredicateNode {
 extension PredicateOperand {
   private enum Case: String, CodingKey { case value, variable, path, count, arithmetic, call, coalesce }
 
-  /// From what encoding gives.
-  /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a calculation that is deeper
-  ///   than ``PredicateError/maximumOperands``.
+  /// Decodes what encoding writes.
+  /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a calculation that is
+  ///   deeper than ``PredicateError/maximumOperands``.
   public init(from decoder: any Decoder) throws {
     try Parts<Case>.check(
       decoder, PredicateError.maximumDepth + PredicateError.maximumOperands, "conditions and calculations")
     let parts = try Parts<Case>(decoder)
-    // One function for each form, so that a level of the recursion has the frame of its form alone.
+    // One function for each form, so that a level of the recursion only needs the stack frame of its own
+    // form.
     self =
       switch parts.name {
       case .value, .variable, .path, .count: try Self.leaf(parts)
@@ -74,7 +75,7 @@ extension PredicateOperand {
   }
 }
 
-/// Where a part stands in a case of a tree; on the way to each part there is one for each level above.
+/// The position of a part in a case of a tree. The coding path of a part has one for each level above it.
 private enum Position: String, CodingKey {
   case first = "_0"
   case second = "_1"

@@ -1,21 +1,25 @@
-// Values in the place of variables, as NSPredicate's withSubstitutionVariables has it.
+// Replaces variables by values, as NSPredicate's withSubstitutionVariables does.
 
 internal import CipherSQLite
 
 extension PredicateNode {
-  /// The tree with values in the place of its variables, so that a format is parsed once for many of them.
+  /// Returns the tree with its variables replaced by values, so that a format is parsed once and used
+  /// with many values.
   ///
   /// ```swift
   /// let grown = try PredicateNode(format: "age >= $age AND name IN $names")
   /// let found = try grown.substituting(["age": 18, "names": ["Ann", "Bo"]])
   /// ```
   ///
-  /// A value may be whatever fills a `%@`; a list takes the place of a variable behind `IN` alone. Variables that get no
-  /// value stay, and values for which there is no variable are ignored. The work is proportional to the tree.
-  /// - Throws: ``StoreError/predicate(_:)`` for a value that no attribute can hold, for a list where none can stand,
-  ///   and for a tree beyond the limits of ``PredicateError``.
+  /// A value may be anything that a `%@` takes; a list may only replace a variable after `IN`. Variables
+  /// without a value stay, and values without a variable are ignored. Costs time proportional to the size
+  /// of the tree.
+  /// - Parameter variables: The values by the names without `$`.
+  /// - Returns: The tree with the values.
+  /// - Throws: ``StoreError/predicate(_:)`` for a value that no attribute can have, for a list where none
+  ///   is allowed, and for a tree beyond the limits of ``PredicateError``.
   public func substituting(_ variables: [String: Any?]) throws -> PredicateNode {
-    // What follows descends as deep as the tree is.
+    // Checked first, because the replacement recurses as deep as the tree.
     try check()
     let node = try replacing(try PredicateArgument.variables(variables))
     try node.check()
@@ -61,7 +65,7 @@ extension PredicateOperand {
     }
   }
 
-  /// What stands for one element of a list.
+  /// Returns the elements that replace one element of a list.
   fileprivate func elements(_ values: [String: PredicateArgument]) throws -> [PredicateOperand] {
     if case .variable(let name) = self, case .list(let list)? = values[name]?.content {
       return list.map { .value($0) }
@@ -71,8 +75,8 @@ extension PredicateOperand {
 }
 
 extension PredicateArgument {
-  /// The values of variables, by the names without `$`.
-  /// - Throws: ``StoreError/predicate(_:)`` for what can be no value.
+  /// Creates arguments from the values of variables, by the names without `$`.
+  /// - Throws: ``StoreError/predicate(_:)`` for a value that cannot be an argument.
   static func variables(_ values: [String: Any?]) throws -> [String: PredicateArgument] {
     var arguments: [String: PredicateArgument] = [:]
     for (name, value) in values {
@@ -81,7 +85,7 @@ extension PredicateArgument {
     return arguments
   }
 
-  /// The one value; nil for a list.
+  /// The single value; nil for a list.
   fileprivate var single: PredicateValue? {
     switch content {
     case .value(let value): value

@@ -1,7 +1,8 @@
-// A tree with other constants.
+// Copies of a condition with other constants.
 
 extension FetchCondition {
-  /// With other constants. The tree is no deeper than ``PredicateNode/check()`` allows.
+  /// Returns the condition with each constant replaced. The tree must not be deeper than
+  /// ``PredicateNode/check()`` allows.
   func replacing(_ body: (PredicateValue) -> PredicateValue) -> FetchCondition {
     var copy = self
     if template == nil { copy.node = node.replacing(body) } else { copy.values = values.map(body) }

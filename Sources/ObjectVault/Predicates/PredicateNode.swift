@@ -1,84 +1,90 @@
-// The tree that both front doors lead to: Foundation's #Predicate and the format language.
-// What a node means is said here; how it becomes SQL, in PredicateCompiler.
+// The tree that Foundation's #Predicate and the format language are converted to. The meaning of each
+// node is documented here; PredicateCompiler converts the tree to SQL.
 
 public import CipherSQLite
 private import Foundation
 
 /// A condition on objects of one entity, as a tree.
 ///
-/// Logic is two-valued, as Foundation's: every condition is true or false, and `not` turns one into the
-/// other. `==` finds nil equal to nil only; every ordering or string comparison with nil is false.
+/// Logic is two-valued, as Foundation's: every condition is true or false, and `not` inverts it. `==`
+/// finds nil equal to nil only; every ordering or string comparison with nil is false.
 ///
-/// A tree that is deeper than ``PredicateError/maximumDepth``, 32, is refused when it is used. Swift itself lets go
-/// of a tree by recursion, and an enum has no say in that: a stack of 512 KiB bears two thousand levels. Whoever
-/// builds trees of what others send counts the levels while building; a format and a `#Predicate` are bounded.
+/// A tree that is deeper than ``PredicateError/maximumDepth``, 32, is rejected when it is used. Swift
+/// destroys a tree by recursion, which an enum cannot prevent: a stack of 512 KiB is enough for two
+/// thousand levels. Code that builds trees from untrusted input must limit the depth while it builds; the
+/// depth of a format and of a `#Predicate` is limited already.
 public indirect enum PredicateNode: Sendable, Hashable, Codable {
   /// Always true, or always false.
   case constant(Bool)
-  /// All of them; true for none.
+  /// True when all conditions are; true for none.
   case and([PredicateNode])
-  /// Any of them; false for none.
+  /// True when any condition is; false for none.
   case or([PredicateNode])
-  /// The opposite.
+  /// The opposite of a condition.
   case not(PredicateNode)
   /// Whether a Bool is true; an error for operands of other types.
   case truth(PredicateOperand)
-  /// Two operands compared.
+  /// Whether a comparison of two operands is true.
   case comparison(PredicateOperand, ComparisonOperator, PredicateOperand, StringOptions)
   /// Whether an operand is from the second to the third, both included.
   case between(PredicateOperand, PredicateOperand, PredicateOperand)
-  /// Whether an operand equals one of a list.
+  /// Whether an operand equals an element of a list.
   case isIn(PredicateOperand, [PredicateOperand], StringOptions)
-  /// Whether a condition holds for any, all or no members of a to-many. In the condition, paths of the next
-  /// depth begin at the member.
+  /// Whether a condition is true for any, all or no members of a to-many.
+  ///
+  /// In the condition, paths of the next depth begin at the member.
   case quantified(Quantifier, PropertyPath, PredicateNode)
 }
 
-/// How two operands are compared.
+/// An operator that compares two operands.
 public enum ComparisonOperator: String, Sendable, Hashable, Codable, CaseIterable {
   /// Equal; nil equals nil only.
   case equal
   /// The opposite of ``equal``.
   case notEqual
-  /// Less.
+  /// Less than.
   case less
-  /// Less or equal.
+  /// Less than or equal.
   case lessOrEqual
-  /// Greater.
+  /// Greater than.
   case greater
-  /// Greater or equal.
+  /// Greater than or equal.
   case greaterOrEqual
-  /// The left string contains the right one. An empty right side is contained in every string.
+  /// The left string contains the right one. Every string contains the empty string.
   case contains
   /// The left string begins with the right one.
   case beginsWith
   /// The left string ends with the right one.
   case endsWith
-  /// The left string matches a pattern: `*` any run, `?` one code point, a backslash makes the next
-  /// character literal.
+  /// The left string matches a pattern: `*` matches any run of characters, `?` any one code point, and a
+  /// backslash makes the next character literal.
   case like
 }
 
-/// For how many members a condition has to hold.
+/// The number of members for which a condition must be true.
 public enum Quantifier: String, Sendable, Hashable, Codable, CaseIterable {
-  /// At least one; false over none.
+  /// At least one; false for no members.
   case any
-  /// Every one; true over none.
+  /// Every one; true for no members.
   case all
-  /// Not one; true over none.
+  /// None; true for no members.
   case none
 }
 
-/// Property names from an object on.
+/// A path of property names that begins at an object.
 public struct PropertyPath: Sendable, Hashable, Codable {
-  /// Where it begins: 0 is the object that is fetched, 1 the member of the quantifier around it, and so on.
+  /// The object at which the path begins: 0 is the fetched object, 1 the member of the surrounding
+  /// quantifier, and so on.
   public var depth: Int
-  /// The names; empty for the object itself, which stands for its id.
+  /// The property names; empty for the object itself, which is compared by its id.
   public var names: [String]
-  /// Where it stands in the text, counted in Unicode scalars; no part of what it means.
+  /// The position in the text, counted in Unicode scalars; not part of the meaning.
   var place: Int?
 
-  /// A path.
+  /// Creates a path.
+  /// - Parameters:
+  ///   - depth: The object at which the path begins; see `depth`.
+  ///   - names: The property names.
   public init(depth: Int = 0, _ names: [String]) {
     self.depth = depth
     self.names = names
@@ -91,12 +97,12 @@ public struct PropertyPath: Sendable, Hashable, Codable {
 
   private enum CodingKeys: CodingKey { case depth, names }
 
-  /// Whether both lead the same way.
+  /// Returns whether both paths have the same depth and names.
   public static func == (left: PropertyPath, right: PropertyPath) -> Bool {
     left.depth == right.depth && left.names == right.names
   }
 
-  /// By the depth and the names.
+  /// Hashes the depth and the names.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(depth)
     hasher.combine(names)
@@ -107,69 +113,76 @@ public struct PropertyPath: Sendable, Hashable, Codable {
 public indirect enum PredicateOperand: Sendable, Hashable, Codable {
   /// A constant.
   case value(PredicateValue)
-  /// A constant that is given later, by ``PredicateNode/substituting(_:)``: `$name` in the format language. A fetch
-  /// takes no tree in which one is left.
+  /// A constant that ``PredicateNode/substituting(_:)`` sets later: `$name` in the format language.
+  ///
+  /// A fetch rejects a tree that still has a variable.
   case variable(String)
-  /// What a path leads to; nil behind a nil to-one.
+  /// The value at the end of a path; nil after a nil to-one.
   case path(PropertyPath)
-  /// How many members a to-many has; nil behind a nil to-one.
+  /// The number of members of a to-many; nil after a nil to-one.
   case count(PropertyPath)
-  /// A calculation on two operands; nil when one of them is.
+  /// A calculation with two operands; nil when an operand is nil.
   case arithmetic(PredicateOperand, ArithmeticOperator, PredicateOperand)
-  /// A function of operands, as many as it takes; nil when one of them is.
+  /// A function call with as many operands as the function takes; nil when an operand is nil.
   case call(PredicateFunction, [PredicateOperand])
-  /// The first operand, or the second where the first is nil.
+  /// The first operand, or the second when the first is nil.
   case coalesce(PredicateOperand, PredicateOperand)
 }
 
 /// A constant of a predicate.
 public struct PredicateValue: Sendable, Hashable, Codable {
-  /// The attribute type that the constant was made of; nil for nil.
+  /// The attribute type of the constant; nil for nil.
   public var type: AttributeType?
-  /// The stored form.
+  /// The value in stored form.
   public var stored: SQLValue
-  /// nil for most: a constant is copied many times, and small without it.
+  /// The details that few constants have. Constants are copied often, so they are kept small.
   private var origin: Origin?
 
-  /// A constant in stored form.
+  /// Creates a constant from its stored form.
+  /// - Parameters:
+  ///   - type: The attribute type; nil for nil.
+  ///   - stored: The value in stored form.
   public init(type: AttributeType?, stored: SQLValue) {
     self.type = type
     self.stored = stored
   }
 
-  /// nil.
+  /// The constant nil.
   public static let null = PredicateValue(type: nil, stored: .null)
 
   static func boolean(_ value: Bool) -> PredicateValue {
     PredicateValue(type: .bool, stored: .integer(value ? 1 : 0))
   }
 
-  /// An object's id.
+  /// Returns the constant of an object's id.
   /// - Parameters:
-  ///   - rowID: The number.
-  ///   - entity: The object's entity. Compared with objects of another one it is an error; without it, the
-  ///     number is taken for whatever it is compared with.
+  ///   - rowID: The id's number.
+  ///   - entity: The object's entity. A comparison with objects of another entity is then an error; without
+  ///     an entity the number may be compared with any id or number.
+  /// - Returns: The constant.
   public static func id(_ rowID: Int64, of entity: String? = nil) -> PredicateValue {
     var value = PredicateValue(type: .int, stored: .integer(rowID))
     if entity != nil { value.origin = Origin(details: Details(entity: entity)) }
     return value
   }
 
-  /// The id of an object, or of one that was an object, with what is known of it.
+  /// Returns the constant of the id of an existing or former object, with the details that are known.
   static func id(
     _ rowID: Int64, of entity: String, owner: (any AnyObject & Sendable)? = nil, map: ObjectIdentifier? = nil,
     store: StoreMark = .unknown
   ) -> PredicateValue {
     var value = PredicateValue(type: .int, stored: .integer(rowID))
-    // A temporary id is of a context, and refused as that of a new object.
+    // A temporary id belongs to a context and not to a store. It is rejected as the id of a new object.
     value.origin = Origin(
       details: Details(entity: entity, owner: owner, map: map, store: rowID < 0 ? .unknown : store))
     return value
   }
 
-  /// A Swift value. A number that is NaN, which no attribute can hold, equals nothing and is neither less nor
-  /// greater.
-  /// - Throws: ``StoreError/predicate(_:)`` when it has no stored form.
+  /// Creates a constant from a Swift value.
+  ///
+  /// NaN, which no attribute can have, equals nothing and is neither less nor greater.
+  /// - Parameter value: The value.
+  /// - Throws: ``StoreError/predicate(_:)`` when the value has no stored form.
   public init<Value: AttributeValue>(_ value: Value) throws {
     do {
       let stored = try value.stored()
@@ -182,13 +195,14 @@ public struct PredicateValue: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether both stand for the same.
+  /// Returns whether both constants have the same type, stored form and entity, and belong to the same
+  /// store's entity.
   public static func == (left: PredicateValue, right: PredicateValue) -> Bool {
     left.type == right.type && left.stored == right.stored && left.entity == right.entity
       && left.owner === right.owner
   }
 
-  /// By the type and the stored form.
+  /// Hashes the type and the stored form.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(type)
     hasher.combine(stored)
@@ -196,7 +210,7 @@ public struct PredicateValue: Sendable, Hashable, Codable {
 }
 
 extension PredicateValue {
-  /// What an object, an id, and a constant of a text have besides.
+  /// The details of an object, of an id, and of a constant in a text.
   private struct Details: Sendable {
     var entity: String?
     var owner: (any AnyObject & Sendable)?
@@ -216,22 +230,24 @@ extension PredicateValue {
     set { origin = Origin(details: newValue) }
   }
 
-  /// For an object's id: the entity it is of.
+  /// The entity of an object's id; nil for other constants.
   public var entity: String? {
     get { origin?.details.entity }
     set { details.entity = newValue }
   }
 
-  /// For an object: the entity of its store. The same entity of another store is another one.
+  /// The entity mapping of an object's store: the entity of the same name in another store is a different
+  /// one.
   var owner: (any AnyObject & Sendable)? { origin?.details.owner }
 
-  /// For an object that has no row yet: the map of its context, which gave it its id; no part of what it means.
+  /// The identity map of the context that assigned the id of an object without a row; not part of the
+  /// meaning.
   var map: ObjectIdentifier? { origin?.details.map }
 
-  /// For an id: its store; no part of what it means there.
+  /// The store of an id; not part of the meaning within that store.
   var store: StoreMark { origin?.details.store ?? .unknown }
 
-  /// Where it stands in the text, counted in Unicode scalars; no part of what it means.
+  /// The position in the text, counted in Unicode scalars; not part of the meaning.
   var place: Int? {
     get { origin?.details.place }
     set { if newValue != nil || origin != nil { details.place = newValue } }
@@ -241,7 +257,7 @@ extension PredicateValue {
 extension PredicateValue {
   private enum CodingKeys: CodingKey { case type, stored, entity }
 
-  /// From what encoding gives.
+  /// Decodes what `encode(to:)` writes.
   /// - Throws: `DecodingError` for another form.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -251,7 +267,7 @@ extension PredicateValue {
     if let entity = try container.decodeIfPresent(String.self, forKey: .entity) { self.entity = entity }
   }
 
-  /// The type, the stored form, and the entity of an id.
+  /// Encodes the type, the stored form, and the entity of an id.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encodeIfPresent(type, forKey: .type)

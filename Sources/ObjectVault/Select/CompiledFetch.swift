@@ -1,36 +1,45 @@
-// SQL text with its bindings, as the compiler makes it.
+// The SQL of a fetch with its bindings, as the compiler makes it.
 
 public import CipherSQLite
 
-/// The SQL of a fetch, with the values bound to its question marks.
+/// The SQL of a fetch, with the values that are bound to its question marks.
 public struct CompiledFetch: Sendable, Hashable {
-  /// The statement. Where it calls what the store brings along, such as `vault_fold` for a comparison without regard to case, a
-  /// shell cannot run it; ``description`` says so.
-  public internal(set) var text: String
-  /// The values, in the order of the question marks.
-  public internal(set) var bindings: [SQLValue]
-  /// What it was made by.
-  let plan: FetchPlan
-  /// The same for whole rows, as they are fetched.
-  var form: ScanForm { plan.form }
-  /// How the store runs the statement. What it finds is the same.
+  /// The SQL of the statement.
   ///
-  /// Whole rows are mostly handed over inside of the engine, to functions that a shell has not: there ``text`` finds them.
+  /// If it uses functions or collations that the store registers, such as `vault_fold` for a comparison
+  /// that ignores case, the shell cannot run it; ``description`` lists them.
+  public internal(set) var text: String
+  /// The bound values, in the order of the question marks.
+  public internal(set) var bindings: [SQLValue]
+  /// The plan that the statement was made from.
+  let plan: FetchPlan
+  /// The form in which the store runs the query for whole rows.
+  var form: ScanForm { plan.form }
+  /// How the store runs the statement, which has no effect on the result.
+  ///
+  /// Whole rows are mostly passed to a function inside the engine, which the shell does not have; in the
+  /// shell, ``text`` finds the same rows.
   public var execution: Execution { Execution(form) }
 
-  /// How a fetch goes through the rows of its statement.
+  /// How a fetch reads the rows of its statement.
   public enum Execution: Sendable, Hashable {
-    /// Row by row, by the statement as it is.
+    /// Row by row, with the statement as it is.
     case stepped
-    /// By this text, whose function is handed the rows one after another: no row comes out of the statement.
+    /// With this text, which passes the rows to a function one after another: no row is returned from the
+    /// statement.
     case handedOver(String)
-    /// The same; of a large table a second connection reads a part of the ids at the same time, where one is free.
+    /// As `handedOver(_:)`, with a large table shared by two connections.
+    ///
+    /// The second connection reads a part of the ids at the same time, if one is free.
     case split(String)
-    /// By this text, which an index answers without the rows. They are then looked up in the order of their ids, by a second
-    /// statement in the same snapshot, and are handed over as the others are. A fetch is run so where the last one of its
-    /// shape has found many rows that lie apart.
+    /// With this text, which finds the ids by an index alone.
+    ///
+    /// The rows are then looked up in the order of their ids, by a second statement in the same snapshot,
+    /// and passed to the function. A fetch is run so when the last fetch of its shape found many
+    /// scattered rows.
     case idsFirst(String)
-    /// The ids of a list are sorted and fed to the engine, which hands over their rows.
+    /// With the ids of a list, which are sorted and passed to the engine; the engine passes their rows to
+    /// the function.
     case listed
 
     init(_ form: ScanForm) {
@@ -47,13 +56,14 @@ public struct CompiledFetch: Sendable, Hashable {
 }
 
 extension CompiledFetch {
-  /// Whether both are one statement with the same values. How a fetch is run may change from one moment to the next, and is no
-  /// part of what it is.
+  /// Returns whether both have the same statement and values.
+  ///
+  /// How a fetch is run may change at any time, and is not compared.
   public static func == (one: CompiledFetch, other: CompiledFetch) -> Bool {
     one.text == other.text && one.bindings == other.bindings
   }
 
-  /// Of what is compared.
+  /// Hashes the statement and the values.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(text)
     hasher.combine(bindings)
@@ -61,8 +71,10 @@ extension CompiledFetch {
 }
 
 extension CompiledFetch: CustomStringConvertible {
-  /// The statement with its values in their places, as a person can paste it into the shell; below it, as comments, each value that
-  /// is bound, how it is run, and what of the store it calls that a shell has not.
+  /// The statement with its values inserted, which can be pasted into the shell.
+  ///
+  /// Comments below it list each bound value, how the statement is run, and what the statement uses that
+  /// the shell does not have.
   public var description: String {
     let lines = bindings.enumerated().map { "-- ?\($0.offset + 1) = \($0.element.literal)" }
     let statement = SQLTemplate.filled(text, with: bindings.map(\.literal))
@@ -70,15 +82,15 @@ extension CompiledFetch: CustomStringConvertible {
     return (["\(statement);"] + lines + ["-- \(execution)"] + own).joined(separator: "\n")
   }
 
-  /// The functions and collations of the store that the text names. Nothing else begins so: no name of a model may, and values are
-  /// bound.
+  /// The store's functions and collations that the text uses. Nothing else begins like them: names of a
+  /// model cannot, and values are bound.
   private var ownNames: [String] {
     Set(text.matches(of: /vault_[a-z]+/).map { String($0.output) }).sorted()
   }
 }
 
 extension CompiledFetch.Execution: CustomStringConvertible {
-  /// In a few words, without the text.
+  /// A short description, without the text.
   public var description: String {
     switch self {
     case .stepped: "run row by row"
@@ -90,15 +102,15 @@ extension CompiledFetch.Execution: CustomStringConvertible {
   }
 }
 
-/// A value behind a question mark.
+/// The value of a question mark.
 struct Binding {
   var value: SQLValue
-  /// The captured value that it is, unchanged, of those given to the compiler.
+  /// The index of the captured value that is bound unchanged; nil for other values.
   var source: Int?
 }
 
 extension SQL {
-  /// A question mark with its value.
+  /// Returns a question mark with its value.
   static func bound(_ value: SQLValue, source: Int? = nil) -> SQL { "\(value: value, number: source)" }
 
   /// The values of the question marks, in order.
@@ -108,6 +120,6 @@ extension SQL {
     return bindings
   }
 
-  /// The value of a single question mark.
+  /// The value of the only question mark.
   var boundValue: SQLValue? { values.first?.sqlValue(dates: .secondsSince1970) }
 }

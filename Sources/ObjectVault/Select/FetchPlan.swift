@@ -1,4 +1,5 @@
-// The SQL of fetches that differ in values only, kept by the shape of their predicates.
+// Plans of fetches: their SQL, which fetches that differ only in values share. The plans are cached by
+// the shape of the predicates.
 
 internal import CipherSQLite
 private import Synchronization
@@ -8,20 +9,20 @@ enum Selection: UInt8 {
   case objects, ids, count, existence
 }
 
-/// SQL with, for each question mark, the value or where it is taken from.
+/// The SQL of a fetch. Each question mark has a value, or the index of the captured value to use.
 final class FetchPlan: Sendable {
   let text: String
-  /// The same for whole rows, as they are fetched.
+  /// The form in which the query for whole rows is run.
   let form: ScanForm
   let bindings: [Binding]
-  /// Whether it serves for other captured values, too.
+  /// Whether the plan can be used with other captured values.
   let isReusable: Bool
 
   init(text: String, form: ScanForm, bindings: [Binding], isReusable: Bool) {
     (self.text, self.form, self.bindings, self.isReusable) = (text, form, bindings, isReusable)
   }
 
-  /// With the values that a request gives.
+  /// Returns the fetch with the values of a request.
   func filled(_ request: FetchParameters) -> CompiledFetch {
     var values: [SQLValue] = []
     values.reserveCapacity(bindings.count + 2)
@@ -42,7 +43,7 @@ final class FetchPlan: Sendable {
 }
 
 extension FetchParameters {
-  /// Whether the request is one IN over a list, without a window. The list may be one of ids.
+  /// Whether the request is one IN with a list, without a window. The list may be one of ids.
   fileprivate var isOneList: Bool {
     guard conditions.count == 1, !isWindow, !leavesOutPending, case .isIn = conditions[0].node else {
       return false
@@ -53,9 +54,10 @@ extension FetchParameters {
   fileprivate var allValues: [PredicateValue] { conditions.flatMap(\.values) }
 }
 
-// Safe to share: the plans stand behind a lock.
-/// The plans of one entity.
+// Safe to share: the plans are protected by locks.
+/// The cached plans of one entity.
 final class FetchPlans: Sendable {
+  /// The shape of a request.
   private struct Key: Hashable {
     let selection: Selection
     let isLimited: Bool
@@ -66,7 +68,8 @@ final class FetchPlans: Sendable {
     let sort: [FetchParameters.SortKey]
   }
 
-  /// The same of a fetch with a single condition that is not sorted, which most are: no array, and one word to hash.
+  /// The shape of a request with a single condition and no sort keys, which most are. It has no array,
+  /// and one word to hash.
   private struct PlainKey: Hashable {
     private let template: UInt
     let details: UInt
@@ -80,33 +83,36 @@ final class FetchPlans: Sendable {
         | (request.includesSubentities ? 32 : 0) | (request.leavesOutPending ? 64 : 0)
     }
 
-    // The lowest bits of an address are 0; only what is equal has to have one hash.
+    // The lowest bits of an address are 0, so the combination rarely collides; equal keys have equal
+    // hashes.
     func hash(into hasher: inout Hasher) { hasher.combine(template << 4 ^ details) }
   }
 
   private struct Entry {
     let plan: FetchPlan
-    /// Held, so that no other template gets the address that stands for one of them in the key.
+    /// Retained, because the key identifies templates by address: a released template's address could be
+    /// reused.
     let templates: [PredicateTemplate]
   }
 
-  /// A program has few shapes; more than these are made as it goes, and not worth their memory.
+  /// A program has few shapes. If there are more, they are generated at run time and not worth caching.
   private static let capacity = 500
   private let known = Locked<[Key: Entry]>([:])
   private let knownPlain = Locked<[PlainKey: Entry]>([:])
-  /// By the text, of fetches whose plans are not kept, too: those for which the engine was asked how it finds their ids.
+  /// The look-ups whose query plan was determined, by the text of the statement; also for fetches whose
+  /// plans are not cached.
   private let lookups = Locked<[String: LateLookup]>([:])
   private let entity: EntityMapping
-  // An address could be that of former ones, of a store that is closed.
+  // Not an address: it could be that of the plans of a store that was closed.
   private static let count = Atomic(0)
-  /// That of no others in this process.
+  /// A number that identifies these plans to templates, unique in the process.
   private let currentNumber = Atomic(newNumber)
   private var number: Int { currentNumber.load(ordering: .relaxed) }
   private static var newNumber: Int { count.wrappingAdd(1, ordering: .relaxed).newValue }
 
   init(_ entity: EntityMapping) { self.entity = entity }
 
-  /// Makes the plans anew, when they are next asked for.
+  /// Discards all plans, so that they are made again when they are next needed.
   func planAnew() {
     known.withLock { $0.removeAll() }
     knownPlain.withLock { $0.removeAll() }
@@ -114,7 +120,7 @@ final class FetchPlans: Sendable {
     currentNumber.store(Self.newNumber, ordering: .relaxed)
   }
 
-  /// The plan of a request, made when there is none.
+  /// Returns the plan of a request, and makes it if there is none.
   private func plan(_ selection: Selection, _ request: FetchParameters, make: () throws -> FetchPlan) rethrows
     -> FetchPlan
   {
@@ -143,7 +149,7 @@ final class FetchPlans: Sendable {
     return plan
   }
 
-  /// nil when a condition has no template.
+  /// Returns the key of a request; nil when a condition has no template.
   private static func key(_ selection: Selection, _ request: FetchParameters) -> Key? {
     var templates: [ObjectIdentifier] = []
     for condition in request.conditions {
@@ -156,8 +162,8 @@ final class FetchPlans: Sendable {
       templates: templates, sort: request.sort)
   }
 
-  /// The SQL of a request on this entity.
-  /// - Parameter store: Where it is to run.
+  /// Returns the SQL of a request on this entity.
+  /// - Parameter store: The store that runs the statement.
   /// - Throws: ``StoreError/predicate(_:)``.
   func compiled(
     _ selection: Selection, _ request: FetchParameters, in store: StoreMark
@@ -180,8 +186,8 @@ final class FetchPlans: Sendable {
       case .count: try compiler.select("count(*)", request, isOrdered: false)
       }
     let columnCount = isBranch ? entity.columnCount : entity.ownColumnCount
-    // Of what entity below a row is, its columns tell by an expression each.
-    // Of a family, ids in the list may be those of others in its table.
+    // With descendants, one column is computed: the number of the row's entity. In a shared table, the
+    // ids of a list may be those of other entities' rows.
     let isListed =
       selection == .objects && !entity.isInFamily && statement.order.isEmpty && request.isOneList
     let ids = isListed ? compiler.listedIDs : nil
@@ -193,7 +199,8 @@ final class FetchPlans: Sendable {
 
   // MARK: Ids first
 
-  /// What is known of a statement for whole rows whose ids could be asked for first; nil where that could never help.
+  /// Returns the look-up of a statement for whole rows, which finds the ids first; nil where that can
+  /// never help.
   private func lookup(_ text: String, _ statement: SelectStatement) -> LateLookup? {
     guard statement.condition != nil || !statement.order.isEmpty, statement.grouping.isEmpty,
       statement.columns.values.isEmpty
@@ -206,7 +213,7 @@ final class FetchPlans: Sendable {
     }
   }
 
-  /// Keeps what the engine has said.
+  /// Caches a look-up whose query plan was determined.
   func keep(_ lookup: LateLookup) {
     lookups.withLock { lookups in
       if lookups.count >= Self.capacity { lookups.removeAll(keepingCapacity: true) }

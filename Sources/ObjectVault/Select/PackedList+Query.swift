@@ -4,14 +4,14 @@ internal import CipherSQLite
 private import Foundation
 
 extension PackedList {
-  /// A subquery that yields the values, which are all numbers, all text or all bytes.
+  /// Returns a subquery for the values, which must be all numbers, all text or all blobs.
   static func query(_ values: [SQLValue]) -> SQL {
     let last = values.count - 1
     return
       "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < \(number: last)) SELECT \(element(values)) FROM n"
   }
 
-  /// What stands in the row `i`.
+  /// Returns the expression for the value in row `i`.
   private static func element(_ values: [SQLValue]) -> SQL {
     switch values.first {
     case .text?, .blob?:
@@ -35,6 +35,8 @@ extension PackedList {
     }
   }
 
+  /// Returns the expression for a number of row `i`. Each row has `count` packed numbers, of which this
+  /// is the one at `index`.
   private static func number(_ bytes: [UInt8], _ index: Int, _ count: Int) -> SQL {
     let (step, start) = (width * count, width * index + 1)
     return

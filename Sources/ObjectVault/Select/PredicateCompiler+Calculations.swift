@@ -1,16 +1,17 @@
-// Calculations and functions -> SQL: one call, however many there are of them, so that the text is flat. Without recursion:
-// a calculation is as deep as it has operands, and a thread may have a stack of 512 KiB.
+// Calculations and functions as SQL. A calculation is a single call of `vault_math`, so that the text is
+// flat. The code is not recursive: a calculation is as deep as it has operands, and a thread may have a
+// stack of 512 KiB.
 
 internal import CipherSQLite
 
 extension PredicateCompiler {
-  /// A calculation as `ValueArithmetic.run` takes it.
+  /// A calculation in the form that `ValueArithmetic.run` takes.
   private struct Program {
     var symbols = ""
     var operands: [SQL] = []
-    /// What is to be done, the last first.
+    /// A stack of the remaining steps.
     var steps: [Step] = []
-    /// What the operands that were met are, the last of which the next step takes.
+    /// A stack of the operands and results so far; each step takes its operands from the end.
     var results: [CompiledOperand] = []
   }
 
@@ -20,7 +21,7 @@ extension PredicateCompiler {
     case call(PredicateFunction)
   }
 
-  /// A calculation or a function.
+  /// Compiles a calculation or a function.
   mutating func calculation(_ operand: PredicateOperand) throws -> CompiledOperand {
     var program = Program()
     program.steps.append(.operand(operand, isText: false))
@@ -42,7 +43,7 @@ extension PredicateCompiler {
       program.steps += [
         .calculation(operation.rawValue), .operand(right, isText: false), .operand(left, isText: false),
       ]
-    // A string that stands for nil is made to fit in SQL, and not as numbers are.
+    // A `??` of strings is converted in SQL, differently from numbers.
     case .coalesce(let left, let right) where !isText:
       program.steps += [.calculation("?"), .operand(right, isText: false), .operand(left, isText: false)]
     case .call(let function, let arguments):

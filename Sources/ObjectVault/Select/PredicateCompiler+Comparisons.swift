@@ -1,13 +1,14 @@
-// Comparisons -> SQL. How the types of both sides are made to fit is in PredicateCompiler+Types.
+// Comparisons as SQL. PredicateCompiler+Types converts both sides to types that can be compared.
 
 internal import CipherSQLite
 
 extension PredicateCompiler {
+  /// Compiles a comparison, or its opposite.
   mutating func compare(
     _ left: PredicateOperand, _ comparison: ComparisonOperator, _ right: PredicateOperand,
     _ options: StringOptions, isNegated: Bool
   ) throws -> Condition {
-    // The two that have an opposite among themselves.
+    // These two are each other's opposite.
     switch comparison {
     case .equal where isNegated:
       return try compare(left, .notEqual, right, options, isNegated: false)
@@ -30,7 +31,7 @@ extension PredicateCompiler {
   ) throws -> Condition {
     var (a, b) = (try compiled(left), try compiled(right))
     var comparison = comparison
-    // The constant to the right; of two, the text that may stand for a UUID or a date.
+    // The constant goes to the right side; of two constants, the text that may name a UUID or a date.
     let isFlipped =
       b.constant == nil
       ? a.constant != nil : a.type == .string && b.type?.traits.written != nil
@@ -45,7 +46,7 @@ extension PredicateCompiler {
     }
     switch try adapted(b, to: a, for: comparison) {
     case .constant(let holds):
-      // Decided by the types alone, but for nil, which is never less nor greater.
+      // The types alone decide the result, except that nil is never less or greater.
       guard holds, comparison != .notEqual else { return .constant(holds) }
       return isNil(a, false)
     case .operand(let fitting, let meaning):
@@ -53,13 +54,15 @@ extension PredicateCompiler {
     }
   }
 
+  /// Compiles the comparison of two operands of compatible types.
   private func plain(_ a: CompiledOperand, _ comparison: ComparisonOperator, _ b: CompiledOperand)
     -> Condition
   {
     let isConstant = b.constant != nil && b.constant != .null
     let needs = a.needs.union(b.needs)
     if isMixed(a, b) {
-      // The older engine makes integers doubles to compare them with one; a Decimal is text to both.
+      // The older engine converts integers to doubles to compare them with a double; a Decimal is text to
+      // both engines.
       let order: SQL = "vault_compare(\(a.sql), \(b.sql))"
       switch comparison {
       // Two nils are equal.
@@ -80,15 +83,16 @@ extension PredicateCompiler {
     }
   }
 
-  /// Whether neither is a constant and they are numbers of different kinds.
+  /// Returns whether both operands are numbers of different kinds and neither is a constant.
   private func isMixed(_ a: CompiledOperand, _ b: CompiledOperand) -> Bool {
     guard a.constant == nil, b.constant == nil, let left = a.type, let right = b.type else { return false }
     return left.isNumeric && right.isNumeric && left.numberKind != right.numberKind
   }
 
-  /// The left side of a comparison. Only a column has its collation by itself.
+  /// Returns the left side of a comparison, with a collation if needed: only a column has its own
+  /// collation.
   func comparable(_ a: CompiledOperand, with b: CompiledOperand? = nil) -> SQL {
-    // Only decimals have a collation; of both sides the column's serves.
+    // Only decimals have a collation; the collation of a column on either side is enough.
     let isDecimal = a.type?.traits.collation != nil || b?.type?.traits.collation != nil
     guard isDecimal, !a.isColumn, b?.isColumn != true else { return a.sql }
     return "\(a.sql) COLLATE vault_decimal"
@@ -96,6 +100,7 @@ extension PredicateCompiler {
 
   // MARK: Strings
 
+  /// Compiles a comparison of strings.
   private mutating func strings(
     _ a: CompiledOperand, _ comparison: ComparisonOperator, _ b: CompiledOperand, _ options: StringOptions
   ) throws -> Condition {
@@ -108,14 +113,15 @@ extension PredicateCompiler {
     let (left, right) = (try folded(a, options).sql, try folded(b, options).sql)
     let needs = a.needs.union(b.needs)
     if comparison == .beginsWith, let range = prefixRange(right) {
-      // A range, so that an index serves.
+      // A range can use an index.
       return Condition(
         sql: "\(left) >= \(SQL.bound(range.lower)) AND \(left) < \(SQL.bound(range.upper))", needs: needs)
     }
     return Condition(sql: comparison.entry.sql(left, right), needs: needs)
   }
 
-  /// The strings that begin with a constant: from itself to the next that does not, by code points.
+  /// Returns the range of strings that begin with a constant: from the constant to the next string by
+  /// code points that does not begin with it.
   private mutating func prefixRange(_ sql: SQL) -> (lower: SQLValue, upper: SQLValue)? {
     dependsOnValues(sql)
     guard sql.text == "?", case .text(let prefix)? = sql.boundValue,
@@ -129,7 +135,8 @@ extension PredicateCompiler {
     return (.text(prefix), .text(upper))
   }
 
-  /// The operand with case or marks taken out; constants are folded here, columns by the store's function.
+  /// Returns the operand without case or marks. Constants are folded here, columns by the store's
+  /// function.
   mutating func folded(_ operand: CompiledOperand, _ options: StringOptions) throws -> CompiledOperand {
     guard !options.isEmpty else { return operand }
     guard operand.type == .string || operand.type == nil else {

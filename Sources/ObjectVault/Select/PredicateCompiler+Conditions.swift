@@ -1,11 +1,13 @@
-// Logic and lists -> SQL.
+// Logic and lists as SQL.
 
 internal import CipherSQLite
 
 extension PredicateCompiler {
+  /// Compiles a condition.
   /// - Parameters:
-  ///   - isNegated: Whether the opposite is wanted.
-  ///   - isNarrowed: Whether other conditions, that an index serves, leave few rows to ask this one of.
+  ///   - isNegated: Whether to compile the opposite.
+  ///   - isNarrowed: Whether other conditions, which use an index, leave only few rows to check this one
+  ///     for.
   mutating func condition(_ node: PredicateNode, isNegated: Bool, isNarrowed: Bool) throws -> Condition {
     switch node {
     case .constant(let value): return .constant(value != isNegated)
@@ -22,7 +24,7 @@ extension PredicateCompiler {
     case .isIn(let operand, let list, let options):
       return try isIn(operand, list, options, isNegated: isNegated)
     case .quantified(let quantifier, let path, let inner):
-      // ALL: there is none for which it does not hold.
+      // ALL is compiled as: there is no member for which the condition is not true.
       let exists = (quantifier == .any) != isNegated
       return try members(
         path, inner, isInnerNegated: quantifier == .all, exists: exists, isNarrowed: isNarrowed)
@@ -42,16 +44,16 @@ extension PredicateCompiler {
     return combined(conditions, isAnd: isAnd)
   }
 
-  /// All of the conditions, or any of them.
+  /// Returns the conjunction of the conditions, or their disjunction.
   func combined(_ parts: [Condition], isAnd: Bool) -> Condition {
     guard let first = parts.first else { return .constant(isAnd) }
     if parts.count == 1 { return first }
     var parts = parts
     let height = parts.reduce(0) { max($0, $1.height) } + 1
-    // The engine's parser has a stack of 100 places: what is nested deepest comes first, where it needs one
-    // for each level and not three.
+    // The engine's parser has a stack of 100 entries. The part with the deepest nesting comes first,
+    // where each level takes one entry and not three.
     if height > 3 { parts.sort { $0.height > $1.height } }
-    // And its tree of expressions has at most 1,000 levels, one for each AND of a row.
+    // The engine's expression tree has at most 1,000 levels, and each AND of a sequence is one.
     if parts.count > 50 {
       parts = parts.chunked(50).map { combined($0, isAnd: isAnd) }
       return combined(parts, isAnd: isAnd)
@@ -92,7 +94,7 @@ extension PredicateCompiler {
         continue
       }
       guard let (constant, _) = constant(element), !isWritten(constant, as: subject) else {
-        // What is no constant may be nil, and nil equals nil.
+        // An operand that is not a constant may be nil, and nil equals nil.
         parts.append(try compare(operand, .equal, element, options, isNegated: isNegated))
         continue
       }
@@ -103,7 +105,7 @@ extension PredicateCompiler {
         continue
       }
       guard subject.constant != .null else { continue }
-      // A value that the attribute's type cannot hold equals nothing.
+      // A value that the attribute's type cannot have equals nothing.
       guard case .operand(let fitting, _) = try adapted(candidate, to: subject, for: .equal) else { continue }
       if let value = try folded(fitting, options).sql.boundValue { values.append(value) }
     }
@@ -117,7 +119,7 @@ extension PredicateCompiler {
         listedIDs = ids.count == values.count ? ids : nil
         let (column, list) = (comparable(left), Self.list(values))
         let sql: SQL = isOwnID(operand) ? "+\(column) IN (\(list))" : "\(column) IN (\(list))"
-        // A packed list is as deep as several brackets.
+        // A packed list counts as several levels of parentheses.
         let height = values.count > PackedList.threshold ? 4 : 0
         parts.append(
           isNegated
@@ -129,8 +131,8 @@ extension PredicateCompiler {
     return parts.isEmpty ? .constant(isNegated) : combined(parts, isAnd: isNegated)
   }
 
-  /// Whether it is the id of members that are found by their owner. A plus before it keeps the engine from looking up a list,
-  /// however long, once for each owner.
+  /// Returns whether the operand is the id of members that are found by their owner. A plus before it
+  /// keeps the engine from searching a list of any length once for each owner.
   private func isOwnID(_ operand: PredicateOperand) -> Bool {
     guard case .path(let path) = operand, scopes.indices.contains(path.depth),
       scopes[path.depth].servedSlots != nil
@@ -139,13 +141,14 @@ extension PredicateCompiler {
     return names.isEmpty || names == ["id"]
   }
 
-  /// Whether it is the id of the object that is fetched.
+  /// Returns whether the operand is the id of the fetched object.
   private func isRowID(_ operand: PredicateOperand) -> Bool {
     guard case .path(let path) = operand, path.depth == 0, scopes.count == 1 else { return false }
     return path.names.isEmpty || path.names == ["id"]
   }
 
-  /// Whether it is a UUID or a date that is sought by its text, which is made what is stored.
+  /// Returns whether the element is a UUID or a date and the subject is a text, which is then converted
+  /// to the stored form.
   private func isWritten(_ constant: PredicateValue, as subject: CompiledOperand) -> Bool {
     constant.type?.traits.written != nil && subject.constant?.type == .string
   }
@@ -154,20 +157,22 @@ extension PredicateCompiler {
     guard values.count <= PackedList.threshold else { return PackedList.query(values) }
     return .joined(
       values.map { value in
-        // Numbers are written out: they cannot be mistaken for anything else, and parameters are few.
+        // Integers are written into the SQL, which is safe, because the number of parameters is limited.
         if case .integer(let number) = value { "\(number: number)" } else { .bound(value) }
       })
   }
 
+  /// Compiles the check that an operand is nil, or is not.
   func isNil(_ operand: CompiledOperand, _ isNil: Bool) -> Condition {
-    // The engine has no NaN, and would take it for nil.
+    // NaN is not nil, but the engine has no NaN and would treat it as NULL.
     if let constant = operand.constant { return .constant(constant.stored.isNull == isNil) }
     guard isNil else { return Condition(sql: "\(operand.sql) IS NOT NULL", needs: operand.needs) }
     let sql: SQL = "\(operand.sql) IS NULL"
     return isMostlyNil(operand) ? Condition(sql: "likelihood(\(sql), 0.99)", height: 1) : Condition(sql: sql)
   }
 
-  /// Whether most rows are nil there. The engine does not know: its statistics are about values (`TableStatistics`).
+  /// Returns whether most rows have nil in the operand's column. The engine cannot estimate this: its
+  /// statistics are about values (`TableStatistics`).
   private func isMostlyNil(_ operand: CompiledOperand) -> Bool {
     guard operand.isColumn, case .property(let entity, let name) = operand.label,
       let slot = entity.slot(named: name), let column = entity.slots[slot].columnName

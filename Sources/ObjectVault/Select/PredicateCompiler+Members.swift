@@ -1,29 +1,31 @@
-// Conditions on the members of to-manys -> SQL: `id IN (SELECT …)` where an index finds the members, else
-// `EXISTS (SELECT …)`, which begins at the link to the object. The engine would choose between them by guesses
-// that are wrong by a factor of 10,000: it knows nothing of what the tables hold.
+// Conditions on the members of to-manys as SQL: `id IN (SELECT …)` where an index finds the members, and
+// otherwise `EXISTS (SELECT …)`, which begins at the link to the object. The engine does not make this
+// choice: its estimates are wrong by a factor of up to 10,000, because it has no statistics about the
+// contents of the tables.
 
 internal import CipherSQLite
 
 extension PredicateCompiler {
-  /// A table on the way to the members, with what ties it to the one before.
+  /// A table on the path to the members, with its connection to the table before it.
   private struct Step {
     let table: SQLName
     let alias: Int
-    /// `link = owner`.
+    /// The sides of the connection: `link = owner`.
     let link: SQL
     let owner: SQL
   }
 
-  /// The way to the members, and the scope in which their condition stands.
+  /// The path to the members, and the scope of their condition.
   private struct Members {
     var steps: [Step]
     let scope: Scope
     /// The to-one of the members by whose column they are found; nil where they are found by their ids.
     let link: Int?
-    /// The joined tables in front of the first to-many.
+    /// The joined tables before the first to-many.
     let needs: SlotSet
   }
 
+  /// Compiles a condition on members.
   mutating func members(
     _ path: PropertyPath, _ inner: PredicateNode, isInnerNegated: Bool, exists: Bool, isNarrowed: Bool
   ) throws -> Condition {
@@ -31,11 +33,12 @@ extension PredicateCompiler {
     let depth = scopes.count
     scopes.append(members.scope)
     defer { scopes.removeLast() }
-    // Not where members would be sought in the whole table for the few rows that another index leaves.
+    // IN finds members in the whole table, which is too much work when another index leaves only few
+    // rows.
     let isSet =
       exists && !isNarrowed && !isInnerNegated && isNarrow(inner, depth: depth)
       && !inner.refers(toLessThan: depth)
-    // Nothing finds a row faster than its id.
+    // Members that are found by their ids need no restriction: nothing is faster.
     if !isSet, let link = members.link {
       scopes[depth].servedSlots = members.scope.entity.slots(
         indexedBehind: link, where: equalSlots(inner, depth: depth))
@@ -54,7 +57,7 @@ extension PredicateCompiler {
       query.condition = body.sql
       return Condition(sql: "\(first.owner) IN (\(query.sql))", needs: needs, height: height)
     }
-    // The deepest first, as in combined().
+    // The deepest part comes first, as in combined().
     let link: SQL = "\(first.link) = \(first.owner)"
     query.condition = body.height > 3 ? "(\(body.sql)) AND \(link)" : "\(link) AND (\(body.sql))"
     return exists
@@ -62,7 +65,7 @@ extension PredicateCompiler {
       : Condition(sql: "NOT EXISTS (\(query.sql))", height: height)
   }
 
-  /// Several to-many steps are flattened by joining them.
+  /// Resolves the path to the members. Several to-many steps are flattened by joining them.
   private mutating func collection(_ path: PropertyPath) throws -> Members {
     let start = try walk(path)
     var (alias, entity, rest) = (start.alias, start.entity, start.rest)
@@ -73,7 +76,7 @@ extension PredicateCompiler {
       if name == "id", rest.count == 1, !steps.isEmpty { break }
       guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
       guard let relationship = entity.slots[slot].relationship else { break }
-      // Behind the last to-many the rest belongs to the members' own paths.
+      // After the last to-many, the rest belongs to the members' own paths.
       guard relationship.isToMany || (!steps.isEmpty && leadsToMany(rest, from: entity)) else { break }
       let next = newAlias()
       steps += self.steps(relationship, from: alias, to: next)
@@ -103,6 +106,7 @@ extension PredicateCompiler {
     return false
   }
 
+  /// Returns the tables from one object to the members or the target of a relationship.
   private mutating func steps(_ relationship: RelationshipMapping, from alias: Int, to next: Int) -> [Step] {
     let table = relationship.destination.table
     let (owner, member): (SQL, SQL) = ("\(alias: alias).\"id\"", "\(alias: next).\"id\"")
@@ -121,6 +125,7 @@ extension PredicateCompiler {
     }
   }
 
+  /// Compiles the number of members of a to-many.
   mutating func count(_ path: PropertyPath) throws -> CompiledOperand {
     let end = try walk(path)
     guard end.rest.count == 1, let slot = end.entity.slot(named: end.rest[end.rest.startIndex]),
@@ -131,11 +136,11 @@ extension PredicateCompiler {
         at: path.place)
     }
     let next = newAlias()
-    // Not the members' own rows: the link says how many there are.
+    // Counts the links: the members' own rows are not needed.
     let first = steps(relationship, from: end.alias, to: next)[0]
     var counted = SelectStatement("count(*)", from: .table(first.table, alias: first.alias))
     counted.condition = "\(first.link) = \(first.owner)"
-    // Behind a nil to-one there is no owner, and no count.
+    // After a nil to-one there is no owner, and the count is nil.
     let sql: SQL =
       end.needs.isEmpty
       ? "(\(counted.sql))" : "CASE WHEN \(first.owner) IS NULL THEN NULL ELSE (\(counted.sql)) END"
@@ -144,9 +149,9 @@ extension PredicateCompiler {
       label: .other("\(path.names.joined(separator: ".")).@count"))
   }
 
-  // MARK: What an index serves
+  // MARK: Use of indexes
 
-  /// The slots of a scope's own rows that a condition compares for equality, whatever else it asks.
+  /// Returns the slots of a scope's own rows that must equal something for the condition to be true.
   private func equalSlots(_ node: PredicateNode, depth: Int) -> Set<Int> {
     switch node {
     case .and(let parts): return parts.reduce(into: []) { $0.formUnion(equalSlots($1, depth: depth)) }
@@ -160,7 +165,7 @@ extension PredicateCompiler {
     }
   }
 
-  /// Whether an index finds the few objects of a depth for which the node may hold.
+  /// Returns whether an index finds the few objects of a depth for which the node may be true.
   func isNarrow(_ node: PredicateNode, depth: Int) -> Bool {
     switch node {
     case .and(let parts): parts.contains { isNarrow($0, depth: depth) }
@@ -175,7 +180,7 @@ extension PredicateCompiler {
     }
   }
 
-  /// Whether it is a constant and not nil.
+  /// Returns whether the operand is a constant other than nil.
   private func isValue(_ operand: PredicateOperand) -> Bool {
     constant(operand).map { !$0.value.stored.isNull } ?? false
   }
@@ -187,7 +192,7 @@ extension PredicateCompiler {
     return compiler.isNarrow(inner, depth: depth)
   }
 
-  /// The scope of a to-many's members, for questions about their properties only.
+  /// Returns the scope of a to-many's members, only for checks of their properties.
   private func scope(behind path: PropertyPath) -> Scope? {
     guard scopes.indices.contains(path.depth) else { return nil }
     var entity = scopes[path.depth].entity
@@ -200,6 +205,7 @@ extension PredicateCompiler {
     return Scope(entity: entity, alias: 0, prefix: Array(names))
   }
 
+  /// Returns whether an index finds objects by the value of a path.
   private func isIndexed(_ path: PropertyPath, depth: Int) -> Bool {
     guard path.depth == depth, scopes.indices.contains(depth) else { return false }
     var entity = scopes[depth].entity
@@ -218,7 +224,7 @@ extension PredicateCompiler {
 }
 
 extension PredicateNode {
-  /// Whether a path in it begins at an object of a depth below `depth`.
+  /// Returns whether a path in the node begins at an object of a depth below `depth`.
   fileprivate func refers(toLessThan depth: Int) -> Bool {
     switch self {
     case .constant: false

@@ -1,26 +1,26 @@
-// Operands -> SQL. A to-one is joined once, however many paths run through it. Calculations and functions are in
+// Operands as SQL. A to-one is joined once, however many paths use it. Calculations and functions are in
 // PredicateCompiler+Calculations.
 
 internal import CipherSQLite
 
-/// An operand in SQL with what is known of it.
+/// An operand in SQL, with its type and other facts.
 struct CompiledOperand {
   var sql: SQL
-  /// The attribute's type; nil for nil.
+  /// The attribute type; nil for nil.
   var type: AttributeType?
-  /// The entity, for an object, standing for its id.
+  /// The entity, if the operand is an object, which is compared by its id.
   var object: EntityMapping?
-  /// Whether it is an id, which has an order.
+  /// Whether the operand is an explicit id, which can be ordered.
   var isID = false
-  /// Whether it is a column and has the column's collation.
+  /// Whether the operand is a column, which has its own collation.
   var isColumn = false
-  /// The value, where it is a constant.
+  /// The value, if the operand is a constant.
   var constant: PredicateValue?
-  /// The joined tables without whose rows it is nil.
+  /// The joined tables without whose rows the operand is nil.
   var needs: SlotSet = []
-  /// Where it stands in the text.
+  /// The position in the text.
   var place: Int?
-  /// How errors call it, put together when one does.
+  /// The name of the operand in errors, which is only composed when it is needed.
   var label: Label
 
   enum Label {
@@ -40,7 +40,7 @@ struct CompiledOperand {
     }
   }
 
-  /// The operand with its entity, which the name of a constant says already.
+  /// Returns the name with the entity. The name of a constant contains the entity already.
   func ownership(_ entity: String) -> String {
     if case .constant = label { name } else { "\(name), of \(entity)," }
   }
@@ -53,6 +53,7 @@ struct CompiledOperand {
 }
 
 extension PredicateCompiler {
+  /// Compiles an operand.
   mutating func compiled(_ operand: PredicateOperand) throws -> CompiledOperand {
     switch operand {
     case .value, .variable:
@@ -72,7 +73,7 @@ extension PredicateCompiler {
     return failure("the variable $\(shortened(name)) has no value; give it one with substituting(_:)")
   }
 
-  /// `a ?? b ?? c` as one call.
+  /// Compiles `a ?? b ?? c` to one call.
   private mutating func coalesced(_ operand: PredicateOperand) throws -> CompiledOperand {
     var parts: [CompiledOperand] = []
     var waiting = [operand]
@@ -97,9 +98,9 @@ extension PredicateCompiler {
     return result
   }
 
-  /// The second operand of `??`, as the first one's type.
+  /// Returns the second operand of `??`, converted to the type of the first.
   private mutating func fitting(_ b: CompiledOperand, for a: CompiledOperand) throws -> CompiledOperand {
-    // NaN equals nothing, as nil does, which the engine makes of it.
+    // NaN equals nothing, as does nil, which the engine makes of it.
     if case .real(let number)? = b.constant?.stored, number.isNaN, a.type?.numberKind == .real { return b }
     guard case .operand(let fitting, _) = try adapted(b, to: a, for: .equal),
       a.type == nil || b.constant != nil || a.type?.isNumeric != true || b.type == nil
@@ -126,7 +127,7 @@ extension PredicateCompiler {
     guard let slot = entity.slot(named: name) else { throw unknown(name, in: entity, at: path.place) }
     let info = entity.slots[slot]
     if let column = info.columnName {
-      // A plus before a column keeps the engine from finding the row by that column's index.
+      // A plus before a column keeps the engine from using that column's index to find the row.
       operand.sql =
         isServed(slot, of: end, depth: path.depth)
         ? "\(alias: end.alias).\(column)" : "+\(alias: end.alias).\(column)"
@@ -151,24 +152,24 @@ extension PredicateCompiler {
     return operand
   }
 
-  /// Whether the engine may find rows by the index of a column, if it has one.
+  /// Returns whether the engine may use a column's index, if it has one, to find rows.
   private func isServed(_ slot: Int, of end: PathEnd, depth: Int) -> Bool {
     guard let served = scopes[depth].servedSlots, end.alias == scopes[depth].alias else { return true }
     return served.contains(slot) || !end.entity.isIndexed(slot)
   }
 
-  /// Where a path leads: the object in front of its last name, an attribute or a to-many; behind a to-one that is looked up, the
-  /// object that it leads to.
+  /// The object at the end of a path's joins, with the rest of the path: an attribute, a to-many or a
+  /// to-one with a column. A to-one without a column is always joined, so the rest may be empty after it.
   struct PathEnd {
     var alias: Int
     var entity: EntityMapping
     var rest: ArraySlice<String>
     var needs: SlotSet
-    /// The to-one without a column that led there last.
+    /// The to-one without a column that was joined last.
     var lookedUp: RelationshipMapping?
   }
 
-  /// Follows to-ones, joining them.
+  /// Follows the to-ones of a path, and joins them.
   mutating func walk(_ path: PropertyPath) throws -> PathEnd {
     guard scopes.indices.contains(path.depth) else {
       throw failure("a path begins at a variable that is not there", at: path.place)
@@ -178,7 +179,7 @@ extension PredicateCompiler {
     var end = PathEnd(alias: scope.alias, entity: scope.entity, rest: names[...], needs: [])
     for index in names.indices {
       let name = names[index]
-      // The last step of `user.id` is the column user_id: no join is needed for it.
+      // The last step of `user.id` is the column user_id, which needs no join.
       let isLast = index == names.count - 1 || (index == names.count - 2 && names[index + 1] == "id")
       guard let slot = end.entity.slot(named: name), let relationship = end.entity.slots[slot].relationship,
         !relationship.isToMany, !isLast || relationship.isLookedUp
@@ -210,6 +211,7 @@ extension PredicateCompiler {
     return join
   }
 
+  /// Returns the error for an unknown property.
   func unknown(_ name: String, in entity: EntityMapping, at place: Int?) -> StoreError {
     let near = nearest(name, among: entity.slots.map(\.name))
     let known = entity.slots.prefix(20).map(\.name).joined(separator: ", ")

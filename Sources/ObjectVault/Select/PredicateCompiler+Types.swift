@@ -1,8 +1,10 @@
-// What can be compared with what, and constants made to fit the other side. Numbers compare by value, exactly.
+// Which types can be compared, and the conversion of constants to the type of the other side. Numbers are
+// compared by value, exactly.
 
 internal import CipherSQLite
 
-/// A constant made to fit the other side: with the comparison that then means the same, or decided already.
+/// A constant that was converted to the type of the other side, with the comparison that has the same
+/// meaning for it; or the result, if it is known already.
 enum Adapted {
   case operand(CompiledOperand, ComparisonOperator)
   case constant(Bool)
@@ -10,7 +12,7 @@ enum Adapted {
 
 extension PredicateCompiler {
   /// Makes `operand` comparable with `subject`.
-  /// - Throws: When the two have nothing in common.
+  /// - Throws: ``StoreError/predicate(_:)`` when the two types cannot be compared.
   mutating func adapted(
     _ operand: CompiledOperand, to subject: CompiledOperand, for comparison: ComparisonOperator
   ) throws -> Adapted {
@@ -31,7 +33,7 @@ extension PredicateCompiler {
       return number(constant.stored, operand, type.numberKind, comparison)
     }
     if type == other { return .operand(operand, comparison) }
-    // Text may stand for what is stored as text, and for what is written in a form of its own.
+    // A text can be compared with what is stored as text, and with types whose values a text can name.
     guard case .text(let text) = constant.stored, other == .string || type == .string else {
       throw mismatch(subject, operand)
     }
@@ -59,6 +61,7 @@ extension PredicateCompiler {
       at: operand.place ?? subject.place)
   }
 
+  /// Returns a constant with another value.
   func replacing(_ operand: CompiledOperand, _ value: SQLValue) -> CompiledOperand {
     var copy = operand
     copy.sql = .bound(value)
@@ -68,6 +71,7 @@ extension PredicateCompiler {
 
   // MARK: Objects
 
+  /// Checks that two operands of which one is an object can be compared.
   private mutating func checkObjects(
     _ subject: CompiledOperand, _ operand: CompiledOperand, _ comparison: ComparisonOperator
   ) throws {
@@ -107,7 +111,8 @@ extension PredicateCompiler {
     }
   }
 
-  /// Whether an object may be one of an entity of this name: that stands above its own, or below.
+  /// Returns whether an object may belong to the entity of this name, which is then an ancestor or a
+  /// descendant of the object's entity.
   private func isRelated(_ operand: CompiledOperand, _ name: String) -> Bool {
     guard let entity = operand.object, entity.isInFamily else { return false }
     return entity.relatives.contains { $0.name == name && ($0.includes(entity) || entity.includes($0)) }
@@ -115,12 +120,12 @@ extension PredicateCompiler {
 
   // MARK: Numbers
 
-  /// A numeric constant against numbers of another kind.
+  /// Converts a numeric constant for the comparison with numbers of another kind.
   private func number(
     _ value: SQLValue, _ operand: CompiledOperand, _ kind: NumberKind, _ comparison: ComparisonOperator
   ) -> Adapted {
     if case .real(let real) = value {
-      // As in IEEE 754: NaN is unequal to everything, and infinity beyond every other number.
+      // As in IEEE 754: NaN is unequal to everything, and infinity is beyond every other number.
       if real.isNaN { return .constant(comparison == .notEqual) }
       if real.isInfinite, kind != .real { return .constant(comparison.holds(real > 0 ? -1 : 1)) }
     }
@@ -145,7 +150,8 @@ extension PredicateCompiler {
     }
   }
 
-  /// Integers against a number between two of them, the lower of which is `floor`, or beyond all.
+  /// Converts the comparison of integers with a number that is no integer. `floor` is the integer below
+  /// the number; nil when the number is beyond all integers.
   private func integers(
     below floor: Int64?, isPositive: Bool, _ operand: CompiledOperand, _ comparison: ComparisonOperator
   ) -> Adapted {
@@ -161,7 +167,8 @@ extension PredicateCompiler {
     }
   }
 
-  /// Doubles against a number that may lie between two of them: the nearest takes its place.
+  /// Converts the comparison of doubles with a number that may be between two doubles: the nearest double
+  /// replaces it.
   private func reals(
     against value: SQLValue, _ operand: CompiledOperand, _ comparison: ComparisonOperator
   ) -> Adapted {
@@ -183,14 +190,14 @@ extension PredicateCompiler {
   }
 }
 
-/// The constants that need no conversion to be compared with an operand, and throw no error:
-/// mostly all of a long list, of each of which no more is asked than this.
+/// A fast check for constants that can be compared with an operand without conversion or error. In a long
+/// list mostly all constants pass it, and need no other check.
 struct PlainConstants {
   private let entity: String?
   private let type: AttributeType?
   private let kind: NumberKind?
 
-  /// - Returns: nil for an operand that is a constant itself.
+  /// Creates the check; nil for an operand that is a constant itself.
   init?(for subject: CompiledOperand) {
     guard subject.constant == nil else { return nil }
     (entity, type) = (subject.object?.name, subject.type)
@@ -201,7 +208,7 @@ struct PlainConstants {
     guard constant.type == type, constant.owner == nil else { return false }
     if let entity {
       guard case .integer(let id) = constant.stored else { return false }
-      // A number alone is taken for whatever it is compared with.
+      // A number without an entity may be compared with any object's id.
       return constant.entity.map { $0 == entity && id > 0 } ?? true
     }
     guard constant.entity == nil else { return false }
@@ -211,7 +218,7 @@ struct PlainConstants {
 }
 
 extension SQLValue {
-  /// Whether it is stored as numbers of the kind are, and is a number at all.
+  /// Returns whether the value is a number other than NaN, and is stored as numbers of the kind are.
   fileprivate func isPlain(_ kind: NumberKind) -> Bool {
     switch self {
     case .integer: kind == .integer

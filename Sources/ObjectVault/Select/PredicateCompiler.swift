@@ -1,26 +1,31 @@
-// Condition tree -> a SelectStatement with its values. Pure: no connection, no clock, no file access.
-//   +Conditions    logic, lists          +Comparisons  two operands        +Types  what fits what
+// Compiles a condition tree to a SelectStatement with its values. It is pure: it uses no connection, no
+// clock and no files.
+//   +Conditions    logic, lists          +Comparisons  two operands        +Types  conversions
 //   +Paths         operands, to-ones     +Members      to-manys
 //
-// SQL's logic has three values, ours has two. A NOT is carried down to the comparisons, where it becomes the
-// opposite operator, or `IS NOT 1`, which NULL is not either. So SQL's NULL stands for false everywhere, and
-// the text stays flat: the parser of the older engine has a stack of 100 places.
+// SQL's logic has three values, a predicate's has two. A NOT is moved down to the comparisons, where it
+// becomes the opposite operator, or `IS NOT 1`, which is true for NULL. So NULL counts as false
+// everywhere, and the text stays flat: the parser of the older engine has a stack of 100 entries.
 
 internal import CipherSQLite
 
+/// Compiles the predicates of one request on one entity.
 struct PredicateCompiler {
-  /// A table in the statement, or in a subquery of it, with the joins that its paths needed.
+  /// A table in the statement or in a subquery, with the joins that its paths need.
   struct Scope {
     let entity: EntityMapping
     let alias: Int
-    /// Names between the scope's object and what depth-paths mean: the rest behind the last to-many.
+    /// The names from the scope's object to the start of its paths: the rest of the quantifier's path
+    /// after its last to-many.
     var prefix: [String] = []
-    /// The slots whose columns the engine may find rows by; nil for all. Where the link to the statement around finds the
-    /// rows, they are those that its index goes on with: another index would begin with rows of all owners.
+    /// The slots whose indexes the engine may use to find rows; nil for all.
+    ///
+    /// When the rows are found by the link to the surrounding statement, these are the slots by which the
+    /// link's index continues: another index would find rows of all owners.
     var servedSlots: Set<Int>?
-    /// How many tables it has beside the joins.
+    /// The number of the scope's tables without its joins.
     var tableCount = 1
-    // An array: there are few, and a dictionary keyed by arrays costs more than it saves.
+    // An array: there are few joins, and a dictionary with arrays as keys costs more than it saves.
     var joins: [Join] = []
   }
 
@@ -29,18 +34,18 @@ struct PredicateCompiler {
     let path: [String]
     let alias: Int
     let entity: EntityMapping
-    /// What ties it to the one before.
+    /// The join condition.
     let condition: SQL
-    /// Its alias, and those of the joins that lead to it.
+    /// The aliases of this join and of the joins that it depends on.
     let needs: SlotSet
   }
 
-  /// A condition in SQL: true where it holds, false or NULL where it does not.
+  /// A condition in SQL, whose value is true, or else false or NULL.
   struct Condition {
     var sql: SQL
-    /// The joined tables without whose rows it cannot hold.
+    /// The joined tables without whose rows the condition cannot be true.
     var needs: SlotSet = []
-    /// How many brackets deep it is.
+    /// The number of nested levels of parentheses.
     var height = 0
 
     static func constant(_ value: Bool) -> Condition { Condition(sql: value ? "1" : "0") }
@@ -48,24 +53,26 @@ struct PredicateCompiler {
 
   var scopes: [Scope]
   private var aliasCount = 1
-  /// The captured values of the condition that is being compiled, and how many those before it had.
+  /// The captured values of the condition that is being compiled, and the number of values of the
+  /// conditions before it.
   private var values: [PredicateValue] = []
   private var firstSource = 0
-  /// The ids of the last IN that was compiled, where it compares the id of the fetched object with more than
-  /// ``PackedList/threshold`` constants; else nil.
+  /// The ids of the last compiled IN, if it compares the id of the fetched object with more than
+  /// ``PackedList/threshold`` constants; nil otherwise.
   var listedIDs: [Int64]?
-  /// Whether the SQL would be the same for other values of the same types.
+  /// Whether the SQL is the same for other values of the same types.
   private var isReusable = true
 
   init(_ entity: EntityMapping) { scopes = [Scope(entity: entity, alias: 0)] }
 
-  /// The constant that an operand is, and its place among the captured values of the request.
+  /// Returns the constant of an operand, and its index among the captured values of the request.
   func constant(_ operand: PredicateOperand) -> (value: PredicateValue, source: Int?)? {
     guard let (value, source) = operand.constant(among: values) else { return nil }
     return (value, source.map { firstSource + $0 })
   }
 
-  /// Notes that the SQL is made after the values in the fragment, and not for all like them.
+  /// Records that the SQL depends on the captured values in the fragment, so that it cannot be used for
+  /// other values.
   mutating func dependsOnValues(_ sql: SQL) {
     if !sql.replaceable.isEmpty { isReusable = false }
   }
@@ -83,13 +90,14 @@ struct PredicateCompiler {
 
   // MARK: Whole statements
 
-  /// The query of a request on the compiler's entity, and whether it serves for other captured values, too.
+  /// Returns the query of a request on the compiler's entity.
   mutating func select(_ columns: SQL, _ request: FetchParameters, isOrdered: Bool = true) throws
     -> SelectStatement
   {
     var filter = try filter(request)
-    // Which rows of the table are meant, says a column that has an index. Rows come in the order of their ids, so that it
-    // serves only for a single entity; and not where another one finds fewer.
+    // In a shared table, a condition on the entity's column selects the rows. Its index is used for a
+    // single entity, whose rows it returns in the order of their ids, or where the order does not matter;
+    // but not where another index finds fewer rows.
     let entity = scopes[0].entity
     if entity.isInFamily {
       let isServed = request.conditions.contains { isNarrow($0.node, depth: 0) }
@@ -106,10 +114,11 @@ struct PredicateCompiler {
         let operand = try compiled(.path(PropertyPath(key.names)))
         statement.order.append(.init(expression: operand.sql, isDescending: key.isDescending))
       }
-      // What the keys find equal is in one order, too, so that pages of it do not overlap. In the direction of the
-      // last key: an index has the ids behind its columns, and serves for both.
+      // The id is added as the last key, so that equal rows have a fixed order and pages do not overlap.
+      // It has the direction of the key before it: an index has the ids after its columns, and then
+      // serves for both.
       if let last = request.sort.last, last.names != ["id"] {
-        // Behind a to-one no index serves, and the engine is not to look for one.
+        // After a to-one no index can serve, and the plus keeps the engine from trying.
         let id: SQL = last.names.count == 1 ? "t0.\"id\"" : "+t0.\"id\""
         statement.order.append(.init(expression: id, isDescending: last.isDescending))
       }
@@ -117,11 +126,12 @@ struct PredicateCompiler {
     statement.joins = try joins(of: scopes[0], needs: filter?.needs ?? [], kind: .inner)
     statement.condition = filter?.sql
     if request.isWindow {
-      // Pages of all rows do not overlap either where no order was asked for: that of the ids costs nothing there.
+      // Without sort keys, pages of all rows must not overlap either: the order of the ids costs nothing
+      // there.
       if isOrdered, statement.order.isEmpty, statement.condition == nil, statement.joins.isEmpty {
         statement.order.append(.init(expression: "t0.\"id\"", isDescending: false))
       }
-      // SQLite has no OFFSET without LIMIT; -1 is none.
+      // SQLite has no OFFSET without LIMIT; -1 means no limit.
       statement.window = request.offset > 0 ? .limitAndOffset : .limit
     }
     if request.leavesOutPending {
@@ -131,7 +141,8 @@ struct PredicateCompiler {
     return statement
   }
 
-  /// - Throws: For a sort key that leads through a to-many, or to one.
+  /// Checks that a sort key has one value.
+  /// - Throws: ``StoreError/predicate(_:)`` for a sort key whose path contains a to-many.
   private func requireOneValue(_ names: [String]) throws {
     var entity = scopes[0].entity
     for name in names {
@@ -147,7 +158,7 @@ struct PredicateCompiler {
     }
   }
 
-  /// All conditions of a request; nil where there are none.
+  /// Compiles all conditions of a request; nil when there are none.
   private mutating func filter(_ request: FetchParameters) throws -> Condition? {
     var filters: [Condition] = []
     for condition in request.conditions { try locating(condition) { try $0.check() } }
@@ -164,12 +175,12 @@ struct PredicateCompiler {
     return filters.isEmpty ? nil : combined(filters, isAnd: true)
   }
 
-  /// The statement as it is kept.
+  /// Returns the plan of a statement.
   /// - Parameters:
-  ///   - columnCount: How many columns it has, when they are those of whole rows.
-  ///   - columnsAreNames: Whether none of these is computed.
-  ///   - ids: Those of the rows, where a list of them is all that is asked for.
-  ///   - lookup: Finds by the text what is known of its ids.
+  ///   - columnCount: The number of columns, if the statement is for whole rows.
+  ///   - columnsAreNames: Whether no column is computed.
+  ///   - ids: The ids of the rows, if the request is only a list of ids.
+  ///   - lookup: Returns the look-up of the ids for the text of the statement.
   mutating func plan(
     _ statement: SelectStatement, columnCount: Int? = nil, columnsAreNames: Bool = false, ids: [Int64]? = nil,
     lookup: (String) -> LateLookup? = { _ in nil }
@@ -193,7 +204,7 @@ struct PredicateCompiler {
       isReusable: isReusable)
   }
 
-  /// Gives errors the entity, and the text of the condition where it has one.
+  /// Adds the entity to errors, and the text of the condition if it has one.
   private func locating<Result>(
     _ condition: FetchCondition, _ body: (PredicateNode) throws -> Result
   ) throws -> Result {
@@ -203,8 +214,8 @@ struct PredicateCompiler {
     }
   }
 
-  /// The to-ones of a scope. Those that the condition needs come first and are joined plainly, so that the
-  /// engine may begin with them; behind a left join it would keep the order.
+  /// Returns the joined to-ones of a scope. Those that the condition needs come first, as inner joins, so
+  /// that the engine may begin with them; after a left join it keeps the order.
   func joins(
     of scope: Scope, needs: SlotSet, kind: SelectStatement.Join.Kind
   ) throws -> [SelectStatement.Join] {
@@ -225,7 +236,7 @@ extension PredicateCompiler.Join {
   }
 }
 
-/// What a fetch asks for.
+/// The parameters of a fetch.
 struct FetchParameters: Sendable {
   struct SortKey: Sendable, Hashable {
     let names: [String]
@@ -236,19 +247,19 @@ struct FetchParameters: Sendable {
   var prefetch: [[String]] = []
   var limit: Int?
   var offset = 0
-  /// Whether objects of the entities below are found, too.
+  /// Whether objects of descendants are found, too.
   var includesSubentities = true
-  /// Whether rows are left out that ``Connection/withPendingRows(_:_:)`` names.
+  /// Whether rows are excluded that ``Connection/withPendingRows(_:_:)`` sets.
   var leavesOutPending = false
-  /// What was wrong with a key path, for the verbs to throw.
+  /// The error of an invalid key path, which the fetch throws when it runs.
   var failure: StoreError?
 
-  /// Whether it asks for a part of the results.
+  /// Whether only a part of the results is fetched.
   var isWindow: Bool { limit != nil || offset > 0 }
 
-  /// Asks for a condition more.
+  /// Adds a condition.
   mutating func add(_ condition: consuming FetchCondition) {
-    // An array of one at once, as most are, and not an empty one that grows.
+    // An array of one element, which most requests have, is allocated at once and does not grow.
     if conditions.isEmpty { conditions = [condition] } else { conditions.append(condition) }
   }
 }

@@ -1,20 +1,22 @@
-// Ids among the constants of a request: those of another store are refused, whatever plan serves the request.
+// Checks the ids among the constants of a request: ids of another store are rejected, whatever plan is
+// used.
 
 internal import CipherSQLite
 
 extension StoreMark {
+  /// Checks that no constant of the request is an id of another store.
   /// - Throws: ``StoreError/predicate(_:)`` when a constant of the request is an id of another store.
   func check(_ request: FetchParameters, on entity: EntityMapping) throws {
     guard isKnown else { return }
     for condition in request.conditions {
-      // Of the values of a template none is copied to be asked.
+      // The values of a template are checked in place, without copying.
       if condition.template != nil,
         condition.values.indices.allSatisfy({ admits(condition.values[$0].store) })
       {
         continue
       }
-      // A small tree whose parts stand in it many times is as large as a walk through it is long. What is too large, the
-      // compiler refuses.
+      // A small tree with shared parts may take very long to walk, so the limits are checked first. The
+      // compiler rejects a tree beyond them.
       if condition.template == nil, (try? condition.node.check()) == nil { continue }
       guard let value = condition.firstValue(where: { !admits($0.store) }),
         case .integer(let id) = value.stored
@@ -28,14 +30,15 @@ extension StoreMark {
 }
 
 extension FetchCondition {
-  /// The first constant for which `test` holds. Those of a template are of the first predicate of its shape.
+  /// Returns the first constant for which `test` is true. In a template the constants of the tree are
+  /// those of the first predicate of its shape, so the captured values are used instead.
   fileprivate func firstValue(where test: (PredicateValue) -> Bool) -> PredicateValue? {
     template == nil ? node.firstValue(where: test) : values.first(where: test)
   }
 }
 
 extension PredicateNode {
-  /// Without recursion: the tree may be as deep as memory allows.
+  /// Searches without recursion, because the tree may be as deep as memory allows.
   fileprivate func firstValue(where test: (PredicateValue) -> Bool) -> PredicateValue? {
     var nodes = [self]
     while let node = nodes.popLast() {

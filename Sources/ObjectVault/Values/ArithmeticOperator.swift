@@ -1,7 +1,9 @@
-// The operators of calculations in predicates, all that there is to say of each in one entry. The symbol of an operator
-// is its name in the program that `vault_math` runs.
+// The operators of calculations in predicates, with everything about each operator in one entry. The raw
+// value of an operator is also its symbol in the programs that `vault_math` runs.
 
-/// A calculation. Overflow and division by zero give nil. Integer by integer divides as integers.
+/// An operator of a calculation.
+///
+/// Overflow and division by zero give nil; dividing two integers gives an integer.
 public enum ArithmeticOperator: String, Sendable, Hashable, Codable, CaseIterable {
   /// The sum.
   case add = "+"
@@ -16,16 +18,17 @@ public enum ArithmeticOperator: String, Sendable, Hashable, Codable, CaseIterabl
 }
 
 extension ArithmeticOperator {
+  /// The facts about one operator.
   struct Entry: Sendable {
-    /// As the format language writes it; nil for what it cannot write.
+    /// The operator in the format language; nil when the language cannot write it.
     let word: String?
-    /// Whether it binds as tightly as a product.
+    /// Whether it has the precedence of multiplication.
     let isProduct: Bool
     let integers: @Sendable (Int64, Int64) -> (partialValue: Int64, overflow: Bool)
     let reals: @Sendable (Double, Double) -> Double
   }
 
-  /// Decimals are calculated in DecimalText.
+  /// The facts about the operator. Decimals are calculated in `DecimalText` instead.
   var entry: Entry {
     switch self {
     case .add:
@@ -39,14 +42,14 @@ extension ArithmeticOperator {
     case .divide:
       Entry(word: "/", isProduct: true, integers: { $0.dividedReportingOverflow(by: $1) }, reals: { $0 / $1 })
     case .remainder:
-      // A per cent sign begins a placeholder.
+      // No word: in the format language a per cent sign begins a placeholder.
       Entry(
         word: nil, isProduct: true, integers: { $0.remainderReportingOverflow(dividingBy: $1) },
         reals: { $0.truncatingRemainder(dividingBy: $1) })
     }
   }
 
-  /// By the word that the format language has for it.
+  /// Creates the operator that the format language writes as `word`; nil for any other word.
   init?(word: String) {
     guard let found = Self.allCases.first(where: { $0.entry.word == word }) else { return nil }
     self = found

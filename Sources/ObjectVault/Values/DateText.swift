@@ -1,12 +1,13 @@
-// Dates as people write them in predicates: ISO 8601 in the forms that leave nothing open. No calendar of the system takes
-// part, so that a text means the same everywhere.
+// Dates as people write them in predicates: the unambiguous forms of ISO 8601. The calendar is calculated
+// here and not by the system, so that a text means the same everywhere.
 
-/// A moment that a text names.
+/// Parses a text that names a moment.
 enum DateText {
-  /// Seconds from 2001-01-01 00:00 UTC, as dates are stored; nil for a text that is no date.
+  /// Returns the seconds from 2001-01-01 00:00 UTC, as dates are stored; nil when the text is not a date.
   ///
-  /// `YYYY-MM-DD` is midnight UTC. With a `T` or a space behind it follow `HH:MM`, seconds and their fraction if need be,
-  /// and `Z` or an offset: a time without one would be another moment elsewhere.
+  /// `YYYY-MM-DD` is midnight UTC. A time may follow after a `T` or a space: `HH:MM`, optionally seconds
+  /// and a fraction, then `Z` or an offset. The offset is required: without it the moment would depend on
+  /// the time zone.
   static func seconds(_ text: String) -> Double? {
     var rest = Array(text.utf8)[...]
     guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),
@@ -30,7 +31,7 @@ enum DateText {
     return Double(midnight + hour * 3600 + minute * 60 + second - offset) + fraction
   }
 
-  /// `Z`, `+02:00`, `+0200` or `+02`, in seconds.
+  /// Reads `Z`, `+02:00`, `+0200` or `+02` and returns the offset in seconds.
   private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int? {
     if take("Z", &rest) { return 0 }
     let isBehind = take("-", &rest)
@@ -43,7 +44,7 @@ enum DateText {
     return (hours * 3600 + minutes * 60) * (isBehind ? -1 : 1)
   }
 
-  /// The digits behind a point, as many as a double can hold.
+  /// Reads the digits after a decimal point: 1 to 17, which is all that a double can hold.
   private static func fraction(_ rest: inout ArraySlice<UInt8>) -> Double? {
     let digits = rest.prefix { (0x30...0x39).contains($0) }
     guard (1...17).contains(digits.count) else { return nil }
@@ -71,7 +72,8 @@ enum DateText {
     return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
   }
 
-  /// From 2001-01-01 to a day. Years begin in March here, so that a leap day is the last.
+  /// Returns the days from 2001-01-01 to a date. The calculation begins years in March, so that a leap
+  /// day is the last day of its year.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let shifted = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

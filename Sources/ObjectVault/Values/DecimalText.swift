@@ -1,5 +1,5 @@
-// Decimal numbers as digits: compared and calculated without Foundation's Decimal, which traps on overflow on
-// Linux and reads "12abc" as 12.
+// Decimal numbers as digits. They are compared and calculated here because Foundation's `Decimal` traps
+// on overflow on Linux and reads "12abc" as 12.
 
 internal import CipherSQLite
 private import Foundation
@@ -7,11 +7,11 @@ private import Foundation
 /// A decimal number of any length: 0.d₁d₂d₃… × 10^exponent.
 struct DecimalText: Equatable {
   var isNegative = false
-  /// From 0 to 9, without zeros at either end; empty for 0.
+  /// Digits from 0 to 9, without leading or trailing zeros; empty for 0.
   var digits: [UInt8] = []
   var exponent = 0
 
-  /// As many digits, and these powers of ten, a `Decimal` holds.
+  /// The number of digits, and the range of powers of ten, that every `Decimal` can hold.
   static let maximumDigits = 38
   private static let powers = -128...127
 
@@ -30,7 +30,7 @@ struct DecimalText: Equatable {
     self.isNegative = isNegative && !digits.isEmpty
   }
 
-  /// Such as `-12.50` or `1e-7`, from the first byte to the last.
+  /// Parses a number such as `-12.50` or `1e-7`; nil unless the whole text is a number.
   init?(_ text: some Sequence<UInt8>) {
     var digits: [UInt8] = []
     var (isNegative, hasDigit, fraction) = (false, false, -1)
@@ -57,15 +57,18 @@ struct DecimalText: Equatable {
     self.init(isNegative, digits, lowest: powerSign * power - max(fraction, 0))
   }
 
-  /// Whether a text is written as decimals are stored: digits and a point between digits, never powers of ten.
+  /// Returns whether a text has the stored form of a decimal: digits with an optional point between
+  /// digits, no exponent.
   static func isStored(_ text: String) -> Bool {
     let parts = (text.hasPrefix("-") ? text.dropFirst() : text[...]).utf8.split(
       separator: 0x2E, maxSplits: 1, omittingEmptySubsequences: false)
     return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } }
   }
 
-  /// The number that a stored value stands for. A double with a fraction stands for its shortest decimal, so
-  /// that 0.1 is 0.1; a whole one for itself. nil for what is no finite number.
+  /// Creates the number that a stored value represents; nil when the value is not a finite number.
+  ///
+  /// A double with a fraction becomes its shortest decimal, so that 0.1 is 0.1; a whole double keeps its
+  /// exact value.
   init?(_ value: SQLValue) {
     switch value {
     case .integer(let number): self.init("\(number)".utf8)
@@ -80,12 +83,12 @@ struct DecimalText: Equatable {
   /// The power of ten of the last digit.
   private var lowest: Int { exponent - digits.count }
 
-  /// The digits down to a power of ten that is not above the last one's.
+  /// Returns the digits, extended with zeros down to a power of ten that is not above ``lowest``.
   private func digits(downTo power: Int) -> [UInt8] {
     digits + [UInt8](repeating: 0, count: max(0, lowest - power))
   }
 
-  /// Written out, never in powers of ten.
+  /// The number written out, without an exponent.
   var text: String {
     if digits.isEmpty { return "0" }
     var result = isNegative ? "-" : ""
@@ -100,7 +103,7 @@ struct DecimalText: Equatable {
     return result
   }
 
-  /// The largest integer that is not greater, and whether it is the number itself; nil beyond 64 bits.
+  /// The largest integer that is not greater, and whether it equals the number; nil outside 64 bits.
   var floor: (value: Int64, isExact: Bool)? {
     if digits.isEmpty { return (0, true) }
     guard exponent <= 19 else { return nil }
@@ -115,7 +118,7 @@ struct DecimalText: Equatable {
 
   // MARK: Order
 
-  /// -1, 0 or 1.
+  /// Returns -1, 0 or 1.
   static func compare(_ a: DecimalText, _ b: DecimalText) -> Int {
     if a.isNegative != b.isNegative { return a.isNegative ? -1 : 1 }
     return a.isNegative ? -magnitudes(a, b) : magnitudes(a, b)
@@ -130,7 +133,7 @@ struct DecimalText: Equatable {
 
   // MARK: Calculations
 
-  /// The result with at most 38 digits; nil on overflow and division by zero.
+  /// Returns the result with at most 38 digits; nil on overflow and division by zero.
   static func calculate(_ a: DecimalText, _ operation: ArithmeticOperator, _ b: DecimalText) -> DecimalText? {
     guard let a = a.rounded(), let b = b.rounded() else { return nil }
     switch operation {
@@ -144,7 +147,7 @@ struct DecimalText: Equatable {
       return DecimalText(a.isNegative != b.isNegative, digits, lowest: a.lowest + b.lowest).rounded()
     case .divide:
       guard !b.digits.isEmpty else { return nil }
-      // Enough digits for the 38 and one to round by.
+      // Enough digits for 38 in the result, and one more to round by.
       let extra = max(0, maximumDigits + 2 + b.digits.count - a.digits.count)
       let (quotient, _) = divided(a.digits + [UInt8](repeating: 0, count: extra), b.digits)
       let lowest = a.lowest - extra - b.lowest
@@ -157,7 +160,7 @@ struct DecimalText: Equatable {
     }
   }
 
-  /// What a `Decimal` can hold of it; nil when it is too large.
+  /// Returns the number rounded to what a `Decimal` can hold; nil when it is too large.
   private func rounded() -> DecimalText? {
     if digits.isEmpty { return self }
     let keep = min(Self.maximumDigits, exponent - Self.powers.lowerBound)
@@ -168,7 +171,7 @@ struct DecimalText: Equatable {
       if digits[keep] >= 5 { kept = Self.added([0] + kept, [1]) }
       result = DecimalText(isNegative, kept, lowest: exponent - keep)
     }
-    // Of a Decimal's digits the first of 39 may be a 3.
+    // A `Decimal` has 128 bits: it also holds the numbers of 39 digits up to about 3.4 × 10^38.
     let isTooLarge = result.exponent > Self.powers.upperBound + Self.maximumDigits + 1
     return isTooLarge ? nil : result
   }
@@ -196,7 +199,7 @@ struct DecimalText: Equatable {
     return result
   }
 
-  /// `a` must not be less than `b`.
+  /// Returns `a - b`. `a` must not be less than `b`.
   private static func subtracted(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] {
     var result = a
     var borrow: Int8 = 0

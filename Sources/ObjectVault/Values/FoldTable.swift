@@ -1,21 +1,24 @@
-// What each character becomes when a text is folded, worked out for 256 of them when the first of these is met.
+// Tables of what each character becomes when text is folded. A page of 256 characters is computed when
+// one of them is first met.
 
 internal import CipherSQLite
 
-// A text lends its bytes, which are UTF-8, to a call, and nothing of them is kept.
+// Pointers: a text lends its UTF-8 bytes for the duration of a call, and no pointer to them outlives it.
 /// The folding of single characters for one choice of options.
 final class FoldTable: Sendable {
-  /// By the options' bits; nil where nothing is to be folded.
+  /// The tables, indexed by the bits of the options; nil where there is nothing to fold.
   static let all: [FoldTable?] = [nil] + (1...3).map { FoldTable(StringOptions(rawValue: $0)) }
 
-  /// What a character becomes: in the lowest byte how many bytes of UTF-8, in those above it the bytes, the first one lowest.
+  /// The folded form of a character: the number of its UTF-8 bytes in the lowest byte, then the bytes,
+  /// the first one lowest.
   private typealias Entry = UInt64
-  /// Stands for a character that Unicode may compose with another one, or that becomes more than seven bytes.
+  /// Marks a character that Unicode may compose with its neighbours, or that becomes more than seven
+  /// bytes.
   private static let isPart: Entry = 0xFF
 
   private let options: StringOptions
   private let lowers: Bool
-  /// By the number of a character without its last byte.
+  /// The pages, indexed by the code point without its last byte; a page is empty until it is needed.
   private let pages = Locked<[[Entry]]>(Array(repeating: [], count: 0x1100))
 
   private init(_ options: StringOptions) {
@@ -23,7 +26,8 @@ final class FoldTable: Sendable {
     lowers = options.contains(.caseInsensitive)
   }
 
-  /// The text folded; nil where it has to be folded as a whole.
+  /// Returns the folded text; nil when it contains a character that can only be folded with its
+  /// neighbours.
   func folded(_ text: UnsafeBufferPointer<UInt8>) -> String? {
     if unsafe text.reduce(0, |) < 0x80 { return unsafe ascii(text) }
     var result: [UInt8] = []
@@ -74,7 +78,7 @@ final class FoldTable: Sendable {
     lowers && byte &- 0x41 < 26 ? byte | 0x20 : byte
   }
 
-  /// The character whose UTF-8 begins at a place, and how many bytes it has there.
+  /// Returns the character whose UTF-8 begins at an index, and its length in bytes.
   private static func character(
     _ text: UnsafeBufferPointer<UInt8>, at index: Int
   ) -> (number: UInt32, length: Int) {
@@ -95,7 +99,7 @@ final class FoldTable: Sendable {
   }
 
   private func entry(_ number: UInt32) -> Entry {
-    // One half of a pair stands in no text.
+    // Surrogates do not occur in text.
     guard let scalar = Unicode.Scalar(number) else { return Self.isPart }
     let folded = Folding.whole(String(scalar), options)
     guard folded.utf8.count <= 7, !isPart(scalar), !folded.unicodeScalars.contains(where: isPart) else {
@@ -104,8 +108,8 @@ final class FoldTable: Sendable {
     return folded.utf8.reversed().reduce(0) { ($0 | Entry($1)) << 8 } | Entry(folded.utf8.count)
   }
 
-  /// Whether a character may become one with others after their marks were taken out: parts of Hangul syllables, and vowel signs
-  /// that take room of their own.
+  /// Returns whether a character may combine with its neighbours once their marks are removed: parts of
+  /// Hangul syllables, and spacing marks such as the vowel signs of Indic scripts.
   private func isPart(_ scalar: Unicode.Scalar) -> Bool {
     guard options.contains(.diacriticInsensitive) else { return false }
     switch scalar.value {

@@ -1,19 +1,21 @@
-// What [c] and [d] disregard, the same for every engine: full Unicode folding, no locale.
+// Folding for the options [c] and [d]: full Unicode case folding and removal of marks, without a locale,
+// and the same on every engine.
 //
-// What a character becomes does not depend on the others of a text, but for parts of which Unicode composes one character. So
-// a table holds what each becomes (FoldTable), and only a text with such parts is folded as a whole.
+// The folded form of a character does not depend on its neighbours, except for parts from which Unicode
+// composes one character. So FoldTable has the folded form of each character, and only a text with such
+// parts is folded as a whole.
 
 private import Foundation
 
 package enum Folding {
-  /// The text with case, marks or both taken out. Costs about a nanosecond for each byte.
+  /// Returns the text without case, marks or both. Costs about a nanosecond for each byte.
   package static func fold(_ text: String, _ options: StringOptions) -> String {
     var text = text
     guard let table = FoldTable.all[options.rawValue & 3] else { return text }
     return text.withUTF8 { unsafe table.folded($0) } ?? whole(text, options)
   }
 
-  /// The text folded as a whole, by the definition of the two options.
+  /// Folds the text as a whole, by the definition of the two options.
   static func whole(_ text: String, _ options: StringOptions) -> String {
     var result = text
     if options.contains(.diacriticInsensitive) {
@@ -22,15 +24,16 @@ package enum Folding {
       }
       var scalars = String.UnicodeScalarView()
       scalars.append(contentsOf: marks)
-      // Composed again: what is left of a Hangul syllable is one code point, and no other begins it.
+      // Composed again: what remains of a Hangul syllable is one code point, and is not the beginning of
+      // another.
       result = String(scalars).precomposedStringWithCanonicalMapping
     }
     if options.contains(.caseInsensitive) { result = foldCase(result) }
     return result
   }
 
-  // Full case folding, by way of the lower case (ẞ becomes ß), the upper (SS) and the lower again (ss). The
-  // dotless i keeps its own: its upper case is shared with i.
+  // Full case folding: to lower case (ẞ becomes ß), upper case (SS) and lower case again (ss). The
+  // dotless i is not mapped to upper case, because i has the same upper case.
   private static func foldCase(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -1,20 +1,21 @@
-// Whether JSON is written as JSONEncoder writes it here: what is written otherwise is not found by a comparison.
+// Checks that JSON is written as this library's JSONEncoder writes it. Comparisons do not find JSON in
+// another form.
 
 private import Foundation
 
 enum JSONForm {
-  /// Whether a text is JSON without spaces, with the keys of each object in order.
+  /// Returns whether a text is JSON without spaces, with the keys of each object in order.
   static func isStored(_ text: String) -> Bool {
     guard (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil else {
       return false
     }
     let bytes = Array(text.utf8)
-    // For each object or array that is open: whether a key is next, and the last key.
+    // For each open object or array: whether a key is next, and the last key.
     var open: [(isObject: Bool, isKeyNext: Bool, key: [UInt8]?)] = []
     var index = 0
     while index < bytes.count {
       switch bytes[index] {
-      // Foundation takes a comma behind the last one.
+      // JSONSerialization accepts a trailing comma.
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
         if index > 0, bytes[index - 1] == UInt8(ascii: ",") { return false }
         open.removeLast()
@@ -28,14 +29,14 @@ enum JSONForm {
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
           if bytes[index] == UInt8(ascii: "\\") {
             index += 1
-            // Slashes are stored without an escape.
+            // JSON is stored without escaped slashes.
             if index < bytes.count, bytes[index] == UInt8(ascii: "/") { return false }
           }
           index += 1
         }
         guard open.last?.isKeyNext == true else { break }
         guard let key = key(bytes[start..<min(index + 1, bytes.count)]) else { return false }
-        // In the order of their UTF-8, which is not that of strings.
+        // Keys are in the order of their UTF-8, which differs from the order of Swift strings.
         if let last = open[open.count - 1].key, !last.lexicographicallyPrecedes(key) { return false }
         open[open.count - 1].key = key
         open[open.count - 1].isKeyNext = false

@@ -1,10 +1,11 @@
-// LIKE: in time linear in the text, but for runs with question marks, which take a 64th of text times run.
+// Matching of LIKE patterns. Takes time linear in the text; a run with question marks takes a 64th of the
+// length of the text times the length of the run.
 
-/// A pattern taken apart: `*` any run, `?` one code point, a backslash takes the next character as it is,
-/// and stands for itself where there is none.
+/// A parsed LIKE pattern. `*` matches any run of characters and `?` any one code point. A backslash makes
+/// the next character literal; at the end of the pattern it is literal itself.
 struct LikePattern {
   let source: String
-  /// What stands between the stars, in order; nil is any one code point.
+  /// The runs between the stars, in order.
   private let runs: [Run]
 
   init(_ source: String) {
@@ -24,18 +25,18 @@ struct LikePattern {
       default: runs[runs.count - 1].append(scalar.value)
       }
     }
-    // Behind the last backslash is nothing that it could make literal: it is one itself.
+    // The pattern ends with a backslash, so that backslash is literal.
     if isEscaped { runs[runs.count - 1].append(UInt32(UInt8(ascii: "\\"))) }
     self.runs = runs.map { Run($0) }
   }
 
-  /// Whether the whole text is of this form.
+  /// Returns whether the whole text matches the pattern.
   func matches(_ text: String) -> Bool {
     let text = text.unicodeScalars.map(\.value)
     guard let first = runs.first, let last = runs.last, first.fits(text, at: 0) else { return false }
     if runs.count == 1 { return text.count == first.elements.count }
     var position = first.elements.count
-    // The leftmost place for each run leaves the most for those behind it.
+    // The leftmost match of each run leaves the most text for the runs after it.
     for run in runs.dropFirst().dropLast() where !run.elements.isEmpty {
       guard let found = run.find(in: text, from: position) else { return false }
       position = found + run.elements.count
@@ -44,11 +45,14 @@ struct LikePattern {
     return end >= position && last.fits(text, at: end)
   }
 
+  /// The elements between two stars.
   private struct Run {
+    /// The code points; nil matches any one.
     let elements: [UInt32?]
-    /// For a run without question marks: how far the run's beginning is repeated at each place.
+    /// For a run without question marks: the failure function of Knuth, Morris and Pratt.
     private let borders: [Int]?
-    /// For the others: in which places each code point may stand, and any.
+    /// For a run with question marks: bit masks of the positions at which each code point may be.
+    /// `anywhere` has the positions of the question marks.
     private var places: [UInt32: [UInt64]] = [:]
     private var anywhere: [UInt64] = []
 
@@ -82,10 +86,10 @@ struct LikePattern {
       return elements.indices.allSatisfy { elements[$0] == nil || elements[$0] == text[start + $0] }
     }
 
-    /// The first place from `start` on where the run stands.
+    /// Returns the first index from `start` on at which the run matches.
     func find(in text: [UInt32], from start: Int) -> Int? {
       guard let borders else { return findByBits(in: text, from: start) }
-      // Knuth, Morris, Pratt.
+      // The algorithm of Knuth, Morris and Pratt.
       var length = 0
       for index in start..<max(start, text.count) {
         while length > 0, elements[length] != text[index] { length = borders[length - 1] }
@@ -95,7 +99,8 @@ struct LikePattern {
       return nil
     }
 
-    /// Shift-and: a bit for each beginning of the run that ends at the present place.
+    /// Searches by shift-and: each bit of the state is a prefix of the run that ends at the current
+    /// index.
     private func findByBits(in text: [UInt32], from start: Int) -> Int? {
       var state = [UInt64](repeating: 0, count: anywhere.count)
       let (lastWord, lastBit) = ((elements.count - 1) / 64, UInt64((elements.count - 1) % 64))

@@ -1,13 +1,14 @@
-// Long lists of an IN: packed into blobs and unpacked by a recursive query, because the older engine takes 999
-// values and a statement of a million bytes.
+// Long lists of an IN, packed into blobs that a recursive query unpacks: the older engine allows 999
+// parameters and a million bytes in a statement.
 
 internal import CipherSQLite
 internal import Foundation
 
 enum PackedList {
-  /// From here on a list is packed: few enough, that a statement can have several lists of fewer.
+  /// The number of values from which a list is packed. It is low enough for a statement to have several
+  /// unpacked lists.
   static let threshold = 100
-  /// A class and eight bytes.
+  /// The bytes of one packed value: one for its storage class, eight for its bits.
   static let width = 9
 
   static func bytes(of value: SQLValue) -> Data {
@@ -31,10 +32,10 @@ enum PackedList {
     }
   }
 
-  /// What stands in nine bytes.
+  /// Returns the value in a blob of nine bytes.
   static func unpack(_ value: SQLValue) -> SQLValue {
     guard case .blob(let data) = value, data.count == width else { return .null }
-    // In one pass: this runs for each value of a list.
+    // A single pass, as this runs for each value of a list.
     var (kind, bits, shift) = (UInt8(0), UInt64(0), UInt64(0))
     for (place, byte) in data.enumerated() {
       if place == 0 {

@@ -1,40 +1,44 @@
-// The functions of predicates, all that there is to say of each in one entry: the format language, `#Predicate`, the
-// compiler, the store's SQL functions and the evaluator in memory read it here. A new one is a case and its entry, and a
-// row in the generator of PredicateDifferential, whose coverage test names what is missing.
+// The functions of predicates, with everything about each function in one entry, which the format
+// language, `#Predicate`, the compiler, the SQL functions and the evaluator in memory use. To add one,
+// add a case with its entry, and a row in the generator of PredicateDifferential, whose coverage test
+// reports what is missing.
 
 internal import CipherSQLite
 private import Foundation
 
-/// A function in a predicate. What is given nil gives nil.
+/// A function in a predicate. It returns nil for nil.
 public enum PredicateFunction: String, Sendable, Hashable, Codable, CaseIterable {
   /// A string in lower case, as Swift's `lowercased()` has it.
   case lowercase
   /// A string in upper case, as Swift's `uppercased()` has it.
   case uppercase
-  /// How many characters a string has, as Swift counts them: `count` of a string in a `#Predicate`.
+  /// The number of characters of a string, as Swift counts them: `count` of a string in a `#Predicate`.
   case length
-  /// A number without its sign, of the type that it has; nil for the least `Int64`. In a `#Predicate`, `magnitude` of
-  /// a `Double` or `Decimal`.
+  /// A number without its sign, in its own type; nil for the least `Int64`.
+  ///
+  /// In a `#Predicate`, `magnitude` of a `Double` or `Decimal`.
   case absolute = "abs"
 }
 
 extension PredicateFunction {
-  /// What an operand has to be, and what comes out.
+  /// The kind of an operand or of a result.
   enum Kind { case text, number, integer }
 
+  /// The facts about one function.
   struct Entry: Sendable {
-    /// What the operands have to be, in order.
+    /// The kinds of the operands, in order.
     let parameters: [Kind]
-    /// What comes out; nil for what the first operand is.
+    /// The kind of the result; nil when it has the type of the first operand.
     let result: Kind?
-    /// Its name in the program that both engines hand to `vault_math`.
+    /// Its symbol in the programs that `vault_math` runs.
     let symbol: Unicode.Scalar
-    /// The properties of Swift's types that mean it in a `#Predicate`.
+    /// The properties of Swift types that mean this function in a `#Predicate`.
     let keyPaths: @Sendable () -> [AnyKeyPath]
-    /// Its meaning, in SQL and in memory. There are as many values as parameters.
+    /// Applies the function, in SQL and in memory. There must be as many values as parameters.
     let apply: @Sendable ([SQLValue]) -> SQLValue
   }
 
+  /// The facts about the function.
   var entry: Entry {
     switch self {
     case .lowercase:
@@ -61,10 +65,10 @@ extension PredicateFunction {
     if case .text(let text) = value { .text(change(text)) } else { .null }
   }
 
-  /// By the name that the format language has for it, in either case.
+  /// Creates the function of a name in the format language, in upper or lower case.
   init?(word: String) { self.init(rawValue: word.lowercased()) }
 
-  /// By a property of a Swift type.
+  /// Creates the function that a property of a Swift type means; nil when there is none.
   init?(keyPath: AnyKeyPath) {
     guard let found = Self.allCases.first(where: { $0.entry.keyPaths().contains(keyPath) }) else {
       return nil
@@ -72,7 +76,7 @@ extension PredicateFunction {
     self = found
   }
 
-  /// By the symbol in a program.
+  /// The entries by their symbols in programs.
   static let bySymbol: [Unicode.Scalar: Entry] = Dictionary(
     allCases.map { ($0.entry.symbol, $0.entry) }, uniquingKeysWith: { first, _ in first })
 }

@@ -1,11 +1,12 @@
-// Stored values: whether two are the same in the file, and their form in JSON and other archives.
+// Stored values: whether two have the same bytes in the file, and their forms in archives and in
+// messages.
 
 public import CipherSQLite
 private import Foundation
 
 extension SQLValue {
-  /// Whether both are the same bytes in the file. `==` is not that: Swift takes strings for equal that are
-  /// composed differently.
+  /// Returns whether both values have the same bytes in the file. `==` does not compare that: Swift
+  /// strings are equal also when they are composed differently.
   func isStored(as other: SQLValue) -> Bool {
     switch (self, other) {
     case (.text(var a), .text(var b)):
@@ -26,13 +27,13 @@ extension SQLValue {
 extension SQLValue: Codable {
   private enum Kind: String, CodingKey { case integer, real, text, blob, null }
 
-  /// From what ``encode(to:)`` writes.
+  /// Decodes what ``encode(to:)`` writes.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Kind.self)
     if let value = try container.decodeIfPresent(Int64.self, forKey: .integer) {
       self = .integer(value)
     } else if container.contains(.real) {
-      // JSON has no infinity.
+      // JSON has no infinity: it is written as a word.
       if let word = try? container.decode(String.self, forKey: .real) {
         guard let value = ["inf": Double.infinity, "-inf": -Double.infinity][word] else {
           throw DecodingError.dataCorruptedError(
@@ -51,7 +52,7 @@ extension SQLValue: Codable {
     }
   }
 
-  /// One key that names the storage class.
+  /// Encodes the value under one key that names its storage class.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Kind.self)
     switch self {
@@ -67,7 +68,7 @@ extension SQLValue: Codable {
 }
 
 extension SQLValue {
-  /// The value as it would stand in SQL, for reading.
+  /// The value written as in SQL, for people to read. Of a blob there is only the number of bytes.
   var literal: String {
     switch self {
     case .null: "NULL"

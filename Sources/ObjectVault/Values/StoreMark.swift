@@ -1,19 +1,21 @@
-// Which store an id is of: the store's identity in the few bytes that every id carries.
+// A short identity of a store that every object id carries.
 
 internal import Foundation
 private import Synchronization
 
-/// The store that an ``ObjectID`` is of, as far as that is known.
+/// The store that an ``ObjectID`` belongs to, if known.
 @usableFromInline struct StoreMark: Sendable, Hashable {
-  /// 0 where it is not known.
+  /// The bits of the mark; 0 when the store is not known.
   @usableFromInline let word: UInt64
 
-  /// Of a number that was kept, and of a store without an identity.
+  /// The mark of ids made from a plain number, and of a store without an identity.
   static let unknown = StoreMark(word: 0)
 
   @inlinable init(word: UInt64) { self.word = word }
 
-  /// - Parameter id: The store's ``Store/id``. Two stores have one mark by chance once in 2^64 pairs.
+  /// Creates the mark of a store.
+  /// - Parameter id: The store's ``Store/id``. Two stores have the same mark by chance once in 2^64
+  ///   pairs.
   init(_ id: UUID?) {
     guard let bytes = id?.uuid else {
       word = 0
@@ -30,15 +32,17 @@ private import Synchronization
 
   private static let contexts = Atomic<UInt64>(1)
 
-  /// One that no store has but by chance, and no other context of the process.
+  /// Returns a mark for temporary ids of a new context. No other context of the process has it, and a
+  /// store has it only by chance.
   static func ofNewContext() -> StoreMark {
     StoreMark(word: ~contexts.wrappingAdd(1, ordering: .relaxed).oldValue)
   }
 
   var isKnown: Bool { word != 0 }
 
-  // @inlinable for ObjectContext.existing(_:), which says why.
-  /// Whether an id with the other mark may be looked for in this store.
+  // @inlinable for the reason given at ObjectContext.existing(_:).
+  /// Returns whether an id with the other mark may belong to this store: the marks are equal, or one is
+  /// not known.
   @inlinable @inline(__always) func admits(_ other: StoreMark) -> Bool {
     word == 0 || other.word == 0 || word == other.word
   }

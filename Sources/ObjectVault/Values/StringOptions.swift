@@ -1,13 +1,13 @@
-// What string comparisons disregard, in predicates, in SQL and in memory.
+// The options of string comparisons, in predicates, in SQL and in memory.
 
-/// What string comparisons disregard.
+/// What string comparisons ignore.
 public struct StringOptions: OptionSet, Sendable, Hashable, Codable {
-  /// The bits.
+  /// The bits of the options.
   public let rawValue: Int
-  /// From bits.
+  /// Creates options from their bits.
   public init(rawValue: Int) { self.rawValue = rawValue }
-  /// `[c]`: case, by Unicode's full case folding.
+  /// `[c]`: ignores case, by Unicode's full case folding.
   public static let caseInsensitive = StringOptions(rawValue: 1)
-  /// `[d]`: combining marks, after canonical decomposition.
+  /// `[d]`: ignores combining marks, after canonical decomposition.
   public static let diacriticInsensitive = StringOptions(rawValue: 2)
 }

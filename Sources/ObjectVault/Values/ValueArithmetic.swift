@@ -1,11 +1,13 @@
-// Calculations on stored values and their order, the same in SQL and in memory.
+// Calculations with stored values, and their order, the same in SQL and in memory.
 
 internal import CipherSQLite
 
 enum ValueArithmetic {
-  /// A calculation in the order in which it is done: `.` takes the next operand, an operator the two last, `?`
-  /// the first of the two that is not nil; `d` and `r` make the last one a Decimal or a Double, and the other letters are
-  /// those of ``PredicateFunction``.
+  /// Runs a calculation that is written in postfix order and returns its result.
+  ///
+  /// Each symbol of the program works on a stack: `.` pushes the next operand; an operator replaces the
+  /// last two values by its result; `?` replaces them by the first that is not nil; `d` and `r` convert
+  /// the last value to a Decimal or a Double; the other letters are the symbols of ``PredicateFunction``.
   static func run(_ program: String, _ operands: some Collection<SQLValue>) -> SQLValue {
     var stack: [SQLValue] = []
     var rest = operands.makeIterator()
@@ -35,8 +37,10 @@ enum ValueArithmetic {
     return stack.last ?? .null
   }
 
-  /// Overflow, division by zero and nil give nil, and so does what is no number, such as infinity less itself. Text is a Decimal,
-  /// and what it meets becomes one.
+  /// Returns the result of one calculation.
+  ///
+  /// Overflow, division by zero, nil operands and undefined results, such as infinity minus infinity,
+  /// give nil. Text is a Decimal, and the other operand is converted to one.
   static func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, _ right: SQLValue) -> SQLValue {
     if case .integer(let a) = left, case .integer(let b) = right {
       let (value, overflows) = operation.entry.integers(a, b)
@@ -48,17 +52,17 @@ enum ValueArithmetic {
     }
     if operation == .divide, b == 0 { return .null }
     let value = operation.entry.reals(a, b)
-    // What infinity was calculated with may be infinite.
+    // An infinite result is right when an operand was infinite.
     let overflows = value.isInfinite && a.isFinite && b.isFinite
     return value.isNaN || overflows ? .null : .real(value)
   }
 
-  /// A number as a Decimal or a Double; nil for what is none.
+  /// Converts a number to a Decimal or a Double; nil for what is not a number.
   static func cast(_ value: SQLValue, toDecimal: Bool) -> SQLValue {
     toDecimal ? DecimalText(value).map { .text($0.text) } ?? .null : value.double.map { .real($0) } ?? .null
   }
 
-  /// A number without its sign; nil for what is none, and for the least integer, which has no counterpart.
+  /// Returns a number without its sign; nil for what is not a number, and for the least `Int64`.
   static func magnitude(_ value: SQLValue) -> SQLValue {
     switch value {
     case .integer(let number): return number == .min ? .null : .integer(abs(number))
@@ -72,7 +76,7 @@ enum ValueArithmetic {
 
   // MARK: Order
 
-  /// Two numbers of any types by value; nil when one of them is none.
+  /// Compares two numbers of any types by value; nil when one of them is not a number.
   static func compareNumbers(_ left: SQLValue, _ right: SQLValue) -> Int? {
     switch (left, right) {
     case (.integer(let a), .integer(let b)): return a < b ? -1 : a > b ? 1 : 0
@@ -87,7 +91,8 @@ enum ValueArithmetic {
     }
   }
 
-  /// Two values as the engine orders them without a collation: numbers, then text by its bytes, then bytes.
+  /// Compares two values as the engine does without a collation: numbers, then text by its bytes, then
+  /// blobs.
   static func compareStored(_ left: SQLValue, _ right: SQLValue) -> Int {
     switch (left, right) {
     case (.text(let a), .text(let b)): return compareBytes(a.utf8, b.utf8)
@@ -120,7 +125,8 @@ enum ValueArithmetic {
     return real > real.rounded(.down) ? -1 : 0
   }
 
-  /// A total order of decimal texts by value; what is no number comes after all numbers, by its bytes.
+  /// Compares decimal texts by value, as a total order: text that is not a number comes after all
+  /// numbers, by its bytes.
   static func compareDecimals(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     switch unsafe (DecimalText(left), DecimalText(right)) {
     case (let a?, let b?): return DecimalText.compare(a, b)
