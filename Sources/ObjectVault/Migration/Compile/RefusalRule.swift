@@ -12,7 +12,7 @@ public enum RefusalRule: String, Sendable, Hashable {
   case single
   /// References must refer to objects that remain, and that have the required entity.
   case leading
-  /// The author's own condition, `require`. The step fails with an error of the author's SQL, too.
+  /// A `require` of the author must be true. Its failure is reported like a failure of the author's SQL.
   case requirement
   /// A condition of this operation only.
   case other

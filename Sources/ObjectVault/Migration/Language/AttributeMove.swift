@@ -20,6 +20,12 @@ public struct AttributeMove: Sendable, Hashable {
   public let relationship: String
 
   /// Creates a move.
+  /// - Parameters:
+  ///   - attributes: The attributes, with their names before and after.
+  ///   - source: The entity that has them before.
+  ///   - destination: The entity that has them afterwards.
+  ///   - owner: The entity that has the to-one: the source or the destination.
+  ///   - relationship: The name of the to-one.
   public init(
     _ attributes: [PropertyPair], from source: String, to destination: String, owner: String,
     relationship: String

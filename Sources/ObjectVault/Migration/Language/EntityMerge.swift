@@ -4,7 +4,7 @@
 /// `merge entity A into B [with A.x -> B.y, …]`: makes two entities one.
 ///
 /// Each object of the first entity gets a new id, above every id that the second entity has issued; where
-/// both entities share a table, objects keep their ids. A property goes to the one of the same name, or to
+/// both entities share a table, objects keep their ids. A property becomes the one of the same name, or
 /// the one that the list pairs with it. A property without a counterpart is lost, and the plan names it.
 /// Relationships to the first entity refer to the second afterwards, and subentities of the first inherit
 /// from the second.
@@ -17,6 +17,10 @@ public struct EntityMerge: Sendable, Hashable {
   public let pairs: [PropertyPair]
 
   /// Creates a merge.
+  /// - Parameters:
+  ///   - source: The entity that is merged away.
+  ///   - destination: The entity that stays.
+  ///   - pairs: The properties whose names differ in the destination.
   public init(_ source: String, into destination: String, with pairs: [PropertyPair] = []) {
     (self.source, self.destination, self.pairs) = (source, destination, pairs)
   }

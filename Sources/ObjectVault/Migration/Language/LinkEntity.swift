@@ -1,7 +1,7 @@
 // The operations `make entity Membership a relationship User.groups` and `make relationship User.groups an
 // entity Membership`: objects become links of a many-to-many, and links become objects.
 
-/// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: turns each object that joins two others
+/// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: turns each object between two others
 /// into a link.
 ///
 /// The entity's attributes and ids are lost. Its subentities are lost too; their objects become links as
@@ -22,6 +22,14 @@ public struct EntityToRelationship: Sendable, Hashable {
   public let from: String?
 
   /// Creates a change.
+  /// - Parameters:
+  ///   - entity: The entity whose objects become links.
+  ///   - owner: The owner of the relationship.
+  ///   - relationship: The name of the relationship.
+  ///   - destination: The entity at the other end.
+  ///   - inverse: The inverse at that entity, or nil.
+  ///   - from: The to-one of the entity that refers to the owner; nil where the entity has only one such
+  ///     to-one.
   public init(
     _ entity: String, owner: String, relationship: String, destination: String, inverse: String? = nil,
     from: String? = nil
@@ -68,12 +76,23 @@ public struct RelationshipToEntity: Sendable, Hashable {
     public let other: String
 
     /// Creates a pair of inverses.
+    /// - Parameters:
+    ///   - own: The relationship of the owner.
+    ///   - destination: The entity at the other end.
+    ///   - other: The relationship of that entity.
     public init(own: String, destination: String, other: String) {
       (self.own, self.destination, self.other) = (own, destination, other)
     }
   }
 
   /// Creates a change.
+  /// - Parameters:
+  ///   - owner: The owner of the relationship.
+  ///   - relationship: The name of the relationship.
+  ///   - entity: The entity that the links become.
+  ///   - own: The entity's to-one that refers to the owner.
+  ///   - other: The entity's to-one that refers to the other end.
+  ///   - inverses: The relationships that refer to the entity from both ends, or nil.
   public init(
     owner: String, relationship: String, to entity: String, own: String, other: String,
     inverses: Inverses? = nil
