@@ -19,7 +19,8 @@ extension MigrationCompiler {
     let wanted = Set(made.map(\.create))
     var kept = before.rawStatements
     var (gone, names, isSettled): ([RawStatement], Set<String>, Bool) = ([], changed, false)
-    // A raw object that names a recreated one is recreated too, and so on: a trigger goes with its view.
+    // A raw object that names a recreated one is recreated too, and so on: a trigger is dropped with its
+    // view.
     while !isSettled {
       let hit = kept.filter { !wanted.contains($0.create) || !$0.words.isDisjoint(with: names) }
       isSettled = hit.isEmpty

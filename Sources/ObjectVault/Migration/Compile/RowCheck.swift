@@ -7,9 +7,9 @@ internal import CipherSQLite
 struct RowCheck: Hashable {
   /// The SQL of a check.
   struct Question: Hashable {
-    /// Counts the rows.
+    /// SQL that counts the rows.
     let query: String
-    /// Returns the ids of the first rows.
+    /// SQL that returns the ids of the first rows.
     let rows: String
   }
 
@@ -141,7 +141,7 @@ struct ComingKey {
 
   /// Returns the check that no value repeats. It reports the number, which the engine would not.
   /// - Parameters:
-  ///   - message: The message; nil for the usual one, about values that differ from row to row.
+  ///   - message: The message; nil for the usual one, which fits values that the step does not compute.
   ///   - source: The present entity of the rows; nil where it is the key's entity.
   func check(_ message: String? = nil, rowsOf source: String? = nil) -> CompiledStatement {
     let named = zip(values, columns).map { value, column -> SQL in "\(value) AS \(column)" }

@@ -22,8 +22,8 @@ extension OperationProposer {
     }
   }
 
-  /// Gives an entity its own table, and drops what comes along and is not wanted; later operations would
-  /// confuse it with a new property of the same name.
+  /// Gives an entity its own table, and drops inherited properties that it is not to have; later
+  /// operations would confuse them with new properties of the same name.
   private mutating func setNoParent(_ entity: EntityDescription) {
     let own = present.entity(named: entity.name).map { Set($0.propertyNames) } ?? []
     add(.setParent(entity.name, to: nil))

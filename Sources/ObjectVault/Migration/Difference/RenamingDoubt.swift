@@ -6,7 +6,7 @@ package struct RenamingDoubt: Sendable, Hashable {
   /// The declared renaming; for a property with the present name of its class.
   package let renaming: MigrationRenaming
 
-  /// The advice for an author of steps, who can state ``MigrationRenaming``s.
+  /// The advice for an author of steps: to state ``MigrationRenaming``s.
   package var note: String {
     "\(question(of: "the steps have")) where not, say so for each that is called otherwise now"
   }

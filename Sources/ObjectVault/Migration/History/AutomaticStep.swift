@@ -7,8 +7,8 @@ extension Schema {
   /// Checks that the hints of the classes are unambiguous even for a store that has exactly their model.
   /// This runs before a file is read: whether such classes can open a store must not depend on the store's
   /// history.
-  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)`` where a former name in a class is also one
-  ///   of its present names.
+  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)`` where a former name is still in its class
+  ///   and has a former name itself, as in an exchange of two names.
   func requireNoRenamingDoubt(file: String) throws {
     let doubts = renamingDoubts(from: self)
     guard doubts.isEmpty else {

@@ -11,6 +11,7 @@ public enum MigrationRenaming: Sendable, Hashable {
   /// `User.name=User.fullName`.
   ///
   /// For a property, the entity has its name in the new model.
+  /// - Parameter text: The text to parse.
   /// - Returns: nil for other texts.
   public init?(_ text: String) {
     let sides = text.split(separator: "=", omittingEmptySubsequences: false).map { $0.trimmed }

@@ -9,7 +9,7 @@ extension OperationSubject {
     switch self {
     case .made(let entity, let name, _): try model.requireFree(name, inFamilyOf: entity)
     case .changed(let entity, let name): try model.requireDeclared(entity, name)
-    // The column goes away, so no index of a subentity may use it.
+    // The column is removed, so no index of a subentity may use it.
     case .dropped(let entity, let name, _), .moved(let entity, let name, _):
       try model.requireDeclared(entity, name)
       try model.requireUnindexed(name, below: entity)

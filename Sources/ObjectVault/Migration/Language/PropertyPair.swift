@@ -8,5 +8,8 @@ public struct PropertyPair: Sendable, Hashable {
   public let new: String
 
   /// Creates a pair.
+  /// - Parameters:
+  ///   - name: The name before.
+  ///   - new: The name afterwards.
   public init(_ name: String, to new: String) { (self.name, self.new) = (name, new) }
 }

@@ -9,6 +9,10 @@ public struct SQLTransform: Sendable, Hashable {
   public let access: TransformAccess
 
   /// Creates a transform.
+  /// - Parameters:
+  ///   - sql: The statements, with names in the form `$E.a`.
+  ///   - reads: The places that they read; nil to declare none.
+  ///   - writes: The places that they write; nil to declare none.
   public init(_ sql: String, reads: [TransformAccess.Place]? = nil, writes: [TransformAccess.Place]? = nil) {
     self.init(sql, TransformAccess(reads: reads, writes: writes))
   }

@@ -24,6 +24,12 @@ public struct SwiftTransform: Sendable, Hashable {
   public static let usualBatch = 500
 
   /// Creates a transform.
+  /// - Parameters:
+  ///   - name: The name under which the app registers the function.
+  ///   - entity: The entity whose objects the function is called with.
+  ///   - reads: The places that it reads; nil to declare none.
+  ///   - writes: The places that it writes; nil to declare none.
+  ///   - batch: The number of objects in memory at once; values below 1 count as 1.
   public init(
     name: String, entity: String, reads: [Place]? = nil, writes: [Place]? = nil, batch: Int = usualBatch
   ) {

@@ -12,6 +12,9 @@ public struct TransformAccess: Sendable, Hashable {
     public let property: String?
 
     /// Creates a place.
+    /// - Parameters:
+    ///   - entity: The entity.
+    ///   - property: The property; nil for all of them.
     public init(entity: String, property: String? = nil) {
       self.entity = entity
       self.property = property
@@ -31,7 +34,10 @@ public struct TransformAccess: Sendable, Hashable {
   /// The places that are written; nil where the author declares none.
   public let writes: [Place]?
 
-  /// Creates a declaration; nil where the author declares nothing.
+  /// Creates a declaration.
+  /// - Parameters:
+  ///   - reads: The places that are read; nil where the author declares none.
+  ///   - writes: The places that are written; nil where the author declares none.
   public init(reads: [Place]? = nil, writes: [Place]? = nil) {
     (self.reads, self.writes) = (reads.map(Self.sorted), writes.map(Self.sorted))
   }
