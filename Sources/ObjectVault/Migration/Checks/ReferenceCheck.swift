@@ -1,16 +1,19 @@
-// References that lead to rows that are gone, or to objects of another entity than theirs, each by itself: SQLite's own check
-// says no more of a link than its table, and nothing of entities.
+// Finds dangling references: references to rows that do not exist, or to objects of another entity than
+// the relationship's. Each is reported by itself. SQLite's own check reports only the table of a link, and
+// does not distinguish entities.
 
 internal import CipherSQLite
 
-/// A reference to a row that is gone, or to an object of another entity than its own.
+/// A reference to a row that does not exist, or to an object of another entity than the relationship's
+/// destination.
 struct DanglingReference: Hashable {
-  /// Such as `Post.user`, or `the links Post.tags`.
+  /// The relationship, such as `Post.user`, or `the links Post.tags`.
   let property: String
-  /// The id of its row and what it leads to; of links the ids of both ends.
+  /// The id of the row and the id that it refers to; for a link the ids of both ends.
   let key: [SQLValue]
   let isLink: Bool
-  /// The object that it leads to, such as `Person 1`, and what that should be; nil where the row is gone.
+  /// The object that is referenced, such as `Person 1`, and the entity that it should have; nil where
+  /// there is no row.
   var misled: Misled?
 
   struct Misled {
@@ -18,8 +21,8 @@ struct DanglingReference: Hashable {
     let expected: String
   }
 
-  // The same one before and after a step, whatever it leads to: what is damaged stays so when a row becomes one of another
-  // entity.
+  // Equal before and after a step, whatever object is referenced: old damage is still the same reference
+  // when the referenced row changes its entity.
   static func == (one: Self, other: Self) -> Bool { one.property == other.property && one.key == other.key }
 
   func hash(into hasher: inout Hasher) {
@@ -34,9 +37,10 @@ struct DanglingReference: Hashable {
 }
 
 enum ReferenceCheck {
-  /// All references of the model's tables that lead nowhere, or to a row of another entity than theirs.
+  /// Returns all references of the model's tables that refer to no row, or to a row of another entity.
   static func dangling(_ connection: Connection, _ model: Schema) throws -> Set<DanglingReference> {
-    // One pass of SQLite's own, which mostly is all: it stops at the first. Of entities that share a table it knows nothing.
+    // SQLite's check stops at the first fault, and is enough for most stores. It cannot check entities
+    // that share a table.
     let isClean = try connection.value("PRAGMA foreign_key_check") == nil
     guard !isClean || model.hasFamilies else { return [] }
     var found: Set<DanglingReference> = []
@@ -67,7 +71,7 @@ enum ReferenceCheck {
   /// A table outside the model that has foreign keys.
   struct ForeignTable {
     let name: String
-    /// Whether the engine has a number for each row.
+    /// Whether the table has rowids.
     let hasRowIDs: Bool
   }
 
@@ -80,14 +84,14 @@ enum ReferenceCheck {
       guard let name = row[0].string, !own.contains(name.lowercased()),
         try connection.value("PRAGMA foreign_key_list(\(identifier: name))") != nil
       else { return nil }
-      // WITHOUT ROWID stands after the columns, on newer engines beside STRICT.
+      // WITHOUT ROWID follows the columns, on newer engines next to STRICT.
       let options = row[1].string?.split(separator: ")").last?.lowercased() ?? ""
       return ForeignTable(name: name, hasRowIDs: !options.contains("without"))
     }
   }
 
-  /// Dangling references of tables outside the model. Foreign keys are off while steps run, so that no ON DELETE rule of theirs
-  /// applies.
+  /// Returns the dangling references of tables outside the model. Foreign keys are off while steps run, so
+  /// that the ON DELETE rules of these tables do not apply.
   static func foreign(_ connection: Connection, _ tables: [ForeignTable]) throws -> Set<DanglingReference> {
     var found: Set<DanglingReference> = []
     for table in tables {
@@ -95,7 +99,7 @@ enum ReferenceCheck {
       for row in try connection.rows("PRAGMA foreign_key_check(\(identifier: table.name))") {
         let constraint = row[3].int64 ?? 0
         counts[constraint, default: 0] += 1
-        // Rows that have no number are told apart by how many they are.
+        // Rows without a rowid are distinguished by a running number.
         let key =
           table.hasRowIDs
           ? [row[1], .integer(constraint)] : [.null, .integer(constraint), .integer(counts[constraint] ?? 0)]
@@ -105,7 +109,7 @@ enum ReferenceCheck {
     return found
   }
 
-  /// The references that lead to a row, but to one of another entity than theirs; a sentence each.
+  /// Returns a sentence for each relationship with references to existing rows of another entity.
   static func misled(_ connection: Connection, _ model: Schema) throws -> [String] {
     guard model.hasFamilies else { return [] }
     var findings: [String] = []
@@ -146,7 +150,7 @@ enum ReferenceCheck {
   ) throws {
     let list = SQL.joined(columns.map { "o.\(identifier: $0)" })
     let own = place.condition(SQLName("d"))
-    // Of one in the same table it is said which it is.
+    // Where entities share a table, reads the entity of the referenced row.
     let entity: SQL = own == nil ? "NULL" : "d.\(identifier: EntityColumn.name)"
     let isWrong: SQL = own.map { " OR NOT (\($0))" } ?? ""
     let rows = try connection.rows(
@@ -163,7 +167,7 @@ enum ReferenceCheck {
     }
   }
 
-  /// What is wrong, in one sentence, with the first rows.
+  /// Returns a sentence with the faults and their first rows.
   static func sentence(_ references: Set<DanglingReference>) -> String {
     let gone = references.filter { $0.misled == nil }
     let misled = references.subtracting(gone)
@@ -195,7 +199,7 @@ enum ReferenceCheck {
       + (groups.count > parts.count ? "; and others" : "")
   }
 
-  /// To whom references lead that should lead to others.
+  /// Returns the objects that are referenced in place of objects of the expected entity.
   private static func misleading(_ references: [DanglingReference]) -> String {
     guard let expected = references.first?.misled?.expected else { return "" }
     var found: [String] = []

@@ -1,22 +1,25 @@
-// What data blocks and expressions put into rows, checked after they ran, in new stores and in migrated ones.
+// Checks of the rows that data blocks and expressions wrote, after they ran; in new stores and in migrated
+// ones.
 
 internal import CipherSQLite
 
-/// Goes along with the steps of one run.
+/// Follows the steps of one run, and checks the rows that they write.
 struct RowAudit {
   let connection: Connection
-  /// What Swift's types take, by `Entity.property` of the last model; empty where there are no classes.
+  /// The checks by Swift types, keyed by `Entity.property` of the last model; empty where there are no
+  /// classes.
   let readers: [String: ValueReader]
-  /// Old damage, which does not block a step. New damage does.
+  /// Dangling references from before the step. They do not block a step; new ones do.
   private var known: Set<DanglingReference> = []
-  /// Tables outside the model that have foreign keys, and their old damage.
+  /// Tables outside the model that have foreign keys. `knownForeign` has their dangling references from
+  /// before.
   private let foreignTables: [ReferenceCheck.ForeignTable]
   private var knownForeign: Set<DanglingReference> = []
-  /// Whether tables have changed since, so that old damage may have other names now.
+  /// Whether tables have changed since `known` was read, so that its references may have other names now.
   private var isStale = false
-  /// What the steps wrote, by the names of now.
+  /// What the steps wrote, under the present names.
   private var written: [Written] = []
-  /// The operations to which a property of an entity owes what it holds.
+  /// Returns the operations that gave a property of an entity its values.
   private typealias Blame = (_ entity: String, _ property: String) -> String
 
   private struct Written {
@@ -25,9 +28,10 @@ struct RowAudit {
     var columns: TouchedColumns
   }
 
+  /// Reads the references that are dangling already.
   /// - Parameters:
-  ///   - model: That of the rows which are there already; nil where there are none.
-  ///   - former: What went along with the steps before, where these were committed by themselves.
+  ///   - model: The model of the existing rows; nil where there are none.
+  ///   - former: The audit of the steps before, where these were committed separately.
   init(
     _ connection: Connection, readers: [String: ValueReader], model: Schema?, behind former: RowAudit? = nil
   ) throws {
@@ -38,15 +42,16 @@ struct RowAudit {
     knownForeign = try ReferenceCheck.foreign(connection, foreignTables)
   }
 
-  /// Called before a run of data blocks.
+  /// Prepares for data blocks that are about to run.
   mutating func willWrite(_ model: Schema) throws {
-    // Changes of tables break no reference, so that no damage stays no damage.
+    // Changes of tables break no reference, so an empty set needs no new check.
     if isStale, !known.isEmpty { known = try ReferenceCheck.dangling(connection, model) }
     isStale = false
   }
 
-  /// Called after operations that changed tables.
-  /// - Parameter unseen: Those of the columns that they filled whose values nobody has looked at.
+  /// Checks the rows after operations that changed tables.
+  /// - Parameter unseen: The columns that the operations filled and whose values have not been checked
+  ///   yet.
   mutating func changedTables(
     _ part: CompiledStep.Part, of step: MigrationStep, _ unseen: TouchedColumns
   ) throws {
@@ -59,25 +64,26 @@ struct RowAudit {
     written.append(Written(step: step, blame: blame, columns: part.filled))
   }
 
-  /// The same behind steps that another process ran.
+  /// Returns the audit after steps that another process ran.
   func following(_ steps: [CompiledStep]) throws -> RowAudit {
     var audit = self
     for part in steps.flatMap(\.parts) { try audit.follow(part) }
     return audit
   }
 
-  /// Calls what was written by the names that it has behind a run of operations.
+  /// Renames what was written as the operations of a part do.
   private mutating func follow(_ part: CompiledStep.Part) throws {
     guard !written.isEmpty else { return }
     var model = part.before
     for operation in part.operations {
       for index in written.indices { written[index].columns.follow(operation, model) }
-      // A part of a composite is named after the whole, and the model before it is that between the parts.
+      // A part of a composite has the whole operation, which must not be applied here: `part.before` is
+      // the model between the parts.
       if model.hasFamilies, operation.composite == nil { try operation.apply(to: &model) }
     }
   }
 
-  /// Called after a run of data blocks, before the tables change again.
+  /// Checks the rows after data blocks, before the tables change again.
   mutating func wrote(
     _ columns: TouchedColumns, _ model: Schema, of step: MigrationStep, by operations: [MigrationOperation]
   ) throws {
@@ -93,7 +99,7 @@ struct RowAudit {
     try checkForeign(of: step, by: operations)
   }
 
-  /// Refuses a step that deletes what tables outside the model refer to.
+  /// Refuses a step that deletes rows which tables outside the model reference.
   private mutating func checkForeign(of step: MigrationStep, by operations: [MigrationOperation]) throws {
     guard !foreignTables.isEmpty else { return }
     let found = try ReferenceCheck.foreign(connection, foreignTables)
@@ -116,16 +122,17 @@ struct RowAudit {
     let findings = try TypeCheck(model: model).findings(connection, touched: columns)
     guard let first = findings.first else { return }
     let sentence = Self.sentence(findings)
-    // What a plan asks of rows that were there before is no fault of the step's.
+    // Where a preflight check covers the property, existing rows are at fault and not the step, so the
+    // step is refused.
     throw part?.compiler?.fittingCheck(first.entity, first.property) == nil
       ? step.failed(name(first.entity, first.property), sentence)
       : step.refused(name(first.entity, first.property), sentence)
   }
 
-  /// Called after the last step.
+  /// Checks the values against the Swift types, after the last step.
   ///
-  /// The model of a step knows no cases of enums, and those of today's classes may not be those that a step was written
-  /// for, as long as other steps follow. So they are asked once, of all columns that the steps wrote.
+  /// The model of a step has no cases of enums, and the present classes may not match the model of an
+  /// earlier step. So the values are checked once, in all columns that the steps wrote.
   func finish(_ model: Schema) throws {
     let narrow = readers.filter { $0.value.isNarrow }
     guard !narrow.isEmpty, !written.isEmpty else { return }
@@ -138,7 +145,8 @@ struct RowAudit {
     }
   }
 
-  /// Whether the steps left more references that lead nowhere than there were: a last look at what they cannot do.
+  /// Returns a sentence where the steps left more dangling references than there were; nil where they did
+  /// not. Steps cannot cause this; the check is a safeguard.
   func brokenReferences(_ model: Schema) throws -> String? {
     let found = try ReferenceCheck.dangling(connection, model)
     return found.count > known.count ? ReferenceCheck.sentence(found) : nil
@@ -150,7 +158,7 @@ struct RowAudit {
 }
 
 extension TouchedColumns {
-  /// Calls what was touched by the names that it has after an operation.
+  /// Renames the touched tables and columns as an operation does.
   /// - Parameter model: The model before the operation, where any entity has a parent.
   fileprivate mutating func follow(_ operation: MigrationOperation, _ model: Schema) {
     let hasTable = { (entity: String) in model.root(of: entity) == entity }
@@ -159,7 +167,8 @@ extension TouchedColumns {
     case .droppedEntity(let name): if hasTable(name) { rename(entity: name, to: nil) }
     case .movedEntity(let entity, let parent):
       if contains(model.root(of: entity)) { insert(wholeTable: parent.map(model.root) ?? entity) }
-    // The rows of both stand together; of a part of it one of the two may be gone, and was noted by the first.
+    // The rows of both entities are in one table afterwards. In a later part of the merge one of the
+    // entities may not exist any more; then the first part has recorded the table.
     case .mergedEntity(let name, let new?):
       guard contains(model.root(of: name)), model.entity(named: new) != nil else { return }
       insert(wholeTable: model.root(of: new))

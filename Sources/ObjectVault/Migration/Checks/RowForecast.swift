@@ -1,12 +1,13 @@
-// How many rows steps will write, and how many bytes these may take, by the tables that a store has before the first step.
+// Estimates how many rows steps will write, and how many bytes, from the tables that a store has before
+// the first step.
 
 internal import CipherSQLite
 
 struct RowForecast {
-  /// What a step writes.
+  /// The rows and bytes that a step writes.
   struct Amount {
     var rows = 0
-    /// A guess from the first and the last rows of each table.
+    /// An estimate, from the first and the last rows of each table.
     var bytes = 0
 
     static func + (left: Amount, right: Amount) -> Amount {
@@ -16,27 +17,28 @@ struct RowForecast {
   }
 
   private let connection: Connection
-  /// What tables hold, by the names that these have at this point of the steps.
+  /// The content of tables, under their names at the present point of the steps.
   private var tables: [String: Amount] = [:]
-  /// Of larger tables it is asked how far their ids reach.
+  /// Tables with more rows than this are not counted where they have ids; the range of the ids is the
+  /// estimate.
   private static let counted = 10_000
-  /// How many rows at each end of a table tell how long its rows are.
+  /// The number of rows at each end of a table from which the length of a row is estimated.
   private static let sampled = 200
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// What each step writes, in order.
+  /// Returns what each step writes, in order.
   static func amounts(of steps: [CompiledStep], in connection: Connection) throws -> [Amount] {
     var forecast = RowForecast(connection)
     return try steps.map { try forecast.amount(of: $0) }
   }
 
-  /// The rows of each step, in order.
+  /// Returns the number of rows that each step writes, in order.
   static func rows(of steps: [CompiledStep], in connection: Connection) throws -> [Int] {
     try amounts(of: steps, in: connection).map(\.rows)
   }
 
-  /// The rows of each part of each step, in order.
+  /// Returns the number of rows that each part of each step writes, in order.
   static func rowsOfParts(of steps: [CompiledStep], in connection: Connection) throws -> [[Int]] {
     var forecast = RowForecast(connection)
     return try steps.map { try forecast.amounts(of: $0).map(\.rows) }
@@ -46,9 +48,9 @@ struct RowForecast {
     try amounts(of: compiled).reduce(Amount(), +)
   }
 
-  /// Of each part.
+  /// Returns what each part writes.
   private mutating func amounts(of compiled: CompiledStep) throws -> [Amount] {
-    // An operation that stands for others has a part for each of its pieces, and reads its tables once.
+    // A composite operation is compiled to several parts; each table that their SQL names counts once.
     let composite = compiled.parts.filter { $0.operations.contains { $0.composite != nil } }
     let words = composite.flatMap(\.statements).reduce(into: Set<String>()) { words, statement in
       if case .sql(let sql) = statement { words.formUnion(SQLTemplate.words(sql)) }
@@ -61,7 +63,7 @@ struct RowForecast {
       try $0 + amount(ofTable: $1)
     }
     var amounts = try compiled.parts.map { try amount(of: $0) }
-    // Which of its pieces moves how many is not known: the last one ends with all.
+    // How the rows are distributed over the parts is unknown, so the last part gets all of them.
     if let last = compiled.parts.lastIndex(where: { $0.operations.contains { $0.composite != nil } }) {
       amounts[last] = amounts[last] + moved
     }
@@ -78,7 +80,7 @@ struct RowForecast {
         moved[MigrationCompiler.finalName(of: copy.target)] = try amount(ofTable: copy.source)
       case .data(let block, _):
         touched.formUnion(block.tables)
-        // Their values stand in the text.
+        // The rows' values are literals in the SQL.
         if block.valueRows > 0 { made = made + Amount(rows: block.valueRows, bytes: block.sql.utf8.count) }
       case .transform(let transform): touched.insert(part.model.root(of: transform.entity))
       case .raw(let statement) where statement.object.kind == .index:
@@ -88,7 +90,8 @@ struct RowForecast {
       }
     }
     let amount = try touched.reduce(made) { try $0 + self.amount(ofTable: $1) }
-    // Renamed tables may take each other's names, so all of them at once; a name that is free then is nobody's.
+    // Renamed tables may exchange names, so all are updated at once. A name that is free afterwards has no
+    // rows.
     for statement in part.statements {
       if case .copy(let copy) = statement { tables[copy.source] = Amount() }
     }
@@ -96,7 +99,7 @@ struct RowForecast {
     return amount
   }
 
-  /// Nothing for a table that is not there yet.
+  /// Returns an empty amount for a table that does not exist yet.
   private mutating func amount(ofTable table: String) throws -> Amount {
     if let amount = tables[table] { return amount }
     var amount = Amount()
@@ -111,17 +114,17 @@ struct RowForecast {
     return amount
   }
 
-  /// What a row takes with its entries of indexes: its values, what the engine writes beside them, and room that stays free
-  /// in pages.
+  /// Estimates the bytes of a row with its index entries: the values, the engine's overhead, and free
+  /// space in pages.
   private func bytesPerRow(of table: String) throws -> Int {
     let info = try connection.tableInfo(table)
     let (name, columns) = (SQLName(table), info.columns.map { SQLName($0.name) })
-    // Of a blob the engine knows the length without reading it.
+    // The engine returns the length of a blob without reading it.
     let length = SQL.joined(
       columns.map {
         "CASE typeof(\($0)) WHEN 'text' THEN length(CAST(\($0) AS BLOB)) ELSE ifnull(length(\($0)), 0) END"
       }, by: " + ")
-    // Links have no ids, and rows of one length.
+    // Tables of links have no ids, and their rows have one length.
     let orders =
       info.columns.contains { $0.name == "id" } ? ["ORDER BY \"id\"", "ORDER BY \"id\" DESC"] : [""]
     let averages = try orders.map { order -> Int in
@@ -144,11 +147,11 @@ struct RowForecast {
     guard try connection.tableInfo(table).columns.contains(where: { $0.name == "id" }) else {
       return Int(try connection.value("SELECT count(*) FROM \(name)")?.int64 ?? 0)
     }
-    // One at a time: of both in one query the engine reads the whole table.
+    // Two queries: for min and max in one query the engine reads the whole table.
     let low = try connection.value("SELECT min(\"id\") FROM \(name)")?.int64 ?? 0
     let high = try connection.value("SELECT max(\"id\") FROM \(name)")?.int64 ?? 0
     let (span, isTooFar) = high.subtractingReportingOverflow(low)
-    // A file that somebody made by hand may have ids at both ends of all numbers.
+    // A file that was edited by hand may have ids at both ends of the number range.
     return isTooFar ? 1 << 40 : Int(min(span, 1 << 40)) + 1
   }
 }

@@ -1,7 +1,7 @@
-// What the Swift types of a schema take beyond the types of its model.
+// The checks that the Swift types of a schema add to the types of its model.
 
 extension Schema {
-  /// What a value is checked with by the Swift type that reads it, by `Entity.property`.
+  /// The check by the Swift type that reads a value, keyed by `Entity.property`.
   var readers: [String: ValueReader] {
     var readers: [String: ValueReader] = [:]
     for (entity, binding) in bindings {
@@ -12,6 +12,6 @@ extension Schema {
     return readers
   }
 
-  /// Compares values with what the Swift types can read.
+  /// A check that includes what the Swift types can read.
   var typeCheck: TypeCheck { TypeCheck(model: self, readers: readers) }
 }

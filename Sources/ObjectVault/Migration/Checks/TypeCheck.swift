@@ -1,17 +1,19 @@
-// Whether what stands in a file's columns is what their types can hold. SQLite itself takes anything anywhere.
+// Checks that the columns of a file hold only values that their types can hold. SQLite itself stores any
+// value in any column.
 //
-// Asked after everything that can put foreign values into columns (data blocks, expressions, fillings; see RowAudit) and
-// by `verify`. One pass over a table for all of its columns, and a second one for the ids when there is something.
+// It runs after everything that can put invalid values into columns (data blocks, expressions, backfill
+// values; see RowAudit) and in `verify`. It makes one pass over a table for all of its columns, and a
+// second one for the ids where it found a fault.
 
 internal import CipherSQLite
 
 struct TypeCheck {
   let model: Schema
-  /// What Swift's types take beyond the types of the model, such as the cases of an enum: by `Entity.property`.
+  /// The additional checks by Swift types, such as the cases of an enum, keyed by `Entity.property`.
   var readers: [String: ValueReader] = [:]
 
-  /// What is wrong in the columns of the model, or in those of `touched`.
-  /// - Parameter onlyReaders: Leaves out what the types of the model say, which was asked before.
+  /// Returns the faults in the columns of the model, or in the columns of `touched` only.
+  /// - Parameter onlyReaders: Omits the checks by the model's types, which were made before.
   func findings(
     _ connection: Connection, touched: TouchedColumns? = nil, onlyReaders: Bool = false
   ) throws -> [TypeFinding] {
@@ -19,7 +21,8 @@ struct TypeCheck {
     return try model.entities.flatMap { entity in
       let place = model.place(of: entity.name)
       func isAsked(_ check: Check) -> Bool {
-        // What a row must hold and must not, its entity says.
+        // Which columns must be set or NULL depends on the row's entity, so a change of that column
+        // touches all.
         let isTouched = touched.map {
           $0.contains(place.table, check.column) || $0.contains(place.table, EntityColumn.name)
         }
@@ -31,10 +34,10 @@ struct TypeCheck {
     } + (onlyReaders ? [] : linkFindings(connection, touched))
   }
 
-  /// What is so of a row in which a column of `touched` holds something wrong: for who copies the rows of a table and can ask while
-  /// their pages are at hand, where ``findings(_:touched:onlyReaders:)`` would have to decrypt all of them again. Only where it finds
-  /// a row the findings have to be asked for.
-  /// - Parameter made: The expressions that the columns are made of: of some it is known what they give.
+  /// Returns the condition for a row with a fault in a column of `touched`. Code that copies the rows of a
+  /// table tests it while their pages are in memory; ``findings(_:touched:onlyReaders:)`` would decrypt
+  /// all of them again and is needed only where the condition finds a row.
+  /// - Parameter made: The expression of each column. The result of some needs no check.
   func doubt(
     aboutTable table: String, _ touched: TouchedColumns, _ made: [String: String], _ connection: Connection
   ) throws -> RowDoubt {
@@ -52,7 +55,7 @@ struct TypeCheck {
     return .where(SQL.joined(open.map { "NOT (\($0.condition))" }, by: " OR "))
   }
 
-  /// What rows of other entities hold in the columns of one that shares their table.
+  /// Returns the values that rows of other entities of the table have in the entity's columns.
   private func foreignFindings(
     _ entity: EntityDescription, _ isAsked: (Check) -> Bool, _ connection: Connection
   ) throws -> [TypeFinding] {
@@ -68,7 +71,7 @@ struct TypeCheck {
       connection)
   }
 
-  /// The properties that have a column, and what it is called.
+  /// Returns the properties that have a column, with the column's name.
   private func columns(of entity: EntityDescription) -> [(name: String, column: String, written: String?)] {
     entity.attributes.map { ($0.name, $0.name, nil) }
       + entity.relationships.filter { $0.hasColumn }.flatMap { toOne in
@@ -78,7 +81,7 @@ struct TypeCheck {
       }
   }
 
-  /// What the columns of the file do not say of entities that share a table.
+  /// Returns the checks that replace constraints of columns, for entities that share a table.
   private func familyChecks(of entity: EntityDescription) -> [Check] {
     guard entity.parent != nil else {
       guard model.isInFamily(entity), let own = familyPlace(of: entity).condition() else { return [] }
@@ -102,7 +105,7 @@ struct TypeCheck {
     EntityPlace(table: root.name, entities: model.family(of: root).map(\.name))
   }
 
-  /// The same of the places in tables of links, by the ids of who has the members.
+  /// Checks the places of members in tables of links. The findings have the ids of the owners.
   private func linkFindings(_ connection: Connection, _ touched: TouchedColumns?) throws -> [TypeFinding] {
     try model.joinTables.flatMap { join in
       let orders = [
@@ -117,8 +120,9 @@ struct TypeCheck {
     }
   }
 
-  /// Of a column with the places of members.
-  /// - Parameter written: The relationship as a step writes it, where another entity has it than the one with the rows.
+  /// Returns the check of a column with the places of members.
+  /// - Parameter written: The relationship as a step writes it, where it belongs to another entity than
+  ///   the rows.
   private func place(_ column: String, of property: String, written: String? = nil) -> Check {
     Check(
       property: "\(property).position", column: column, expected: "whole number",
@@ -131,10 +135,10 @@ struct TypeCheck {
     let column: String
     let expected: String
     let condition: SQL
-    /// Whether a Swift type is asked.
+    /// Whether the condition calls a Swift type.
     var isRead = false
     var fault = TypeFinding.Fault.value
-    /// ``TypeFinding/written``.
+    /// The value for ``TypeFinding/written``.
     var written: String?
   }
 
@@ -198,7 +202,7 @@ struct TypeCheck {
     return checks
   }
 
-  /// The ordered to-many whose places lie beside a to-one, as a step writes it.
+  /// The ordered to-many whose places are stored with a to-one, as a step writes it.
   private func orderedName(of toOne: RelationshipDescription) -> String? {
     toOne.inverse.map { "\(toOne.destination).\($0)" }
   }
@@ -218,13 +222,13 @@ struct TypeCheck {
   }
 }
 
-/// What may be wrong in the rows of a table.
+/// The possible faults in the rows of a table.
 enum RowDoubt {
-  /// That is not to be said of a row alone, or nothing is asked.
+  /// A row alone does not show it, or no check applies.
   case unknown
-  /// Nothing, whatever they were made of.
+  /// No row has a fault, whatever values the expressions are made from.
   case none
-  /// Those for which a condition holds.
+  /// The rows for which a condition holds may have a fault.
   case `where`(SQL)
 
   var condition: SQL? { if case .where(let condition) = self { condition } else { nil } }
@@ -232,8 +236,8 @@ enum RowDoubt {
 }
 
 extension AttributeType {
-  /// Whether the type can hold whatever a cast gives: an integer or NULL, or a number with a fraction or NULL, by the engine's
-  /// definition. Of a text it is not known which bytes it has.
+  /// Whether the type can hold every result of a cast to INTEGER or REAL, including NULL, by the engine's
+  /// definition. For text the answer is always false, because its bytes are unknown.
   fileprivate func takesAll(ofCast type: String?) -> Bool {
     switch traits.storage {
     case .integer(let range): type == "INTEGER" && range == Int64.min...Int64.max
@@ -242,19 +246,20 @@ extension AttributeType {
     }
   }
 
-  /// SQL that is true for a value, not NULL, that the type can hold.
+  /// Returns SQL that is true for a value, not NULL, that the type can hold.
   func holds(_ column: SQLName) -> SQL {
     switch traits.storage {
     case .integer(let range) where range == Int64.min...Int64.max: return "typeof(\(column)) = 'integer'"
     case .integer(let range):
       return
         "typeof(\(column)) = 'integer' AND \(column) BETWEEN \(number: range.lowerBound) AND \(number: range.upperBound)"
-    // Infinity is a float; what is between it and what rounds to the largest one would become it.
+    // Infinity is a Float; a value between the greatest finite Float and infinity would be rounded to
+    // infinity.
     case .real(isSingle: true):
       return
         "typeof(\(column)) IN ('real', 'integer') AND (abs(\(column)) < 3.4028235677973366e38 OR abs(\(column)) > 1.7976931348623157e308)"
     case .real(isSingle: false): return "typeof(\(column)) IN ('real', 'integer')"
-    // The engine takes any bytes as a text, and Swift would read others than those.
+    // The engine stores any bytes as text, but Swift would decode invalid UTF-8 to other bytes.
     case .text(.any): return "typeof(\(column)) = 'text' AND vault_utf8(\(column))"
     case .text: return "typeof(\(column)) = 'text' AND vault_is(\(literal: rawValue), \(column))"
     case .blob: return "typeof(\(column)) = 'blob'"

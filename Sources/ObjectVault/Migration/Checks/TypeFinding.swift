@@ -1,15 +1,15 @@
-// What a look at a file's columns comes to.
+// A fault that a check of a file's columns found.
 
 internal import CipherSQLite
 
-/// Values that a column's type cannot hold.
+/// The values of a column that its type cannot hold.
 struct TypeFinding: Equatable, CustomStringConvertible {
   enum Fault {
-    /// A value is not of its type.
+    /// A value is not of the column's type.
     case value
-    /// A row of its entity has none.
+    /// A row of the entity lacks a required value.
     case missing
-    /// A row of another entity of the table has one.
+    /// A row of another entity in the same table has a value.
     case foreign
   }
 
@@ -21,8 +21,8 @@ struct TypeFinding: Equatable, CustomStringConvertible {
   /// The ids of the first rows.
   let rows: [Int64]
   var fault = Fault.value
-  /// What a step writes for the column, where that is not ``property`` of ``entity``: the places of members lie in rows of the
-  /// other end.
+  /// The name of the column in a step, where it is not ``property`` of ``entity``: the places of members
+  /// are stored in rows of the entity at the other end.
   var written: String?
 
   var description: String {

@@ -1,8 +1,10 @@
-// Who declares what the columns of a table hold: for messages, which speak of entities and their properties.
+// Finds the entity and property for a column of a table. Messages use these names and not those of tables.
 
-/// The entities that declare the columns and the unique keys of tables, of all of them in one walk over a model.
+/// The entities that declare the columns and unique keys of all tables, collected in one walk over a
+/// model.
 struct ColumnOwners {
-  /// What is declared in one table; of entities that declare the same, the first by name.
+  /// The declarations of one table. Where several entities declare the same column or key, the first by
+  /// name counts.
   private struct Table {
     var columns: [String: (entity: String, property: String)] = [:]
     var keys: [[String]: (entity: String, properties: [String])] = [:]
@@ -20,7 +22,7 @@ struct ColumnOwners {
         table.columns[toOne.columnName] = (entity.name, toOne.name)
       }
       let keys = entity.uniqueKeys
-      // What an index is over may be inherited.
+      // An index may be over inherited properties.
       let all = keys.isEmpty ? entity : schema.flattened(entity)
       for key in keys {
         let columns = key.map { all.relationship(named: $0)?.columnName ?? $0 }
@@ -30,13 +32,13 @@ struct ColumnOwners {
     }
   }
 
-  /// The entity that declares the property which a column holds, and that property; the names of the table and of the
-  /// column where nobody does.
+  /// Returns the entity and the property that declare a column; the names of the table and the column
+  /// where none does.
   func owner(of column: String, in table: String) -> (entity: String, property: String) {
     tables[table]?.columns[column] ?? (table, column)
   }
 
-  /// The entity that declares what has to be there once in some columns, and its properties.
+  /// Returns the entity and the properties of the unique key over some columns.
   func owner(of columns: [String], in table: String) -> (entity: String, properties: [String]) {
     tables[table]?.keys[columns] ?? (table, columns)
   }

@@ -1,4 +1,4 @@
-// What a compiled step consists of: statements, each with the operations that it stands for.
+// The statements of a compiled step, each with the operations that it implements.
 
 internal import CipherSQLite
 
@@ -7,32 +7,33 @@ enum CompiledStatement: Hashable {
   case sql(String)
   /// Copies a table's rows.
   case copy(RowCopy)
-  /// Must count no row; else the step fails.
+  /// Fails the step where the check counts any row.
   case mustBeEmpty(RowCheck)
-  /// Makes a view, a trigger or an index that a person wrote, and nothing else.
+  /// Creates a view, trigger or index that a person wrote.
   case raw(RawStatement)
-  /// What a view or a trigger does must be possible, now that the tables are others.
+  /// Fails the step where a view or a trigger does not fit the changed tables.
   case rawMustFit(RawStatement)
-  /// Data statements, run behind the authorizer, and what their author says that they read and write.
+  /// Runs data statements under the authorizer; the access is what their author declares.
   case data(DataBlock, TransformAccess)
-  /// Objects that a function of the app changes.
+  /// Calls a function of the app with each object of an entity.
   case transform(SwiftTransform)
-  /// One value that must be true.
+  /// Fails the step unless the query returns one true value.
   case require(text: String, query: String)
 }
 
 extension CompiledStatement {
-  /// Whether it may change rows, but for a copy into a new table.
+  /// Whether the statement may change rows. A copy into a new table does not count.
   var changesRows: Bool {
     switch self {
-    // The words of the compiler, not of a person: what it has no word for here counts as a change.
+    // The compiler made this SQL; any statement that does not begin with one of these words counts as a
+    // change.
     case .sql(let sql): !["CREATE ", "DROP ", "ALTER ", "PRAGMA "].contains(where: sql.hasPrefix)
     case .copy, .mustBeEmpty, .raw, .rawMustFit, .require: false
     case .data, .transform: true
     }
   }
 
-  /// The statement as `plan` shows it.
+  /// The statement as `plan` prints it.
   var text: String {
     switch self {
     case .sql(let sql): sql + ";"
@@ -46,24 +47,26 @@ extension CompiledStatement {
     }
   }
 
-  /// A person's statements, the last of which may lack its semicolon.
+  /// Returns a person's statements with a semicolon after the last one.
   private static func ended(_ sql: String) -> String {
     let last = sql[(sql.lastIndex(where: \.isNewline) ?? sql.startIndex)...]
-    // A comment would take it in; one too many does no harm.
+    // A comment on the last line would swallow the semicolon. A superfluous semicolon does no harm.
     return last.contains("--") ? sql + "\n;" : sql.hasSuffix(";") ? sql : sql + ";"
   }
 }
 
-/// A statement and who is to blame when it fails.
+/// A statement, and the operations that are named when it fails.
 struct PlannedStatement {
   let statement: CompiledStatement
-  /// The operations that it stands for; the changes of a table run together, so these can be several.
+  /// The operations that the statement implements. The changes of one table are made together, so there
+  /// may be several.
   var operations: [MigrationOperation]
-  /// Those that a single column of it stands for, where rows are copied.
+  /// For a copy of rows: the operations that a single column implements.
   var columns: [String: [MigrationOperation]] = [:]
 
-  /// The operations that a failure is about, as text.
-  /// - Parameter message: The engine's. Of a constraint it ends with table and column, as in `_mig_User.mail`.
+  /// Returns the operations that a failure is about, as text.
+  /// - Parameter message: The engine's message. That of a failed constraint ends with table and column, as
+  ///   in `_mig_User.mail`.
   func blamed(for message: String) -> String {
     let column = message.split(separator: ".").last.map(String.init) ?? ""
     return (columns[column] ?? operations).map(\.summary).joined(separator: "; ")

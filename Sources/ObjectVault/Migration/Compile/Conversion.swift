@@ -1,35 +1,38 @@
-// `retype … using swift` as SQL has it, what its functions could not throw through the engine, and how far functions are.
+// The SQL call for `retype … using swift`, the failures of its functions, and the progress of functions
+// that change objects.
 
 internal import CipherSQLite
 public import Foundation
 
-/// `retype … using swift`, as SQL calls it.
+/// The operation `retype … using swift` in SQL.
 enum Conversion {
   static let function = "vault_transform"
 
+  /// Returns the SQL that converts a column.
   /// - Parameters:
-  ///   - call: The app's function, and what is converted.
+  ///   - call: The app's function, and the property that is converted.
   ///   - column: The column before.
-  ///   - type: What it is converted to.
+  ///   - type: The type after the conversion.
   static func sql(_ call: Call, of column: String, to type: AttributeType) -> String {
     let sql: SQL = "\(call.head), \(written: column), \"id\", \(literal: type.rawValue))"
     return sql.text
   }
 
-  /// A function of the app, and what it converts.
+  /// A function of the app, and the property that it converts.
   struct Call: Hashable {
-    /// The app's function.
+    /// The name of the app's function.
     let function: String
-    /// How errors call what is converted, such as `User.age`.
+    /// The converted property as errors name it, such as `User.age`.
     let property: String
 
-    /// What no other call in an expression begins with.
+    /// The beginning of the call, by which it can be found in an expression.
     fileprivate var head: SQL {
       "\(written: Conversion.function)(\(literal: function), \(literal: property)"
     }
 
-    /// Runs it for a row.
-    /// - Throws: ``UnstorableValue`` for what a column of the type would make something else of, and what the function throws.
+    /// Runs the conversion for a row.
+    /// - Throws: ``UnstorableValue`` for a value that a column of the type would convert, and any error of
+    ///   the function.
     func value(_ type: AttributeType, _ convert: () throws -> SQLValue) throws -> SQLValue {
       let value = try convert()
       guard type.isKind(of: value) else {
@@ -41,7 +44,8 @@ enum Conversion {
   }
 }
 
-/// What a function that SQL calls could not throw through the engine.
+/// The failures of functions that SQL calls. They cannot be thrown through the engine, so they are kept
+/// here.
 final class ConversionFailures: Sendable {
   enum Failure {
     case missing(String)
@@ -49,7 +53,7 @@ final class ConversionFailures: Sendable {
   }
 
   private let first = Locked<Failure?>(nil)
-  /// The row for which each call gave nothing last. That may be right, and only the engine says where it is not.
+  /// For each call, the last row for which it returned nil. That may be valid; the engine decides.
   private let nothing = Locked<[Conversion.Call: Int64]>([:])
 
   var isEmpty: Bool { first.withLock { $0 == nil } }
@@ -58,9 +62,9 @@ final class ConversionFailures: Sendable {
 
   func noteNothing(_ call: Conversion.Call, row: Int64) { nothing.withLock { $0[call] = row } }
 
-  /// What is said of a required column that the engine refuses for want of a value.
-  /// - Parameter expression: What makes the column.
-  /// - Returns: nil where no function of the app has a part in it, or none has given nothing.
+  /// Returns the reason why a required column lacks a value.
+  /// - Parameter expression: The expression of the column.
+  /// - Returns: nil where the expression calls no function of the app, or none has returned nil.
   func missingValue(in expression: String) -> String? {
     guard
       let (call, row) = nothing.withLock({ calls in calls.first { expression.contains($0.key.head.text) } })
@@ -70,7 +74,7 @@ final class ConversionFailures: Sendable {
       + "give one for each object, or write before: make \(call.property) optional"
   }
 
-  /// The first failure, which is forgotten then.
+  /// Returns the first failure and clears it.
   func take() -> Failure? {
     first.withLock { first in
       defer { first = nil }
@@ -79,20 +83,20 @@ final class ConversionFailures: Sendable {
   }
 }
 
-/// How far a function of the app is that changes objects: of `Progress`, under
+/// The progress of a function of the app that changes objects. `Progress` has it in its user info, under
 /// `ProgressUserInfoKey.storeIsTransforming`.
 public struct TransformProgress: Sendable, Hashable {
-  /// The function, as its step calls it.
+  /// The name of the function in its step.
   public let transform: String
-  /// The entity whose objects it is called with.
+  /// The entity whose objects the function is called with.
   public let entity: String
-  /// How many it was called with.
+  /// The number of objects that it was called with so far.
   public let done: Int
-  /// How many there were when it began.
+  /// The number of objects when it began.
   public let all: Int
 }
 
 extension ProgressUserInfoKey {
-  /// A ``TransformProgress`` while a step calls a function of the app; absent else.
+  /// The key of a ``TransformProgress``, which is present while a step calls a function of the app.
   public static let storeIsTransforming = ProgressUserInfoKey(rawValue: "ObjectVault.storeIsTransforming")
 }

@@ -1,24 +1,26 @@
-// The SQL of a data block, with what one pass over its text finds.
+// The SQL of a data block, with the tables and rows that one pass over its text finds.
 
 /// The statements of a data block, as the engine gets them.
 package struct DataBlock: Hashable {
   let sql: String
-  /// The tables whose names occur in it, in any quotes.
+  /// The tables whose names occur in the SQL, quoted or not.
   package let tables: Set<String>
-  /// How many rows its lists of values have.
+  /// The number of rows in its VALUES lists.
   package let valueRows: Int
 
-  /// - Parameter names: The tables that there are.
+  /// Scans the SQL of a data block.
+  /// - Parameter names: The names of all tables.
   package init(_ sql: String, among names: [String]) {
     let known = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
-    // A longer piece is the name of no table. In capitals a letter may take three times the bytes.
+    // A longer word cannot be the name of a table. Lowercasing may change the length in bytes, by a factor
+    // of three at most.
     let longest = 3 * (known.keys.map(\.utf8.count).max() ?? 0) + 2
     var (scanner, rows) = (SQLScanner(sql), ValueRows())
     var (tables, met): (Set<String>, Set<String>) = ([], [])
     while let piece = scanner.next() {
       rows.take(piece, of: scanner)
       guard piece.kind == .word || piece.kind == .text, piece.range.count <= longest,
-        // A number is no name.
+        // A word that begins with a digit is a number.
         piece.kind == .text || !("0"..."9").contains(scanner.sign(of: piece))
       else { continue }
       let name = piece.kind == .text ? scanner.content(of: piece) : scanner.text(piece.range)
@@ -28,7 +30,7 @@ package struct DataBlock: Hashable {
     (self.sql, self.tables, valueRows) = (sql, tables, rows.count)
   }
 
-  /// Counts the rows of lists of values.
+  /// Counts the rows of VALUES lists.
   private struct ValueRows {
     private(set) var count = 0
     private var (depth, isInList, isBehindComma) = (0, false, false)

@@ -1,16 +1,17 @@
-// Takes an INSERT apart, in one pass over its pieces. What is made of the parts is in NumberedInsert.
+// Parses an INSERT statement in one pass over its tokens. NumberedInsert builds a new statement from the
+// parts.
 
-/// Goes through the pieces of a statement, without its comments, and keeps what it went by.
+/// Reads the tokens of a statement, without its comments, and records the text that it has consumed.
 struct InsertReader {
   private var scanner: SQLScanner
-  /// The next piece that is neither white space nor a comment; nil at the end.
+  /// The next token that is neither white space nor a comment; nil at the end.
   private var next: SQLScanner.Piece?
-  /// Where the white space before it begins.
+  /// The start of the white space before `next`.
   private var gap = 0
-  /// Whether a comment stands in that: it parts what stands on its two sides, as a space does.
+  /// Whether that white space has a comment. Like a space, it separates the tokens on its two sides.
   private var hasComment = false
   private var taken: [UInt8] = []
-  /// Bytes that were passed after these, and are not copied yet.
+  /// The bytes that were consumed after `taken` and are not copied to it yet.
   private var run = 0..<0
   private var takenCount: Int { taken.count + run.count }
 
@@ -19,7 +20,7 @@ struct InsertReader {
     look()
   }
 
-  /// Starts after `words`, with which the statement has to begin; nil for any other statement.
+  /// Starts after `words`, with which the statement must begin; returns nil for any other statement.
   init?(_ sql: String, behind words: [UInt8]) {
     let bytes = Array(sql.utf8)
     let start = Self.start(of: bytes)
@@ -29,24 +30,24 @@ struct InsertReader {
     run = gap..<gap
   }
 
-  /// Where the white space of ASCII at the beginning ends.
+  /// Returns the end of the ASCII white space at the beginning.
   private static func start(of bytes: [UInt8]) -> Int {
     bytes.firstIndex { $0 >= 0x80 || !SQLScanner.isSpace(Unicode.Scalar($0)) } ?? bytes.count
   }
 
-  /// Everything up to the next word or sign, without the white space at the beginning.
+  /// All bytes up to the next token, without the white space at the beginning.
   var beginning: [UInt8] {
     let bytes = scanner.bytes
     return Array(bytes[Self.start(of: bytes)..<(next?.range.lowerBound ?? bytes.count)])
   }
 
-  /// Whether nothing comes next.
+  /// Whether no token is left.
   var isAtEnd: Bool { next == nil }
 
-  /// What it went by since ``forget()``.
+  /// The text that was consumed since ``forget()``.
   var text: String { String(decoding: taken + scanner.bytes[run], as: UTF8.self) }
 
-  /// Begins anew to keep what is gone by.
+  /// Clears the record of consumed text.
   mutating func forget() { (taken, run) = ([], gap..<gap) }
 
   private mutating func takeRun() {
@@ -54,7 +55,7 @@ struct InsertReader {
     run = run.upperBound..<run.upperBound
   }
 
-  /// Finds the next piece.
+  /// Finds the next token.
   private mutating func look() {
     (gap, hasComment) = (scanner.position, false)
     while let piece = scanner.next() {
@@ -69,7 +70,7 @@ struct InsertReader {
     next = nil
   }
 
-  /// Goes by everything up to the next word or sign, and it.
+  /// Consumes the next token and everything before it.
   private mutating func step() {
     let end = next?.range.upperBound ?? scanner.bytes.count
     if hasComment {
@@ -82,7 +83,7 @@ struct InsertReader {
     look()
   }
 
-  /// Whether a word or a sign, in lower case, comes next.
+  /// Whether the next token is this word or sign, which is given in lower case.
   private func isNext(_ word: String) -> Bool {
     guard let next, next.range.count == word.utf8.count else { return false }
     return zip(scanner.bytes[next.range], word.utf8).allSatisfy { byte, expected in
@@ -92,18 +93,18 @@ struct InsertReader {
 
   private func isNext(anyOf words: [String]) -> Bool { words.contains(where: isNext) }
 
-  /// Goes by a word or a sign, in lower case, where it comes next.
-  /// - Returns: Whether it did.
+  /// Consumes a word or sign, which is given in lower case, where it is the next token.
+  /// - Returns: Whether it was.
   mutating func pass(_ word: String) -> Bool {
     guard isNext(word) else { return false }
     step()
     return true
   }
 
-  /// Goes by all that is left.
+  /// Consumes the rest of the statement.
   mutating func passAll() { while next != nil { step() } }
 
-  /// Goes by what stands in brackets, with these, or by one piece.
+  /// Consumes one token, or a group in brackets.
   private mutating func passGroup() {
     var depth = 0
     repeat {
@@ -113,14 +114,14 @@ struct InsertReader {
     } while depth > 0 && next != nil
   }
 
-  /// Goes by `WITH …`, up to the statement that it stands before.
+  /// Consumes `WITH …`, up to the statement after it.
   private mutating func passWith() {
     guard isNext("with") else { return }
     let beginnings = ["insert", "replace", "select", "values", "update", "delete"]
     while next != nil, !isNext(anyOf: beginnings) { passGroup() }
   }
 
-  /// Goes by `INSERT`, `INSERT OR …` or `REPLACE`, and by the `WITH …` before it.
+  /// Consumes `INSERT`, `INSERT OR …` or `REPLACE`, with the `WITH …` before it.
   mutating func isInsertion() -> Bool {
     passWith()
     if pass("replace") { return true }
@@ -129,7 +130,7 @@ struct InsertReader {
     return true
   }
 
-  /// Goes by a name, and by that of its database.
+  /// Consumes a name, and the name of its database.
   /// - Returns: The name in lower case, without quotes.
   mutating func passName() -> String? {
     guard let piece = next, piece.kind != .other else { return nil }
@@ -138,7 +139,7 @@ struct InsertReader {
     return (piece.kind == .text ? scanner.content(of: piece) : scanner.text(piece.range)).lowercased()
   }
 
-  /// Goes by names in brackets.
+  /// Consumes names in brackets.
   mutating func passList() -> [String]? {
     var names: [Range<Int>] = []
     takeRun()
@@ -149,9 +150,9 @@ struct InsertReader {
     return names.map { String(decoding: taken[$0], as: UTF8.self)[...].trimmed }
   }
 
-  /// Goes by something in brackets.
-  /// - Parameter parts: Gets where in what was gone by the parts between its commas stand.
-  /// - Returns: Whether it came next, and has an end.
+  /// Consumes a group in brackets.
+  /// - Parameter parts: Gets the ranges, in the consumed text, of the parts between the commas.
+  /// - Returns: Whether such a group was next, and has an end.
   private mutating func passParts(_ parts: inout [Range<Int>]) -> Bool {
     guard pass("(") else { return false }
     var (depth, start) = (1, takenCount)
@@ -173,9 +174,9 @@ struct InsertReader {
     return false
   }
 
-  /// Goes by a list of values.
-  /// - Returns: nil, and nothing was gone by, where the rows are those of a query: `WITH … VALUES …` is one, too, since a list
-  ///   of several rows does not see what stands in its WITH (SQLite 3.15).
+  /// Consumes a list of values.
+  /// - Returns: nil, and nothing is consumed, where the rows are those of a query. `WITH … VALUES …`
+  ///   counts as a query, because a list of several rows cannot refer to its WITH (SQLite 3.15).
   mutating func passValues() -> InsertedValues? {
     var reader = self
     guard reader.pass("values") else { return nil }
@@ -191,15 +192,16 @@ struct InsertReader {
     return InsertedValues(bytes: taken, parts: parts, ends: ends)
   }
 
-  /// Goes by the rows of a query.
+  /// Consumes the rows of a query.
   mutating func passRows() {
     while next != nil, !isBehindRows { passGroup() }
   }
 
-  /// Whether nothing comes next, or what newer engines have behind rows: `ON CONFLICT` or `RETURNING`.
+  /// Whether the rows have ended: no token is left, or `ON CONFLICT` or `RETURNING` follows, which newer
+  /// engines have.
   private var isBehindRows: Bool { next == nil || isNext("returning") || isUpsert }
 
-  /// Whether `ON CONFLICT (` or `ON CONFLICT DO` comes next. In `JOIN Conflict ON Conflict.a = …` it is a
+  /// Whether `ON CONFLICT (` or `ON CONFLICT DO` is next. In `JOIN Conflict ON Conflict.a = …` it is a
   /// name.
   private var isUpsert: Bool {
     guard isNext("on") else { return false }
@@ -211,15 +213,16 @@ struct InsertReader {
   }
 }
 
-/// `VALUES (…), (…)`, without its comments.
+/// The list `VALUES (…), (…)`, without its comments.
 struct InsertedValues {
   private(set) var bytes: [UInt8]
-  /// Where each value stands, with the white space around it: those of one row after those of another.
+  /// The range of each value, row by row, including the white space around it.
   private(set) var parts: [Range<Int>]
-  /// How many there are up to the end of each row.
+  /// For each row, the number of values up to its end.
   private(set) var ends: [Int]
 
-  /// Whether each value stands there as a number, a text, bytes or NULL, so that none asks for what the rows before it have changed.
+  /// Whether every value is a number, a string, a blob or NULL. Such a value cannot depend on what earlier
+  /// rows have changed.
   var areLiterals: Bool { parts.allSatisfy { Self.isLiteral(bytes[$0]) } }
 
   private static let ofNumbers = Set("0123456789.+-eE".utf8)
@@ -234,7 +237,7 @@ struct InsertedValues {
     if value.first == quote {
       value.removeFirst()
       guard value.popLast() == quote else { return false }
-      // A quote in a text is doubled.
+      // A quote within a string is doubled.
       while let byte = value.popFirst() { if byte == quote, value.popFirst() != quote { return false } }
       return true
     }
@@ -246,10 +249,10 @@ struct InsertedValues {
     byte < 0x80 && SQLScanner.isSpace(Unicode.Scalar(byte))
   }
 
-  /// Puts the rows of another list after its own.
+  /// Appends the rows of another list.
   mutating func append(_ other: InsertedValues) {
     guard let first = other.parts.first else { return }
-    // From the bracket before the first value on.
+    // Starts at the bracket before the first value.
     let start = first.lowerBound - 1
     bytes += ", ".utf8
     let (offset, count) = (bytes.count - start, parts.count)
@@ -258,11 +261,13 @@ struct InsertedValues {
     ends += other.ends.lazy.map { $0 + count }
   }
 
-  /// The list with an id in each row. A row of another length stays that, and the engine refuses it.
+  /// Returns the list with an id in each row. A row with too few values stays so, and the engine refuses
+  /// it.
   /// - Parameters:
-  ///   - place: Which of its values is the id, counted from 0; nil where none is, and it comes last.
+  ///   - place: The index of the value that is the id, counted from 0; nil where the rows have none, and
+  ///     the id is appended.
   ///   - new: The SQL for an id that the statement does not give.
-  ///   - given: The SQL for one that it gives.
+  ///   - given: The SQL for an id that it gives.
   func text(idAt place: Int?, new: String, given: (String) -> String) -> String {
     guard ends.count > 1 else { return single(idAt: place, new: new, given: given) }
     var text: [UInt8] = []
@@ -286,8 +291,9 @@ struct InsertedValues {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The list of a single row, as a SELECT: where a trigger runs before, the engine computes VALUES twice, and would ask for two ids.
-  /// Brackets keep each value one expression: in a SELECT `'it' 's'` would be a value and its name.
+  /// Returns a list of one row as a SELECT. With a BEFORE trigger the engine evaluates VALUES twice, and
+  /// would request two ids. Brackets keep each value one expression: in a SELECT, `'it' 's'` would be a
+  /// value and its alias.
   private func single(idAt place: Int?, new: String, given: (String) -> String) -> String {
     let values = parts.indices.map { index in
       let value = text(parts[index])

@@ -1,31 +1,32 @@
-// The ids of rows that the data blocks of a run make. The engine asks for each row, by a function that
-// NumberedInsert puts into the statement.
+// Assigns the ids of rows that the data blocks of a run insert. The engine requests each id by a SQL
+// function, which NumberedInsert puts into the statement.
 
 internal import CipherSQLite
 
-/// Gives ids out above the mark of each entity.
+/// Issues ids above the high-water mark of each entity.
 final class InsertedIDs: Sendable {
-  /// How SQL calls ``id(of:wanted:)``.
+  /// The name of ``id(of:wanted:)`` in SQL.
   static let function = "vault_given_id"
 
   private struct State {
     var marks: [String: Int64] = [:]
     var exhausted: String?
-    /// What the statement gave, and no row may have.
+    /// An id in a statement that is above the highest valid id.
     var beyond: (entity: String, id: Int64)?
   }
   private let state = Locked(State())
 
-  /// Whether the mark of an entity is known.
+  /// Whether the mark of an entity has been set.
   func knows(_ entity: String) -> Bool { state.withLock { $0.marks[entity] != nil } }
 
-  /// Ids up to a mark are given out.
+  /// Raises the mark of an entity: ids up to it have been issued.
   func raise(_ entity: String, to mark: Int64) {
     state.withLock { $0.marks[entity] = max($0.marks[entity] ?? 0, mark) }
   }
 
-  /// The id of a row: the one that the statement gives, or the next one. A whole number that came as a real
-  /// counts as the column takes it; what is no id at all the engine refuses.
+  /// Returns the id of a row: the one that the statement gives, or the next one. A whole number that is a
+  /// real counts as the integer that the column stores. A value that is no id is returned unchanged, and
+  /// the engine refuses it.
   func id(of entity: String, wanted: SQLValue) -> SQLValue {
     state.withLock { state in
       let mark = state.marks[entity] ?? 0
@@ -50,7 +51,7 @@ final class InsertedIDs: Sendable {
     }
   }
 
-  /// Runs something that is undone where it fails, and then forgets what it gave out.
+  /// Runs a body that is rolled back where it fails; the ids that it was issued are then free again.
   func undoing<Result>(_ body: () throws -> Result) throws -> Result {
     let former = state.withLock { $0 }
     do { return try body() } catch {
@@ -59,7 +60,7 @@ final class InsertedIDs: Sendable {
     }
   }
 
-  /// Notes that a statement has changed ids of an entity, the highest of which is this one now.
+  /// Records that a statement has changed ids of an entity, and the highest one of them.
   func changed(_ entity: String, highest id: Int64) {
     state.withLock { state in
       if id > RowIDs.highest { state.beyond = state.beyond ?? (entity, id) }
@@ -67,8 +68,9 @@ final class InsertedIDs: Sendable {
     raise(entity, to: id)
   }
 
-  /// - Throws: ``StoreError/idsExhausted(entity:)`` where there was none left; ``ModelError`` where the SQL itself gives one
-  ///   that no row may have.
+  /// Throws the error that was found while ids were assigned.
+  /// - Throws: ``StoreError/idsExhausted(entity:)`` where no id was left; ``ModelError`` where the SQL
+  ///   itself gives an id above the highest valid one.
   func check() throws {
     let (exhausted, beyond) = state.withLock { ($0.exhausted, $0.beyond) }
     if let (entity, id) = beyond {
@@ -79,7 +81,7 @@ final class InsertedIDs: Sendable {
     throw StoreError.idsExhausted(entity: entity)
   }
 
-  /// Writes down what was given out, and forgets it.
+  /// Writes the marks to the store, and clears them here.
   func settle(_ connection: Connection) throws {
     let marks = state.withLock { state in
       defer { state = State() }

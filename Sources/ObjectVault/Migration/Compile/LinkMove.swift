@@ -1,29 +1,29 @@
-// `make E.r many` and `make E.r one`: links that are kept elsewhere afterwards. Where, follows from both models. Of a
-// relationship E.r to D, whose inverse is D.b where it has one:
+// `make E.r many` and `make E.r one`: moves links to where the model after the operation stores them. The
+// places follow from both models. For a relationship E.r to D, whose inverse, if any, is D.b:
 //
-//                          E.r is a to-one         many ->          E.r is a to-many
-//                                                  <- one
+//                              E.r is a to-one         many ->          E.r is a to-many
+//                                                      <- one
 //
-//   D.b is a to-many,      E.r_id                  <------>         E_r (E_id, r_id)
-//   or there is none                                                a table of links
+//       D.b is a to-many,      E.r_id                  <------>         E_r (E_id, r_id)
+//       or does not exist                                               a table of links
 //
-//   D.b is a to-one        D.b_id, unique          <------>         D.b_id
-//                          a one-to-one
-//                          E.r_id, unique          ------->         D.b_id
+//       D.b is a to-one        D.b_id, unique          <------>         D.b_id
+//                              a one-to-one
+//                              E.r_id, unique          ------->         D.b_id
 //
-// On the way to `one` an object may have several: one is picked, or the step is refused. Where D.b gets a column, the column is
-// filled by a look-up: see MigrationCompiler+Origins.
+// With `one`, an object may have had several links: one is picked, or the step is refused. Where D.b gets
+// a column, the column is filled by a look-up: see MigrationCompiler+Origins.
 
 internal import CipherSQLite
 
-/// The links of one relationship, on their way from where a model keeps them to where it keeps them when an object has
-/// several of them, or one.
+/// Moves the links of one relationship from the place where a model stores them to the place for a to-many
+/// or a to-one.
 struct LinkMove {
-  /// Where links lie, by the names that the file has before.
+  /// Where links are stored, with the names that the file has before.
   enum Place: Equatable {
     /// A column of the relationship's own entity.
     case own(table: String, column: String)
-    /// A column of the entity at the other end, with the ids of the own one.
+    /// A column of the entity at the other end, with the ids of the owner.
     case other(table: String, column: String)
     /// A table of links, with the columns of both ends.
     case links(table: String, own: String, other: String)
@@ -32,21 +32,22 @@ struct LinkMove {
   let entity: String
   let relationship: String
   let destination: String
-  /// The tables that the rows of both ends lie in.
+  /// The tables that have the rows of both ends.
   private let tables: (own: String, other: String)
   let isToMany: Bool
   let from: Place
-  /// The column beside the links with the places that own ends have among the members of the other one's relationship, where
-  /// that has an order.
+  /// The column, stored with the links, that has the places of owners in the ordered inverse; nil where
+  /// the inverse is not ordered.
   private let places: String?
-  /// The relationship at the other end.
+  /// The inverse of the relationship.
   private let inverse: String?
-  /// The order by which one of several is picked, over the columns of the other end.
+  /// The order in which the first of several links is picked; SQL over the columns of the other end.
   private let order: String?
-  /// The to-one at the other end where it is required: none of its objects can be left out.
+  /// The inverse, where it is a required to-one: then each of its objects must keep its link.
   private let requiredPartner: String?
 
-  /// - Parameter model: The model before.
+  /// Creates the move; returns nil where the model lacks the relationship.
+  /// - Parameter model: The model before the operation.
   init?(_ entity: String, _ name: String, in model: Schema, picking order: String?) {
     guard let owner = model.entity(named: entity), let relationship = owner.relationship(named: name) else {
       return nil
@@ -74,7 +75,8 @@ struct LinkMove {
     }
   }
 
-  /// - Throws: ``ModelError`` for an order that asks for a column of the own end, where no query in it does.
+  /// Checks the order for picking.
+  /// - Throws: ``ModelError`` for an order that uses a column of the owner outside of a subquery.
   static func checkOrder(_ order: String, of entity: String, _ name: String, in model: Schema)
     throws(ModelError)
   {
@@ -93,7 +95,7 @@ struct LinkMove {
       reason: "$\(own) is a column of \(entity), and who is picked is asked of \(destination) alone")
   }
 
-  /// The names by which SQL could ask for the links, here or there.
+  /// The names by which SQL could refer to the links, before or after the move.
   var words: [String] {
     let ends = [(entity, relationship)] + (inverse.map { [(destination, $0)] } ?? [])
     let names = ends.flatMap { [$1, RelationshipDescription.columnName($1), "\($0)_\($1)"] }
@@ -101,10 +103,10 @@ struct LinkMove {
     return names + [table]
   }
 
-  /// What is lost for good: the links that are not picked.
+  /// The relationship whose links are lost where they are not picked; nil where none are lost.
   var loss: String? { order == nil ? nil : "\(entity).\(relationship)" }
 
-  /// Links, as pairs of ids: the own end's, and the other end's.
+  /// The table of the links before, and its columns with the ids of the owner and of the other end.
   private var source: (table: SQLName, own: SQLName, other: SQLName) {
     switch from {
     case .own(let table, let column): (SQLName(table), SQLName("id"), SQLName(column))
@@ -115,8 +117,8 @@ struct LinkMove {
 
   // MARK: Picking
 
-  /// Who is picked, asked once. In sight of the order are the columns of the other end and nothing else: those of the own end
-  /// would be those of another row at the other end.
+  /// Fills a table with the picked links. The order sees only the columns of the other end; columns of the
+  /// owner's entity would belong to another row at the other end.
   var picking: [SQL] {
     guard let order, !isToMany else { return [] }
     let links = source
@@ -127,12 +129,12 @@ struct LinkMove {
       ifFirst: true)
   }
 
-  /// What takes the table away again.
+  /// Removes the table of picked links.
   var unpicking: [SQL] { picking.isEmpty ? [] : [PassingIDs.picked.ending] }
 
   // MARK: Columns
 
-  /// The expressions that fill columns of an entity's table, by the column.
+  /// Returns the expressions that fill columns of an entity's table, each with its column.
   func columns(of name: String) -> [(String, String)] {
     guard !isToMany else { return [] }
     var columns: [(String, String)] = []
@@ -147,7 +149,7 @@ struct LinkMove {
         columns.append((RelationshipDescription.orderColumnName(relationship), place.text))
       }
     }
-    // Of a one-to-one the other end has the column: those that were not picked lead nowhere any more.
+    // In a one-to-one the other end has the column; it becomes NULL in rows that were not picked.
     if order != nil, case .other(let table, let column) = from, name == destination {
       let owner: SQL = "\(identifier: table).\(identifier: column)"
       let sql: SQL = "CASE WHEN \(identifier: table).\"id\" = \(link(of: owner)) THEN \(owner) END"
@@ -156,7 +158,7 @@ struct LinkMove {
     return columns
   }
 
-  /// The id of the other end that an object is linked with.
+  /// Returns SQL for the id that an owner is linked with.
   private func link(of owner: SQL) -> SQL {
     let links = source
     if order != nil { return PassingIDs.picked.other(of: owner) }
@@ -165,10 +167,10 @@ struct LinkMove {
 
   // MARK: Tables of links
 
-  /// The statement that fills a table of links with what a column holds; nil where they go elsewhere.
+  /// Returns the statement that fills a table of links from a column.
   /// - Parameters:
   ///   - table: The table to fill.
-  ///   - join: The table of links that it is to be.
+  ///   - join: The table of links that it becomes.
   ///   - isSource: Whether the relationship's own end is the join's source.
   func filling(_ table: String, as join: JoinTable, isSource: Bool) -> SQL {
     let columns = join.columns(from: isSource)
@@ -186,7 +188,7 @@ struct LinkMove {
 
   // MARK: Checks
 
-  /// What no row may be, so that no link is lost.
+  /// The check that no link is lost; nil where none can be.
   var check: CompiledStatement? {
     let links = source
     guard !isToMany, order == nil || requiredPartner != nil else { return nil }
@@ -207,14 +209,14 @@ struct LinkMove {
 }
 
 extension MigrationCompiler {
-  /// What is asked of links that move.
+  /// Returns the checks of all moves.
   func moveChecks() -> [PlannedStatement] {
     mapping.moves.compactMap { move in
       move.check.map { PlannedStatement(statement: $0, operations: operations(of: move)) }
     }
   }
 
-  /// Who is picked of several, and the end of the table that says so.
+  /// Returns the statements that fill the tables of picked links, and those that remove these tables.
   func pickings() -> (before: [PlannedStatement], after: [PlannedStatement]) {
     func planned(_ statements: (LinkMove) -> [SQL]) -> [PlannedStatement] {
       mapping.moves.flatMap { move in
@@ -226,8 +228,8 @@ extension MigrationCompiler {
     return (planned(\.picking), planned(\.unpicking))
   }
 
-  /// The statements that make a table of links under its temporary name, and fill it with what a column held; nil for
-  /// another table.
+  /// Returns the statements that create a table of links under its temporary name and fill it from a
+  /// column; nil for a table that no move fills.
   func movedLinks(to table: TableInfo) -> [PlannedStatement]? {
     for move in mapping.moves where move.isToMany {
       guard let owner = after.entity(named: move.entity),

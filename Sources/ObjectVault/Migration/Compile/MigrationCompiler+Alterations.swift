@@ -1,15 +1,15 @@
-// Tables that this engine can change in place, without writing them anew.
+// Changes of tables that the engine can make in place, without copying the table.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
   struct Alterations {
     let statements: [PlannedStatement]
-    /// Whether all columns of before are still there, by their names.
+    /// Whether all former columns still exist, with unchanged names.
     let keepsColumns: Bool
   }
 
-  /// The statements that change a table in place; nil when it has to be rebuilt.
+  /// Returns the statements that change a table in place; nil where it has to be rebuilt.
   func alterations(from former: TableInfo, to table: TableInfo, _ origin: Origin)
     -> Alterations?
   {
@@ -71,7 +71,8 @@ extension MigrationCompiler {
     return statements
   }
 
-  /// What ADD COLUMN takes on both engines: NULL, or a constant default; a reference only with NULL.
+  /// Whether ADD COLUMN accepts the column on both engines: nullable or with a constant default, and a
+  /// reference only where it is nullable.
   private func canAdd(_ column: TableInfo.Column, to table: TableInfo, _ taken: Set<String>) -> Bool {
     guard !column.isPrimaryKey, !taken.contains(column.name) else { return false }
     if table.key(of: column.name) != nil { return !column.isRequired }

@@ -1,15 +1,16 @@
-// Which operations of a run a table is another one for: those about it, and those about what its references lead to.
+// Finds the operations of a segment that change a table: those on its entities, and those on what its
+// references refer to.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
-  /// The operations that a table is other for than it was: those about its own entities, and those about what its references
-  /// lead to, by the names that these have at the end of the run.
+  /// Returns the operations that change a table: those on its own entities, and those on the places that
+  /// its references refer to, with the names at the end of the segment.
   func operations(on table: TableInfo) -> [MigrationOperation] {
     mapping.trail.operations(on: places(behindReferencesOf: table), of: members(of: table))
   }
 
-  /// What a table names that is declared elsewhere: the other ends of its to-ones, or both ends of the links in it.
+  /// Returns the places that a table refers to: the other ends of its to-ones, or both ends of its links.
   private func places(behindReferencesOf table: TableInfo) -> Set<PropertyPlace> {
     var places: Set<PropertyPlace> = []
     if let root = after.entity(named: table.name) {
@@ -33,7 +34,7 @@ extension MigrationCompiler {
     return places
   }
 
-  /// Whom the to-ones of an entity lead to, and by what these lead back.
+  /// Returns the destinations of an entity's to-ones, and their inverses.
   private func otherEnds(of entity: EntityDescription, in model: Schema) -> [PropertyPlace] {
     entity.relationships.filter { $0.hasColumn }.flatMap { relationship in
       [PropertyPlace(entity: model.root(of: relationship.destination))]
@@ -49,14 +50,15 @@ extension MigrationCompiler {
     ] + (inverse.map { [PropertyPlace(entity: join.target, property: $0)] } ?? [])
   }
 
-  /// A place of before by the names that the trail knows it by: those at the end, or those that it was dropped under.
+  /// Returns a place with the names that the trail has for it: those at the end of the segment, or those
+  /// when it was dropped.
   private func final(_ place: PropertyPlace) -> PropertyPlace {
     let entity =
       mapping.entities.first { $0.value == place.entity }?.key
       ?? mapping.dropped.entities[place.entity] ?? place.entity
     guard let property = place.property else { return PropertyPlace(entity: entity) }
     if let dropped = mapping.dropped.properties[place.entity]?[property] {
-      // As in `Team.users`, where a later operation may have renamed the entity.
+      // The name has the form `Team.users`; a later operation may have renamed the entity.
       return PropertyPlace(entity: entity, property: dropped.split(separator: ".").last.map(String.init))
     }
     let kept = mapping.formerNames(of: entity).first { $0.value == property }?.key

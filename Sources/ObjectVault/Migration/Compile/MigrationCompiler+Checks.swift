@@ -1,12 +1,13 @@
-// What the rows of a store must be like for a run: asked first and answered with numbers, where the engine would only
-// say that a constraint failed. And the marks of ids, which a renaming takes along.
+// Preflight checks of existing rows. They run first and report numbers of rows, where the engine would
+// report only a failed constraint. The file also has the high-water marks of ids, which follow renamings.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
   private var owners: ColumnOwners { madeOwners.value { ColumnOwners(after) } }
 
-  /// A unique index over values that may be there twice: said with their number, before SQLite says it without.
+  /// Returns the check of a unique index over values that may repeat. It reports their number, which
+  /// SQLite would not.
   func uniqueCheck(
     _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
   ) -> [PlannedStatement] {
@@ -15,9 +16,9 @@ extension MigrationCompiler {
     let owner = owners.owner(of: index.columns, in: table.name)
     let looking = lookingUp(owner)
     guard !wasUnique(index, former, kept), !isEmpty(index, of: table, owner, origin),
-      // A look-up by a unique index finds no value twice.
+      // The values come from a look-up by a unique index, so none repeats.
       looking == nil || !mapping.wasLookedUp(owner.entity, owner.properties[0]),
-      // Where several links become one, the links are asked.
+      // Where several links become one, the move itself checks the links.
       !mapping.moves.contains(where: { looking?.entity == $0.entity && looking?.name == $0.relationship })
     else { return [] }
     let operations =
@@ -36,7 +37,8 @@ extension MigrationCompiler {
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
   }
 
-  /// For an index over the column of a one-to-one, the other end, such as `Author.passport` for `Passport.owner`; else nil.
+  /// Returns, for an index over the column of a one-to-one, the other end, such as `Author.passport` for
+  /// `Passport.owner`; else nil.
   private func lookingUp(_ owner: (entity: String, properties: [String])) -> (entity: String, name: String)? {
     guard owner.properties.count == 1, let entity = after.entity(named: owner.entity),
       let relationship = entity.relationship(named: owner.properties[0]), relationship.isOneToOne
@@ -63,8 +65,8 @@ extension MigrationCompiler {
     operations.contains { if case .makeRequired(_, _, filling: _?) = $0 { true } else { false } }
   }
 
-  /// The operations that make a one-to-one of a to-one: a filling, or the one that adds the other end. What else is done to the
-  /// to-one is not to blame.
+  /// Returns the operations that make a to-one a one-to-one: a backfill, or the one that adds the other
+  /// end. Other operations on the to-one do not cause repeated values.
   private func blamed(
     for index: TableInfo.Index, of table: TableInfo, lookedUpAs end: (entity: String, name: String)
   )
@@ -95,7 +97,8 @@ extension MigrationCompiler {
     )
   }
 
-  /// The same of columns that the run adds, in each row with their default: nothing could make those differ before.
+  /// Returns the check for columns that the segment adds with a default. All rows get the same values, so
+  /// two rows are too many; no earlier step could have made them differ.
   private static func sameValues(
     _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String])
   ) -> RowCheck {
@@ -110,7 +113,8 @@ extension MigrationCompiler {
       rule: .unique, entity: entity, properties: properties)
   }
 
-  /// What a plan asks of the table before the run; nil where the run makes the values, or moves rows.
+  /// Returns the question for a plan, about the table before the segment; nil where the segment computes
+  /// the values or moves rows.
   private func repeatedValuesBefore(
     _ index: TableInfo.Index, of former: TableInfo, _ kept: [String: String]
   ) -> RowCheck.Question? {
@@ -119,20 +123,22 @@ extension MigrationCompiler {
     return RowCheck.Question(groups: Self.groups(of: columns, in: former))
   }
 
-  /// The same question for new columns with a default, which all rows share: whether there is more than one row.
+  /// Returns the question for a plan about new columns with a default, which all rows share: is there more
+  /// than one row?
   private func sameValuesBefore(_ entity: String) -> RowCheck.Question? {
     guard movesNoRow, let former = mapping.entities[entity] else { return nil }
     return RowCheck.Question(moreThanOneOf: before.place(of: former).rows)
   }
 
-  /// Whether no row and no link moves to another table, and none goes out of a table that stays.
+  /// Whether no row and no link moves to another table, and no rows are removed from a table that stays.
   private var movesNoRow: Bool {
     let finals = Set(mapping.entities.values)
     return mapping.moves.isEmpty && mapping.parentChange == nil
       && before.entities.allSatisfy { $0.parent == nil || finals.contains($0.name) }
   }
 
-  /// The columns of a table whose values are stored, and compared, as those of a column before, each with that column.
+  /// Returns, for each column that keeps its stored values and their comparison, the column that it was
+  /// before.
   private func keptColumns(of table: TableInfo, _ former: TableInfo, _ origin: Origin) -> [String: String] {
     let (was, now) = (before.layout(ofTable: former.name), after.layout(ofTable: table.name))
     let olds = Dictionary(former.columns.map { (quoted($0.name), $0) }) { first, _ in first }
@@ -144,8 +150,8 @@ extension MigrationCompiler {
     }
   }
 
-  /// The columns that the run adds; nil if anything else in the table changes.
-  /// - Parameter former: The table of its name before the run.
+  /// Returns the columns that the segment adds; nil if anything else in the table changes.
+  /// - Parameter former: The table with the same name before the segment.
   func columnsAdded(to table: TableInfo, _ former: TableInfo) -> [String]? {
     guard movesNoRow, members(of: table).allSatisfy({ mapping.entities[$0] ?? $0 == $0 }),
       let origin = origin(of: table), origin.table == table.name
@@ -155,7 +161,8 @@ extension MigrationCompiler {
     return added.allSatisfy { name in !former.columns.contains { $0.name == name } } ? added : nil
   }
 
-  /// Groups of rows with equal values in some columns, of more than one row each; the part of a query behind `FROM`.
+  /// Returns the part after `FROM` of a query for groups of two or more rows with equal values in some
+  /// columns.
   private static func groups(of columns: [SQLName], in table: TableInfo) -> SQL {
     "\(identifier: table.name) WHERE \(isThere(columns)) GROUP BY \(SQL.names(columns)) HAVING count(*) > 1"
   }
@@ -176,7 +183,7 @@ extension MigrationCompiler {
     }
   }
 
-  /// Whether all columns of an index are new and have a constant in each row of their entity.
+  /// Whether all columns of an index are new and have the same default in each row of their entity.
   private func isSame(
     _ index: TableInfo.Index, _ owner: (entity: String, properties: [String]), _ origin: Origin
   ) -> Bool {
@@ -186,7 +193,7 @@ extension MigrationCompiler {
     }
   }
 
-  /// Whether an index of before was over the same values: then they are known to differ.
+  /// Whether a former unique index had the same values, which are then known to differ.
   private func wasUnique(_ index: TableInfo.Index, _ former: TableInfo, _ kept: [String: String]) -> Bool {
     let olds = index.columns.map { kept[$0] }
     return former.indexes.contains { $0.isUnique && $0.columns.map(Optional.some) == olds }
@@ -203,7 +210,7 @@ extension MigrationCompiler {
       operations: [required.operation])
   }
 
-  /// Whom a to-one is filled with must be there.
+  /// Checks that the backfill value of a to-one is the id of an existing row.
   private func goalCheck(
     _ required: SegmentMapping.RequiredColumn, _ goal: EntityPlace, _ id: Int64
   ) -> PlannedStatement {
@@ -218,21 +225,22 @@ extension MigrationCompiler {
       operations: [required.operation])
   }
 
-  /// Whether whole numbers fit into a narrower type. Only a plan asks: in a run, the checks of types find the same afterwards.
+  /// Returns the checks that whole numbers fit into a narrower type. Only a plan uses them; in a run the
+  /// type checks afterwards find the same faults.
   func fittingChecks() -> [PlannedStatement] {
     mapping.expressions.sorted { $0.key < $1.key }.flatMap { entity, properties in
       properties.keys.sorted().compactMap { fittingCheck(entity, $0) }
     }
   }
 
-  /// nil for a property of which nothing is asked before.
+  /// Returns the check of one property; nil where none is needed before the run.
   func fittingCheck(_ entity: String, _ property: String) -> PlannedStatement? {
     for operation in mapping.trail.operations(of: [entity], column: property) {
       guard let type = operation.rules.fittingType, type.isInteger,
         case .changed(let owner, let name) = operation.subject,
         let place = mapping.entities[entity].map(before.place),
         let column = mapping.former(entity, property),
-        // A text that is a number becomes that number; only a whole number has to be in a range.
+        // A numeric string is converted to its number; only whole numbers have to be in a range.
         mapping.entities[entity].flatMap({ before.entity(named: $0) })?.attribute(named: column)?.type
           .isInteger
           == true
@@ -248,7 +256,7 @@ extension MigrationCompiler {
     return nil
   }
 
-  /// A new column that takes no NULL and has nothing to put into the rows that are there.
+  /// Returns the check of a new NOT NULL column without a value for existing rows; such rows are refused.
   func emptinessCheck(
     _ column: TableInfo.Column, of table: TableInfo, _ former: TableInfo
   ) -> PlannedStatement? {
@@ -265,16 +273,19 @@ extension MigrationCompiler {
       operations: mapping.trail.operations(of: members(of: table), column: column.name))
   }
 
-  /// The marks below which ids were given out. A new name begins at the larger of both marks, and no mark is ever
-  /// taken away: an id that was given out under a name, be it of an entity that is gone, is not given out again.
+  /// Returns the statement that adjusts the high-water marks of renamed entities. A new name gets the
+  /// larger of both marks, and no mark is ever removed: an id that was issued under a name, even that of a
+  /// dropped entity, is not issued again.
   func highWaterMarks() -> [PlannedStatement] {
     var renamed = mapping.entities.filter { $0.key != $0.value && after.entity(named: $0.key)?.parent == nil }
       .map { (key: $0.key, value: $0.value) }
-    // Entities with a parent have the marks of their roots: one that gets a name goes on above that of the name.
+    // The ids of an entity with a parent come from its root. A root gets the mark of each new name below
+    // it, if that is larger.
     for entity in after.entities where entity.parent != nil && mapping.entities[entity.name] != entity.name {
       renamed.append((after.root(of: entity.name), entity.name))
     }
-    // And a name that one gives up keeps what was given out under it.
+    // A name that is no longer a subentity's gets the mark of the root, so that ids issued under it are
+    // not issued again.
     let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
     for entity in before.entities where entity.parent != nil && finals[entity.name] != entity.name {
       renamed.append((entity.name, before.root(of: entity.name)))

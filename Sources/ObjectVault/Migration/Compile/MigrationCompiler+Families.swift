@@ -1,16 +1,18 @@
-// The rows of entities that share a table: what a run changes of some rows of it and not of others. Columns of the file say
-// nothing of that, so that each of these is a statement of its own, or a question before.
+// Changes of some rows of a table that several entities share. Columns and constraints apply to all rows
+// of the table, so each of these changes needs a statement, or a check before it.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
-  /// The entities of a table, by their names after the run; a table of links is by itself.
+  /// Returns the entities of a table, with their names after the segment; for a table of links its own
+  /// name.
   func members(of table: TableInfo) -> Set<String> {
     guard let root = after.entity(named: table.name) else { return [table.name] }
     return Set(after.family(of: root).map(\.name))
   }
 
-  /// Takes entities out whose relatives are not among the same ones: they lie in a table that changes.
+  /// Removes from `same` the entities of each inheritance hierarchy that is not complete in it, because
+  /// their table changes.
   static func leaveOutRelatives(of before: Schema, _ after: Schema, _ same: inout Set<String>) {
     for model in [before, after] {
       for family in model.families {
@@ -20,7 +22,7 @@ extension MigrationCompiler {
     }
   }
 
-  /// Entities with a parent that were there before, by their names after.
+  /// The entities with a parent that existed before, with their names after the segment.
   var keptChildren: [(entity: EntityDescription, former: String)] {
     guard after.hasFamilies else { return [] }
     return after.entities.compactMap { entity in
@@ -33,7 +35,7 @@ extension MigrationCompiler {
 
   // MARK: Before
 
-  /// New properties that rows must have a value of and get none.
+  /// Returns the checks of new required properties for which existing rows get no value.
   func valueChecks() -> [PlannedStatement] {
     keptChildren.flatMap { entity, former -> [PlannedStatement] in
       let missing =
@@ -56,8 +58,8 @@ extension MigrationCompiler {
     }
   }
 
-  /// What takes the rows of dropped entities out of a table that stays, and lets go of them who led to them as to one of an
-  /// entity above.
+  /// Returns the statements that delete the rows of dropped entities from a table that stays. References
+  /// to these rows, by relationships to an ancestor of theirs, are released first.
   func familyRemovals() -> [PlannedStatement] {
     guard before.hasFamilies else { return [] }
     let finals = Set(mapping.entities.values)
@@ -78,15 +80,15 @@ extension MigrationCompiler {
     }
   }
 
-  // MARK: Behind the changes of tables
+  // MARK: After the changes of tables
 
-  /// New names of entities in the rows, and the defaults of new properties: the column has none, as other rows have nothing
-  /// there.
+  /// Returns the statements that rewrite entity names in rows, and those that set the defaults of new
+  /// properties. The columns have no defaults, because rows of other entities must have NULL.
   func familyRewrites() -> [(table: String, statement: PlannedStatement)] {
     keptFamilies.flatMap { root in newNames(in: root).map { (root.name, $0) } } + newValues()
   }
 
-  /// The roots of rows that say of which entity they are, before and after.
+  /// The root entities whose rows have the column with their entity both before and after.
   private var keptFamilies: [EntityDescription] {
     guard after.hasFamilies, before.hasFamilies else { return [] }
     return after.roots.filter { root in
@@ -103,7 +105,7 @@ extension MigrationCompiler {
     let column = SQLName(EntityColumn.name)
     let cases = SQL.joined(renamed.map { "WHEN \(literal: $0.old) THEN \(literal: $0.new)" }, by: " ")
     let names = SQL.joined(renamed.map { "\(literal: $0.old)" })
-    // All at once: names may go round in a circle.
+    // One statement for all, because names may be exchanged in a cycle.
     let sql: SQL =
       "UPDATE \(identifier: root.name) SET \(column) = CASE \(column) \(cases) END WHERE \(column) IN (\(names))"
     return [
@@ -132,16 +134,18 @@ extension MigrationCompiler {
   }
 }
 
-/// What lets go of rows that will be no objects of some entities any more, before the tables change.
+/// Releases rows that will no longer be objects of some entities: removes the references to them, before
+/// the tables change.
 struct RowRelease {
-  /// That nobody has to lead to them.
+  /// The checks that no required reference refers to the rows.
   private(set) var checks: [CompiledStatement] = []
   private(set) var statements: [SQL] = []
 
+  /// Creates the statements that release the rows.
   /// - Parameters:
-  ///   - names: The entities whose rows they are, which lie in one table.
-  ///   - left: The entities that they are of no more.
-  ///   - staying: Whether they stay where they are, with all but what those declare.
+  ///   - names: The entities of the rows, which share one table.
+  ///   - left: The entities that the rows no longer belong to.
+  ///   - staying: Whether the rows stay in the table and lose only what these entities declare.
   init(of names: [String], from left: [EntityDescription], staying: Bool = false, in model: Schema) {
     guard let first = names.first else { return }
     let place = EntityPlace(table: model.root(of: first), entities: names)
@@ -169,7 +173,7 @@ struct RowRelease {
     let column = SQLName(relationship.columnName)
     let owner = model.place(of: entity.name)
     var condition: SQL = "\(column) IN (\(rows))"
-    // Those that go as well lead nowhere afterwards.
+    // Rows that are released as well keep no reference, so they are not checked.
     if owner.table == gone.first.map(model.root(of:)),
       let going = EntityPlace(table: owner.table, entities: gone).condition()
     {

@@ -1,10 +1,11 @@
-// What a run of operations loses for good: found by comparing tables, whatever its operations are called.
+// Finds what a segment of operations loses for good, by comparing the tables before and after, whatever
+// operations caused it.
 
 internal import CipherSQLite
 
 extension Schema {
-  /// Relationships that may lead to an entity's objects as to those of one above it, and are kept with who leads there, or
-  /// as links.
+  /// Returns the optional relationships that can refer to an entity's objects through one of its
+  /// ancestors, and are stored with the referring object or as links.
   func leading(
     toInheritedOf entity: EntityDescription
   ) -> [(owner: EntityDescription, relationship: RelationshipDescription)] {
@@ -12,7 +13,7 @@ extension Schema {
     let above = Set(ancestors(of: entity).map(\.name))
     return entities.filter { $0.name != entity.name }.flatMap { owner in
       owner.relationships.filter { relationship in
-        // What must lead to one of them is refused where that goes.
+        // Where a required one refers to a removed object, the step is refused, so it is never lost.
         guard above.contains(relationship.destination), !relationship.isRequired else { return false }
         let back = relationship.inverse.flatMap {
           self.entity(named: relationship.destination)?.relationship(named: $0)
@@ -24,8 +25,8 @@ extension Schema {
 }
 
 extension MigrationCompiler {
-  /// What of the tables and columns before the run is in none of the tables after it, such as `User.city`, by the
-  /// names that they had when they were dropped.
+  /// Returns the tables and columns before the segment that are in no table after it, such as `User.city`,
+  /// with the names that they had when they were dropped.
   func losses() -> [String] {
     if let change = mapping.parentChange { return change.losses(in: before) }
     let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
@@ -62,7 +63,7 @@ extension MigrationCompiler {
         if let name = droppedName(entity.name, relationship.name) ?? other {
           losses.append(name)
         } else if finals[entity.name] != nil {
-          // Nobody dropped it: a new inverse keeps the links elsewhere.
+          // No operation dropped it: a new inverse stores the links elsewhere.
           losses.append("\(entity.name).\(relationship.name)")
         }
       }
@@ -71,8 +72,8 @@ extension MigrationCompiler {
     return losses
   }
 
-  /// The to-manys that stay and have no member any more, by the to-one at their other end that is lost: who reads the name of
-  /// that alone does not see what else is gone.
+  /// Returns the to-manys that remain but lose all members, for each to-one that is lost at their other
+  /// end: the name of the to-one alone does not show this loss.
   func emptied() -> [String: [String]] {
     guard mapping.parentChange == nil else { return [:] }
     let finals = Dictionary(mapping.entities.map { ($0.value, $0.key) }) { first, _ in first }
@@ -91,7 +92,7 @@ extension MigrationCompiler {
     return emptied
   }
 
-  /// Whether the other end of a one-to-one has the column behind the run, with all of its links.
+  /// Whether the other end of a one-to-one has the column after the segment, with all of its links.
   private func isKeptAtOtherEnd(_ relationship: RelationshipDescription, _ finals: [String: String]) -> Bool {
     guard let inverse = relationship.inverse, let final = finals[relationship.destination],
       relationship.isOneToOne
@@ -101,7 +102,7 @@ extension MigrationCompiler {
     }
   }
 
-  /// The relationships whose members have no order any more, or another column for it.
+  /// Returns the relationships whose members lose their order, or get another column for it.
   private func lostOrders(_ finals: [String: String]) -> [String] {
     before.entities.filter { !untouched.contains($0.name) }.flatMap { entity -> [String] in
       guard let final = finals[entity.name] else { return [] }
@@ -120,15 +121,17 @@ extension MigrationCompiler {
     }
   }
 
-  /// Whether the places of a relationship come from places before.
+  /// Whether the places of a relationship's members are kept from before.
   private func keepsOrder(of relationship: RelationshipDescription, _ entity: String) -> Bool {
     guard relationship.isOrdered else { return false }
-    // Nothing beside the links that move takes an order away, and the places go along with them.
+    // No other operation of a segment that moves links removes an order, and the places move with the
+    // links.
     if !mapping.moves.isEmpty { return true }
     return orderOrigin(of: relationship, in: entity) != nil
   }
 
-  /// The tables of links before the run whose rows are in one after it: of each the first that one of its ends leads to.
+  /// Returns the tables of links before the segment whose rows are in a table after it. For each table
+  /// after it, the first origin that one of its ends shows counts.
   private func keptLinks() -> Set<String> {
     var origins: [String: String] = [:]
     for entity in after.entities where !untouched.contains(entity.name) {

@@ -1,15 +1,17 @@
-// Where the rows of a table come from: an expression over the columns before for each column that is not new.
+// Finds where the rows of a table come from: for each column that is not new, an expression over the
+// former columns.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
   struct Origin {
     let table: String
-    /// Final column -> expression over the columns before; absent columns get their default.
+    /// For each final column, the expression over the former columns; a column without one gets its
+    /// default.
     var expressions: [String: String]
   }
 
-  /// Where a final table's rows come from; nil for a new table.
+  /// Returns where the rows of a final table come from; nil for a new table.
   func origin(of table: TableInfo) -> Origin? {
     if let root = after.entity(named: table.name) {
       guard let former = mapping.entities[root.name] else { return nil }
@@ -23,9 +25,9 @@ extension MigrationCompiler {
     return joinOrigin(of: table.name)
   }
 
-  /// Where the columns of an entity's own properties come from.
+  /// Adds the origins of the columns of an entity's own properties.
   private func addOrigins(of entity: EntityDescription, to expressions: inout [String: String]) {
-    // They come from another table.
+    // The rows of these entities come from another table.
     if let change = mapping.parentChange, change.way == .into, change.moves(entity.name) { return }
     for attribute in entity.attributes {
       if let expression = mapping.expressions[entity.name]?[attribute.name] {
@@ -65,7 +67,8 @@ extension MigrationCompiler {
     }
   }
 
-  /// Who is at the other end of a to-one that had no column: the row whose column leads here.
+  /// Returns the expression for a to-one that had no column: the id of the row at the other end that
+  /// refers to this row.
   private func lookUp(_ relationship: RelationshipDescription, of entity: String) -> String? {
     guard let column = relationship.inverse.map(RelationshipDescription.columnName) else { return nil }
     let own: SQL = "\(identifier: before.root(of: entity)).\"id\""
@@ -74,7 +77,7 @@ extension MigrationCompiler {
     return sql.text
   }
 
-  /// The join table that a final one was before: found by following one of its two ends.
+  /// Returns the origin of a final join table, found by one of its two ends.
   func joinOrigin(of table: String) -> Origin? {
     for entity in after.entities {
       for relationship in entity.relationships {
@@ -111,8 +114,8 @@ extension MigrationCompiler {
     return nil
   }
 
-  /// The column in which the places of a relationship's members stood before, in the table that its links come from; nil
-  /// where it had no order, or no links of before.
+  /// Returns the column that had the places of a relationship's members before, in the table that its
+  /// links come from; nil where it had no order, or no links come from before.
   func orderOrigin(of relationship: RelationshipDescription, in entity: String) -> String? {
     guard let former = mapping.entities[entity].flatMap({ before.entity(named: $0) }),
       let name = mapping.former(entity, relationship.name), let old = former.relationship(named: name),
@@ -124,7 +127,7 @@ extension MigrationCompiler {
       }
       return wasSource ? join.sourceOrder : join.targetOrder
     }
-    // Beside the same to-one as before.
+    // The places are stored with the same to-one as before.
     guard let inverse = relationship.inverse, let column = old.inverse,
       mapping.former(relationship.destination, inverse) == column,
       after.entity(named: relationship.destination)?.relationship(named: inverse)?.hasColumn == true

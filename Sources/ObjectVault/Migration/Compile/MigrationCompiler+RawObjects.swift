@@ -1,14 +1,16 @@
-// Raw objects around the changes of a run: those that name a table which is made anew go before, and come again behind.
-// SQLite would drop triggers and indexes with their table and say nothing; and from 3.25 on it refuses to rename a column
-// while a view names a table that is not there at the moment.
+// Drops raw objects that name a changed table before the changes, and creates them again afterwards.
+// SQLite would drop triggers and indexes with their table without an error; and from 3.25 on it refuses to
+// rename a column while a view names a table that does not exist at that moment.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
+  /// Returns the statements that drop raw objects before tables are swapped, and those that create them
+  /// after all changes.
   /// - Parameters:
-  ///   - changed: The names of tables that are made, renamed or taken away, or that lose or rename columns, in lower case.
-  ///   - touched: Those of all tables that change, if only by a column more.
-  /// - Returns: What takes raw objects away, before tables are swapped, and what makes them behind all changes.
+  ///   - changed: The tables that are created, renamed or dropped, or that lose or rename columns, in
+  ///     lower case.
+  ///   - touched: All tables that change, including those that only gain a column.
   func rawStatements(changed: Set<String>, touched: Set<String>) -> (
     drops: [PlannedStatement], creations: [PlannedStatement]
   ) {
@@ -17,7 +19,8 @@ extension MigrationCompiler {
     let wanted = Set(made.map(\.create))
     var kept = before.rawStatements
     var (gone, names, isSettled): ([RawStatement], Set<String>, Bool) = ([], changed, false)
-    // What names one that is made anew is made anew, too, and so on: a trigger goes with its view.
+    // A raw object that names a recreated one is recreated too, and so on: a trigger is dropped with its
+    // view.
     while !isSettled {
       let hit = kept.filter { !wanted.contains($0.create) || !$0.words.isDisjoint(with: names) }
       isSettled = hit.isEmpty
@@ -39,7 +42,7 @@ extension MigrationCompiler {
     )
   }
 
-  /// Those that name a table, or one that does.
+  /// Returns the objects that name one of the tables, directly or through other objects.
   private static func touched(_ statements: [RawStatement], by names: Set<String>) -> [RawStatement] {
     var (names, found, rest) = (names, [RawStatement](), statements)
     while let place = rest.firstIndex(where: { !$0.words.isDisjoint(with: names) }) {
@@ -49,7 +52,8 @@ extension MigrationCompiler {
     return found
   }
 
-  /// Each trigger is asked as soon as it is there: the engine reads all triggers of a table at once, and names none.
+  /// Each trigger is tested right after its creation: the engine reads all triggers of a table together,
+  /// and its error does not name the faulty one.
   private func creations(of new: [RawStatement], beside kept: [RawStatement]) -> [PlannedStatement] {
     let (triggers, others) = (new.filter(\.isTrigger), new.filter { !$0.isTrigger })
     return others.map { planned($0) { .raw($0) } }
@@ -68,7 +72,8 @@ extension MigrationCompiler {
 }
 
 extension Schema {
-  /// What takes all triggers away, and what makes them again: rows that an operation moves are not what they wait for.
+  /// The statements that drop all triggers, and those that create them again. Rows that an operation moves
+  /// must not fire them.
   var withoutTriggers: (before: [CompiledStatement], after: [CompiledStatement]) {
     let triggers = rawStatements.filter(\.isTrigger)
     return (triggers.reversed().map { .sql($0.drop) }, triggers.map { .raw($0) })

@@ -1,9 +1,10 @@
-// Schema operations -> statements for the engine that runs. Pure: it gets two models and opens nothing.
+// Compiles schema operations to statements for the present engine. Pure: it takes two models and opens no
+// file.
 //
-// All changes of a table in one run of operations are folded: ALTER where this engine can, else one rebuild.
-// A rebuild never renames the old table away, and its foreign keys name final tables: both orders that look
-// simpler break references on one engine or the other. What is asked of rows before is in MigrationCompiler+Checks, what
-// becomes of raw objects in MigrationCompiler+RawObjects.
+// All changes of a table in one segment of operations are made together: by ALTER where this engine can,
+// else by one rebuild. A rebuild never renames the old table to another name, and its foreign keys have
+// the final table names: both simpler orders break references on one of the engines. Preflight checks of
+// rows are in MigrationCompiler+Checks, raw objects in MigrationCompiler+RawObjects.
 
 internal import CipherSQLite
 
@@ -12,10 +13,11 @@ struct MigrationCompiler {
   let before: Schema
   let after: Schema
   let mapping: SegmentMapping
-  /// Who declares the columns of the tables after: few runs ask.
+  /// The owners of the columns after the segment. Made on demand, because few segments need them.
   let madeOwners = MadeOnce<ColumnOwners>()
 
-  /// Entities whose tables are as they were, and whose links are: the run has nothing to do with them, as a step has with most.
+  /// Entities whose tables and links are unchanged. The segment ignores them; in most steps these are most
+  /// entities.
   let untouched: Set<String>
 
   init(engine: Engine, before: Schema, after: Schema, mapping: SegmentMapping) {
@@ -23,21 +25,21 @@ struct MigrationCompiler {
     untouched = Self.untouchedEntities(before, after, mapping)
   }
 
-  /// What is done to tables, in the order in which it is done.
+  /// The changes of tables, in the order in which they run.
   private struct TableWork {
     var copies: [PlannedStatement] = []
     var swaps: [PlannedStatement] = []
     var changes: [PlannedStatement] = []
-    /// Behind what the rows get: an index tells then who has the same.
+    /// Created after all values are written, so that a unique index checks the final values.
     var indexes: [PlannedStatement] = []
-    /// The tables of before that are there afterwards.
+    /// The former tables that remain.
     var used: Set<String> = []
-    /// The tables of which a raw object that names them has to be made anew, in lower case.
+    /// The tables whose changes require that raw objects naming them are recreated, in lower case.
     var moved: Set<String> = []
     var touched: Set<String> = []
   }
 
-  /// All statements, in order.
+  /// Returns all statements, in order.
   func statements() -> [PlannedStatement] {
     let old = before.tables(but: untouched)
     let checks = mapping.mustBeFilled.map(fillingCheck) + moveChecks() + valueChecks()
@@ -53,11 +55,12 @@ struct MigrationCompiler {
     }
     let leaving = leave(&work)
     let (removals, rewrites) = (familyRemovals(), familyRewrites())
-    // What changes rows of a table is nothing that a trigger waits for.
+    // Updates of rows must not fire a trigger, so triggers on these tables are dropped meanwhile.
     for rewrite in rewrites { work.moved.insert(rewrite.table.lowercased()) }
     let raw = rawStatements(changed: work.moved, touched: work.touched.union(work.moved))
     let (picking, unpicking) = pickings()
-    // Behind the copies, whose expressions may read a view.
+    // Raw objects are dropped after the copies, because an expression may read a view. A change of a
+    // parent has no expressions that a person wrote, so there they are dropped before.
     guard mapping.parentChange == nil else {
       return parents.checks + raw.drops + parents.before + work.copies + work.swaps + dropped + work.changes
         + work.indexes + parents.behind + leaving + raw.creations
@@ -66,7 +69,7 @@ struct MigrationCompiler {
       + work.changes + rewrites.map(\.statement) + work.indexes + highWaterMarks() + raw.creations
   }
 
-  /// Makes a table, or what it was before into it.
+  /// Creates a table, or turns its former table into it.
   private func add(_ table: TableInfo, among old: [TableInfo], to work: inout TableWork) {
     guard let origin = origin(of: table), let former = old.first(where: { $0.name == origin.table }) else {
       if let filled = movedLinks(to: table) {
@@ -95,7 +98,8 @@ struct MigrationCompiler {
     }
   }
 
-  /// What goes when entities get another parent, and the names that leave with it.
+  /// Returns the statements that remove the table of an entity that gets a parent, and drops its indexes
+  /// before.
   private func leave(_ work: inout TableWork) -> [PlannedStatement] {
     if let table = ownTable {
       work.moved.formUnion([table.name, before.root(of: table.name)].map { $0.lowercased() })
@@ -103,7 +107,7 @@ struct MigrationCompiler {
     }
     guard let table = leavingTable else { return [] }
     work.moved.formUnion([table.name.lowercased(), after.root(of: table.name).lowercased()])
-    // Their names are those of indexes of the table that the rows come into.
+    // The table that the rows move to has indexes with these names.
     work.swaps += table.indexes.map { planned("DROP INDEX \(identifier: $0.name)", table) }
     return [planned("DROP TABLE \(identifier: table.name)", table)]
   }
@@ -116,7 +120,7 @@ struct MigrationCompiler {
     var same = Set(
       after.entities.filter { old[$0.name] == $0 && mapping.keepsNames(of: $0) }.map(\.name))
     leaveOutRelatives(of: before, after, &same)
-    // What becomes of a row when another one goes is said at the other end.
+    // The delete rule for a row depends on the inverse, so both ends must be unchanged.
     var untouched = same.filter { name in
       old[name]?.relationships.allSatisfy { same.contains($0.destination) } ?? false
     }
@@ -130,9 +134,10 @@ struct MigrationCompiler {
     planned(text: sql.text, table)
   }
 
-  // With a label: a literal would be a String where both are possible, and SQL in it a description.
+  // The label `text:` is necessary: without it a literal would be a String, and SQL in it would be
+  // inserted by its description.
   private func planned(text: String, _ table: TableInfo) -> PlannedStatement {
-    // A table of links has no operations of its own.
+    // No operation is about a table of links itself, so those on its ends count.
     let operations =
       after.entity(named: table.name) == nil
       ? self.operations(on: table) : mapping.trail.operations(of: members(of: table))
@@ -145,7 +150,8 @@ struct MigrationCompiler {
       operations: mapping.trail.operations(of: members(of: table), index: index.columns))
   }
 
-  /// - Parameter kept: Those that are there.
+  /// Returns the statements that create the table's indexes, and the checks of unique ones.
+  /// - Parameter kept: Indexes that exist already.
   private func makeIndexes(
     _ table: TableInfo, _ former: TableInfo, _ origin: Origin, but kept: [TableInfo.Index] = []
   ) -> [PlannedStatement] {
@@ -154,7 +160,7 @@ struct MigrationCompiler {
     }
   }
 
-  /// The table that a temporary one becomes.
+  /// Returns the final name of a temporary table.
   static func finalName(of temporary: String) -> String {
     String(temporary.dropFirst("_mig_".count))
   }
@@ -167,7 +173,8 @@ struct MigrationCompiler {
       statement: .copy(
         RowCopy(
           source: former.name, target: temporary, columns: columns, expressions: expressions,
-          // What looks at other rows sees all of them in one piece alone.
+          // An expression that reads other rows must see all of them, so the rows are not copied in
+          // slices.
           isKeyed: columns.contains("id") && !expressions.contains(where: SQLScanner.spansRows))),
       operations: columns.filter { isComputed($0, of: former, origin) }.flatMap {
         mapping.trail.operations(of: members(of: table), column: $0)
@@ -184,7 +191,7 @@ struct MigrationCompiler {
       ]
   }
 
-  /// Whether a column of the new table is more than a copy of one of the old table.
+  /// Whether a column of the new table is more than a copy of a column of the old table.
   private func isComputed(_ column: String, of former: TableInfo, _ origin: Origin) -> Bool {
     guard let expression = origin.expressions[column] else { return true }
     return !former.columns.contains { quoted($0.name) == expression }
@@ -193,7 +200,8 @@ struct MigrationCompiler {
   private func swapIn(_ table: TableInfo) -> [PlannedStatement] {
     let rename = planned(
       "ALTER TABLE \(identifier: "_mig_\(table.name)") RENAME TO \(identifier: table.name)", table)
-    // On newer engines a rename would rewrite what mentions the table; here everything names it already.
+    // Newer engines would rewrite the references to the renamed table, but all SQL has the final name
+    // already.
     return engine.rewritesReferencesOnRename
       ? [
         planned("PRAGMA legacy_alter_table = ON", table), rename,

@@ -1,45 +1,46 @@
-// An INSERT of a data block, written so that each of its rows asks for its id: SQLite by itself gives the
-// highest id of a row and one more, which is that of an object that was deleted.
+// Rewrites an INSERT of a data block so that each row requests its id. SQLite by itself uses the highest
+// existing id plus one, which may be the id of a deleted object.
 //
-// A list of values stays one, with an id in each row: as a query within a query the engine reads it in a time that
-// grows with the square of its rows. The rows of a query get theirs around it.
+// A list of values remains a list, with an id in each row: as a subquery the engine would read it in
+// quadratic time. The rows of a query get their ids from an outer query.
 //
-// Pure: text to text. InsertedIDs answers the rows; InsertReader takes the statement apart.
+// Pure: text to text. InsertedIDs issues the ids; InsertReader parses the statement.
 
 internal import CipherSQLite
 
-/// An INSERT or a REPLACE into the table of an entity.
+/// An INSERT or REPLACE into the table of an entity.
 struct NumberedInsert {
-  /// The entity, as the model spells it.
+  /// The entity, in the model's spelling.
   let entity: String
-  /// The statement as it was written, with its comments, up to its rows.
+  /// The original statement up to its rows, with its comments.
   private let beginning: [UInt8]
-  /// As far as the table's name, and what else it is called.
+  /// The statement up to the table's name and its alias.
   private var head = ""
-  /// The statement as it was written.
+  /// The original statement.
   private var written: String
-  /// The columns, as they were written; nil where none were.
+  /// The columns, as they were written; nil where the statement has no list of columns.
   private var columns: [String]?
   private var rows = Rows.defaults
-  /// Whether nothing is said of conflicts, and no WITH stands before it.
+  /// Whether the statement has neither a conflict clause nor a WITH before it.
   private let isPlain: Bool
-  /// What stands behind the rows: `ON CONFLICT …`, `RETURNING …`.
+  /// The text after the rows: `ON CONFLICT …`, `RETURNING …`.
   private var tail = ""
 
   private enum Rows {
-    /// `DEFAULT VALUES`.
+    /// The rows `DEFAULT VALUES`.
     case defaults
     case values(InsertedValues)
     case query(String)
   }
 
-  /// How the rows of a query are called in the statement with ids.
+  /// The name of the original query's rows in the rewritten statement.
   private static let rowsName = "vault_rows"
 
-  /// Takes a statement apart; nil for any other.
+  /// Parses a statement; returns nil for any other than an insertion into an entity's table.
   /// - Parameters:
-  ///   - entities: All of them.
-  ///   - former: One that was taken apart before. A statement that begins with the same bytes is read by its values alone.
+  ///   - entities: All entities.
+  ///   - former: A statement that was parsed before. Where the new one begins with the same bytes, only
+  ///     its values are parsed.
   init?(_ sql: String, entities: EntityNames, like former: NumberedInsert? = nil) {
     if let former, let same = former.with(sql) {
       self = same
@@ -70,7 +71,7 @@ struct NumberedInsert {
     tail = reader.text
   }
 
-  /// A statement that begins with the same words, with its own values; nil for any other.
+  /// Parses a statement that begins with the same bytes, with its own values; nil for any other.
   private func with(_ sql: String) -> NumberedInsert? {
     guard case .values = rows, tail.isEmpty, var reader = InsertReader(sql, behind: beginning),
       let values = reader.passValues(), reader.isAtEnd
@@ -80,29 +81,32 @@ struct NumberedInsert {
     return other
   }
 
-  /// Whether it makes rows of plain values and nothing else, so that the engine may be asked once for it and for others.
+  /// Whether the statement only inserts literals, so that it may be merged with others like it into one
+  /// statement.
   var isOfLiterals: Bool {
     guard isPlain, tail.isEmpty, case .values(let values) = rows else { return false }
     return values.areLiterals
   }
 
-  /// Appends the rows of another plain insertion, where it is one into the same columns, and the text does not get long.
-  /// - Parameter limit: How many rows it has at most.
-  /// - Returns: Whether it did.
+  /// Appends the rows of another insertion of literals, where it is into the same columns and the text
+  /// remains short.
+  /// - Parameter limit: The maximum number of rows.
+  /// - Returns: Whether the rows were appended.
   mutating func take(_ other: NumberedInsert, limit: Int) -> Bool {
     guard case .values(var values) = rows, case .values(let more) = other.rows,
       entity == other.entity, columns == other.columns,
       head == other.head || head[...].trimmed == other.head[...].trimmed,
       values.ends.count + more.ends.count <= limit, values.bytes.count + more.bytes.count <= 65_536
     else { return false }
-    // Let go of first, so that they are not copied.
+    // Releases the stored array first, so that `append` does not copy it.
     rows = .defaults
     values.append(more)
     rows = .values(values)
     return true
   }
 
-  /// Whether its rows have a value of a column, in lower case: all of them have where it names none.
+  /// Whether the rows have a value for a column, given in lower case. Without a list of columns they have
+  /// values for all.
   func names(_ column: String) -> Bool {
     guard let columns else {
       if case .defaults = rows { return false }
@@ -111,13 +115,13 @@ struct NumberedInsert {
     return columns.contains { Self.plain($0) == column }
   }
 
-  /// A column as it was written, in lower case and without quotes.
+  /// Returns a written column name in lower case and without quotes.
   private static func plain(_ column: String) -> String {
     let quotes: Set<Character> = ["\"", "'", "`", "[", "]"]
     return column.lowercased().filter { !quotes.contains($0) }
   }
 
-  /// The statement with an id for each row.
+  /// Returns the statement with an id for each row.
   /// - Parameter all: The columns of the table, in the order of the file.
   func sql(columns all: [String]) -> String {
     let (named, place) = columns(of: all)
@@ -125,9 +129,9 @@ struct NumberedInsert {
     let into: SQL = "\(written: head) (\(SQL.joined(names)))"
     switch rows {
     case .defaults:
-      // `(text) DEFAULT VALUES`, which the engine refuses.
+      // For `(text) DEFAULT VALUES` the engine reports the error.
       guard columns == nil else { return written }
-      // No list of values: see InsertedValues.
+      // A SELECT and no list of values, which the engine may evaluate twice: see InsertedValues.
       let sql: SQL = "\(written: head) (\"id\") SELECT \(call("NULL"))"
       return "\(sql.text) \(tail)"
     case .values(let values):
@@ -138,33 +142,33 @@ struct NumberedInsert {
     }
   }
 
-  /// The columns that each row has values of, and which of them is the id, counted from 0.
+  /// Returns the columns that each row has values for, and the index of the id among them, counted from 0.
   private func columns(of all: [String]) -> (named: [String], id: Int?) {
     let named = columns ?? all.map { SQLName($0).description }
-    // Of several the engine takes the last one.
+    // Where the id is named several times, the engine uses the last one.
     return (named, named.lastIndex { Self.isID($0, in: all) })
   }
 
-  /// The rows of a query, each with its id.
+  /// Returns the rows of a query, each with its id.
   private func query(_ rows: String, _ count: Int, idAt place: Int?) -> SQL {
     let given: [SQL] = (0..<count).map { "v\(number: $0)" }
     var values = given
     if let place { values[place] = call(Self.converted(given[place])) } else { values.append(call("NULL")) }
-    // Two limits keep the engine from making one query of both: it would ask for ids before it sorts the
-    // rows.
+    // The two LIMITs keep the engine from flattening the queries into one, which would request ids before
+    // the rows are sorted.
     return """
       WITH \(written: Self.rowsName) (\(SQL.joined(given))) AS
       (SELECT * FROM (\(written: rows)) LIMIT -1) SELECT \(SQL.joined(values)) FROM \(written: Self.rowsName) LIMIT -1
       """
   }
 
-  /// An error of the statement with ids, as one of the statement that was written.
+  /// Returns an error of the rewritten statement as an error of the original one.
   /// - Parameter all: The columns of the table, in the order of the file.
   func asWritten(_ error: SQLError, columns all: [String]) -> SQLError {
     func said(_ message: String) -> String {
       let message = message.replacing(Self.rowsName, with: entity)
       guard case .values = rows, columns(of: all).id == nil else { return message }
-      // Without the id that each row got.
+      // Subtracts the id that each row got.
       return message.replacing(#/(\d+) values for (\d+) columns/#) { match in
         "\((Int(match.1) ?? 1) - 1) values for \((Int(match.2) ?? 1) - 1) columns"
       }
@@ -178,23 +182,23 @@ struct NumberedInsert {
     }
   }
 
-  /// The call for a row of a list of values that gives an id itself.
+  /// Returns the call for a row of a list that gives an id itself.
   private func call(given value: String) -> SQL {
     let value: SQL = "\(written: value)"
     if InsertedValues.isPlain(value.text) { return call(value) }
-    // An expression is computed once, and two limits keep it from being written in all three places.
+    // An expression is evaluated once; the two LIMITs keep the engine from substituting it in all three
+    // places.
     return "(SELECT \(call(Self.converted("v"))) FROM (SELECT \(value) AS v LIMIT -1) LIMIT -1)"
   }
 
-  /// The call that gives a row its id.
+  /// Returns the call that gives a row its id.
   /// - Parameter wanted: The id that the statement gives, or NULL.
   private func call(_ wanted: SQL) -> SQL {
     "\(written: InsertedIDs.function)(\(literal: entity), \(wanted))"
   }
 
-  /// A value as a column of ids takes it: a text that is a number, and nothing else, as that number. By the
-  /// engine, as it alone knows what is one: in a comparison it turns a text into a number under the same
-  /// rules.
+  /// Converts a value as an id column would: a numeric string becomes its number. The engine decides which
+  /// strings are numeric: in a comparison it converts a string by the same rules.
   private static func converted(_ value: SQL) -> SQL {
     """
     CASE WHEN typeof(\(value)) = 'text' AND CAST(\(value) AS NUMERIC) = \(value)
@@ -202,8 +206,8 @@ struct NumberedInsert {
     """
   }
 
-  /// Whether a column, as it was written, is that of ids: SQLite has three more names for it, where no
-  /// column of the table has them.
+  /// Whether a written column is the id. SQLite has three more names for it, unless a column of the table
+  /// has that name.
   private static func isID(_ column: String, in all: [String]) -> Bool {
     let name = plain(column)
     guard name != "id" else { return true }
@@ -211,7 +215,7 @@ struct NumberedInsert {
   }
 }
 
-/// Names of entities, as SQL takes them: whatever the capitals.
+/// The names of entities, compared without regard to case, as SQL does.
 struct EntityNames {
   private let names: [String: String]
 
@@ -219,6 +223,6 @@ struct EntityNames {
     self.names = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
   }
 
-  /// The entity of a name, as the model spells it.
+  /// Returns the entity for a name, in the model's spelling.
   func entity(of name: String) -> String? { names[name.lowercased()] }
 }

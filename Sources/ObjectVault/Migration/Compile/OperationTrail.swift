@@ -1,22 +1,23 @@
-// Which operations of a run had a hand in what: so that a failure names those that it is about.
+// Records which operations of a segment changed what, so that an error names the operations that it is
+// about.
 
-/// An end of links, or an entity where no property is named.
+/// A relationship as one end of links, or a whole entity where no property is given.
 struct PropertyPlace: Hashable {
   let entity: String
   var property: String?
 }
 
-/// The operations of a run by the things that they are about, under the names that these have at its end.
+/// The operations of a segment by what they change, with the names at the end of the segment.
 struct OperationTrail {
   private struct Entry {
     let operation: MigrationOperation
     var entity: String
     var property: String?
     var index: [String]?
-    /// Whether it asks for that index.
+    /// Whether the operation creates that index.
     let isAsking: Bool
 
-    /// Whether it made an entity, to which nothing led before.
+    /// Whether the operation created an entity, to which no reference existed before.
     var isMaking: Bool { if case .madeEntity = operation.subject { true } else { false } }
   }
   private var entries: [Entry] = []
@@ -39,7 +40,8 @@ struct OperationTrail {
       add(operation, entity, new)
     case .madeIndex(let entity, let names): add(operation, entity, index: names, isAsking: true)
     case .droppedIndex(let entity, let names): add(operation, entity, index: names)
-    // Their parts are followed by themselves; the statements of raw objects are theirs alone.
+    // Parts of composites are recorded one by one; the statements of raw objects have their operation
+    // already.
     case .mergedEntity, .parts, .rawObject, .rows: break
     }
   }
@@ -52,12 +54,12 @@ struct OperationTrail {
       Entry(operation: operation, entity: entity, property: property, index: index, isAsking: isAsking))
   }
 
-  /// Those that change some entities or their properties; their indexes left out.
+  /// Returns the operations that change some entities or their properties, but not their indexes.
   func operations(of entities: Set<String>) -> [MigrationOperation] {
     entries.filter { entities.contains($0.entity) && $0.index == nil }.map(\.operation)
   }
 
-  /// Those that change some places, or anything of some entities; indexes left out.
+  /// Returns the operations that change some places, or anything of some entities, but not indexes.
   func operations(on places: Set<PropertyPlace>, of entities: Set<String>) -> [MigrationOperation] {
     entries.filter {
       $0.index == nil
@@ -66,13 +68,15 @@ struct OperationTrail {
     }.map(\.operation)
   }
 
-  /// Those that change what is in a column, which is called like the property or, for a to-one, `name_id`.
+  /// Returns the operations that change the values of a column. It has the property's name, or `name_id`
+  /// for a to-one.
   func operations(of entities: Set<String>, column: String) -> [MigrationOperation] {
     entries.filter { entities.contains($0.entity) && $0.property.map { Self.lies($0, in: column) } == true }
       .map(\.operation)
   }
 
-  /// Those that an index over some columns stands for: who asked for it, else who changed its values.
+  /// Returns the operations that an index is due to: those that created it, else those that changed its
+  /// columns' values.
   func operations(of entities: Set<String>, index columns: [String]) -> [MigrationOperation] {
     let asking = entries.filter { entry in
       guard entry.isAsking, entities.contains(entry.entity), let index = entry.index,
@@ -83,7 +87,7 @@ struct OperationTrail {
     return asking.isEmpty ? columns.flatMap { operations(of: entities, column: $0) } : asking
   }
 
-  /// Whether a property is what a column holds; no attribute is called like the column of a to-one.
+  /// Whether a column belongs to a property. No attribute has the name of a to-one's column.
   private static func lies(_ property: String, in column: String) -> Bool {
     property == column || RelationshipDescription.columnName(property) == column
   }

@@ -1,30 +1,31 @@
-// `set parent of E to P` and `set parent of E to none`: an entity that inherits from another one than before, with all that
-// is below it. What it comes to in a model; what it does to rows is in ParentRows.
+// `set parent of E to P` and `set parent of E to none`: an entity, with all its subentities, gets another
+// parent. This file has the change of the model; the change of rows is in ParentRows.
 
 internal import CipherSQLite
 
-/// A change of an entity's parent, in one model.
+/// A change of an entity's parent, for one model.
 struct ParentChange {
   enum Way {
-    /// A root comes into another table: its rows get new ids.
+    /// A root entity moves into the table of another one; its rows get new ids.
     case into
-    /// An entity gets a table of its own, with what it has inherited so far. Ids stay.
+    /// An entity gets its own table, with what it inherited so far. Ids stay.
     case out
-    /// The table is the same, and other properties are inherited.
+    /// The table is the same; the inherited properties differ.
     case within
   }
 
   let entity: EntityDescription
   let way: Way
   let parent: String?
-  /// The entity and all below it: those whose rows they are.
+  /// The entity and all its subentities: their rows are affected.
   let moved: [EntityDescription]
-  /// The entities that it does not inherit from any more, from the root down.
+  /// The ancestors that the entity loses, from the root down.
   let left: [EntityDescription]
-  /// Those that it inherits from and did not, from the root down.
+  /// The ancestors that the entity gains, from the root down.
   let joined: [EntityDescription]
 
-  /// - Throws: ``ModelError`` where that cannot be.
+  /// Creates the change.
+  /// - Throws: ``ModelError`` where the change is impossible.
   init(_ name: String, to parent: String?, in model: Schema) throws(ModelError) {
     entity = try model.known(name)
     self.parent = parent
@@ -57,12 +58,12 @@ struct ParentChange {
     joined = line.filter { one in !former.contains { $0.name == one.name } }
   }
 
-  /// The names of those whose rows they are.
+  /// The names of the entities whose rows are affected.
   var names: [String] { moved.map(\.name) }
 
   func moves(_ name: String) -> Bool { moved.contains { $0.name == name } }
 
-  /// Attributes that were the entity's own and are inherited from now on.
+  /// Attributes that the entity declared itself, and inherits afterwards.
   var merged: [(own: AttributeDescription, inherited: AttributeDescription)] {
     guard way == .into else { return [] }
     return joined.flatMap(\.attributes).compactMap { attribute in
@@ -72,8 +73,8 @@ struct ParentChange {
 
   // MARK: The model
 
-  /// The entity as it is afterwards.
-  /// - Throws: ``ModelError`` for properties that cannot become one.
+  /// Returns the entity as it is afterwards.
+  /// - Throws: ``ModelError`` for properties that cannot be merged.
   func changed(in model: Schema) throws(ModelError) -> EntityDescription {
     var changed = entity
     changed.parent = parent
@@ -82,7 +83,7 @@ struct ParentChange {
     case .out:
       let all = model.flattened(entity)
       changed.attributes = all.attributes
-      // The other end of what it inherited leads to the entity that it inherited from.
+      // Inverses of the inherited relationships keep referring to the entity that declared them.
       changed.relationships =
         left.flatMap(\.relationships).filter { $0.hasColumn }.map { relationship in
           var own = relationship
@@ -119,19 +120,22 @@ struct ParentChange {
     try requireUniqueness()
   }
 
-  /// What no two objects shared, they could share from then on: that is said by whoever means it.
+  /// Refuses the change where it would remove the uniqueness of values, unless a `drop index` before it
+  /// states that this is intended.
   private func requireUniqueness() throws(ModelError) {
     let inherited = joined.flatMap(\.uniqueKeys)
     let merged = Set(self.merged.map(\.own.name))
-    // What is unique by fewer properties, or by the same in another order, is unique by these.
+    // A key over fewer of these properties, or over the same in another order, also makes the values
+    // unique.
     for key in entity.uniqueKeys
     where merged.isSuperset(of: key) && !inherited.contains(where: { Set($0).isSubset(of: key) }) {
       throw Self.sharing(entity.name, key, with: parent ?? "")
     }
   }
 
-  /// What is said of values that are unique, and would not be among those of another entity.
-  /// - Parameter former: An operation behind which the entity has the index itself.
+  /// Returns the error for values that are unique now and would not be among the objects of another
+  /// entity.
+  /// - Parameter former: An operation to write first, after which the entity itself has the index.
   static func sharing(
     _ entity: String, _ key: [String], with parent: String, behind former: String? = nil
   ) -> ModelError {
@@ -142,7 +146,7 @@ struct ParentChange {
         + "there, or say so before: \(former.map { "\($0); " } ?? "")\(drop)")
   }
 
-  /// The indexes of the entity that nothing has in their place.
+  /// The indexes of the entity that no inherited index replaces.
   var lostIndexes: [[String]] {
     let merged = Set(self.merged.map(\.own.name))
     let inherited = joined.flatMap { above in
@@ -153,14 +157,15 @@ struct ParentChange {
     return own.filter { merged.isSuperset(of: $0) && !inherited.contains($0) }
   }
 
-  /// What it loses for good, such as `Employee.salary`: values of columns and links, by the names of who had them. What must
-  /// lead to a row is refused where it could not any more, and loses nothing.
+  /// Returns what is lost for good, such as `Employee.salary`: values of columns and links. A required
+  /// reference is never among them, because the step is refused where it would be lost.
   func losses(in model: Schema) -> [String] {
     let left = Set(self.left.map(\.name))
     var losses: [String] = []
     func lose(_ name: String) { if !losses.contains(name) { losses.append(name) } }
     for above in self.left {
-      // Within a table it holds nothing of them any more; in one of its own it keeps what does not lead to such as itself.
+      // Within the table the entity no longer has these properties. In its own table it keeps them, but
+      // references to an entity that it no longer inherits from may be lost.
       if way == .within { above.attributes.forEach { lose("\(entity.name).\($0.name)") } }
       for relationship in above.relationships where relationship.hasColumn {
         let isAstray = left.contains(relationship.destination) && !relationship.isRequired
@@ -176,7 +181,7 @@ struct ParentChange {
     for join in model.joinTables where left.contains(join.source) || left.contains(join.target) {
       lose("\(join.source).\(join.relationship)")
     }
-    // A to-one that it keeps leads to who has it as a member no more, and had a place for it.
+    // A to-one that the entity keeps loses its inverse, and with it the place in an ordered to-many.
     for above in self.left where way == .out {
       for relationship in above.relationships where model.orderColumn(of: relationship) != nil {
         relationship.inverse.map { lose("\(relationship.destination).\($0)") }
@@ -191,14 +196,15 @@ extension Schema {
     let change = try ParentChange(name, to: parent, in: self)
     try requireNoRawObjects(of: change)
     let changed = try change.changed(in: self)
-    // The inverses of what it inherited stay with whom it inherited it from.
+    // Inverses of the inherited relationships stay at their entities, and refer to the former ancestor.
     guard let index = entities.firstIndex(where: { $0.name == name }) else { return }
     entities[index] = changed
     entities[index].normalizeIndexes()
     try requireOwnNames(in: changed)
   }
 
-  /// Views, triggers and indexes that name a table which other rows lie in afterwards would mean something else.
+  /// Refuses the change where a view, trigger or index names an entity whose rows move to another table:
+  /// it would mean something else.
   private func requireNoRawObjects(of change: ParentChange) throws(ModelError) {
     guard change.way != .within else { return }
     for object in rawObjects {

@@ -1,21 +1,22 @@
-// A table for the length of an operation: which id stands for which from now on.
+// A temporary table that maps ids during one operation.
 
 internal import CipherSQLite
 
-/// Pairs of ids that statements of one operation hand on: of each row its own id, once, and another one.
+/// Pairs of ids that the statements of one operation share: the id of each row, once, and another id.
 struct PassingIDs {
-  /// The ids that rows have elsewhere, or that are made for them.
+  /// Maps rows to their ids in another table, or to new ids.
   static let moved = PassingIDs("_mig-moved")
-  /// Who was picked of several.
+  /// Maps owners to the picked one of several links.
   static let picked = PassingIDs("_mig-picked")
 
-  /// The table. No entity can be called so that its copy has this name.
+  /// The table. No entity can have a name for which a temporary copy gets this name.
   let table: SQLName
 
   private init(_ name: String) { table = SQLName(name) }
 
-  /// Makes the table of the pairs that a query gives: the own id, and the other one.
-  /// - Parameter isFirst: Whether there may be several pairs with one own id, of which the first is taken.
+  /// Returns the statements that create the table from a query for pairs: the row's id, and the other one.
+  /// - Parameter isFirst: Whether the query may return several pairs for one id, of which the first
+  ///   counts.
   func making(_ query: SQL, ifFirst isFirst: Bool = false) -> [SQL] {
     [
       clearing, "CREATE TABLE \(table) (vault_own INTEGER PRIMARY KEY, vault_other INTEGER)",
@@ -23,15 +24,15 @@ struct PassingIDs {
     ]
   }
 
-  /// Takes away a table of the name, whoever made it.
+  /// Drops any table with this name.
   var clearing: SQL { "DROP TABLE IF EXISTS \(table)" }
 
-  /// Takes the table away.
+  /// Drops the table.
   var ending: SQL { "DROP TABLE \(table)" }
 
-  /// The other id of an own one.
+  /// Returns SQL for the other id of a row's id.
   func other(of own: SQL) -> SQL { "(SELECT vault_other FROM \(table) WHERE vault_own = \(own))" }
 
-  /// Joins a table that is called `a` with the pairs, as `m`.
+  /// Joins a table with the alias `a` with the pairs, as `m`.
   var joined: SQL { " JOIN \(table) AS m ON m.vault_own = a.\"id\"" }
 }

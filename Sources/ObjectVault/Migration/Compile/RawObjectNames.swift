@@ -1,13 +1,13 @@
-// The names of the model in the SQL of raw objects: rewritten when they change, and guarded against what would make them
-// mean something else.
+// The names of the model in the SQL of raw objects: they follow renamings, and a change that would give
+// them another meaning is refused.
 
 internal import CipherSQLite
 
 extension Schema {
-  /// Puts new names in the place of those that an operation has changed.
+  /// Replaces names that an operation has changed.
   /// - Parameters:
-  ///   - subject: What the operation is about.
-  ///   - former: The model before it.
+  ///   - subject: What the operation changes.
+  ///   - former: The model before the operation.
   mutating func renameInRawObjects(_ subject: OperationSubject, _ former: Schema) {
     guard let renaming = RawRenaming(subject, former, self) else { return }
     rawObjects = rawObjects.map { object in
@@ -16,8 +16,10 @@ extension Schema {
     }
   }
 
+  /// Checks that the names in raw objects still have their meaning.
   /// - Parameter former: The model before an operation.
-  /// - Throws: ``ModelError`` for a raw object that names what is no more, or what is another thing from now on.
+  /// - Throws: ``ModelError`` for a raw object with a name that no longer exists, or that means something
+  ///   else.
   func requireRawNames(after former: Schema) throws(ModelError) {
     for object in rawObjects {
       if let reason = misfit(of: object) {
@@ -28,7 +30,7 @@ extension Schema {
       guard let old = former.rawObject(named: object.name) else { continue }
       try requireNoneTurnsIntoText(object, former)
       try requireNoFormerEntity(in: object, former)
-      // What it was declared with, by today's names, is a table or a column as it was.
+      // In an object that no renaming rewrote, each name must still be a table or a column, as it was.
       guard old == object else { continue }
       for name in SQLTemplate.names(object.sql) where former.isColumn(name) != isColumn(name) {
         throw ModelError(
@@ -37,7 +39,8 @@ extension Schema {
     }
   }
 
-  /// Rows of entities that share a table say by a text whose they are, which no renaming follows in a raw object.
+  /// Refuses a change after which no row of the table has an entity name that a raw object compares
+  /// `_entity` with: the name is a string literal, which no renaming changes.
   private func requireNoFormerEntity(in object: RawObject, _ former: Schema) throws(ModelError) {
     guard former.hasFamilies else { return }
     let words = SQLTemplate.words(object.sql)
@@ -54,7 +57,8 @@ extension Schema {
     }
   }
 
-  /// SQLite takes what stands in double quotes for a text as soon as no column is called so, and says nothing.
+  /// Refuses a change that removes a column which a raw object has in double quotes: SQLite would then
+  /// read the name as a string literal, without an error.
   private func requireNoneTurnsIntoText(_ object: RawObject, _ former: Schema) throws(ModelError) {
     let doubtful = SQLTemplate.doubtfulNames(object.sql)
     if doubtful.isEmpty { return }
@@ -74,8 +78,8 @@ extension Schema {
     }
   }
 
-  /// What an object can speak of by the name of a column: its own words, and those of the views that it names, unless
-  /// these call something so by AS.
+  /// Returns the words through which an object can refer to a column: its own, and those of the views that
+  /// it names. Views that define the column's name by AS are omitted.
   private func words(behind object: RawObject, _ column: String) -> Set<String> {
     var (words, waiting): (Set<String>, [RawObject]) = ([], [object])
     var views = rawObjects.filter { $0.kind == .view && $0 != object }
@@ -89,7 +93,7 @@ extension Schema {
     return words
   }
 
-  /// Whether what stands behind a dollar sign is a column; if not, it is a table.
+  /// Whether a name after `$` is a column; otherwise it is a table.
   private func isColumn(_ words: String) -> Bool {
     let names = words.split(separator: ".").map(String.init)
     guard names.count == 2, let entity = flattenedEntity(named: names[0]) else { return names.count > 2 }
@@ -109,14 +113,14 @@ extension EntityDescription {
   }
 }
 
-/// The names before a renaming and after it.
+/// The names before and after a renaming.
 private struct RawRenaming {
   private let former: Schema
   private let model: Schema
   private var entity: (old: String, new: String)?
   private var property: (entity: String, old: String, new: String)?
 
-  /// nil for an operation that gives nothing another name.
+  /// Returns nil for an operation that renames nothing.
   init?(_ subject: OperationSubject, _ former: Schema, _ model: Schema) {
     (self.former, self.model) = (former, model)
     switch subject {
@@ -126,7 +130,7 @@ private struct RawRenaming {
     }
   }
 
-  /// What stands behind a dollar sign from now on.
+  /// Returns the new form of a name after `$`.
   func name(_ words: String) -> String {
     var names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard let old = former.flattenedEntity(named: names[0]) else { return words }
@@ -137,7 +141,7 @@ private struct RawRenaming {
     {
       names[1] = property.new
     }
-    // The columns of links are called after entities, or after the relationship at the other end.
+    // The columns of links are named after entities, or after the relationship at the other end.
     if names.count == 3, let relationship, let (join, isSource) = former.joinTable(of: relationship, in: old),
       let owner = model.flattenedEntity(named: names[0]), let renamed = owner.relationship(named: names[1]),
       let (newJoin, isNewSource) = model.joinTable(of: renamed, in: owner)

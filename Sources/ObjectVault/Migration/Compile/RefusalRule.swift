@@ -1,19 +1,19 @@
-// What steps ask of the rows that they meet.
+// The rules by which steps refuse existing rows.
 
-/// What an operation asks of rows.
+/// A condition of an operation on existing rows.
 public enum RefusalRule: String, Sendable, Hashable {
-  /// Each value once.
+  /// Values must be unique.
   case unique
-  /// A value in each row.
+  /// Each row must have a value.
   case required
-  /// Values that the new type of the property can hold.
+  /// Values must fit the new type of the property.
   case fitting
-  /// One member at most.
+  /// An object may have one link at most.
   case single
-  /// To lead to objects that are there afterwards, and are what they have to be.
+  /// References must refer to objects that remain, and that have the required entity.
   case leading
-  /// What its author says has to be so: `require`. It fails as the author's SQL does.
+  /// A `require` of the author must be true. Its failure is reported like a failure of the author's SQL.
   case requirement
-  /// What only this operation asks.
+  /// A condition of this operation only.
   case other
 }

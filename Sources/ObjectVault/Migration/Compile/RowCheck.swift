@@ -1,34 +1,35 @@
-// A question to the rows of a store which must find none: a step asks it before it goes on. A plan asks it of the file, where
-// the file holds already what the step will find.
+// A query that must find no rows. A step runs it before it goes on. A plan runs it beforehand, where the
+// file already has the rows that the step will find.
 
 internal import CipherSQLite
 
-/// What no row of a store may be.
+/// A condition that no row of a store may fulfil.
 struct RowCheck: Hashable {
-  /// A question, as SQL.
+  /// The SQL of a check.
   struct Question: Hashable {
-    /// Counts the rows.
+    /// SQL that counts the rows.
     let query: String
-    /// Finds the ids of the first of them.
+    /// SQL that returns the ids of the first rows.
     let rows: String
   }
 
   private let question: Question
-  /// Counts them.
+  /// SQL that counts the rows.
   var query: String { question.query }
-  /// Finds the ids of the first of them.
+  /// SQL that returns the ids of the first rows.
   var rows: String { question.rows }
-  /// What is so, with `%d` for the count (see ``counted(_:_:)``), and behind a semicolon what to do.
+  /// The fault, with `%d` for the count (see ``counted(_:_:)``), and after a semicolon the remedy.
   let message: String
-  /// What a plan says it is about.
+  /// The rule that a plan reports.
   var rule = RefusalRule.other
-  /// The entity, as the step calls it; empty where it is about several.
+  /// The entity, with its name in the step; empty where the check is about several.
   var entity = ""
   var properties: [String] = []
-  /// The entity of the rows that it finds, where that is another one: they are to become rows of the entity.
+  /// The entity of the rows that the check finds, where it differs: rows that are to become rows of
+  /// `entity`.
   var rowEntity: String?
-  /// The question that a plan asks of the file, before the run: the same, unless the check is about the tables behind the run.
-  /// nil where the run makes what is asked about.
+  /// The query for a plan, before the run. It is the same one, unless the check is about tables that the
+  /// run has changed. It is nil where the run computes the values in question.
   var beforehand: Question?
 
   init(
@@ -40,15 +41,15 @@ struct RowCheck: Hashable {
     (self.message, self.rule, self.entity, self.properties) = (message, rule, entity, properties)
   }
 
-  /// What the step fails with.
+  /// Returns the reason for the step's failure.
   func reason(_ count: Int, rows: String) -> String { counted(message, count) + found(count, rows) }
 
-  /// The rows, in brackets.
+  /// Returns the rows' ids, in brackets.
   private func found(_ count: Int, _ rows: String) -> String {
     " (\(count == 1 ? "row" : "rows") \(rows)\(rowEntity.map { " of \($0)" } ?? ""))"
   }
 
-  /// The same in two sentences, what to do in one of its own.
+  /// Returns the reason as two sentences, the second of which is the remedy.
   func sentences(_ count: Int, rows: String) -> String {
     let parts = counted(message, count).split(separator: "; ", maxSplits: 1).map(String.init)
     let remedy = parts.count > 1 ? " \(ended(parts[1].prefix(1).uppercased() + parts[1].dropFirst()))" : ""
@@ -57,8 +58,8 @@ struct RowCheck: Hashable {
 }
 
 extension RowCheck {
-  /// About rows of some entity: those for which a condition holds.
-  /// - Parameter condition: nil for all of them.
+  /// Creates a check of an entity's rows that fulfil a condition.
+  /// - Parameter condition: nil for all rows.
   init(
     _ rule: RefusalRule, _ entity: String, _ properties: [String], at place: EntityPlace,
     where condition: SQL? = nil, message: String
@@ -70,7 +71,7 @@ extension RowCheck {
       properties: properties)
   }
 
-  /// About values that are there more than once: the groups behind `FROM`.
+  /// Creates a check of repeated values; `groups` is the query after `FROM`.
   init(
     repeated groups: SQL, of entity: String, _ properties: [String], message: String
   ) {
@@ -80,25 +81,27 @@ extension RowCheck {
 }
 
 extension RowCheck.Question {
-  /// How many ids are named.
+  /// The maximum number of ids that are reported.
   private static let most = 5
 
+  /// Creates a query for rows.
   /// - Parameters:
-  ///   - rows: The rows, behind `FROM`.
-  ///   - id: Their id.
+  ///   - rows: The query after `FROM`.
+  ///   - id: The id of a row.
   init(rows: SQL, id: SQL = "\"id\"") {
     self.init("count(*)", of: rows, rows, id)
   }
 
+  /// Creates a query for groups of rows.
   /// - Parameters:
-  ///   - groups: The groups of rows, behind `FROM`.
-  ///   - id: The id that stands for a group.
+  ///   - groups: The query after `FROM`.
+  ///   - id: The id that is reported for a group.
   init(groups: SQL, id: SQL = "max(\"id\")") {
     self.init("count(*)", of: "(SELECT 1 FROM \(groups))", groups, id)
   }
 
-  /// All of some rows, where there are more than one.
-  /// - Parameter rows: The rows, behind `FROM`.
+  /// Creates a query that finds all rows where there is more than one.
+  /// - Parameter rows: The query after `FROM`.
   init(moreThanOneOf rows: SQL) {
     self.init("CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END", of: rows, rows, "\"id\"")
   }
@@ -109,23 +112,24 @@ extension RowCheck.Question {
   }
 }
 
-/// What rows come to have in properties of which each combination of values is there once.
+/// The values that rows will get in the properties of a unique key.
 struct ComingKey {
-  /// The entity that declares the key, and its properties.
+  /// The entity that declares the key.
   let entity: String
   let properties: [String]
-  /// What holds them, and what the rows come to have there: an expression on `rows`.
+  /// The columns of the key, and for each the rows' new value: an expression over `rows`.
   let columns: [SQLName]
   let values: [SQL]
-  /// Where the rows come from, behind FROM; each has an `id`.
+  /// The rows, as a query after FROM; each has an `id`.
   let rows: SQL
-  /// Those that have such values already, behind FROM; nil for none.
+  /// The existing rows with values of the key, as a query after FROM; nil for none.
   let others: SQL?
 
+  /// Creates the values of a key.
   /// - Parameters:
   ///   - entity: The entity, with what it inherits.
-  ///   - value: What the rows come to have in a property; nil for nothing, which is like no other nothing.
-  /// - Returns: nil where they have nothing in one of the properties.
+  ///   - value: Returns the rows' new value of a property; nil for NULL, which never equals another NULL.
+  /// - Returns: nil where the rows get NULL in one of the properties.
   init?(
     _ properties: [String], of entity: EntityDescription, rows: SQL, others: SQL?, value: (String) -> SQL?
   ) {
@@ -135,10 +139,10 @@ struct ComingKey {
     columns = properties.map { SQLName(entity.relationship(named: $0)?.columnName ?? $0) }
   }
 
-  /// That no value is there more than once: said with the number, before the engine says it without.
+  /// Returns the check that no value repeats. It reports the number, which the engine would not.
   /// - Parameters:
-  ///   - message: nil for what is so of values that somebody gave.
-  ///   - source: What the rows are objects of as yet; nil where that is the entity.
+  ///   - message: The message; nil for the usual one, which fits values that the step does not compute.
+  ///   - source: The present entity of the rows; nil where it is the key's entity.
   func check(_ message: String? = nil, rowsOf source: String? = nil) -> CompiledStatement {
     let named = zip(values, columns).map { value, column -> SQL in "\(value) AS \(column)" }
     let isThere = SQL.joined(columns.map { "\($0) NOT NULL" }, by: " AND ")
@@ -156,7 +160,7 @@ struct ComingKey {
 }
 
 extension CompiledStatement {
-  /// One that must count no row, of SQL that has no values.
+  /// Creates a statement that must count no row; its SQL has no bound values.
   static func check(
     _ question: RowCheck.Question, message: String, _ rule: RefusalRule = .other, of entity: String = "",
     _ properties: [String] = []

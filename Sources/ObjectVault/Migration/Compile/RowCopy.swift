@@ -1,25 +1,26 @@
-// The copy of a table's rows into another table: what goes where. How it is done is in MigrationRunner+Rows.
+// A copy of a table's rows into another table. MigrationRunner+Rows runs it.
 
 internal import CipherSQLite
 
-/// The rows of one table on their way into another; afterwards both have equally many.
+/// Copies the rows of one table into another; afterwards both have the same number of rows.
 struct RowCopy: Hashable {
-  /// The table that they are in.
+  /// The table with the rows.
   let source: String
-  /// The table that they go to, which is empty.
+  /// The table that gets the rows; it is empty before.
   let target: String
-  /// The columns that get something.
+  /// The columns that get values.
   let columns: [String]
-  /// What each of these gets: SQL of the source's rows.
+  /// The value of each of these columns: SQL over a row of the source.
   let expressions: [String]
-  /// Whether it goes by ids, slice after slice.
+  /// Whether the rows are copied in slices, by their ids.
   let isKeyed: Bool
 
-  /// The statement, in the form for people.
+  /// The statement as people read it.
   var sql: SQL { sql(keepsPart: false) }
 
-  /// The statement, which takes a condition on ids behind it.
-  /// - Parameter keepsPart: Whether one that fails leaves what it has copied, for who takes all back then.
+  /// Returns the statement; the caller may append a condition on ids.
+  /// - Parameter keepsPart: Whether a statement that fails keeps the rows that it has copied. The caller
+  ///   then rolls everything back.
   func sql(keepsPart: Bool) -> SQL {
     let insert: SQL = keepsPart ? "INSERT OR FAIL" : "INSERT"
     let names = SQL.names(columns.map { SQLName($0) })
@@ -27,7 +28,7 @@ struct RowCopy: Hashable {
     return "\(insert) INTO \(identifier: target) (\(names)) SELECT \(values) FROM \(identifier: source)"
   }
 
-  /// The same for the engine, with each name in quotes that no text has.
+  /// The copy as the engine gets it, with each name in quotes that a string literal cannot have.
   var executed: RowCopy {
     RowCopy(
       source: source, target: target, columns: columns, expressions: expressions.map(SQLTemplate.namesOnly),

@@ -1,4 +1,4 @@
-// What several operations do to a model, and the sentences about what it does not have.
+// Changes of a model that several operations share, and errors for names that it does not have.
 
 extension Schema {
   func index(of name: String) throws(ModelError) -> Int {
@@ -23,7 +23,7 @@ extension Schema {
     }
   }
 
-  /// Changes a to-one of this name; false when there is none.
+  /// Changes a relationship; returns false where there is none of this name.
   mutating func changeRelationship(
     _ entity: String, _ name: String, _ body: (inout RelationshipDescription) -> Void
   ) throws(ModelError) -> Bool {
@@ -43,7 +43,8 @@ extension Schema {
     return index
   }
 
-  /// The relationship at the other end that names this one as its inverse.
+  /// Returns the relationship that has this one as its inverse, as the indexes of its entity and in that
+  /// entity.
   func back(_ entity: String, _ name: String) -> (Int, Int)? {
     for (owner, description) in entities.enumerated() {
       if let index = description.relationships.firstIndex(where: {
@@ -58,7 +59,8 @@ extension Schema {
 
 extension EntityDescription {
   func requireFree(_ name: String) throws(ModelError) {
-    // Steps may pass through more than a model may have; each one that is added looks at all.
+    // Models between operations may exceed the limits of a final model. This limit bounds the time,
+    // because each added name is compared with all others.
     let count = propertyNames.count
     guard count < 1024 else {
       throw ModelError(reason: "\(SchemaFault.tooManyProperties(entity: self.name, count: count + 1))")

@@ -1,21 +1,22 @@
-// What operations ask of the run that they are to belong to, and the expressions that they make.
+// What operations read from their segment, and an expression for the rows of one entity.
 
 internal import CipherSQLite
 
 extension SegmentMapping {
-  /// Whether an entity may have rows: one that the run has made has none.
+  /// Whether an entity may have rows: an entity that the segment created has none.
   func hasRows(_ entity: String) -> Bool { entities[entity] != nil }
 
-  /// Whether every row has what an expression of the run makes.
+  /// Whether an expression of the segment gives every row a value.
   func isExpressed(_ entity: String, _ name: String) -> Bool { expressions[entity]?[name] != nil }
 
-  /// Whether the run has added a property that no row has a value of yet: not by a default, nor by its other end.
+  /// Whether the segment added a property and no row has a value of it yet, neither by a default nor by
+  /// its inverse.
   /// - Parameter model: The model so far.
   func isGivenNothing(_ entity: String, _ name: String, in model: Schema) -> Bool {
     guard isAdded(entity, name), !isExpressed(entity, name), let owner = model.entity(named: entity) else {
       return false
     }
-    // What is required from its addition is refused where rows are there.
+    // A property that is added as required is refused where rows exist.
     if let attribute = owner.attribute(named: name) {
       return attribute.isOptional && attribute.defaultValue == nil
     }
@@ -23,7 +24,7 @@ extension SegmentMapping {
     return relationship.inverse.map { isAdded(relationship.destination, $0) } ?? true
   }
 
-  /// Whether an operation drops one of two inverses whose other one the run has yet to make.
+  /// Whether an operation drops a relationship whose inverse the segment has added but not created yet.
   /// - Parameter model: The model before the operation.
   func hasAddedInverse(of subject: OperationSubject, in model: Schema) -> Bool {
     guard case .dropped(let entity, let name, isRelationship: true) = subject,
@@ -33,17 +34,18 @@ extension SegmentMapping {
     return isAdded(relationship.destination, inverse)
   }
 
-  /// Whether it added a property, or gave it an expression: only a column converts what is put into it to its type.
+  /// Whether the segment added a property or gave it an expression. Its values are not converted yet: only
+  /// a column converts what is stored in it.
   func isNew(_ entity: String, _ name: String) -> Bool {
     isAdded(entity, name) || isExpressed(entity, name)
   }
 
-  /// Whether an entity lay in the table of another one before.
+  /// Whether an entity had a parent before, and so shared the table of another one.
   func hadParent(_ entity: String) -> Bool {
     entities[entity].flatMap { before.entity(named: $0) }?.parent != nil
   }
 
-  /// Whether the run keeps links of a relationship elsewhere already, or those of its other end.
+  /// Whether the segment already moves links of a relationship, or of its inverse.
   func movesLinks(of entity: String, _ name: String, in model: Schema) -> Bool {
     let inverse = model.entity(named: entity)?.relationship(named: name).flatMap { relationship in
       relationship.inverse.map { (relationship.destination, $0) }
@@ -54,10 +56,11 @@ extension SegmentMapping {
     }
   }
 
-  /// Whether the run picks who stays of several already.
+  /// Whether the segment already picks one of several links.
   var picks: Bool { moves.contains { !$0.picking.isEmpty } }
 
-  /// The column that a property had before the run; nil when it was added in it, or has no column.
+  /// Returns the column that a property had before the segment; nil for an added property, and for one
+  /// without a column.
   func column(_ entity: String, _ name: String) -> String? {
     guard let former = former(entity, name),
       let owner = entities[entity].flatMap({ before.entity(named: $0) })
@@ -66,14 +69,16 @@ extension SegmentMapping {
     return relationship.hasColumn ? quoted(RelationshipDescription.columnName(former)) : nil
   }
 
-  /// Whether a property was the end of a one-to-one without a column before the run. A column that it has now, the run fills.
+  /// Whether a property was, before the segment, the end of a one-to-one without a column. If it has a
+  /// column now, the segment fills it.
   func wasLookedUp(_ entity: String, _ name: String) -> Bool {
     guard let former = former(entity, name) else { return false }
     return entities[entity].flatMap { before.entity(named: $0) }?.relationship(named: former)?.isLookedUp
       == true
   }
 
-  /// An expression for the rows of an entity and of those below it: the other rows of the table have nothing there.
+  /// Restricts an expression to the rows of an entity and its subentities; other rows of the table get
+  /// NULL.
   func ofOwnRows(_ expression: String, _ entity: String) -> String {
     guard let condition = entities[entity].flatMap({ before.place(of: $0).condition() }) else {
       return expression

@@ -1,21 +1,21 @@
-// Columns in which every row must have a value before a run of schema operations.
+// Columns that must have a value in every row before a segment.
 
 extension SegmentMapping {
-  /// A column that must hold no NULL before the run.
+  /// A column that must not have NULL before the segment.
   struct RequiredColumn {
     let operation: MigrationOperation
     let entity: String
     let property: String
-    /// Where its rows lie before the run.
+    /// The table and entities of its rows before the segment.
     let place: EntityPlace
     let column: String
-    /// What a person does about rows that have none.
+    /// What a person can do about rows without a value.
     var remedy = ""
-    /// Of a to-one that is filled: whom those lead to from then on that led nowhere.
+    /// For a to-one with a backfill value: the entity and id that rows without a reference will refer to.
     var goal: (place: EntityPlace, id: Int64)?
   }
 
-  /// A column must hold no NULL before the run.
+  /// Requires that a column has no NULL before the segment.
   mutating func require(
     _ entity: String, _ name: String, _ column: String, _ operation: MigrationOperation, remedy: String
   ) {
@@ -26,7 +26,7 @@ extension SegmentMapping {
         remedy: remedy))
   }
 
-  /// The same of a to-one that is filled: whom those lead to from then on that led nowhere has to be there.
+  /// Requires that the target of a to-one's backfill exists, where rows have no reference.
   mutating func require(
     _ entity: String, _ name: String, _ column: String, _ operation: MigrationOperation,
     leadingTo destination: String, _ id: Int64

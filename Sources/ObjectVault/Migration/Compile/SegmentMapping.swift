@@ -1,47 +1,51 @@
-// Where the columns after a run of schema operations come from: names before it, or expressions. What operations ask of a run is
-// in SegmentMapping+Questions, what they ask of its rows in SegmentMapping+Requirements.
+// Maps columns after a segment to names or expressions before it. What operations read from a segment is
+// in SegmentMapping+Questions, what they require of its rows in SegmentMapping+Requirements.
 
 internal import CipherSQLite
 
-/// Follows entities, attributes and relationships through the operations between two data blocks.
+/// Follows names through a segment: the consecutive schema operations between two data blocks, which are
+/// compiled together.
 ///
-/// What a run does in one go must be what its operations do one after another. So an operation that reads or changes
-/// a value which the run has yet to make waits for a run of its own: ``OperationRules/needsOwnRun(behind:in:)``. Names follow from
-/// what an operation is about; what it does to values it says by ``OperationRules/fill(_:in:)``.
+/// A segment must have the same effect as its operations one after another. So an operation that reads or
+/// changes a value which the segment has yet to compute starts a new segment:
+/// ``OperationRules/needsOwnRun(behind:in:)``. Changes of names follow from an operation's subject;
+/// ``OperationRules/fill(_:in:)`` states its effect on values.
 struct SegmentMapping {
-  /// Whether an operation has put what was there before in another place.
+  /// Whether an operation has moved existing rows.
   private(set) var hasMovedRows = false
-  /// The model before the run.
+  /// The model before the segment.
   let before: Schema
-  /// Final entity -> entity before; absent for a new one.
+  /// Maps each final entity to the entity before; a new entity has no entry.
   private(set) var entities: [String: String]
-  /// Of entities whose properties are others than before: final entity -> final property -> property before; absent for a
-  /// new one. A step has to do with few entities of a model, and a chain has many steps.
+  /// Maps, for entities whose properties changed, each final property to the property before; a new
+  /// property has no entry. Other entities are omitted: a step changes few entities, and a set has many
+  /// steps.
   private var properties: [String: [String: String]] = [:]
-  /// Final entity -> final property -> SQL over the columns before, where a plain copy will not do.
+  /// Maps final properties to SQL over the former columns, where a plain copy is not enough.
   private(set) var expressions: [String: [String: String]] = [:]
-  /// By the names of before: a later renaming does not take a check away.
+  /// With names before the segment, so that a later renaming does not remove a requirement.
   private(set) var mustBeFilled: [RequiredColumn] = []
-  /// What a dropping called the things that it dropped, by entity and property before.
+  /// The names that dropped entities and properties had when they were dropped, by their names before the
+  /// segment.
   private(set) var dropped = DroppedNames()
   private(set) var trail = OperationTrail()
-  /// The links that are kept elsewhere afterwards. Beside them a run has changes of attributes and nothing else.
+  /// The moved links. A segment that moves links otherwise changes attributes only.
   private(set) var moves: [LinkMove] = []
-  /// The entity that gets another parent: of the run's only operation then.
+  /// The change of an entity's parent, which is then the only operation of the segment.
   private(set) var parentChange: ParentChange?
 
-  /// Final entity -> properties that the run added.
+  /// The properties that the segment added to each final entity.
   private var added: [String: Set<String>] = [:]
-  /// Words that mean something else after the run than before it, in lower case as SQL compares them.
+  /// Words whose meaning the segment changes, in lower case, as SQL compares them.
   private var changedWords: Set<String> = []
-  /// Whether tables or views have other names, or links are kept elsewhere.
+  /// Whether tables or views were renamed, added or removed, or links move.
   private var changesTables = false
 
-  /// The names that things had when they were dropped.
+  /// The names of entities and properties when they were dropped.
   struct DroppedNames {
     var entities: [String: String] = [:]
     var properties: [String: [String: String]] = [:]
-    /// Of relationships that lost their order.
+    /// The names of relationships that lost their order.
     var orders: [String: [String: String]] = [:]
   }
 
@@ -50,7 +54,7 @@ struct SegmentMapping {
     entities = Dictionary(before.entities.map { ($0.name, $0.name) }) { first, _ in first }
   }
 
-  /// What a final property was called before; nil for a new one.
+  /// Returns the former name of a final property; nil for a new one.
   func former(_ entity: String, _ name: String) -> String? {
     if let names = properties[entity] { return names[name] }
     guard entities[entity] != nil, let former = before.entity(named: entity),
@@ -59,21 +63,21 @@ struct SegmentMapping {
     return name
   }
 
-  /// The final properties of an entity that were there before, with what they were called.
+  /// Returns the final properties of an entity that existed before, with their former names.
   func formerNames(of entity: String) -> [String: String] {
     if let names = properties[entity] { return names }
     guard entities[entity] != nil, let former = before.entity(named: entity) else { return [:] }
     return Dictionary(former.propertyNames.map { ($0, $0) }) { first, _ in first }
   }
 
-  /// Lets the names of an entity's properties be changed, which it has from here on.
+  /// Changes the names of an entity's properties, and stores the map that they need from then on.
   private mutating func changeNames(of entity: String, _ body: (inout [String: String]) -> Void) {
     var names = properties.removeValue(forKey: entity) ?? formerNames(of: entity)
     body(&names)
     properties[entity] = names
   }
 
-  /// Whether an entity and all its properties are those that had these names before, with the values that they had.
+  /// Whether an entity and all its properties kept their names and values.
   func keepsNames(of entity: EntityDescription) -> Bool {
     guard entities[entity.name] == entity.name, expressions[entity.name]?.isEmpty ?? true,
       added[entity.name]?.isEmpty ?? true
@@ -83,14 +87,16 @@ struct SegmentMapping {
       && entity.relationships.allSatisfy { names[$0.name] == $0.name }
   }
 
-  /// Whether it added a property.
+  /// Whether the segment added a property.
   func isAdded(_ entity: String, _ name: String) -> Bool { added[entity]?.contains(name) == true }
 
-  /// Whether it changes anything of which an SQL speaks: only a table that is there can be read.
+  /// Whether the segment changes anything that SQL may refer to; SQL reads the tables as they are before
+  /// it.
   func changes(wordsOf sql: String) -> Bool {
     changesTables || !changedWords.isDisjoint(with: SQLScanner.possibleNames(in: sql))
   }
 
+  /// Records an operation.
   /// - Parameter model: The model before the operation.
   mutating func follow(_ operation: MigrationOperation, _ model: Schema) throws(ModelError) {
     trail.follow(operation)
@@ -136,14 +142,14 @@ struct SegmentMapping {
       if isRelationship { changesTables = true }
     // An expression may read a view.
     case .rawObject: changesTables = true
-    // No name changes.
+    // These change no name.
     case .changed, .moved, .movedEntity, .madeIndex, .droppedIndex, .rows: break
-    // Followed piece by piece.
+    // Their parts are recorded one by one.
     case .mergedEntity, .parts: break
     }
   }
 
-  /// A column must hold no NULL before the run.
+  /// Requires that a column has no NULL before the segment.
   mutating func require(_ column: RequiredColumn) { mustBeFilled.append(column) }
 
   mutating func follow(_ move: LinkMove) {
@@ -151,7 +157,7 @@ struct SegmentMapping {
     changedWords.formUnion(move.words.map { $0.lowercased() })
   }
 
-  /// A relationship loses its order.
+  /// Records that a relationship loses its order.
   mutating func dropOrder(_ entity: String, _ name: String) {
     guard let table = entities[entity], let former = former(entity, name) else { return }
     dropped.orders[table, default: [:]][former] = "\(entity).\(name)"
@@ -161,7 +167,7 @@ struct SegmentMapping {
     parentChange = change
     hasMovedRows = true
     changesTables = true
-    // What it inherited becomes its own, or the reverse.
+    // Inherited properties become the entity's own, or the reverse.
     var own: [String: String] = [:]
     if change.way == .out {
       for above in change.left {

@@ -1,4 +1,4 @@
-// Where a step has written, so that what stands there is looked at.
+// Records where a step has written, so that these values are checked.
 
 internal import CipherSQLite
 
@@ -6,7 +6,7 @@ internal import CipherSQLite
 struct TouchedColumns {
   private(set) var columns: [String: Set<String>] = [:]
   private(set) var tables: Set<String> = []
-  /// The tables that rows may be gone from: nothing of these is left to be looked at.
+  /// The tables from which rows may have been deleted; that leaves no values to check.
   private var emptied: Set<String> = []
 
   /// Every table that was written to, in lower case.
@@ -14,7 +14,7 @@ struct TouchedColumns {
 
   var isEmpty: Bool { columns.isEmpty && tables.isEmpty }
 
-  /// Notes what a statement will write: SQLite says so while it prepares it.
+  /// Records what a statement will write: SQLite reports it while it prepares the statement.
   mutating func note(_ action: AuthorizerAction) {
     switch action {
     case .insert(let table): tables.insert(table.lowercased())
@@ -50,13 +50,13 @@ struct TouchedColumns {
     columns.merge(other.columns) { $0.union($1) }
   }
 
-  /// Leaves out a table, whose columns have been looked at.
+  /// Removes a table, whose columns have been checked.
   mutating func remove(_ table: String) {
     columns[table.lowercased()] = nil
     tables.remove(table.lowercased())
   }
 
-  /// Whether a column of rows that were there was written to, where no row is replaced.
+  /// Whether a statement updates a column of existing rows; replaced rows do not count.
   func updates(_ table: String, _ column: String) -> Bool {
     columns[table.lowercased()]?.contains(column.lowercased()) == true
   }

@@ -1,30 +1,32 @@
-// What those who run steps know of the functions that steps call. Objects are above (Store/ObjectTransform): a run sees
-// something that changes rows.
+// The functions of the app that steps call. This layer has no objects (those are in
+// Store/ObjectTransform): a run calls something that changes rows.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// What a run lends to a function that changes objects.
+/// What a run passes to a function that changes objects.
 struct TransformWork {
   let transform: SwiftTransform
-  /// The model at this point of the chain.
+  /// The model at this step.
   let model: Schema
   let connection: Connection
   let storeID: UUID?
-  /// Of the store as it is now; nil in one that is being made.
+  /// The generation of the store; nil for a store that is being created.
   let generation: Int64?
-  /// Called behind each batch with the number of rows that are done, and of all. Throws when the run is to end.
+  /// Called after each batch with the number of finished rows, and of all rows. Throws when the run is to
+  /// be cancelled.
   let advance: (_ done: Int, _ all: Int) throws -> Void
 }
 
 /// A function of the app that changes objects.
 protocol RowTransform: Sendable {
+  /// Runs the function.
   /// - Returns: The columns that it wrote.
   /// - Throws: ``TransformFailure`` where the function failed, or did what its step does not declare.
   func run(_ work: TransformWork) throws -> TouchedColumns
 }
 
-/// What went wrong in a function of the app, and with which row.
+/// The reason why a function of the app failed, with the row.
 struct TransformFailure: Error {
   let reason: String
 
@@ -34,13 +36,13 @@ struct TransformFailure: Error {
 /// A function of the app that an operation calls.
 struct AppFunction {
   let name: String
-  /// The entity whose objects, or their values, it is called with.
+  /// The entity whose objects, or whose values, the function gets.
   let entity: String
-  /// Whether it is called with values of a property, and not with objects.
+  /// Whether the function gets values of a property, and not objects.
   let takesValues: Bool
 }
 
-/// The functions that a program gives its steps, by their names.
+/// The functions that a program supplies for its steps, by their names.
 struct TransformTable: Sendable {
   typealias Conversion = @Sendable (SQLValue) throws -> SQLValue
   var objects: [String: any RowTransform] = [:]
@@ -51,7 +53,8 @@ struct TransformTable: Sendable {
     values.merge(other.values) { $1 }
   }
 
-  /// Why a function of the name is none for a call, where there is one.
+  /// Returns why the function with this name does not fit a call; nil where it fits, or where there is
+  /// none.
   func misfit(_ function: AppFunction) -> String? {
     guard !covers(function) else { return nil }
     return function.takesValues
@@ -68,7 +71,7 @@ struct TransformTable: Sendable {
   }
 }
 
-// Functions cannot be compared: sets of steps are the same where their functions have the same names.
+// Functions cannot be compared: two sets of steps are equal where their functions have equal names.
 extension TransformTable: Hashable {
   static func == (left: TransformTable, right: TransformTable) -> Bool {
     left.objects.keys == right.objects.keys && left.values.keys == right.values.keys

@@ -1,22 +1,25 @@
-// Views and triggers of somebody else that ran before the steps of a transaction run behind them: an app whose saves wake a
-// trigger that fits no longer could save nothing any more. What a plan can know of it beforehand is in ForeignReaders; a list of
-// values without names, and an index by its name, show when the tables are others.
+// Checks that foreign views and triggers, which the store did not create, still work after the steps of a
+// transaction: a save that fires a broken trigger would fail every time. ForeignReaders finds what a plan
+// can see beforehand. A list of values without column names, or an index that is used by its name, can be
+// checked only on the changed tables.
 
 internal import CipherSQLite
 
-/// The views and triggers of somebody else that the engine can run.
+/// The foreign views and triggers that the engine can run before the steps.
 struct ForeignFit {
   private let fitting: [ForeignObject]
 
-  /// Those of a file that has the tables of a model.
+  /// Finds them in a file that has the tables of a model.
   init(_ model: Schema, _ connection: Connection) throws {
     fitting = try ForeignObjects(layout: model.layout).readers(connection).filter {
       try $0.misfit(connection) == nil
     }
   }
 
-  /// - Parameter model: That behind the steps.
-  /// - Throws: ``StoreError/stepsObstructed(file:obstacles:)`` with those that the engine cannot run any more.
+  /// Checks that the same views and triggers still run.
+  /// - Parameter model: The model after the steps.
+  /// - Throws: ``StoreError/stepsObstructed(file:obstacles:)`` with those that the engine can no longer
+  ///   run.
   func requireFit(_ model: Schema, _ connection: Connection) throws {
     guard !fitting.isEmpty else { return }
     let misfits = try ForeignObjects(layout: model.layout).readers(connection).filter(fitting.contains)
@@ -32,7 +35,7 @@ struct ForeignFit {
 }
 
 extension ForeignObject {
-  /// What the engine has against running a view or a trigger; nil where it fits.
+  /// Returns the engine's error for a view or a trigger; nil where it runs.
   func misfit(_ connection: Connection) throws -> String? {
     do {
       let text =
@@ -47,8 +50,8 @@ extension ForeignObject {
     }
   }
 
-  /// Whether a message of the engine's is about something that it names: the engine reads whatever a view or a statement leads
-  /// to, and does not say where it met what it has against it.
+  /// Whether an engine's message has a name that the object uses. The engine checks everything that a
+  /// statement reads, and does not report the object in which it found the fault.
   func isNamed(in message: String) -> Bool {
     !SQLTemplate.words(message).isDisjoint(with: SQLTemplate.words(sql).subtracting(Self.wordsOfMessages))
   }

@@ -1,27 +1,27 @@
-// What stands in a file beside what its model and the store itself have. A trigger of somebody else's changes rows that
-// nobody knows of, at each save.
+// Foreign objects of a file: those of neither its model nor the store itself. A foreign trigger may change
+// rows at each save, which objects in memory do not show.
 
 internal import CipherSQLite
 
-/// A table, view, trigger or index that is neither of a model nor the store's own.
+/// A table, view, trigger or index that is neither the model's nor the store's own.
 struct ForeignObject: Hashable {
   let type, name, table, sql: String
 
-  /// What it is, such as `the trigger spy on Thing is none of the store's`.
+  /// A description, such as `the trigger spy on Thing is none of the store's`.
   var title: String {
     let place = type == "trigger" || type == "index" ? " on \(table)" : ""
     return "the \(type) \(name)\(place) is none of the store's"
   }
 
-  /// The line of SQL that takes it away.
+  /// The SQL that drops the object.
   var drop: String { "DROP \(type.uppercased()) \(SQLName(name));" }
 
-  /// What to do with it.
+  /// The advice to a person.
   var remedy: String {
     let other =
       switch type {
       case "table": ""
-      // On a table of the store's no step runs until it is gone.
+      // No step runs while the store's table has a foreign index, so the index has to be dropped first.
       case "index": "; a step can make it then: create raw index"
       default: ", or let a step make it: create raw \(type)"
       }
@@ -31,18 +31,19 @@ struct ForeignObject: Hashable {
   var sentence: String { "\(title): no step has made it. \(remedy)" }
 }
 
-/// Those in a file.
+/// The foreign objects of a file.
 struct ForeignObjects {
   let layout: StoreLayout
 
-  /// A sentence for each of those in a file.
+  /// Returns a sentence for each foreign object of a file.
   func findings(_ connection: Connection) throws -> [String] { try found(connection).map(\.sentence) }
 
-  /// A sentence for each that is in the way of steps, which are refused before the first of them: what a step would drop without
-  /// a word, what has a name that a step gives, and what names something that a step takes away.
+  /// Returns a sentence for each object for which steps are refused before the first one runs: objects
+  /// that a step would drop without a notice, objects whose name a step gives, and objects that name
+  /// something which a step removes.
   func obstacles(to steps: [CompiledStep], _ connection: Connection) throws -> [String] {
     let found = try found(connection)
-    // The models of all steps need not be laid out for a store that has nothing of somebody else's.
+    // A store without foreign objects needs no layouts of the models of all steps.
     guard !found.isEmpty else { return [] }
     let doomed = doomed(found, by: steps)
     let readers = found.filter { $0.type != "index" && !doomed.contains($0) }
@@ -50,11 +51,11 @@ struct ForeignObjects {
       + (try ForeignReaders(connection: connection, readers: readers).obstacles(to: steps))
   }
 
-  /// Those whose names steps give to tables, indexes and raw objects of their own. A raw object takes the place of one of its
-  /// kind, and triggers have names apart.
+  /// Returns sentences about objects whose names steps give to tables, indexes and raw objects. A raw
+  /// object replaces one of the same kind. Triggers have a separate name space.
   private func taken(_ found: [ForeignObject], from steps: [CompiledStep]) -> [String] {
     var left = found.filter { found in
-      // An index on a table of the store's is a difference between that and the model, and told as one.
+      // A foreign index on a store's table is reported as a difference from the model.
       found.type != "trigger"
         && !(found.type == "index"
           && layout.tables.contains { $0.name.lowercased() == found.table.lowercased() })
@@ -62,8 +63,8 @@ struct ForeignObjects {
     let names = Set(found.map(\.name) + layout.tables.map(\.name))
     var lines: [String] = []
     if let first = steps.first {
-      // Tables that are written anew, and rows that move, pass through tables of such names: one that was left there stops no
-      // step, and a view cannot be dropped as that.
+      // Rebuilds and moves use temporary tables with such names. A leftover table does not stop a step,
+      // but a view cannot be dropped as a table.
       let passing = left.filter { found in
         found.type == "view" && ["_mig_", "_mig-"].contains { found.name.lowercased().hasPrefix($0) }
       }
@@ -89,7 +90,7 @@ struct ForeignObjects {
     return lines
   }
 
-  /// What to do with something whose name a step gives, as a line of SQL.
+  /// Returns the remedy for an object whose name a step gives, with a line of SQL.
   private func remedy(_ found: ForeignObject, among names: Set<String>) -> String {
     guard found.type == "table" else { return "Drop it with the sqlcipher shell: \(found.drop)" }
     let free = SQLName(freeName("\(found.name)_before", among: names))
@@ -98,14 +99,14 @@ struct ForeignObjects {
       + "(\(found.drop))"
   }
 
-  /// The triggers that steps would drop without a word, where they write its table anew. One that such a step, or
-  /// one before it, makes of its own SQL is the store's from then on.
+  /// Returns the foreign triggers that steps would drop without a notice, by rebuilding their table. A
+  /// trigger that this step or an earlier one creates belongs to the store from then on.
   private func doomed(_ found: [ForeignObject], by steps: [CompiledStep]) -> [ForeignObject] {
     var (copied, made): (Set<String>, Set<String>) = ([], [])
-    // Triggers by the first step that writes their tables anew: what that makes, and what those before it have made.
+    // For each rebuilt table, the triggers that the steps up to the first rebuild have created.
     var claimed: [String: Set<String>] = [:]
     for step in steps {
-      // A view or an index may be called like a trigger, and is not one.
+      // Only triggers count: a view or an index may have the name of a trigger.
       made.formUnion(
         step.parts.flatMap(\.model.rawObjects).filter { $0.kind == .trigger }.map { $0.name.lowercased() })
       for case .copy(let copy) in step.parts.flatMap(\.statements)
@@ -119,7 +120,7 @@ struct ForeignObjects {
     }
   }
 
-  /// The views and triggers among them.
+  /// Returns the foreign views and triggers.
   func readers(_ connection: Connection) throws -> [ForeignObject] {
     try found(connection).filter { ["view", "trigger"].contains($0.type) }
   }
@@ -139,7 +140,7 @@ struct ForeignObjects {
     }
   }
 
-  /// Whether the engine has made an object for itself: nobody else can give it such a name in SQL.
+  /// Whether the engine has created the object for itself; SQL cannot give another object such a name.
   private static func isEngines(_ type: String, _ name: String) -> Bool {
     switch type {
     case "index": name.hasPrefix("sqlite_autoindex_")
@@ -149,14 +150,14 @@ struct ForeignObjects {
   }
 }
 
-/// A name that a model gives to something in a file, in lower case as SQL takes it.
+/// A name that a model gives to something in a file, in lower case, as SQL compares it.
 private struct GivenName: Hashable {
   let type, name: String
   let isRaw: Bool
 }
 
 extension StoreLayout {
-  /// The names of tables, views and indexes, which are one for all of them.
+  /// The names of tables, views and indexes, which share one name space.
   fileprivate var givenNames: Set<GivenName> {
     let raw = rawObjects.keys.compactMap { title -> GivenName? in
       let words = title.split(separator: " ", maxSplits: 1).map(String.init)

@@ -1,9 +1,10 @@
-// Views, triggers and tables of somebody else that name what a step takes away. SQLite 3.15 lets them stand, and they fail whenever
-// somebody reads; from 3.25 on it changes no column while one of them does not fit. Here both engines refuse before the first step.
+// Finds foreign views, triggers and tables that name something which a step removes. SQLite 3.15 allows
+// the step, and they fail when they are used; from 3.25 on SQLite changes no column while one of them is
+// broken. This check refuses the steps on both engines, before the first one runs.
 
 internal import CipherSQLite
 
-/// What views, triggers and references that are none of the store's name of its tables.
+/// The foreign views, triggers and foreign keys that name the store's tables.
 struct ForeignReaders {
   let connection: Connection
   /// The views, triggers and tables.
@@ -13,7 +14,7 @@ struct ForeignReaders {
     let table, name: String
   }
 
-  /// A sentence for each that is in the way, with the first step that it is in the way of.
+  /// Returns a sentence for each object that obstructs steps, with the first step that it obstructs.
   func obstacles(to steps: [CompiledStep]) throws -> [String] {
     var left = readers
     var lines: [String] = []
@@ -21,7 +22,7 @@ struct ForeignReaders {
       for part in step.parts where !part.isData {
         let gone = Gone(from: part.before.layout, to: part.model.layout)
         guard !gone.isNothing else { continue }
-        // A step's own raw object took the place of one of its kind and name.
+        // A raw object that a step created has replaced a foreign one of the same kind and name.
         left.removeAll { reader in
           part.before.rawObjects.contains {
             $0.kind.rawValue == reader.type && $0.name.asciiLowercased == reader.name.asciiLowercased
@@ -34,8 +35,8 @@ struct ForeignReaders {
     return lines
   }
 
-  /// Takes those that one change is in conflict with out of the others.
-  /// - Parameter title: What changes.
+  /// Removes from `left` the objects that one change conflicts with, and returns them.
+  /// - Parameter title: The change, as sentences name it.
   private func take(_ gone: Gone, _ title: String, from left: inout [ForeignObject]) throws -> [(
     reader: ForeignObject, cause: String
   )] {
@@ -47,7 +48,8 @@ struct ForeignReaders {
     return told
   }
 
-  /// What names a view that has to go would fit no longer, and so on; triggers of a view go with it.
+  /// Adds the objects that name a view which has to be dropped, and so on. Triggers on a view are dropped
+  /// with it.
   private func addReaders(
     among readers: [ForeignObject], to told: inout [(reader: ForeignObject, cause: String)]
   ) {
@@ -64,7 +66,7 @@ struct ForeignReaders {
     }
   }
 
-  /// What to do with one: of what the step itself makes it is too late.
+  /// Returns the remedy. Only a step before can create the object; the step itself would do it too late.
   private static func remedy(_ reader: ForeignObject) -> String {
     "Drop it with the sqlcipher shell (\(reader.drop)), or "
       + (reader.type == "table"
@@ -72,7 +74,7 @@ struct ForeignReaders {
         : "let a step before that one make it: create raw \(reader.type)")
   }
 
-  /// The tables and columns that one change takes away, by their names: what is renamed is away by its former name.
+  /// The tables and columns that one change removes; a renamed one counts under its former name.
   private struct Gone {
     var tables: [String] = []
     var columns: [(table: String, name: String)] = []
@@ -124,7 +126,8 @@ struct ForeignReaders {
     return hit.map { "names \($0.table).\($0.name), which \(change) drops or renames" }
   }
 
-  /// The columns that a view reads, in lower case. What the head of a trigger names nothing reads.
+  /// Returns the columns that a view reads, in lower case. This does not work for triggers: no statement
+  /// reads the columns that a trigger's header names.
   private func columns(of reader: ForeignObject) throws -> Set<Column> {
     var columns: Set<Column> = []
     try connection.withAuthorizer { action in
@@ -140,7 +143,7 @@ struct ForeignReaders {
 }
 
 extension Connection {
-  /// A statement for which the engine has to read the triggers of a table that wait for an event: `insert`, `update` or
+  /// Returns a statement that makes the engine read a table's triggers for an event: `insert`, `update` or
   /// `delete`.
   func statement(firing event: String?, on table: String) throws -> SQL {
     let columns = try tableInfo(table).columns.map { SQLName($0.name) }

@@ -1,8 +1,8 @@
-// The step that would make the classes' model of the steps' model, for a person to review.
+// The proposed step from the steps' model to the classes' model, for a person to review.
 
 internal import CipherSQLite
 
-/// What leads from the model after the last step to a schema.
+/// A proposal of the operations from the model after the last step to a schema.
 ///
 /// ```swift
 /// let steps = try MigrationSet.embedded(AppMigrations.steps)
@@ -10,48 +10,53 @@ internal import CipherSQLite
 /// let text = proposal.lines.joined(separator: "\n")
 /// ```
 ///
-/// It is a proposal: whether an attribute was renamed, or one dropped and another added, nobody can see in two models.
+/// A person has to review it: two models do not show whether an attribute was renamed, or dropped and
+/// another one added.
 public struct MigrationProposal: Sendable, Hashable {
-  /// The operations, in order; none where both are the same model.
+  /// The operations, in order; empty where the models are equal.
   public let operations: [MigrationOperation]
-  /// What may be a renaming, and is a dropping and an adding in ``operations`` because nobody says so.
+  /// Possible renamings. Without a statement about them, ``operations`` drops the old property and adds
+  /// the new one.
   public let doubts: [MigrationRenaming]
   /// What is lost for good, such as `User.city`.
   public let losses: [String]
-  /// The to-manys that stay and have no members any more, by the loss that takes these away, such as `Post.user` and
+  /// The to-manys that remain but lose all members, keyed by the loss that causes this: `Post.user` for
   /// `User.posts`.
   public let emptied: [String: [String]]
-  /// What a person has to look at before the step can be used.
+  /// What a person has to check before the step can be used.
   public var notes: [String] { remarks + servedHints.map(\.note) }
-  /// The notes but for those of ``servedHints``.
+  /// The notes without those of ``servedHints``.
   package let remarks: [String]
-  /// What a class says of former names, and may have been done.
+  /// Former names in classes whose renaming may have been done already.
   package let servedHints: [RenamingDoubt]
 
-  /// The operations as a migration file has them.
+  /// The operations as lines of a migration file.
   public var lines: [String] { operations.map(\.description) }
 
-  /// The losses as a person reads them, each with what it takes along under another name.
+  /// The losses as texts for people, each with the losses that it causes elsewhere.
   package var lossTexts: [String] { losses.map { lossText($0, emptied) } }
 }
 
 extension MigrationSet {
-  /// What leads from the model after the last step to a schema.
+  /// Proposes the operations from the model after the last step to a schema.
   /// - Parameters:
-  ///   - schema: That of the classes.
-  ///   - renaming: What has another name now. What a class or the schema says by `.renamed(from:)` needs no repetition.
+  ///   - schema: The schema of the classes.
+  ///   - renaming: The renamings. What a class or the schema declares by `.renamed(from:)` needs no
+  ///     repetition.
+  /// - Returns: The proposal.
   /// - Throws: As ``model(at:)``; ``StoreError/noEntity(name:similar:)``,
-  ///   ``StoreError/noProperty(entity:property:similar:)`` for a renaming of something that is not there;
-  ///   ``StoreError/renamingRefused(_:reason:)`` for two that contradict each other, and for a new name that the steps have.
+  ///   ``StoreError/noProperty(entity:property:similar:)`` for a renaming of something that does not
+  ///   exist; ``StoreError/renamingRefused(_:reason:)`` for two renamings that contradict each other, and
+  ///   for a new name that the steps have already.
   public func proposal(
     for schema: Schema, renaming: [MigrationRenaming] = []
   ) throws -> MigrationProposal {
     let model = try model(at: version)
-    // Properties go by the new names of their entities, and whoever says them by the former ones is understood.
+    // Renamings of properties use the new names of their entities; the former names are accepted, too.
     let entities = schema.renamings(renaming.filter(\.isOfEntity), from: model)
     let renaming = entities + renaming.filter { !$0.isOfEntity }.map { $0.following(entities, in: schema) }
     try Self.check(renaming, from: model, to: schema)
-    // What operations and classes say of entities, they say by the new names.
+    // In operations and classes, entities have their new names.
     let renamed = model.renamingEntities(renaming, beside: schema)
     try schema.checkHints(from: model, renamed, beside: renaming)
     let operations = SchemaDifference.operations(from: model, to: schema, renaming: renaming)
@@ -89,7 +94,7 @@ extension MigrationSet {
     }
   }
 
-  /// What the operations do not reach, in words.
+  /// Returns the differences that remain after the operations, as text.
   private static func faults(_ step: MigrationStep, _ model: Schema, _ schema: Schema) -> [String] {
     guard !step.operations.isEmpty else { return [] }
     do {
@@ -100,7 +105,8 @@ extension MigrationSet {
 }
 
 extension MigrationRenaming {
-  /// A property by the new name of its entity, where it was told by the former one.
+  /// Returns the renaming of a property with the new name of its entity, where it was given with the
+  /// former one.
   fileprivate func following(_ entities: [MigrationRenaming], in schema: Schema) -> MigrationRenaming {
     guard case .property(let entity, let name, let new) = self, schema.entity(named: entity) == nil else {
       return self
@@ -109,7 +115,7 @@ extension MigrationRenaming {
     return self
   }
 
-  /// That another one renames the same, or to the same.
+  /// Returns the error for two renamings of the same name, or to the same name.
   func contradiction(to other: MigrationRenaming) -> StoreError {
     .renamingRefused(
       "\(self)",
@@ -118,7 +124,7 @@ extension MigrationRenaming {
         : "\(other) gives the name \(newPath), too; leave one of the two out")
   }
 
-  /// Why it does not fit a model: most often the new name is somebody else's.
+  /// Returns the error for a renaming that does not fit a model; mostly the new name is taken.
   fileprivate func refusal(in model: Schema, _ error: ModelError) -> StoreError {
     let names =
       switch self {
@@ -133,7 +139,7 @@ extension MigrationRenaming {
         : error.reason)
   }
 
-  /// What it was called: `User`, or `User.name`.
+  /// The former name: `User`, or `User.name`.
   package var oldPath: String { path(oldName) }
   var newPath: String { path(newName) }
   private func path(_ name: String) -> String {
@@ -153,7 +159,7 @@ extension MigrationRenaming {
     }
   }
 
-  /// What is dropped and added alike, in one place.
+  /// Returns the pairs of a dropped and an added property, or entity, that are alike.
   fileprivate static func doubts(in operations: [MigrationOperation], from model: Schema)
     -> [MigrationRenaming]
   {

@@ -1,27 +1,30 @@
-// How a set stands with steps that were folded into one.
+// Checks of a set in which steps were folded into one.
 
 extension MigrationSet {
-  /// The number of the last step that stands for several; 0 without one. A store of a lower version than that, and above
-  /// 0, is refused.
+  /// The number of the last step that replaces several; 0 without one. A store whose version is lower, and
+  /// not 0, is refused.
   public var foldedVersion: Int { steps.last { !$0.folds.isEmpty }?.number ?? 0 }
 
-  /// The steps, with one for each that was folded: numbers go on from 1, and histories are compared one by one.
-  /// - Throws: ``StoreError/historyConflict(_:)`` where a file has the number of a step that was folded, and is another.
+  /// Returns the steps with a placeholder for each folded one, so that the numbers begin with 1 and
+  /// histories are compared step by step.
+  /// - Throws: ``StoreError/historyConflict(_:)`` for a file that has the number of a folded step and
+  ///   another checksum.
   static func unfolded(_ steps: [MigrationStep]) throws -> [MigrationStep] {
     guard let fold = steps.last(where: { !$0.folds.isEmpty }) else { return steps }
     for step in steps where (1...fold.number).contains(step.number) && step != fold {
-      // Whoever was stopped while folding has left files beside, which are what was folded.
+      // An interrupted folding leaves the files of the folded steps; these are accepted.
       guard step.number < fold.number, fold.folds[step.number - 1].checksum == step.checksum else {
         throw StoreError.historyConflict(
           .duplicate(number: step.number, files: [step.fileName, fold.fileName]))
       }
     }
-    // One that is numbered from below 1 is refused with the numbers of all.
+    // Steps with numbers below 1 are kept here; the check of all numbers refuses them.
     return fold.folds.dropLast().map { MigrationStep($0) }
       + steps.filter { $0.number >= fold.number || $0.number < 1 }
   }
 
-  /// - Throws: ``StoreError/historyConflict(_:)`` where nothing leads on from a version, as what did was folded.
+  /// Checks that steps exist for a store of a version.
+  /// - Throws: ``StoreError/historyConflict(_:)`` where the next step was folded into a later one.
   func requireReach(from version: Int) throws {
     guard version > 0, let fold = steps.last(where: { !$0.folds.isEmpty }), version < fold.number else {
       return
@@ -30,7 +33,7 @@ extension MigrationSet {
       .folded(version: version, into: fold.number, name: fold.name, release: fold.folds[version].release))
   }
 
-  /// That steps can run anew behind a version which a store is taken back to: what was folded runs as a whole.
+  /// Checks that steps can run again after a rollback to a version; folded steps run only as a whole.
   /// - Throws: ``StoreError/noWayBack(step:name:reason:)`` with the numbers of steps that can be repeated.
   func requireRepeatable(after target: Int, of version: Int) throws {
     guard target > 0, let fold = steps.last(where: { !$0.folds.isEmpty }), target < fold.number else {
@@ -43,9 +46,10 @@ extension MigrationSet {
         + "repeat all \(version) steps\(least)")
   }
 
-  /// That the steps make the model which a store has at a version. Each step at hand has the checksum of what ran; what was
-  /// folded has one for what it stands for, and a text of its own.
-  /// - Throws: ``StoreError/historyConflict(_:)``.
+  /// Checks that the steps make the model that a store has at a version. Other steps are compared by their
+  /// checksums. A step that replaces folded ones keeps the checksum of the original step, while its text
+  /// is new, so its model is compared.
+  /// - Throws: ``StoreError/historyConflict(_:)`` where the models differ.
   func requireModel(_ model: Schema, at version: Int) throws {
     guard let fold = steps.last(where: { !$0.folds.isEmpty }), version >= fold.number else { return }
     let made = try self.model(at: version)

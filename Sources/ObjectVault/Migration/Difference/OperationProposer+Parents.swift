@@ -1,14 +1,14 @@
-// Who inherits from whom, as operations: before properties are dropped, as what an entity has inherited becomes its own by it, or
-// the reverse.
+// Proposes changes of parents. They come before properties are dropped, because inherited properties
+// become an entity's own, or the reverse.
 
 extension OperationProposer {
-  /// From above to below.
+  /// Proposes the changes of parents, from the root down.
   mutating func setParents() {
     for entity in new.canonical.parentsFirst {
       guard let former = present.entity(named: entity.name), former.parent != entity.parent else { continue }
       if let parent = entity.parent {
         makeParent(parent)
-        // Of one table into another it goes by one of its own.
+        // From one table to another, an entity first gets its own table.
         if former.parent != nil, present.root(of: parent) != present.root(of: entity.name) {
           setNoParent(entity)
         }
@@ -22,8 +22,8 @@ extension OperationProposer {
     }
   }
 
-  /// Gives an entity a table of its own, without what comes along and is not wanted: it would be taken for something else that is
-  /// called so.
+  /// Gives an entity its own table, and drops inherited properties that it is not to have; later
+  /// operations would confuse them with new properties of the same name.
   private mutating func setNoParent(_ entity: EntityDescription) {
     let own = present.entity(named: entity.name).map { Set($0.propertyNames) } ?? []
     add(.setParent(entity.name, to: nil))
@@ -40,7 +40,7 @@ extension OperationProposer {
     }
   }
 
-  /// Makes an entity that is no entity yet, and those above it.
+  /// Creates an entity that does not exist yet, and its ancestors.
   private mutating func makeParent(_ name: String) {
     guard present.entity(named: name) == nil, let entity = new.canonical.entity(named: name) else { return }
     if let parent = entity.parent {
@@ -50,8 +50,9 @@ extension OperationProposer {
     add(.createEntity(new.written(entity, isThere: isUnpaired)))
   }
 
-  /// Drops what a new entity would share its table with under one name, and what is to go in any case: with an entity that goes
-  /// later, mostly, as those below it need the new one first.
+  /// Drops properties that have the name of a new entity's property in the same table and are to go
+  /// anyway. Mostly they belong to entities that are dropped later, because their subentities need the new
+  /// entity first.
   private mutating func dropNamesakes(of entity: EntityDescription, below parent: String) {
     guard let above = present.entity(named: parent) else { return }
     for other in present.family(of: above) {
@@ -59,7 +60,8 @@ extension OperationProposer {
     }
   }
 
-  /// Drops what has the name of something inherited and is another thing: whichever of the two is to go.
+  /// Drops a property with the name of an inherited one but another meaning: whichever of the two is not
+  /// in the new model.
   private mutating func dropMisfits(_ entity: EntityDescription, below parent: String) {
     guard let own = present.entity(named: entity.name), let above = present.entity(named: parent) else {
       return
@@ -74,7 +76,7 @@ extension OperationProposer {
     }
   }
 
-  /// Drops a property with the indexes over it, which entities below may have, too.
+  /// Drops a property with its indexes, including those of subentities.
   private mutating func drop(_ name: String, of owner: EntityDescription) {
     for entity in [owner] + present.descendants(of: owner) {
       for index in entity.indexes where index.properties.contains(name) {
@@ -86,7 +88,7 @@ extension OperationProposer {
         ? .dropRelationship(owner.name, name) : .dropAttribute(owner.name, name))
   }
 
-  /// Drops what makes values unique that are not so among all objects of the parent.
+  /// Drops the unique indexes over values that are not unique among all objects of the parent.
   private mutating func dropUniqueness(_ name: String, below parent: String) {
     guard let own = present.entity(named: name), own.parent == nil,
       let above = present.flattenedEntity(named: parent)
@@ -97,8 +99,8 @@ extension OperationProposer {
     }
   }
 
-  /// Drops what two entities would have a column of the same name for once they share a table, as far as one of them is to lose
-  /// it in any case: of what it lost last it would be taken for that.
+  /// Drops properties of the same name that would clash in the shared table, where one of them is to go
+  /// anyway. If it went later, it would be confused with the other.
   private mutating func dropClashes(_ entity: EntityDescription, below parent: String) {
     guard let above = present.entity(named: parent), let own = present.entity(named: entity.name) else {
       return
@@ -108,7 +110,7 @@ extension OperationProposer {
     for other in theirs {
       for member in ours where member.name != other.name {
         for name in member.propertyNames where other.spelling(of: name) != nil {
-          // What the entity and those above it have both becomes one.
+          // What both the entity and an ancestor have is merged.
           if member.name == entity.name, line.contains(other.name), other.declares(name) { continue }
           dropOne(name, [member.name, other.name])
         }
@@ -116,8 +118,8 @@ extension OperationProposer {
     }
   }
 
-  /// Drops a property of the first of some entities that is not to have it, however that writes its name: capitals make no
-  /// other column.
+  /// Drops a property from the first of some entities that is not to have it. Names are compared without
+  /// regard to case, as columns are.
   private mutating func dropOne(_ name: String, _ entities: [String]) {
     for entity in entities.compactMap({ present.entity(named: $0) }) {
       guard let own = entity.spelling(of: name), new.entity(named: entity.name)?.declares(own) != true
@@ -128,7 +130,7 @@ extension OperationProposer {
 }
 
 extension EntityDescription {
-  /// How its property is written that has the name in whatever capitals.
+  /// Returns the spelling of a property's name, found without regard to case.
   fileprivate func spelling(of name: String) -> String? {
     if declares(name) { return name }
     let lowercase = name.lowercased()

@@ -1,18 +1,18 @@
-// A former name that a class tells and nobody can tell from one that has served: what to do of it, for who writes steps and
-// for who lets opening make them.
+// A former name in a class whose renaming may have been done already. The type has the advice for authors
+// of steps, and for programs whose opening makes the steps.
 
-/// That a class says of its own name, or of that of a property, that it was another one, and both are there.
+/// A class declares a former name for itself or for a property, and the steps have both names.
 package struct RenamingDoubt: Sendable, Hashable {
-  /// What the class says; a property by the name of its class.
+  /// The declared renaming; for a property with the present name of its class.
   package let renaming: MigrationRenaming
 
-  /// For an author of steps, who can answer with ``MigrationRenaming``s.
+  /// The advice for an author of steps: to state ``MigrationRenaming``s.
   package var note: String {
     "\(question(of: "the steps have")) where not, say so for each that is called otherwise now"
   }
 
-  /// For a program without steps of its own, which has nothing to answer with but its classes.
-  /// - Parameter both: Who has both names.
+  /// Returns the advice for a program without its own steps, which can change only its classes.
+  /// - Parameter both: What has both names, such as `the store has`.
   func reason(of both: String) -> String {
     "\(question(of: both)) where not, rename it by a step of your own"
   }

@@ -1,26 +1,28 @@
-// What classes say of former names, and which renamings that makes: the hints stay in a class when they have served.
+// The former names that classes declare, and the renamings that follow. A hint remains in its class after
+// the renaming was done.
 
-/// The hints of one class, beside the properties that its entity has in the steps; or those of a schema, beside the entities of
-/// the steps.
+/// The hints of one class, compared with the properties that its entity has in the steps; or those of a
+/// schema, compared with the entities of the steps.
 struct RenamingHints {
-  /// The entity whose properties they are of; nil where they are of entities.
+  /// The entity of the properties; nil for hints about entities.
   private let entity: String?
-  /// The names of the classes.
+  /// The names in the classes.
   private let names: [String]
-  /// The names that the steps have.
+  /// The names in the steps.
   private let former: Set<String>
   private let hints: [String: String]
-  /// What is to be renamed, in an order in which each new name is free.
+  /// The renamings, in an order in which each new name is free.
   private(set) var renamings: [MigrationRenaming] = []
-  /// What two names say of one former name: what is to be renamed, and what cannot be beside it.
+  /// Pairs of renamings of one former name to two new ones: the refused one, and the one that it
+  /// contradicts.
   private(set) var contradictions: [(renaming: MigrationRenaming, other: MigrationRenaming)] = []
 
-  /// Those of the properties of a class.
+  /// Creates the hints about the properties of a class.
   init(_ entity: EntityDescription, _ binding: any EntityBinding, former: [String]) {
     self.init(of: entity.name, entity.propertyNames, former: former) { binding.formerName(of: $0) }
   }
 
-  /// Those of the entities of a schema.
+  /// Creates the hints about the entities of a schema.
   init(_ schema: Schema, former: [String]) {
     self.init(of: nil, schema.entities.map(\.name), former: former) {
       schema.bindings[$0]?.formerEntityName
@@ -31,7 +33,7 @@ struct RenamingHints {
     (self.entity, self.names, self.former) = (entity, names, Set(former))
     let former = self.former
     let told = names.compactMap { name in hint(name).map { (name, $0) } }
-    // Of what has never been there, or is there no more, nothing comes.
+    // A hint with a former name that the steps do not have has no effect.
     hints = Dictionary(told.filter { $0 != $1 && former.contains($1) }) { first, _ in first }
     for name in names where !former.contains(name) { follow(from: name) }
   }
@@ -40,7 +42,8 @@ struct RenamingHints {
     entity.map { .property(entity: $0, old, to: new) } ?? .entity(old, to: new)
   }
 
-  /// A name that is new takes its values from where its hint says; the name that becomes free so may have one, too.
+  /// Follows the hints from a new name: it gets the values of its former name. That name becomes free, and
+  /// may get values by a hint, too.
   private mutating func follow(from name: String) {
     var name = name
     while let old = hints[name] {
@@ -50,14 +53,15 @@ struct RenamingHints {
         return
       }
       renamings.append(next)
-      // A name that stays with another hint to it is taken up anew; one that goes leaves its values to whoever says so.
+      // A name that remains in the class gets new values only by its own hint. A name that leaves the
+      // class just gives its values.
       guard names.contains(old), leadsOut(old) else { return }
       name = old
     }
   }
 
-  /// Whether the hints lead from a name to one that leaves the class: all between have moved on by one then. In a circle, and
-  /// where the last one stays, that may have been done already.
+  /// Whether the chain of hints from a name ends at a name that the class no longer has; then all names of
+  /// the chain shift by one. In a cycle, or where the last name remains, that may have been done already.
   private func leadsOut(_ name: String) -> Bool {
     var (name, seen): (String, Set<String>) = (name, [])
     while names.contains(name), seen.insert(name).inserted {
@@ -67,9 +71,9 @@ struct RenamingHints {
     return !names.contains(name)
   }
 
-  /// What nobody can tell from a renaming that has been done: both names are there, and the former one leaves the class, or
-  /// says of itself that it was another one, too.
-  /// - Parameter told: What somebody has said.
+  /// Returns the hints whose renaming may have been done: the steps have both names, and the former one
+  /// leaves the class or has a hint, too.
+  /// - Parameter told: The renamings that were stated.
   func doubts(beside told: [MigrationRenaming]) -> [RenamingDoubt] {
     names.compactMap { name in
       guard former.contains(name), let old = hints[name],
@@ -83,10 +87,11 @@ struct RenamingHints {
 }
 
 extension Schema {
-  /// What classes say of former names and nobody can tell from what has been done.
+  /// Returns the hints of all classes whose renaming may have been done.
   /// - Parameters:
-  ///   - model: That of the steps, its entities by their new names: see ``renamingEntities(_:beside:)``.
-  ///   - told: What somebody has said of it.
+  ///   - model: The model of the steps, with the new names of entities: see
+  ///     ``renamingEntities(_:beside:)``.
+  ///   - told: The renamings that were stated.
   func renamingDoubts(from model: Schema, beside told: [MigrationRenaming] = []) -> [RenamingDoubt] {
     let ofEntities = RenamingHints(self, former: model.entities.map(\.name)).doubts(beside: told)
     return ofEntities
@@ -98,18 +103,19 @@ extension Schema {
       }
   }
 
-  /// What somebody has said, and the renamings of entities that this schema says by ``Entity/renamed(from:)``. Those of
-  /// properties are looked for once their entities have their new names.
+  /// Returns the stated renamings, with the renamings of entities that this schema declares by
+  /// ``Entity/renamed(from:)``. Renamings of properties are found after their entities have their new
+  /// names.
   func renamings(_ told: [MigrationRenaming], from model: Schema) -> [MigrationRenaming] {
     let hinted = RenamingHints(self, former: model.entities.map(\.name)).renamings
     return hinted.filter { !told.contains($0) } + told
   }
 
-  /// Refuses what the schema says of former names where two names were one, and where somebody says otherwise.
+  /// Refuses hints that map one former name to two names, and hints that contradict a stated renaming.
   /// - Parameters:
-  ///   - model: That of the steps.
-  ///   - renamed: The same, its entities by their new names.
-  ///   - told: What somebody has said, and what the schema says of entities.
+  ///   - model: The model of the steps.
+  ///   - renamed: That model with the new names of entities.
+  ///   - told: The stated renamings, and those of entities that the schema declares.
   func checkHints(from model: Schema, _ renamed: Schema, beside told: [MigrationRenaming]) throws(StoreError)
   {
     let ofProperties = entities.compactMap { entity -> RenamingHints? in
@@ -127,12 +133,12 @@ extension Schema {
     }
   }
 
-  /// This model with its entities called as somebody says, and their properties as they were.
+  /// Returns this model with the new names of entities, and unchanged properties.
   func renamingEntities(_ told: [MigrationRenaming], beside new: Schema) -> Schema {
     var model = self
     let entities = told.filter(\.isOfEntity)
     for renaming in MigrationRenaming.inOrder(entities, beside: allNames.union(new.allNames)) {
-      // What does not fit has been refused, or is left out of the operations as well.
+      // A renaming that does not fit was refused before, or is omitted from the operations as well.
       try? renaming.operation(in: model)?.apply(to: &model)
     }
     return model
@@ -140,10 +146,11 @@ extension Schema {
 }
 
 extension MigrationRenaming {
-  /// Renamings in an order in which each new name is free; where names are exchanged, by way of a name that nobody has.
-  /// Entities go first, as properties are told by the new names of theirs.
+  /// Returns the renamings in an order in which each new name is free; names are exchanged by way of an
+  /// unused name. Entities come first, because renamings of properties have the new names of entities.
   ///
-  /// Of several with one former name, or one new name, the first counts: ``MigrationSet/proposal(for:renaming:)`` refuses them.
+  /// Of several with one former name, or one new name, the first counts:
+  /// ``MigrationSet/proposal(for:renaming:)`` refuses them.
   /// - Parameter taken: The names of the models.
   static func inOrder(_ renamings: [MigrationRenaming], beside taken: Set<String>) -> [MigrationRenaming] {
     var rest: [MigrationRenaming] = []
@@ -152,7 +159,8 @@ extension MigrationRenaming {
       + ordered(rest.filter { !$0.isOfEntity }, beside: taken)
   }
 
-  /// - Parameter renamings: All of entities, or all of properties, and no two that collide.
+  /// Orders renamings.
+  /// - Parameter renamings: Only entities, or only properties; no two collide.
   private static func ordered(_ renamings: [MigrationRenaming], beside taken: Set<String>)
     -> [MigrationRenaming]
   {
@@ -164,7 +172,7 @@ extension MigrationRenaming {
         ordered.append(rest.remove(at: index))
         continue
       }
-      // Each former name is there once, and each new one: what is left are circles, and this opens one.
+      // Former and new names are unique, so only cycles are left. An unused name opens one.
       var spare = "\(first.oldName)Before"
       while taken.contains(spare.lowercased()) { spare += "2" }
       ordered.append(first.renamed(from: first.oldName, to: spare))
@@ -173,10 +181,10 @@ extension MigrationRenaming {
     return ordered
   }
 
-  /// Whether both rename the same, or to the same.
+  /// Whether both rename the same name, or to the same name.
   func collides(with other: MigrationRenaming) -> Bool { renamesSame(as: other) || target == other.target }
 
-  /// Whether both rename the same.
+  /// Whether both rename the same name.
   func renamesSame(as other: MigrationRenaming) -> Bool { source == other.source }
 
   var isOfEntity: Bool { if case .entity = self { true } else { false } }
@@ -209,7 +217,7 @@ extension MigrationRenaming {
 }
 
 extension Schema {
-  /// All names of entities and properties, in lower case.
+  /// The names of all entities and properties, in lower case.
   var allNames: Set<String> {
     Set(entities.flatMap { [$0.name] + $0.propertyNames }.map { $0.lowercased() })
   }

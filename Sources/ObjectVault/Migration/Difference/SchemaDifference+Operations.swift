@@ -1,12 +1,12 @@
-// The operations that make one model of another: what a mismatch shows and `new --from-model` writes, for a person to
-// review.
+// Proposes the operations from one model to another. A mismatch error prints them and `new --from-model`
+// writes them, for a person to review.
 
 extension SchemaDifference {
-  /// Operations from one model to another.
+  /// Returns the operations from one model to another.
   ///
-  /// What may be a renaming is one where somebody says so, `renaming` or the schema by `.renamed(from:)`, else a dropping
-  /// and an adding: nobody can tell them apart but who made the change, so the lines are for reading and never run by
-  /// themselves.
+  /// A possible renaming is one only where `renaming` or the schema's `.renamed(from:)` states it;
+  /// otherwise it is a drop and an addition. Only the author of the change can tell these cases apart, so
+  /// the lines are for reading and never run by themselves.
   package static func operations(
     from old: Schema, to new: Schema, renaming: [MigrationRenaming] = []
   ) -> [MigrationOperation] {
@@ -16,14 +16,14 @@ extension SchemaDifference {
   }
 }
 
-/// Collects operations, and knows the model after them. Parents: OperationProposer+Parents.
+/// Collects operations, and applies them to a model. Changes of parents are in OperationProposer+Parents.
 struct OperationProposer {
   private(set) var present: Schema
   let new: Schema
   private(set) var operations: [MigrationOperation] = []
 
   init(_ old: Schema, to new: Schema) {
-    // In one order, so that the same change gives the same lines.
+    // Sorted, so that the same change always gives the same lines.
     present = old.canonical
     self.new = new
   }
@@ -39,7 +39,7 @@ struct OperationProposer {
     for entity in new.canonical.parentsFirst where present.entity(named: entity.name) == nil {
       add(.createEntity(new.written(entity, isThere: isUnpaired)))
     }
-    // Relationships last: an attribute of the same name may have been in their place.
+    // Relationships come last: an attribute of the same name may have to be dropped first.
     for (entity, former) in kept { changeAttributes(entity, former) }
     for (entity, _) in kept {
       for relationship in entity.relationships
@@ -47,11 +47,13 @@ struct OperationProposer {
         add(.addRelationship(entity.name, new.written(relationship, isThere: isUnpaired)))
       }
     }
-    // Where the links lie follows from how many each end has, and is settled before an end of a one-to-one is made anew.
+    // To-one or to-many at both ends determines where links are stored. It is settled before an end of a
+    // one-to-one is created again.
     for (entity, _) in kept {
       for relationship in entity.relationships { changeNumber(entity.name, to: relationship) }
     }
-    // The ends that look up come last, and name the others. Only then is it settled which end can be required.
+    // One-to-one ends without a column come last and name the others as inverses. Only then is it settled
+    // which end can be required.
     for looksUp in [false, true] {
       for (entity, _) in kept {
         for relationship in entity.relationships where relationship.isLookedUp == looksUp {
@@ -70,7 +72,7 @@ struct OperationProposer {
     }
   }
 
-  /// Whether a relationship is there that leads nowhere back: the end that is added to it names it.
+  /// Whether a relationship exists and has no inverse yet; the added other end names it as its inverse.
   func isUnpaired(_ entity: String, _ name: String) -> Bool {
     guard let relationship = present.entity(named: entity)?.relationship(named: name) else { return false }
     return relationship.inverse == nil
@@ -85,11 +87,11 @@ struct OperationProposer {
 
   mutating func add(_ operation: MigrationOperation) {
     operations.append(operation)
-    // What cannot be is written all the same: whoever reads the lines sees what was wanted.
+    // An impossible operation is listed all the same, so that the reader sees what was intended.
     try? operation.apply(to: &present)
   }
 
-  /// Adds what fits only.
+  /// Adds an operation only where the model accepts it.
   private mutating func addFitting(_ operation: MigrationOperation) {
     if (try? operation.apply(to: &present)) != nil { operations.append(operation) }
   }
@@ -111,7 +113,8 @@ struct OperationProposer {
 
   // MARK: Less
 
-  /// Those that are others, and those that stay while something that they name is replaced by another of the same name.
+  /// Drops raw objects that differ, and those that name something which is replaced by another of the same
+  /// name.
   private mutating func dropRawObjects() {
     for object in present.rawObjects
     where new.rawObject(named: object.name) != object || !SQLTemplate.names(object.sql).allSatisfy(isKept) {
@@ -119,7 +122,7 @@ struct OperationProposer {
     }
   }
 
-  /// Whether what stands behind a dollar sign is the same table or column in both models.
+  /// Whether a name after `$` is the same table or column in both models.
   private func isKept(_ name: String) -> Bool {
     let names = name.split(separator: ".").map(String.init)
     guard let entity = names.first.flatMap({ new.entity(named: $0) }),
@@ -135,7 +138,8 @@ struct OperationProposer {
   private mutating func dropIndexes() {
     for (entity, former) in kept {
       let (all, allFormer) = (new.flattened(entity), present.flattened(former))
-      // Those that stay, too, while one of their properties is replaced by another of the same name.
+      // This includes unchanged indexes, where one of their properties is replaced by another of the same
+      // name.
       for index in former.indexes
       where !entity.indexes.contains(index) || !index.properties.allSatisfy({ isKept($0, all, allFormer) }) {
         add(.dropIndex(entity.name, index.properties))
@@ -143,7 +147,7 @@ struct OperationProposer {
     }
   }
 
-  /// Whether a property is one of the same kind.
+  /// Whether a property has the same kind in both models.
   private func isKept(_ name: String, _ entity: EntityDescription, _ former: EntityDescription) -> Bool {
     guard let old = former.relationship(named: name) else { return entity.attribute(named: name) != nil }
     return entity.relationship(named: name)?.destination == old.destination
@@ -168,7 +172,7 @@ struct OperationProposer {
   private mutating func dropEntities() {
     let dropped = present.entities.filter { new.entity(named: $0.name) == nil }
     let names = Set(dropped.map(\.name))
-    // Those that lead to each other go after their relationships.
+    // Relationships between dropped entities are dropped first.
     for entity in dropped {
       let cut = entity.relationships.filter {
         names.contains($0.destination) && $0.destination != entity.name
@@ -224,9 +228,9 @@ struct OperationProposer {
   }
 
   private mutating func changeInverse(_ entity: String, to new: RelationshipDescription) {
-    // As it is now: what was done to the other end may have changed its inverse.
+    // The present state: an operation on the other end may have changed the inverse.
     let old = present.entity(named: entity)?.relationship(named: new.name)
-    // The end that looks it up names it, and makes them a pair.
+    // The other end, which looks it up, is added later with this one as its inverse.
     let isNamedThere = new.isOneToOne && old?.hasColumn == true && old?.inverse == nil
     if !isNamedThere, old?.inverse != new.inverse || (new.isLookedUp && old?.hasColumn == true) {
       for index in present.entity(named: entity)?.indexes ?? [] where index.properties.contains(new.name) {
@@ -252,8 +256,8 @@ struct OperationProposer {
 }
 
 extension AttributeType {
-  /// An expression that makes values of another type, for a person to look at: SQLite makes 0 of what is no number, and
-  /// cuts what is too long, so that nothing tells of it.
+  /// Returns a draft of an expression that converts values, for a person to review: SQLite converts text
+  /// that is not a number to 0, and truncates numbers, without an error.
   fileprivate func draft(to type: AttributeType, of entity: String, _ name: String) -> String {
     let value = "$\(entity).\(name)"
     switch type.traits.storage {

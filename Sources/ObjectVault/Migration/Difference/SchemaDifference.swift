@@ -1,9 +1,14 @@
-// What differs between two models, or between two sets of tables: a line for each property, never two hashes.
+// Compares two models, or two sets of tables, and reports a line for each difference.
 
 internal import CipherSQLite
 
 package enum SchemaDifference {
-  /// - Parameters: The names the two sides have in the lines.
+  /// Returns a line for each difference between two models.
+  /// - Parameters:
+  ///   - found: The model that is there.
+  ///   - expected: The model that should be there.
+  ///   - foundName: The name of the first in the lines.
+  ///   - expectedName: The name of the second in the lines.
   package static func lines(
     _ found: Schema, _ expected: Schema, found foundName: String, expected expectedName: String
   ) -> [String] {
@@ -73,11 +78,12 @@ package enum SchemaDifference {
     return members
   }
 
-  /// What the tables of a file have too much or too little, and its raw objects.
+  /// Returns a line for each table, column, index or raw object that is missing, unexpected or different
+  /// in a file.
   /// - Parameters:
-  ///   - model: That of a store, of which somebody has changed the tables by hand: each line says how that is undone. Nil
+  ///   - model: The model of a store whose tables were changed by hand: each line then has the remedy. Nil
   ///     for other files.
-  ///   - steps: Those that were about to run.
+  ///   - steps: The steps that were about to run.
   static func lines(
     found: StoreLayout, expected: StoreLayout, repairing model: Schema? = nil,
     before steps: [CompiledStep] = []
@@ -104,7 +110,8 @@ package enum SchemaDifference {
     return lines + rawLines(found: found, expected: expected, isStore: model != nil, remade)
   }
 
-  /// - Parameter remade: Those that the remedy for a table makes, too.
+  /// Returns the lines about raw objects.
+  /// - Parameter remade: The raw objects that the remedy for a table creates, too.
   private static func rawLines(
     found: StoreLayout, expected: StoreLayout, isStore: Bool, _ remade: Set<String>
   ) -> [String] {
@@ -132,7 +139,7 @@ package enum SchemaDifference {
       + (column.defaultSQL.map { " DEFAULT \($0)" } ?? "")
   }
 
-  /// The tables and raw objects of a file that have the names of these.
+  /// Returns the tables and raw objects of a file that have the names of the expected ones.
   static func found(_ expected: StoreLayout, in connection: Connection) throws -> StoreLayout {
     var found = StoreLayout(
       tables: try expected.tables.map { try connection.tableInfo($0.name).spellingFloats(as: $0) })
@@ -151,7 +158,7 @@ package enum SchemaDifference {
     return found
   }
 
-  /// A table as a set of lines: the order of columns does not count.
+  /// Returns a table as a set of lines, because the order of columns does not count.
   static func parts(of table: TableInfo) -> Set<String> {
     Set(
       table.columns.map(line)
@@ -159,7 +166,7 @@ package enum SchemaDifference {
         + table.indexes.map(line))
   }
 
-  /// SHA-256 over all tables' lines, and the statements of raw objects.
+  /// Returns the SHA-256 of the lines of all tables, and of the statements of raw objects.
   static func physicalHash(_ layout: StoreLayout) -> String {
     let tables = layout.tables.sorted { $0.name < $1.name }
       .map { "\($0.name)\n" + parts(of: $0).sorted().joined(separator: "\n") }
@@ -170,8 +177,8 @@ package enum SchemaDifference {
 }
 
 extension TableInfo {
-  /// The table with the defaults of floats as another one spells them, where both are one float: `0.1` in a step was
-  /// written into files as it stands once, and as the float that it means now.
+  /// Returns the table with the defaults of floats spelled as in another table, where both are the same
+  /// Float. Earlier releases wrote `0.1` as it was in the step; now the Float's exact value is written.
   fileprivate func spellingFloats(as other: TableInfo) -> TableInfo {
     var table = self
     for index in table.columns.indices {

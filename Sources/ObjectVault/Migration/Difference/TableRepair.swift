@@ -1,21 +1,21 @@
-// What undoes a change of a table that somebody made by hand, as SQL for the sqlcipher shell. Pure: it is printed, and run
-// by a person.
+// Generates SQL that undoes a change which a person made to a table by hand. Pure: the SQL is printed, and
+// a person runs it in the sqlcipher shell.
 //
-// Every statement of a remedy stands on one line: the shell leaves out the rest of a line behind an error, and without that a
-// copy that failed would be followed by the dropping of the table.
+// Every statement of a remedy is on one line: the shell skips the rest of a line after an error. Otherwise
+// it would drop the table after a copy that failed.
 
 internal import CipherSQLite
 
-/// A table of a store that is not as the model says.
+/// The repair of a store's table that differs from the model.
 struct TableRepair {
   let found: TableInfo
   let expected: TableInfo
   let model: Schema
-  /// Those that were about to run.
+  /// The steps that were about to run.
   let steps: [CompiledStep]
   var engine = Engine.current
 
-  /// What stands behind each line that says what is missing, or unexpected, in the order of these.
+  /// Returns the remedies to append to the lines about missing and unexpected parts, in their order.
   func remedies(missing: [String], unexpected: [String]) -> (missing: [String], unexpected: [String]) {
     guard isRebuilt else {
       return (missing.map { alone(missing: $0) }, unexpected.map { alone(unexpected: $0) })
@@ -28,20 +28,20 @@ struct TableRepair {
     )
   }
 
-  /// The raw objects that go with the table and come back with it, such as `trigger ranked`.
+  /// The raw objects that are dropped and created with the table, such as `trigger ranked`.
   var remade: Set<String> { isRebuilt && unmended == nil ? Set(raw.map(\.object.title)) : [] }
 
-  /// What stands behind a line that the remedy of another one undoes, too.
+  /// The remedy for a line that another line's remedy covers.
   static let same = " (undone by the same)"
 
-  /// The remedy for a table that is not there.
+  /// Returns the remedy for a missing table.
   static func making(_ table: TableInfo, _ model: Schema) -> String {
     let layout = model.layout(ofTable: table.name)
     guard layout.collations.isEmpty else { return noDecimals }
     return shell([table.createSQL(layout)] + table.indexes.map { table.indexSQL($0) })
   }
 
-  /// SQL, as the end of a line.
+  /// Returns SQL in the form that ends a line.
   static func shell(_ statements: [String]) -> String {
     " (in the sqlcipher shell: \(statements.map { "\($0);" }.joined(separator: " ")))"
   }
@@ -52,7 +52,7 @@ struct TableRepair {
   private var missing: [TableInfo.Column] { expected.columns.filter { !found.has($0.name) } }
   private var unexpected: [TableInfo.Column] { found.columns.filter { !expected.has($0.name) } }
 
-  /// Whether only a new table with its rows undoes it.
+  /// Whether the repair requires a rebuild of the table.
   private var isRebuilt: Bool {
     let lines = SchemaDifference.parts(of: expected)
     let isChanged = found.columns.contains { column in
@@ -65,7 +65,7 @@ struct TableRepair {
       || surplus.contains { !engine.canDropColumn || isUsed($0.name) }
   }
 
-  /// Whether the engine does not let a column go by itself.
+  /// Whether the engine cannot drop the column alone.
   private func isUsed(_ column: String) -> Bool {
     found.indexes.contains { $0.columns.contains(column) }
       || found.columns.contains { $0.name == column && $0.isPrimaryKey }
@@ -102,12 +102,12 @@ struct TableRepair {
 
   // MARK: The whole table
 
-  /// Why no SQL of the shell undoes it; nil where some does.
+  /// Why no SQL in the shell repairs the table; nil where some does.
   private var unmended: String? {
     missing.contains(where: isLost) ? Self.lost : layout.collations.isEmpty ? nil : Self.noDecimals
   }
 
-  /// Whether rows would need values that nothing has.
+  /// Whether rows would need values that are lost.
   private func isLost(_ column: TableInfo.Column) -> Bool {
     column.isRequired && column.defaultSQL == nil || column.isPrimaryKey
   }
@@ -119,7 +119,8 @@ struct TableRepair {
 
   private var rebuild: [String] {
     let copy = "_mig_\(expected.name)"
-    // In the order of the file, what is missing last: models of one meaning differ in it.
+    // In the order of the file, with missing columns last: models with the same meaning may order columns
+    // differently.
     var table = expected
     table.columns =
       found.columns.compactMap { column in expected.columns.first { $0.name == column.name } } + missing
@@ -135,14 +136,15 @@ struct TableRepair {
       + ["COMMIT"]
   }
 
-  /// What goes with the table, and is the model's.
+  /// The model's raw objects that are dropped with the table.
   private var raw: [RawStatement] {
     model.rawStatements.filter { $0.table == expected.name.lowercased() }
   }
 
   // MARK: Values that a step has a place for
 
-  /// How the values of an unexpected column are kept, where a step that was about to run adds one of its name and type.
+  /// Returns how to keep the values of an unexpected column, where a pending step adds one of this name
+  /// and type.
   private func kept(line: String) -> String? {
     guard let column = unexpected.first(where: { SchemaDifference.line(of: $0) == line }),
       let step = steps.first(where: { $0.adds(column, to: found.name) }), found.has("id")
@@ -160,7 +162,7 @@ struct TableRepair {
 }
 
 extension CompiledStep {
-  /// Whether it adds an attribute that a column has the name and the type of.
+  /// Whether the step adds an attribute with the name and the type of a column.
   fileprivate func adds(_ column: TableInfo.Column, to table: String) -> Bool {
     parts.contains { part in
       part.operations.contains { operation in
@@ -174,7 +176,7 @@ extension CompiledStep {
 }
 
 extension RawStatement {
-  /// The table, or the view, that an index or a trigger is on, in lower case.
+  /// The table or view that an index or trigger is on, in lower case.
   fileprivate var table: String? {
     guard object.kind != .view else { return nil }
     var scanner = SQLScanner(create)

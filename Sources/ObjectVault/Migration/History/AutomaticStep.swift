@@ -1,12 +1,14 @@
-// The step that opening makes by itself, for programs without steps of their own: from the model that a store has to that
-// of the classes, where nothing is lost by it and nothing has to be guessed.
+// The step that opening a store makes for programs without their own steps: from the store's model to that
+// of the classes. It is made only where nothing is lost and nothing has to be guessed.
 
 internal import CipherSQLite
 
 extension Schema {
-  /// Checks that a model like that of the classes could be nothing but theirs. Asked before a file is looked at: whether such
-  /// classes open a store must not follow from what has been done to it.
-  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)`` where a class hands one of its names on to another one.
+  /// Checks that the hints of the classes are unambiguous even for a store that has exactly their model.
+  /// This runs before a file is read: whether such classes can open a store must not depend on the store's
+  /// history.
+  /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)`` where a former name is still in its class
+  ///   and has a former name itself, as in an exchange of two names.
   func requireNoRenamingDoubt(file: String) throws {
     let doubts = renamingDoubts(from: self)
     guard doubts.isEmpty else {
@@ -19,7 +21,7 @@ extension Schema {
 }
 
 extension StoreHistory {
-  /// The steps behind the store as it carries them, and one more where the classes are another model.
+  /// Returns the steps that the store carries, and one more where the classes have another model.
   /// - Throws: ``StoreError/notAutomatic(file:reasons:lines:)``;
   ///   ``StoreError/otherFormat(file:found:supported:)`` for a file of another format.
   func automaticSteps(for schema: Schema, file: String) throws -> MigrationSet {
@@ -29,7 +31,7 @@ extension StoreHistory {
     guard model != schema else { return carried }
     let proposal = try carried.proposal(for: schema)
     let step = MigrationStep(number: version + 1, name: "automatic", operations: proposal.operations)
-    // Where something is lost it goes without saying that nothing leads back.
+    // Where something is lost, a rollback is impossible anyway and needs no reason.
     let reasons = try (proposal.losses.isEmpty ? step.obstacle(from: model) : []) + proposal.obstacles
     guard reasons.isEmpty else {
       throw StoreError.notAutomatic(file: file, reasons: reasons, lines: proposal.lines)
@@ -37,18 +39,19 @@ extension StoreHistory {
     return try MigrationSet(carried.steps + [step])
   }
 
-  /// The steps behind the store, with what takes each back.
+  /// Returns the steps that ran on the store, each with its rollback.
   func carriedSteps(in file: String) throws -> MigrationSet {
     let carried = try steps(with: MigrationSet([]), file: file)
     return try folded(in: carried).map { try MigrationSet([$0] + carried.steps.dropFirst($0.number)) }
       ?? carried
   }
 
-  /// The step that others were folded into, where the store was made by it: its row holds what it did, and theirs hold nothing
-  /// but what they are known by. Nil in a store that was made by the steps themselves.
+  /// Returns the step that replaces folded ones, where it created the store: its row has the text of what
+  /// ran, and the rows of the folded steps have only their checksums. Returns nil for a store that the
+  /// folded steps themselves created.
   private func folded(in carried: MigrationSet) throws -> MigrationStep? {
     let empty = MigrationStep(number: 1, name: "empty", operations: []).checksum
-    // Among steps that were folded there may be empty ones; empty ones alone are what ran.
+    // Folded steps may include empty ones; where all are empty, they are what ran.
     let placeholders = steps.prefix { $0.text.isEmpty }
     guard placeholders.contains(where: { $0.checksum != empty }), placeholders.count < carried.version else {
       return nil
@@ -63,7 +66,7 @@ extension StoreHistory {
 }
 
 extension MigrationProposal {
-  /// Why nobody but a person can say that this is what was meant, a reason each.
+  /// The reasons why a person has to confirm the proposal.
   fileprivate var obstacles: [String] {
     losses.map { "\($0) would be lost" }
       + doubts.map(\.obstacle) + remarks + servedHints.map { $0.reason(of: "the store has") }
@@ -71,7 +74,7 @@ extension MigrationProposal {
 }
 
 extension MigrationRenaming {
-  /// That it may be meant, and where that is said.
+  /// The possible renaming, and where to state it.
   fileprivate var obstacle: String {
     switch self {
     case .entity(let name, let new):
@@ -83,7 +86,7 @@ extension MigrationRenaming {
 }
 
 extension MigrationStep {
-  /// That nothing leads back, where nothing is lost and some value is another one afterwards.
+  /// Returns why the step cannot be rolled back, where nothing is lost but some value changes.
   fileprivate func obstacle(from model: Schema) throws -> [String] {
     guard (try? applied(to: model)) != nil else { return [] }
     if case .none(let reason) = try wayBack(from: model) { return ["nothing leads back: \(reason)"] }

@@ -1,21 +1,22 @@
-// What happened to a store, in its order: steps that ran, and steps that were taken back.
+// The events of a store in their order: steps that ran, and steps that were rolled back.
 
 package import CipherSQLite
 
-/// One thing that happened to a store: a step ran, or was taken back.
+/// An event in a store's history: a step ran, or was rolled back.
 public struct HistoryEvent: Sendable, Hashable, Codable {
-  /// What happened.
+  /// The kind of an event.
   public enum Kind: String, Sendable, Hashable, Codable {
-    /// A new store was made with the step.
+    /// The step ran while the store was created.
     case created
-    /// The store began at the step's version or a later one, with rows that another program had made; the step did not
-    /// run.
+    /// The store was set to the step's version or a later one, with rows that another program had made;
+    /// the step did not run.
     case baseline
     /// The step ran on the store.
     case up
-    /// The step was taken back.
+    /// The step was rolled back.
     case down
-    /// The step was edited after it ran, and its record written anew: ``Store/repair(at:key:steps:migrations:profile:busyTimeout:)``.
+    /// The step was edited after it ran, and its record was replaced:
+    /// ``Store/repair(at:key:steps:migrations:profile:busyTimeout:)``.
     case repaired
   }
 
@@ -27,9 +28,9 @@ public struct HistoryEvent: Sendable, Hashable, Codable {
   public let name: String
   /// The checksum of what ran.
   public let checksum: String
-  /// When, as ISO 8601 in UTC.
+  /// The time, as ISO 8601 in UTC.
   public let date: String
-  /// How long it took, in milliseconds.
+  /// The duration, in milliseconds.
   public let milliseconds: Int
   /// The program that did it.
   public let app: String
@@ -38,14 +39,14 @@ public struct HistoryEvent: Sendable, Hashable, Codable {
 }
 
 extension HistoryEvent {
-  /// Reads everything that happened to a store, from its making on.
+  /// Returns all events of a store, from its creation on.
   ///
-  /// Only the last step is ever taken back, and what is taken back is written down in that order. So the order of
-  /// everything follows, though clocks may have been set back: told from the end, a step that was taken back as number 4
-  /// came after all that now lies on it.
+  /// Only the last step is ever rolled back, and rollbacks are recorded in their order. The order of all
+  /// events follows from that, even if clocks were set back: seen from the end, a rollback of step 4 came
+  /// before the present steps from 4 on ran.
   /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``.
   package static func all(_ connection: Connection) throws -> [HistoryEvent] {
-    // Of one moment, as the history itself.
+    // One transaction, so that all tables are read in one state.
     try connection.transaction(.deferred) { try ofOneMoment(connection) }
   }
 
@@ -75,7 +76,7 @@ extension HistoryEvent {
     }
   }
 
-  /// Repairs among what happened, each at its moment: between two times that something was taken back, versions only rise.
+  /// Inserts repairs among the events, each at its moment: between two rollbacks, versions only rise.
   private static func inserting(_ repairs: [RepairedStep], into all: [HistoryEvent]) -> [HistoryEvent] {
     var (moments, undone) = ([[0, 0]], 0)
     for event in all {
@@ -83,11 +84,11 @@ extension HistoryEvent {
       moments.append([undone, event.kind == .down ? event.number - 1 : event.number])
     }
     var events = all
-    // From the last to the first, so that places that come before stay what they are.
+    // Inserted from the last to the first, so that earlier positions stay valid.
     for repair in repairs.reversed() {
       let place = moments.firstIndex(of: [repair.undoneCount, repair.storeVersion]) ?? all.count
       events.insert(HistoryEvent(repair), at: place)
-      // What ran was the step as it had been.
+      // The step ran as it was before the repair.
       let ran = events[..<place].lastIndex {
         $0.number == repair.former.number && ($0.kind == .up || $0.kind == .created || $0.kind == .baseline)
       }

@@ -1,23 +1,23 @@
-// A step was edited after it ran, and what it makes is the same: its record becomes that of the file. Rows and tables are
-// not touched, and no SQL of a step runs.
+// Repairs the record of a step that was edited after it ran and still has the same effect: the record
+// becomes that of the file. Rows and tables are not changed, and no SQL of a step runs.
 
 internal import CipherSQLite
 
-/// Steps whose record in a store becomes that of their files.
+/// The steps whose records in a store are replaced by those of their files.
 public struct HistoryRepair: Sendable, Hashable, Codable {
   /// A step that was edited after it ran.
   public struct Step: Sendable, Hashable, Codable {
-    /// Its number.
+    /// The step's number.
     public let number: Int
-    /// What the file is called now.
+    /// The present name of the file.
     public let name: String
-    /// What it was called when it ran.
+    /// The name when the step ran.
     public let formerName: String
     /// The checksum of the file.
     public let checksum: String
     /// The checksum of what ran.
     public let formerChecksum: String
-    /// Lines that only one of the two has: those that ran with `-`, those of the file with `+`.
+    /// The lines that differ: those that ran with `-`, those of the file with `+`.
     public let difference: [String]
   }
 
@@ -25,16 +25,17 @@ public struct HistoryRepair: Sendable, Hashable, Codable {
   public let steps: [Step]
 }
 
-/// What is to be written for a repair.
+/// The records that a repair writes.
 struct RepairWork {
   let repair: HistoryRepair
-  /// The records that are to be, and the models that they lead to. Beside the steps themselves those behind them: what
-  /// leads back from a step follows from the models around it.
+  /// The new records, and the hashes of the models that they make. They include the steps after the
+  /// repaired ones, because the rollback of a step depends on the models before and after it.
   private let records: [(step: AppliedStep, modelHash: String)]
   private let history: StoreHistory
 
-  /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` for other steps that
-  ///   are not what ran: all that were edited are named.
+  /// Prepares the repair.
+  /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` for
+  ///   another step that differs from what ran: all edited steps have to be named.
   init(_ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String) throws {
     try history.requireKnownFormat(file: file)
     try Self.requireRepairable(numbers, history, set, file)
@@ -71,7 +72,7 @@ struct RepairWork {
     }
   }
 
-  /// That what is named has run, and is at hand as a step of its own.
+  /// Checks that the named steps have run, and that their files exist.
   private static func requireRepairable(
     _ numbers: [Int], _ history: StoreHistory, _ set: MigrationSet, _ file: String
   ) throws {
@@ -86,8 +87,9 @@ struct RepairWork {
     }
   }
 
-  /// The models before, between and behind steps, and what leads back from each step as a store carries it.
-  /// - Parameter first: The first step that is recorded anew, which errors are about.
+  /// Returns the models before, between and after the steps, and the rollback of each step as a store
+  /// carries it.
+  /// - Parameter first: The first repaired step, which errors name.
   private static func ways(of set: MigrationSet, _ first: Int, _ file: String) throws -> (
     models: [Schema], ways: [String]
   ) {
@@ -106,7 +108,7 @@ struct RepairWork {
     return (models, ways)
   }
 
-  /// Writes it, in the transaction of the caller.
+  /// Writes the records, in the caller's transaction.
   func write(to connection: Connection) throws {
     guard !repair.steps.isEmpty else { return }
     let tables = OwnTables(connection)
@@ -135,14 +137,14 @@ extension HistoryRepair.Step {
 }
 
 extension AppliedStep {
-  /// The record of a step as its file is.
+  /// Returns the record with the name, checksum and text of the file.
   fileprivate func recorded(as step: MigrationStep) -> AppliedStep {
     AppliedStep(
       number: number, name: step.name, kind: kind, checksum: step.checksum, appliedAt: appliedAt,
       milliseconds: milliseconds, app: app, engine: engine, text: step.canonicalText, down: down)
   }
 
-  /// The record with what leads back.
+  /// Returns the record with a rollback.
   fileprivate func leading(back: String?) -> AppliedStep {
     AppliedStep(
       number: number, name: name, kind: kind, checksum: checksum, appliedAt: appliedAt,

@@ -1,38 +1,40 @@
-// The copies that a store remembers to have made of itself before steps, and how often it was opened well since: after so
-// many times they go. A store without copies is not written to, and costs nothing.
-// One of them may be the copy before a run that commits each step and did not come to its end. That one has what there was
-// before all of its steps, so it stays beside the newest; those between them, of attempts that were stopped too, go.
+// The copies that a store made of itself before steps, and the number of successful openings since. After
+// a given number of openings a copy is removed. A store without copies is not written to. One copy may be
+// from before a run that commits each step and has not finished. It has the state before all of its steps,
+// so it is kept with the newest copy; copies between them, also of interrupted attempts, are removed.
 
 internal import CipherSQLite
 private import Foundation
 
 /// A copy that a store made of itself.
 package struct KeptCopy: Sendable, Hashable {
-  /// What tells it from the store's other copies: `v6-20261120T201502Z`, or with `-2` behind it.
+  /// The part of the name that differs among the store's copies: `v6-20261120T201502Z`, or with `-2` after
+  /// it.
   let stamp: String
-  /// How often the store was opened since, with no step to run.
+  /// The number of openings since, with no step to run.
   package var openings: Int
-  /// Whether it was made before the first step of a run that has not come to its end.
+  /// Whether the copy was made before the first step of a run that has not finished.
   package var isBeforeRun = false
 
-  /// What the file is called beside the store.
+  /// Returns the name of the copy's file, which is in the store's folder.
   func name(of file: DatabasePath) -> String { "\(file.name).\(stamp).backup" }
 
-  /// Whether there is no such file any more, or another in its place. One that cannot be read at the moment is there.
+  /// Whether the file does not exist any more, or another one has its name. A file that cannot be read at
+  /// the moment exists.
   func isLost(beside file: DatabasePath) -> Bool {
     [.absent, .other].contains(file.copyState(of: name(of: file)))
   }
 }
 
-/// The row of `vault_meta` about the copies. It names them without the store's name, which may become another.
+/// The row of `vault_meta` about the copies. It omits the store's name, because the store may be renamed.
 struct KeptCopies: Equatable {
   private(set) var copies: [KeptCopy] = []
-  /// Those that newer ones took the place of, as long as their files may be there.
+  /// Copies that newer ones have replaced, as long as their files may exist.
   private var leaving: [KeptCopy] = []
 
   init() {}
 
-  /// Reads the row. What somebody else has written there names no copy, so none is taken for one of the store's.
+  /// Parses the row. A line of another form is ignored, so that it cannot name a foreign file as a copy.
   init(_ value: SQLValue?) {
     let text = if case .text(let text) = value { text } else { "" }
     for line in text.split(separator: "\n") {
@@ -53,11 +55,11 @@ struct KeptCopies: Equatable {
       + leaving.map { "\($0.stamp) \($0.openings) leaving" }
     return .text(lines.joined(separator: "\n"))
   }
-  /// Whether the store stands between two steps of a run that did not come to its end.
+  /// Whether the store is between two steps of a run that has not finished.
   private var isWithinRun: Bool { copies.contains(where: \.isBeforeRun) }
 
-  /// Remembers a copy that was made now. Those that go because of it are known until their files are gone.
-  /// - Parameter beginsRun: Whether other steps of the same run will be committed behind those that it is made before.
+  /// Adds a copy that was just made. Copies that it replaces stay listed until their files are removed.
+  /// - Parameter beginsRun: Whether the run will commit further steps after those that the copy precedes.
   mutating func add(_ path: String, of file: DatabasePath, beginsRun: Bool) {
     let name = DatabasePath.split(path).name
     let stamp = name.dropFirst(file.name.count + 1).dropLast(".backup".count)
@@ -71,16 +73,16 @@ struct KeptCopies: Equatable {
       + [KeptCopy(stamp: String(stamp), openings: 0, isBeforeRun: beginsRun && first == nil)]
   }
 
-  /// Removes the files of the copies that go: after the commit that says so. No other file goes, whatever it is called: that
-  /// the store remembers to have made it is the proof.
+  /// Removes the files of replaced copies, after the commit of the row. No other file is removed, whatever
+  /// its name: only files that the store has recorded are its copies.
   func removeLeaving(beside file: DatabasePath) {
     for copy in leaving where file.copyState(of: copy.name(of: file)) == .copy {
-      // One that somebody has open goes with the next.
+      // A file that is in use is removed the next time.
       file.removeUnused(copy.name(of: file))
     }
   }
 
-  /// A run has come to its end: the copies are as any others.
+  /// Ends a run: its first copy becomes an ordinary one.
   mutating func endRun() {
     for index in copies.indices { copies[index].isBeforeRun = false }
   }
@@ -90,17 +92,18 @@ struct KeptCopies: Equatable {
     try MetaTable(connection: connection).write([(.copies, row)])
   }
 
-  /// Those whose files lie beside a store, and are copies of it.
+  /// Returns the copies whose files exist in the store's folder and are copies of it.
   func present(beside file: DatabasePath) -> [KeptCopy] {
     copies.filter { file.copyState(of: $0.name(of: file)) == .copy }
   }
 
-  /// Counts an opening of a store that lacked no step, by a program that knows all of its steps, and removes the copies that
-  /// have been kept for so many.
+  /// Counts an opening that needed no step, by a program that has all of the store's steps. Removes copies
+  /// that were kept for the limit of openings.
   ///
-  /// A courtesy: where somebody else writes at the moment, or nobody can, the opening is not counted. Nor is that of a store
-  /// between two steps of a run, which shows nothing of what the run is to come to.
-  /// - Parameter limit: How many openings a copy is kept for.
+  /// This is done only if it is possible at once: an opening is not counted while another connection
+  /// writes, or where writing is impossible. Nor is it counted between two steps of a run, because such an
+  /// opening does not show that the run succeeded.
+  /// - Parameter limit: The number of openings that a copy is kept for.
   static func countOpening(_ connection: Connection, of file: DatabasePath, limit: Int) {
     connection.onBusy { _ in false }
     defer { connection.onBusy(nil) }
@@ -108,17 +111,18 @@ struct KeptCopies: Equatable {
       var kept = KeptCopies(try MetaTable(connection: connection).value(.copies))
       guard !kept.isEmpty, !kept.isWithinRun else { return }
       kept.removeLeaving(beside: file)
-      // Whatever has such a name from now on is somebody else's.
+      // A file that gets such a name later is not the store's.
       kept.leaving.removeAll { $0.isLost(beside: file) }
       kept.copies = kept.copies.compactMap { copy in
         let name = copy.name(of: file)
-        // A name is no proof: the file may have been replaced by one of the user's. Whatever it is, it is not ours any more.
+        // The name alone proves nothing: the user may have replaced the file. Then it is no longer the
+        // store's.
         if copy.isLost(beside: file) { return nil }
         var copy = copy
         copy.openings = min(copy.openings + 1, 999_999_999)
         guard copy.openings >= limit else { return copy }
-        // Before the commit: a process that ends between them leaves a row about no file, which is taken out next time. One
-        // that somebody looks into, or cannot be read at the moment, is asked again next time.
+        // Removed before the commit: if the process ends in between, the row names no file and is cleaned
+        // up next time. A file that is in use, or unreadable at the moment, is tried again next time.
         return file.copyState(of: name) == .copy && file.removeUnused(name) ? nil : copy
       }
       try kept.write(connection)

@@ -1,13 +1,14 @@
-// What the store's own tables say, taken for what it is: a file that somebody may have changed by hand.
+// Reads the store's own tables, and checks their content: a file may have been changed by hand.
 
 internal import CipherSQLite
 private import Foundation
 
 extension StoreHistory {
+  /// Reads the history of a store.
   /// - Throws: ``StoreError/notAStore(file:)`` when the file has no such tables,
-  ///   ``StoreError/bookkeepingDamaged(file:place:reason:)`` when something in them cannot be.
+  ///   ``StoreError/bookkeepingDamaged(file:place:reason:)`` when their content is invalid.
   static func read(_ connection: Connection) throws -> StoreHistory {
-    // Of one moment: who migrates the store meanwhile writes all these tables at once.
+    // One transaction, because a migration in another process changes all these tables together.
     try connection.transaction(.deferred) { try tables(connection) }
   }
 
@@ -37,14 +38,14 @@ extension StoreHistory {
     return StoreHistory(
       steps: steps, version: Int(version), modelJSON: modelJSON,
       minimumReader: Int(try read.integer(.minimumReader, 0...Int64(Int32.max), default: version)),
-      // With room above it for as many changes as anybody will make.
+      // The limit leaves room for more changes than a store will ever have.
       generation: try read.integer(.generation, 0...Int64.max >> 1, default: 0),
       format: Int(try read.integer(.format, 1...Int64(Int32.max))),
       storeID: try read.uuid(.storeID), copies: read.copies)
   }
 }
 
-/// What stands in the store's own tables, and the errors for what cannot stand there.
+/// The content of the store's own tables, and the errors for invalid content.
 private struct Reading {
   private let tables: OwnTables
   private let file: String
@@ -61,14 +62,15 @@ private struct Reading {
     .bookkeepingDamaged(file: file, place: place, reason: reason)
   }
 
-  /// Reads a table of the store's own, whose columns may have been changed.
+  /// Reads one of the store's own tables, whose columns may have been changed.
   func table<Content>(_ name: String, _ body: () throws -> Content) throws -> Content {
     do { return try body() } catch SQLError.engine(1, _, let message, _) {
       throw damage(name, "cannot be read: \(message)")
     }
   }
 
-  /// - Parameter default: For a row that files of older versions do not have.
+  /// Returns a number in a range.
+  /// - Parameter default: The value where the row is missing, as in files of older versions.
   func integer(
     _ entry: MetaTable.Entry, _ range: ClosedRange<Int64>, default: Int64? = nil
   ) throws(StoreError) -> Int64 {
@@ -82,7 +84,8 @@ private struct Reading {
     return number
   }
 
-  /// - Returns: nil when there is no such row, as in files of older versions.
+  /// Returns a UUID.
+  /// - Returns: nil when the row is missing, as in files of older versions.
   func uuid(_ entry: MetaTable.Entry) throws(StoreError) -> UUID? {
     guard let value = values[entry] else { return nil }
     guard case .text(let text) = value, let uuid = UUID(uuidString: text) else {
@@ -91,7 +94,7 @@ private struct Reading {
     return uuid
   }
 
-  /// The model's JSON, which is a model, and the one that was written.
+  /// Returns the model's JSON, after checking that it is a valid model and has the recorded hash.
   func model() throws(StoreError) -> String {
     let place = MetaTable.Entry.modelJSON.place
     guard let json = values[.modelJSON] else { throw damage(place, "is missing") }

@@ -1,24 +1,25 @@
-// What a store remembers of itself. Its own tables (Bookkeeping) are authoritative; the file's user_version is a fast
-// path that some tools reset.
+// The history that a store has of itself. Its own tables (Bookkeeping) are authoritative; the file's
+// user_version is only a fast path, which some tools reset.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// What a store says about itself.
+/// The version, model and steps that a store has recorded.
 struct StoreHistory: Equatable {
   let steps: [AppliedStep]
   let version: Int
   let modelJSON: String
   let minimumReader: Int
   let generation: Int64
-  /// How the file is laid out: see ``FileFormat``.
+  /// The format of the file: see ``FileFormat``.
   let format: Int
-  /// What the store is known by; nil when an earlier release made it and none that runs steps has seen it since.
+  /// The identity of the store; nil when an earlier release made it and no release that writes the
+  /// identity has run steps since.
   let storeID: UUID?
-  /// The copies that it remembers.
+  /// The copies that the store has recorded.
   var copies = KeptCopies()
 
-  /// The store's own model.
+  /// Returns the store's own model.
   func model() throws -> Schema { try Schema(json: modelJSON) }
 
   /// Compares the history with the steps at hand.
@@ -31,14 +32,14 @@ struct StoreHistory: Equatable {
     if version > set.version, minimumReader > set.version { throw newer(than: set, file: file) }
   }
 
-  /// Refuses a file of a format that this release does not know.
+  /// Refuses a file of a format that this release does not support.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)``.
   func requireKnownFormat(file: String) throws {
     guard format != FileFormat.current else { return }
     throw StoreError.otherFormat(file: file, found: format, supported: FileFormat.current)
   }
 
-  /// The error for a store that is beyond the steps at hand.
+  /// Returns the error for a store that is newer than the steps at hand.
   func newer(than set: MigrationSet, file: String) -> StoreError {
     .storeIsNewer(
       file: file, found: version, supported: set.version,
@@ -46,14 +47,15 @@ struct StoreHistory: Equatable {
       canDowngrade: leadsBack(to: set, file: file))
   }
 
-  /// Whether the store carries what takes the steps back that are not at hand, and needs no function that is not.
+  /// Whether the store carries rollbacks of the steps that are not at hand, and these need no missing
+  /// function.
   private func leadsBack(to set: MigrationSet, file: String) -> Bool {
     guard let work = try? work(.back(to: set.version), with: set, file: file) else { return false }
     return work.missingTransform(in: set) == nil
   }
 
-  /// Compares the steps behind the store with those at hand.
-  /// - Throws: ``StoreError/historyConflict(_:)``.
+  /// Compares the steps that ran on the store with those at hand.
+  /// - Throws: ``StoreError/historyConflict(_:)`` for the first step that differs.
   func checkSteps(against set: MigrationSet) throws {
     for applied in steps {
       if let conflict = set.conflict(with: applied) { throw StoreError.historyConflict(conflict) }
@@ -65,16 +67,17 @@ struct StoreHistory: Equatable {
   static var program: String {
     let name = ProgramArguments.program.map { DatabasePath.split($0).name } ?? "unknown"
     let program = RunningProgram.version.map { "\(name) \($0)" } ?? name
-    // One line of a history, whatever the program calls itself.
+    // The name is on one line of a history, whatever characters it has.
     return program.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 }
 
 extension MigrationSet {
-  /// The steps behind a store that are others than these.
+  /// Returns the conflicts between the steps that ran on a store and these.
   package func conflicts(with steps: [AppliedStep]) -> [HistoryConflict] { steps.compactMap(conflict) }
 
-  /// How a step behind a store differs from the one of its number; nil where it does not, or there is none.
+  /// Returns how a step that ran differs from the step with its number; nil where it does not, or there is
+  /// none.
   fileprivate func conflict(with applied: AppliedStep) -> HistoryConflict? {
     guard applied.number <= version else { return nil }
     let step = steps[applied.number - 1]
@@ -85,7 +88,8 @@ extension MigrationSet {
         ? .reordered(number: applied.number, applied: applied.name, found: step.name)
         : .missing(number: applied.number, name: applied.name)
     }
-    // What it said is nowhere any more: no difference can be shown, and no record made of it.
+    // The text of a folded step no longer exists, so no difference can be shown, and its record cannot be
+    // repaired.
     if step.isFolded, let fold = steps.first(where: { $0.number >= step.number && !$0.folds.isEmpty }) {
       return .refolded(
         number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
@@ -97,21 +101,22 @@ extension MigrationSet {
   }
 }
 
-/// What the history says of the program that runs steps, beside its name.
+/// The version of the program that runs steps, which the history records with its name.
 enum RunningProgram {
   private static let given = Locked<String?>(nil)
 
-  /// Such as `4.2`: what the program has said, or what its bundle says; nil where neither does.
+  /// The program's version, such as `4.2`: the one that it has set, or its bundle's; nil where neither
+  /// exists.
   static var version: String? {
     if let version = given.withLock({ $0 }) { return version }
     return Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
   }
 
-  /// Says which version the program is of.
+  /// Sets the program's version.
   static func setVersion(_ version: String) { given.withLock { $0 = version } }
 }
 
-/// Lines that only one of two texts has, the old ones with `-`, the new ones with `+`.
+/// Returns the lines that differ between two texts: the old ones with `-`, the new ones with `+`.
 func lineDifference(_ old: String, _ new: String) -> [String] {
   let (before, after) = (
     old.split(separator: "\n").map(String.init), new.split(separator: "\n").map(String.init)

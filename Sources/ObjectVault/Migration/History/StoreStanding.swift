@@ -1,48 +1,51 @@
-// What an opening has to know of a store, and how it sees in a few rows that there is nothing to do: the time for that does
-// not grow with the number of steps, none of which is read.
+// The state of a store as opening needs it. A few rows show that no step is pending, in a time that does
+// not grow with the number of steps: none of them is read.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// What a store that is opened goes by.
+/// The state of a store that is opened.
 struct StoreStanding {
-  /// The number of steps behind it.
+  /// The number of steps that ran.
   let version: Int
-  /// ``MetaTable/Entry/generation``.
+  /// The value of ``MetaTable/Entry/generation``.
   let generation: Int64
-  /// What it is known by; nil as in ``StoreHistory/storeID``.
+  /// The identity of the store; nil as in ``StoreHistory/storeID``.
   let storeID: UUID?
-  /// The copies that it remembers.
+  /// The copies that the store has recorded.
   let copies: KeptCopies
 }
 
-/// Digests of the steps behind a store and of the model that they made, as a run of steps writes them down.
+/// Digests of the steps that ran on a store and of its model, which every run of steps writes.
 struct StandingDigest: Equatable {
   let steps: String
   let model: String
 
   init(steps: String, model: String) { (self.steps, self.model) = (steps, model) }
 
-  /// What a history says now.
+  /// Creates the digests of the present history.
   init(of history: HistoryTable, model: Schema) throws {
     self.init(steps: Self.steps(try history.checksums()), model: Self.model(model))
   }
 
-  /// Reads the row. An earlier release changes a store without writing it anew, but never without a new generation.
-  /// - Returns: nil when it was not written for this generation.
+  /// Parses the row. An earlier release changes a store without updating this row, but it always changes
+  /// the generation.
+  /// - Returns: nil when the row was not written for this generation.
   init?(_ text: String, generation: Int64) {
     let words = text.split(separator: " ")
     guard words.count == 3, words[0] == "\(generation)" else { return nil }
     self.init(steps: String(words[1]), model: String(words[2]))
   }
 
-  /// The row.
+  /// Returns the text of the row.
   func text(generation: Int64) -> String { "\(generation) \(steps) \(model)" }
 
-  /// - Parameter checksums: Those of the steps, in their order.
+  /// Returns the digest of steps.
+  /// - Parameter checksums: The checksums of the steps, in their order.
   static func steps(_ checksums: [String]) -> String { sha256(Array(checksums.joined(separator: "\n").utf8)) }
 
-  /// The model as steps would create it, in one spelling for each meaning: a tenth of the time that its JSON takes.
+  /// Returns the digest of a model, from the text of the steps that would create it. That text is the same
+  /// for all spellings of a model, and takes a tenth of the time of its JSON.
   static func model(_ schema: Schema) -> String {
     let entities = schema.canonical.entities.map {
       MigrationOperation.createEntity(schema.written($0)).description
@@ -52,20 +55,22 @@ struct StandingDigest: Equatable {
   }
 }
 
-/// What a program expects of a store that lacks none of its steps.
+/// The state that a program expects of a store without pending steps.
 struct ExpectedStanding {
-  /// The checksums of its steps, in their order; nil where any will do that made the model.
+  /// The checksums of the program's steps, in their order; nil where any steps are accepted that made the
+  /// model.
   let checksums: [String]?
-  /// Its classes.
+  /// The schema of the program's classes.
   let schema: Schema
 
-  /// What a store goes by that is as expected; nil where an opening has to look closer, whatever the reason is.
+  /// Returns the state of a store that is as expected; nil where the opening has to read the history, for
+  /// any reason.
   func standing(of connection: Connection) throws -> StoreStanding? {
     do {
-      // Of one moment, as the history itself.
+      // One transaction, so that all rows are of one state.
       return try connection.transaction(.deferred) { try standing(of: OwnTables(connection)) }
     } catch SQLError.engine(1, _, _, _) {
-      // A table is not there, or is another. Who looks closer says which.
+      // A table is missing or differs. Reading the history reports which.
       return nil
     }
   }
@@ -110,7 +115,7 @@ struct ExpectedStanding {
 }
 
 extension StoreHistory {
-  /// What an opening goes by.
+  /// The state that an opening needs.
   var standing: StoreStanding {
     StoreStanding(version: version, generation: generation, storeID: storeID, copies: copies)
   }

@@ -1,27 +1,33 @@
-// `merge entity Company into Contact with Company.title -> Contact.name`: the objects of one entity become objects of another.
+// The operation `merge entity Company into Contact with Company.title -> Contact.name`: the objects of one
+// entity become objects of another.
 
-/// `merge entity A into B [with A.x -> B.y, …]`: two entities become one.
+/// `merge entity A into B [with A.x -> B.y, …]`: makes two entities one.
 ///
-/// Each object of the first gets an id of the second, above all that were given out there; where both share a table, it
-/// keeps its own. Its properties become those of the same name, or those that the list names; what has no place there is lost,
-/// and named. Whoever leads to the first entity leads to the second from then on, and what inherits from the first inherits
+/// Each object of the first entity gets a new id, above every id that the second entity has issued; where
+/// both entities share a table, objects keep their ids. A property becomes the one of the same name, or
+/// the one that the list pairs with it. A property without a counterpart is lost, and the plan names it.
+/// Relationships to the first entity refer to the second afterwards, and subentities of the first inherit
 /// from the second.
 public struct EntityMerge: Sendable, Hashable {
-  /// The entity that goes.
+  /// The entity that is merged away.
   public let source: String
   /// The entity that stays.
   public let destination: String
-  /// The properties that have another name there.
+  /// The properties whose names differ in the destination.
   public let pairs: [PropertyPair]
 
-  /// A merge.
+  /// Creates a merge.
+  /// - Parameters:
+  ///   - source: The entity that is merged away.
+  ///   - destination: The entity that stays.
+  ///   - pairs: The properties whose names differ in the destination.
   public init(_ source: String, into destination: String, with pairs: [PropertyPair] = []) {
     (self.source, self.destination, self.pairs) = (source, destination, pairs)
   }
 }
 
 extension EntityMerge: CustomStringConvertible {
-  /// The line of a migration file.
+  /// The operation as a line of a migration file.
   public var description: String {
     let list = pairs.map { "\(source).\($0.name) -> \(destination).\($0.new)" }.joined(separator: ", ")
     return "merge entity \(source) into \(destination)" + (list.isEmpty ? "" : " with \(list)")

@@ -1,12 +1,14 @@
-// What a step remembers of those that were folded into it. How a set stands with them is in MigrationSet+Folds.
+// A step that was folded (squashed) into a later one, as that step's header records it. How the steps of a
+// set relate to folded ones is in MigrationSet+Folds.
 
-/// A step that was folded into another one, as the header of that names it: `replaces: 0001 initial s1:… until 4.1`.
+/// A step that was folded into a later one. The header of the later step names it: `replaces: 0001 initial
+/// s1:… until 4.1`.
 public struct FoldedStep: Sendable, Hashable {
-  /// Its number.
+  /// The number of the step.
   public let number: Int
-  /// Its name.
+  /// The name of the step.
   public let name: String
-  /// The checksum by which stores know it.
+  /// The checksum that stores recorded for the step.
   public let checksum: String
   /// The last release that has the step itself, where it is known.
   public let release: String?
@@ -15,9 +17,9 @@ public struct FoldedStep: Sendable, Hashable {
     (self.number, self.name, self.checksum, self.release) = (number, name, checksum, release)
   }
 
-  /// - Parameter text: What stands behind `replaces:`; nil for what is no such line.
+  /// Reads the text after `replaces:`. Returns nil where the text has another form.
   init?(_ text: String) {
-    // The name of a file may have spaces in it; the checksum stands behind it.
+    // The step's name may contain spaces, so the checksum after it is found from the end.
     let checksum = text.indices.last {
       text[$0].isWhitespace && text[text.index(after: $0)...].hasPrefix(Self.mark)
     }
@@ -33,7 +35,8 @@ public struct FoldedStep: Sendable, Hashable {
     release = words.count > 2 ? words[2...].joined(separator: " ") : nil
   }
 
-  /// A name as the header writes it: in quotes where it would else lose a space at an end, or quotes of its own.
+  /// The name as the header writes it: in quotes where it begins or ends with a space, or is itself in
+  /// quotes.
   private static func quoted(_ name: String) -> String {
     let isPlain =
       name.first?.isWhitespace == false && name.last?.isWhitespace == false && unquoted(name[...]) == nil
@@ -44,7 +47,7 @@ public struct FoldedStep: Sendable, Hashable {
     text.count > 1 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : nil
   }
 
-  /// What a checksum begins with.
+  /// The prefix of every checksum.
   private static let mark = "s1:"
 
   private static func words(_ text: Substring) -> [String] {
@@ -53,16 +56,18 @@ public struct FoldedStep: Sendable, Hashable {
 }
 
 extension FoldedStep: CustomStringConvertible {
-  /// As the header writes it.
+  /// The text that the header has after `replaces:`.
   public var description: String {
     "\(numbered(number)) \(Self.quoted(name)) \(checksum)" + (release.map { " until \($0)" } ?? "")
   }
 }
 
 extension FoldedStep {
-  /// The checksums of the steps that a file replaces, in their order, without reading the file: a store that has been through
-  /// them opens by these. By bytes, as there is a line for each step.
-  /// - Returns: Empty where a line is not as ``description`` writes it; who reads the file tells what is wrong.
+  /// Reads from the header the checksums of the steps that a file replaces, in their order, without
+  /// parsing the file. A store that ran those steps opens by them. Works on bytes, as there is a line for
+  /// each step.
+  /// - Returns: An empty array where a line is not in the form of ``description``; parsing the file
+  ///   reports that error.
   static func checksums(inHeadOf text: String) -> [String] {
     var checksums: [String] = []
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {

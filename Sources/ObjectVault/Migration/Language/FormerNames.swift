@@ -1,13 +1,15 @@
-// The names that entities had before, which rows say no more: in a text no renaming follows them.
+// Former names of entities. A renaming changes the placeholders in SQL (`$User`) but no string literals,
+// such as `_entity = 'User'`.
 
-/// What entities were called before, as far as steps have come.
+/// The former names of entities, up to some step.
 struct FormerNames {
-  /// What it is called now, nil where it is none any more, and the step that did that.
+  /// For each former name, the present name (nil where the entity no longer exists) and the number of the
+  /// step that changed it.
   private var names: [String: (now: String?, step: Int)] = [:]
 
   init() {}
 
-  /// Those behind some steps.
+  /// Collects the former names after some steps.
   init(_ steps: some Sequence<MigrationStep>) {
     for step in steps { for operation in step.operations { follow(operation, of: step.number) } }
   }
@@ -27,7 +29,7 @@ struct FormerNames {
     }
   }
 
-  /// No row is called so any more.
+  /// Records that no row has this entity name any more.
   private mutating func becomes(_ name: String, _ new: String?, _ step: Int) {
     replace(name, by: new, step)
     names[name] = (new, step)
@@ -37,7 +39,8 @@ struct FormerNames {
     for (former, entry) in names where entry.now == name { names[former] = (new, step) }
   }
 
-  /// Why a text is the name of no entity, and what to write; nil for one that was never a name.
+  /// Returns why a string is not the name of an entity, and what to write; nil for a string that was never
+  /// such a name.
   func reason(_ text: String, in model: Schema) -> String? {
     guard model.entity(named: text) == nil else { return nil }
     if let entry = names[text] {

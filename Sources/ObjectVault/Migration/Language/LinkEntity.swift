@@ -1,25 +1,35 @@
-// `make entity Membership a relationship User.groups` and `make relationship User.groups an entity Membership`: links
-// that are objects, and links that are none.
+// The operations `make entity Membership a relationship User.groups` and `make relationship User.groups an
+// entity Membership`: objects become links of a many-to-many, and links become objects.
 
-/// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: each object of an entity between two others becomes a link.
+/// `make entity E a relationship A.r -> B [inverse B.s] [from x]`: turns each object between two others
+/// into a link.
 ///
-/// The entity's attributes are lost, and its ids; so are the entities below it, whose objects become links as well.
-/// Objects that lack an end, and those that link a pair that another one links already, are refused with their number.
+/// The entity's attributes and ids are lost. Its subentities are lost too; their objects become links as
+/// well. The step is refused, with their number, where objects lack an end or link a pair that another
+/// object links already.
 public struct EntityToRelationship: Sendable, Hashable {
-  /// The entity that becomes links.
+  /// The entity whose objects become links.
   public let entity: String
   /// The owner of the relationship.
   public let owner: String
-  /// The relationship.
+  /// The name of the relationship.
   public let relationship: String
   /// The entity at the other end.
   public let destination: String
-  /// The relationship there that leads back, or nil.
+  /// The inverse of the relationship at that entity, or nil.
   public let inverse: String?
-  /// The to-one of the entity that leads to the owner; nil where only one does.
+  /// The to-one of the entity that refers to the owner; nil where the entity has only one such to-one.
   public let from: String?
 
-  /// A change.
+  /// Creates a change.
+  /// - Parameters:
+  ///   - entity: The entity whose objects become links.
+  ///   - owner: The owner of the relationship.
+  ///   - relationship: The name of the relationship.
+  ///   - destination: The entity at the other end.
+  ///   - inverse: The inverse at that entity, or nil.
+  ///   - from: The to-one of the entity that refers to the owner; nil where the entity has only one such
+  ///     to-one.
   public init(
     _ entity: String, owner: String, relationship: String, destination: String, inverse: String? = nil,
     from: String? = nil
@@ -30,47 +40,59 @@ public struct EntityToRelationship: Sendable, Hashable {
 }
 
 extension EntityToRelationship: CustomStringConvertible {
-  /// The line of a migration file.
+  /// The operation as a line of a migration file.
   public var description: String {
     "make entity \(entity) a relationship \(owner).\(relationship) -> \(destination)"
       + (inverse.map { " inverse \(destination).\($0)" } ?? "") + (from.map { " from \($0)" } ?? "")
   }
 }
 
-/// `make relationship A.r an entity E (a, b) [inverse A.x, B.y]`: each link of a many-to-many becomes an object.
+/// `make relationship A.r an entity E (a, b) [inverse A.x, B.y]`: turns each link of a many-to-many into
+/// an object.
 ///
-/// With inverses the new to-ones are required, and the objects go with what they link; without, they stay behind with an
-/// end that is nil.
+/// With inverses the new to-ones are required, and the objects are deleted with the objects that they
+/// link. Without inverses the objects remain, and the to-one whose target was deleted is nil.
 public struct RelationshipToEntity: Sendable, Hashable {
   /// The owner of the relationship.
   public let owner: String
-  /// The relationship.
+  /// The name of the relationship.
   public let relationship: String
   /// The entity that the links become.
   public let entity: String
-  /// Its to-one that leads to the owner.
+  /// The entity's to-one that refers to the owner.
   public let own: String
-  /// Its to-one that leads to the other end.
+  /// The entity's to-one that refers to the other end.
   public let other: String
-  /// The relationships that lead to it from the owner and from the other end, or nil.
+  /// The relationships that refer to the new entity from the owner and from the other end, or nil.
   public let inverses: Inverses?
 
-  /// The two relationships that lead to the new entity.
+  /// The two relationships that refer to the new entity.
   public struct Inverses: Sendable, Hashable {
-    /// From the owner.
+    /// The relationship of the owner.
     public let own: String
     /// The entity at the other end.
     public let destination: String
-    /// From there.
+    /// The relationship of that entity.
     public let other: String
 
-    /// Two of them.
+    /// Creates a pair of inverses.
+    /// - Parameters:
+    ///   - own: The relationship of the owner.
+    ///   - destination: The entity at the other end.
+    ///   - other: The relationship of that entity.
     public init(own: String, destination: String, other: String) {
       (self.own, self.destination, self.other) = (own, destination, other)
     }
   }
 
-  /// A change.
+  /// Creates a change.
+  /// - Parameters:
+  ///   - owner: The owner of the relationship.
+  ///   - relationship: The name of the relationship.
+  ///   - entity: The entity that the links become.
+  ///   - own: The entity's to-one that refers to the owner.
+  ///   - other: The entity's to-one that refers to the other end.
+  ///   - inverses: The relationships that refer to the entity from both ends, or nil.
   public init(
     owner: String, relationship: String, to entity: String, own: String, other: String,
     inverses: Inverses? = nil
@@ -81,7 +103,7 @@ public struct RelationshipToEntity: Sendable, Hashable {
 }
 
 extension RelationshipToEntity: CustomStringConvertible {
-  /// The line of a migration file.
+  /// The operation as a line of a migration file.
   public var description: String {
     "make relationship \(owner).\(relationship) an entity \(entity) (\(own), \(other))"
       + (inverses.map { " inverse \(owner).\($0.own), \($0.destination).\($0.other)" } ?? "")

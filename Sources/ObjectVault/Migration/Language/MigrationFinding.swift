@@ -1,53 +1,54 @@
-// What lint finds: the rules, by codes that stay, and a finding of one.
+// The findings of the lint: the rules, whose codes never change, and one finding.
 
-/// Something in a step that a person should look at before it is released.
+/// A place in a step that a person should review before the step is released.
 public struct MigrationFinding: Sendable, Hashable, Codable {
-  /// A rule, by its code.
+  /// A lint rule. Its raw value is the code that reports print.
   public enum Rule: String, Sendable, Codable, CaseIterable {
-    /// An entity is dropped with all its objects, and the step's `allow` does not say so.
+    /// The step drops an entity with all its objects, and its `allow` does not list that.
     case dropsEntity = "L101"
-    /// A property is dropped with all its values, and the step's `allow` does not say so.
+    /// The step drops a property with all its values, and its `allow` does not list that.
     case dropsProperty = "L102"
-    /// Values of a wider type go into a narrower one.
+    /// Values of a wider type are converted to a narrower one.
     case narrows = "L103"
-    /// The step's `allow` names what it does not lose.
+    /// The step's `allow` lists a loss that the step does not cause.
     case allowsNoLoss = "L104"
-    /// A property becomes required, and nothing says what those have that lack it.
+    /// A property becomes required, and the step gives no value to objects that lack one.
     case requiresWithoutFilling = "L201"
-    /// What is there has to be unique from now on.
+    /// Existing values have to be unique after the step.
     case uniqueOnExisting = "L202"
-    /// Of many one is left.
+    /// Of several links of an object only one is kept.
     case severalToOne = "L203"
-    /// A property is dropped and one like it added in the same step.
+    /// The step drops a property and adds a similar one; it may be meant as a renaming.
     case mayBeRenaming = "L301"
-    /// A class says what a property was called before, and a step has renamed it since.
+    /// A class declares a former name for a property, and a step has done that renaming already.
     case renamingIsDone = "L302"
-    /// The head calls the step by a name that its file has not.
+    /// The header gives the step a name that differs from the name of its file.
     case namedOtherwise = "L303"
-    /// A to-many has links of its own, where a to-one leads back that may be meant as its other end.
+    /// A to-many stores its own links, although a to-one of the other entity refers back and may be meant
+    /// as its inverse.
     case mayBePaired = "L304"
-    /// An engine that cannot drop a column copies a whole table.
+    /// On an engine that cannot drop a column, the step copies a whole table.
     case rebuildsTable = "L401"
-    /// An index goes with an attribute that an entity inherits from then on.
+    /// An index is lost because the entity inherits the indexed attribute after the step.
     case losesIndex = "L403"
-    /// Nothing leads back, and `[down]` does not say why.
+    /// The step cannot be rolled back, and its `[down]` does not give a reason.
     case irreversible = "L501"
-    /// Values are rewritten, and nothing asks whether they came out right.
+    /// The step rewrites values, and no `require` checks the result.
     case transformsUnchecked = "L502"
-    /// Views, triggers or indexes in SQL call an entity by its plain name, which no renaming follows.
+    /// A view, trigger or index names an entity without `$`, so a renaming does not change it.
     case rawNamesPlain = "L503"
-    /// A trigger writes rows, and nobody who holds them in memory hears of it.
+    /// A trigger writes rows; objects of those rows that are in memory are not notified.
     case triggerWrites = "L504"
-    /// SQL writes rows of an entity with a parent, and does not say that they are of that one.
+    /// SQL writes rows of an entity with a parent, and does not restrict them to that entity.
     case namesNoEntity = "L505"
-    /// SQL has a name in a text that an entity had before.
+    /// SQL has a former name of an entity in a string literal.
     case namesFormerly = "L506"
-    /// A step is not what was released; only the tool finds this, by its lock file.
+    /// A released step was edited. Only the tool finds this, by its lock file.
     case editsReleased = "L601"
-    /// `reader` lets programs open the store that do not know what the step changed.
+    /// `reader` admits programs to the store that lack a change which they would need.
     case readerTooOld = "L602"
 
-    /// Whether it is about time or order, and not about what may be lost or fail.
+    /// Whether the finding is about time or order only, and not about a loss or a failure.
     public var isNote: Bool {
       switch self {
       case .namedOtherwise, .mayBePaired, .rebuildsTable, .losesIndex, .irreversible, .renamingIsDone,
@@ -57,7 +58,7 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
       }
     }
 
-    /// Whether it can be broken by a step that meets no rows.
+    /// Whether the rule also applies to a step that runs on a store without rows.
     var holdsWithoutRows: Bool {
       switch self {
       case .namedOtherwise, .mayBePaired, .rawNamesPlain, .triggerWrites, .namesNoEntity, .namesFormerly: true
@@ -66,18 +67,18 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     }
   }
 
-  /// Which rule.
+  /// The rule.
   public let rule: Rule
-  /// The step's number.
+  /// The number of the step.
   public let step: Int
-  /// The step's file.
+  /// The name of the step's file.
   public let file: String
-  /// The line of the file at which the operation begins, counted from 1; nil where it is about the step as a whole, and for
-  /// steps that were not parsed from a text.
+  /// The line of the file at which the operation begins, counted from 1. It is nil for a finding about the
+  /// whole step, and for a step that was not parsed from a text.
   public let line: Int?
-  /// The operation, in one line; nil where it is about the step as a whole.
+  /// The operation in one line; nil for a finding about the whole step.
   public let operation: String?
-  /// What is so, and what to write.
+  /// What was found, and what to write instead.
   public let text: String
 
   package init(rule: Rule, step: Int, file: String, line: Int? = nil, operation: String?, text: String) {
@@ -87,7 +88,7 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
 }
 
 extension MigrationFinding: CustomStringConvertible {
-  /// The file and line as compilers write them, the rule's code, the operation, and what is so.
+  /// The file and line in the format of compilers, the rule's code, the operation and the text.
   public var description: String {
     file + (line.map { ":\($0)" } ?? "") + ": \(rule.rawValue) " + (operation.map { "\($0): " } ?? "") + text
   }

@@ -1,15 +1,15 @@
-// The head of a migration file: keys with a value of a type each. Each stands there once, but for `replaces`.
+// The header of a migration file: keys with typed values. Each key occurs at most once, except `replaces`.
 
 struct MigrationHeader {
   enum Key: String, CaseIterable {
     case format, name, note, reader, backup, allow, replaces
   }
 
-  /// What is wrong with a line.
+  /// What is wrong with a header line, and how to correct it.
   struct Problem: Error {
     let reason: String
     let hint: String
-    /// The key whose line it is about, where that is not the line that was just read.
+    /// The key whose line is wrong; nil for the line that was just read.
     var key: Key?
   }
 
@@ -18,9 +18,9 @@ struct MigrationHeader {
   private(set) var reader: Int?
   private(set) var backup = BackupRule.auto
   private(set) var allowed: [String] = []
-  /// What the step replaces.
+  /// The steps that this one replaces.
   private(set) var folds: [FoldedStep] = []
-  /// The lines on which keys stand, counted from 0.
+  /// The line of each key, counted from 0.
   private(set) var lines: [Key: Int] = [:]
 
   mutating func take(_ key: Key, _ value: String, line: Int) throws(Problem) {
@@ -34,7 +34,7 @@ struct MigrationHeader {
     switch key {
     case .format:
       guard value == "1" else {
-        // A later language may say things that this release would read as others.
+        // A later format may give words another meaning than this release does.
         throw Int(value).map { $0 > 1 } == true
           ? Problem(reason: "format \(value) is that of a later release", hint: "update this program")
           : Problem(reason: "format \(value) is unknown", hint: "write format: 1")
@@ -66,7 +66,7 @@ struct MigrationHeader {
     }
   }
 
-  /// What stands behind `allow:`, with commas or spaces in between.
+  /// Reads the permissions after `allow:`, which commas or spaces separate.
   private static func permissions(_ value: String) throws(Problem) -> [String] {
     let words = value.split { $0 == "," || $0.isWhitespace }.map(String.init)
     for word in words {
@@ -80,8 +80,9 @@ struct MigrationHeader {
     return words
   }
 
-  /// What the head says of its file that cannot be so. A name that the file has not is none of it: a file that was moved is the
-  /// same step, and lint tells.
+  /// Returns the first contradiction between the header and the number or name of its file; nil where
+  /// there is none. A `name:` that differs from the file's name is not an error: a renamed file is still
+  /// the same step, and lint reports it.
   func misfit(number: Int, name: String) -> Problem? {
     if let reader, !(1...max(1, number)).contains(reader) {
       return Problem(

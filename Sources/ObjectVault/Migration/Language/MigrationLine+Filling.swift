@@ -1,21 +1,23 @@
-// `add … filling VALUE`: what is required from its first moment, where rows are there already. It is short for operations
-// that do the same one after another, and the canonical text has those.
+// The option `filling VALUE` of `add …`: a backfill value, which existing rows get for a new required
+// property. The option is short for several operations, and the canonical text has those operations in its
+// place.
 
-/// What a new property that is required needs where rows are there, as errors, proposals and lint say it.
+/// Advice on how to add a required property where rows exist. Errors, proposals and lint use it.
 enum FillingAdvice {
   static let attribute = "write: filling VALUE, default VALUE, or optional"
   static let toOne = "write: filling ID, or add it without required, fill it, then make it required"
-  /// Of what an expression fills.
+  /// Advice for a property whose values an expression computes.
   static let expression = "give them a value, as in using (coalesce(…, 0)), or make it optional"
 }
 
 extension MigrationLine {
-  /// The words that may stand behind the type of an attribute.
+  /// The options that may follow the type of an attribute.
   static let attributeOptions = ["optional", "unique", "indexed", "default", "filling"]
-  /// What a to-one is filled with.
+  /// The form of a backfill value for a to-one.
   static let idForm = "the id of an object, such as filling 1"
 
-  /// - Parameter column: Where the line goes on behind the name, for a line without the word.
+  /// Returns the error for `filling` on a property that is not required.
+  /// - Parameter column: The column after the name, for a line that has no `filling`.
   func fillsNothing(_ column: Int) -> StoreError {
     failure(
       "a filling is for what is required",
@@ -25,7 +27,7 @@ extension MigrationLine {
       self.column(of: "filling") ?? column)
   }
 
-  /// What to write in the place of a word that is no value.
+  /// Returns what to write in place of a word that is not a value.
   static func hint(forValue word: String, behind before: String, _ form: String) -> String {
     switch word {
     case "nil", "null", "NULL":

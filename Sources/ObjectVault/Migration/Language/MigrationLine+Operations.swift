@@ -1,8 +1,8 @@
-// What the words of a line say together: an operation, by the table of all of them, or a line inside of `create entity`. What
-// an operation's own words are is in its file.
+// Parses the words of a line: an operation, by the table of all operations, or a member line of `create
+// entity`. The words that only one operation has are parsed in that operation's file.
 
 extension MigrationLine {
-  /// What the line says: one operation, or those that it is short for.
+  /// Parses the line as one operation, or as the operations that it is short for.
   mutating func operations() throws -> [MigrationOperation] {
     let verbs = MigrationOperation.verbs
     guard let verb = next else {
@@ -53,7 +53,8 @@ extension MigrationLine {
     DeleteRule(rawValue: try kind(["nullify", "cascade", "deny"])) ?? .nullify
   }
 
-  /// - Returns: The attribute, and what rows get that are there already.
+  /// Parses the type and options of an attribute.
+  /// - Returns: The attribute, and the backfill value for existing rows.
   mutating func attribute(_ name: String) throws -> (AttributeDescription, filling: DefaultValue?) {
     var attribute = AttributeDescription(name: name, type: try type())
     var filling: DefaultValue?
@@ -88,7 +89,8 @@ extension MigrationLine {
     return (attribute, filling)
   }
 
-  /// - Returns: The relationship, and whom rows lead to that are there already.
+  /// Parses the destination and options of a relationship.
+  /// - Returns: The relationship, and the backfill value: the id that existing rows refer to.
   mutating func relationship(_ name: String) throws -> (RelationshipDescription, filling: DefaultValue?) {
     try expect("->")
     var relationship = RelationshipDescription(
@@ -125,7 +127,7 @@ extension MigrationLine {
     return (relationship, filling)
   }
 
-  /// Of two values that a line gives for one thing, one would be forgotten.
+  /// Refuses an option that occurs twice, because one of its two values would be ignored.
   private func requireFirst(_ option: String, _ given: inout Set<String>) throws {
     guard !given.insert(option).inserted else { return }
     throw failure("\"\(option)\" stands here twice", "write it once")
@@ -142,7 +144,7 @@ extension MigrationLine {
     return inverse
   }
 
-  /// A line inside `create entity`.
+  /// Parses a line inside `create entity`.
   mutating func member(of entity: inout EntityDescription) throws {
     switch try kind(["attribute", "relationship", "index"]) {
     case "attribute":
@@ -158,7 +160,7 @@ extension MigrationLine {
     try end()
   }
 
-  /// A new entity has no rows.
+  /// Refuses a backfill value, because a new entity has no rows.
   private func requireNo(_ filling: DefaultValue?) throws {
     guard filling != nil else { return }
     throw failure(

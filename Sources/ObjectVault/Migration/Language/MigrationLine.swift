@@ -1,5 +1,5 @@
-// One line of a migration file, word by word: where it stands, and what the next words are taken for. Where words begin
-// and end is in MigrationWords, what they say together in MigrationLine+Operations.
+// A cursor over the words of one line of a migration file: its position, and how the next words are read.
+// MigrationWords splits the line into words; MigrationLine+Operations parses whole operations.
 
 internal import Foundation
 
@@ -10,7 +10,8 @@ struct MigrationLine {
   private var index = 0
   private var words: [MigrationWords.Word] { line.words }
 
-  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a text without an end, and for a backslash that means nothing.
+  /// Splits a line into words.
+  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a string without an end, and for an unknown escape.
   init(_ text: String, file: String, number: Int) throws {
     (self.file, self.number, line) = (file, number, MigrationWords(text))
     if let column = line.openText {
@@ -33,13 +34,13 @@ struct MigrationLine {
 
   // MARK: Words
 
-  /// The next word; nil at the end, and where a text in quotes stands.
+  /// The next word; nil at the end of the line and before a quoted string.
   var next: String? { index < words.count && !words[index].isString ? words[index].text : nil }
 
-  /// Where it stands, or ends.
+  /// The column of the next word, or of the end of the line, counted from 0.
   var column: Int { index < words.count ? words[index].column : line.end }
 
-  /// Where a word stands, but for texts; nil on a line without it.
+  /// The column of the first unquoted word with this text; nil where the line has none.
   func column(of word: String) -> Int? { words.first { !$0.isString && $0.text == word }?.column }
 
   mutating func skip() { index += 1 }
@@ -57,8 +58,8 @@ struct MigrationLine {
     }
   }
 
-  /// The brace that opens a block, which ends the line's words.
-  /// - Returns: How many scalars stand before the block's SQL.
+  /// Takes the brace that opens a block, which is the last word of the line.
+  /// - Returns: The number of scalars before the block's SQL.
   mutating func brace(behind word: String) throws -> Int {
     guard take("{") else {
       throw failure("{ is missing behind \(word)", "write the SQL in braces")
@@ -89,12 +90,12 @@ struct MigrationLine {
     return word
   }
 
-  /// `Entity.property`.
+  /// Takes `Entity.property`.
   mutating func property() throws -> (String, String) {
     guard let word = next else { throw failure("Entity.property is missing", "write it like User.city") }
     let parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts.allSatisfy(Schema.isIdentifier) else {
-      // Letters with marks of their own behind them, which are letters of one scalar elsewhere.
+      // A letter followed by combining marks, for which a single composed scalar exists.
       let isDecomposed = parts.allSatisfy {
         Schema.isIdentifier($0.precomposedStringWithCanonicalMapping)
       }
@@ -135,14 +136,15 @@ struct MigrationLine {
   private static let typeNames = AttributeType.allCases.map(\.rawValue)
 
   private static func hint(forType word: String) -> String {
-    // As Swift has it.
+    // A Swift spelling: `String?`.
     if word.hasSuffix("?"), let type = nearest(String(word.dropLast()), among: typeNames).first {
       return "an attribute that may be nil says so behind its type: \(type) optional"
     }
     return didYouMean(nearest(word, among: typeNames)) ?? "types are \(typeNames.joined(separator: " "))"
   }
 
-  /// - Parameter form: What is to be written there.
+  /// Takes a number, a Boolean or a quoted string.
+  /// - Parameter form: The form that errors suggest.
   mutating func value(_ form: String = "a number, true, false or a \"text\"") throws -> DefaultValue {
     let before = index > 0 && !words[index - 1].isString ? words[index - 1].text : ""
     guard index < words.count else { throw failure("a value is missing behind \(before)", "write \(form)") }
@@ -184,7 +186,7 @@ struct MigrationLine {
     return names
   }
 
-  /// The SQL in the brackets behind `using` or `picking`, kept as it stands.
+  /// Takes the SQL in the brackets after `using` or `picking`, exactly as it is written.
   mutating func expression(behind word: String) throws -> String {
     let before = String(line.scalars[..<(line.sqlColumn ?? line.end)]).utf8.count
     var scanner = SQLScanner(Array(String(line.scalars).utf8), from: before)
@@ -198,7 +200,7 @@ struct MigrationLine {
     }
     var depth = 0
     while let piece = scanner.next() {
-      // Such a comment would go over all that is written behind the expression.
+      // A `--` comment would hide the rest of the line, with the closing bracket.
       guard piece.kind != .comment || scanner.sign(of: piece) == "/" else {
         throw failure(
           "this comment takes the rest of the line, and the ) with it", "write it as /* … */",

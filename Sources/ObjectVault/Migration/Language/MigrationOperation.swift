@@ -1,5 +1,5 @@
-// The closed list of what a migration step can do. All that is known of one of them is in its file of Operations; what leads
-// there is MigrationOperation+Rules.
+// The closed list of the operations of a migration step. Everything about one operation is in its file of
+// the folder Operations; MigrationOperation+Rules finds it there.
 
 /// One operation of a migration step.
 public enum MigrationOperation: Sendable, Hashable {
@@ -35,7 +35,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case setDeleteRule(String, String, DeleteRule)
   /// `make E.r many`
   case makeMany(String, String)
-  /// `make E.r one picking (SQL)`: the first in that order; without it an object that has several is refused
+  /// `make E.r one picking (SQL)`: keeps the first link in that order; without an order, objects with
+  /// several links are refused
   case makeOne(String, String, picking: String?)
   /// `make E.r ordered`
   case makeOrdered(String, String)
@@ -55,7 +56,8 @@ public enum MigrationOperation: Sendable, Hashable {
   case addIndex(String, IndexDescription)
   /// `drop index E(a, b)`
   case dropIndex(String, [String])
-  /// `create raw view NAME { SQL }`, `create raw trigger NAME { SQL }`, `create raw index NAME unique { SQL }`
+  /// `create raw view NAME { SQL }`, `create raw trigger NAME { SQL }` or `create raw index NAME unique {
+  /// SQL }`
   case createRawObject(RawObject)
   /// `drop raw view NAME`
   case dropRawObject(RawObject.Kind, String)
@@ -63,21 +65,21 @@ public enum MigrationOperation: Sendable, Hashable {
   case transform(SQLTransform)
   /// `transform swift NAME on E …`
   case transformSwift(SwiftTransform)
-  /// `seed { … }`, which runs for new stores too
+  /// `seed { … }`, which also runs when a store is created
   case seed(String)
   /// `require "text" { SELECT … }`
   case require(String, String)
 }
 
 extension MigrationOperation: CustomStringConvertible {
-  /// The operation as the checksum sees it: one spelling for each meaning.
+  /// The operation as checksums use it: each meaning has exactly one spelling.
   public var description: String { rules.text.whole }
 
   /// The operation in one line, without its SQL.
   public var summary: String { rules.text.summary }
 
   static func quoted(_ text: String) -> String {
-    // By scalars: a line end of two is one Character, and a file is split at each of them.
+    // Works on scalars: CR LF is one Character, and a file is split at each of the two.
     "\""
       + text.unicodeScalars.map { scalar in
         switch scalar {

@@ -1,21 +1,22 @@
-// The text of a migration file -> operations. Line-based; `#` begins a comment; SQL stands in braces.
+// Parses the text of a migration file into operations. The format is line-based, `#` begins a comment, and
+// SQL is in braces.
 
 struct MigrationParser {
   struct Result {
     var header = MigrationHeader()
     var up: [MigrationOperation] = []
-    /// The line that each of ``up`` begins at, counted from 1.
+    /// The line at which each operation of ``up`` begins, counted from 1.
     var upLines: [Int] = []
     var downLines: [Int] = []
     var down: [MigrationOperation]?
-    /// Why there is no way back, where the author says that there is none.
+    /// Why the step cannot be rolled back, where its author wrote `irreversible`.
     var irreversible: String?
   }
 
   private let file: String
-  /// The text, every line end as "\n".
+  /// The text, with every line end as "\n".
   private let bytes: [UInt8]
-  /// Where each line begins in it.
+  /// The offset in `bytes` at which each line begins.
   private let starts: [Int]
   private(set) var index = 0
 
@@ -27,7 +28,7 @@ struct MigrationParser {
     var previous = lineEnd
     for byte in Substring(text.unicodeScalars.drop { $0 == "\u{FEFF}" }).utf8 {
       let isEnd = byte == UInt8(ascii: "\r")
-      // The newline of CR and LF: the return has ended the line.
+      // Skips the LF of CR LF, because the CR has ended the line already.
       if byte != lineEnd || previous != UInt8(ascii: "\r") { bytes.append(isEnd ? lineEnd : byte) }
       previous = byte
     }
@@ -46,9 +47,10 @@ struct MigrationParser {
       MigrationSyntaxError(file: file, line: (line ?? index) + 1, column: column, reason: reason, hint: hint))
   }
 
+  /// Parses the whole file.
   /// - Parameters:
-  ///   - number: The number that the file's name has.
-  ///   - name: The name that it has.
+  ///   - number: The number in the file's name.
+  ///   - name: The step's name in the file's name.
   mutating func parse(number: Int, name: String) throws -> Result {
     var result = Result()
     try requireNoConflict()
@@ -85,7 +87,8 @@ struct MigrationParser {
     return result
   }
 
-  /// What a merge of two branches leaves in a file, which a text of SQL has no use for either.
+  /// Refuses the conflict markers of a merge of two branches; valid SQL never has a line that begins with
+  /// them.
   private func requireNoConflict() throws {
     let marks = ["<<<<<<<", ">>>>>>>"].map { Array($0.utf8) }
     let conflict = starts.indices.first { index in marks.contains { bytes(ofLine: index).starts(with: $0) } }
@@ -96,7 +99,7 @@ struct MigrationParser {
       line: line)
   }
 
-  /// A line of `[down]`: an operation, or `irreversible "why"`, which then is its only line.
+  /// Parses a line of `[down]`: an operation, or `irreversible "why"`, which then must be the only line.
   private mutating func down(_ line: String, _ result: inout Result) throws {
     guard MigrationWords(line).words.first?.text == "irreversible" else {
       guard result.irreversible == nil else {
@@ -135,7 +138,7 @@ struct MigrationParser {
           "\"\(word)\" is no header",
           didYouMean(nearest(word, among: known)) ?? "there are \(known.joined(separator: ", "))")
       }
-      // A note is a sentence, and may name issue #12.
+      // A note keeps its `#`: it is a sentence and may name issue #12.
       let text = key == .note ? self.line(index) : line
       do {
         try result.header.take(key, text[...].drop { $0 != ":" }.dropFirst().trimmed, line: index)
@@ -162,10 +165,10 @@ struct MigrationParser {
     return try words.operations()
   }
 
-  /// The words of the line that it stands at.
+  /// Returns the words of the current line.
   func head() throws -> MigrationLine { try words(at: index) }
 
-  /// The lines behind that one, up to the brace that closes them.
+  /// Reads the lines after the current one, up to the brace that closes them.
   mutating func members(of what: String, _ read: (inout MigrationLine) throws -> Void) throws {
     let start = index
     index += 1
@@ -184,7 +187,8 @@ struct MigrationParser {
     throw failure("\(what) has no end", "close it with } on a line of its own", line: start)
   }
 
-  /// The text from a column of this line to the brace that closes the block, on this line or a later one.
+  /// Returns the text from a column of this line to the brace that closes the block, on this line or a
+  /// later one.
   mutating func block(from column: Int) throws -> String {
     let start = index
     let before = line(index).unicodeScalars.prefix(column)
@@ -208,7 +212,8 @@ struct MigrationParser {
     throw failure("this block has no end", "close it with }", line: start)
   }
 
-  /// The brace that closes a block may be there, and be part of a text.
+  /// Returns the error for a string or comment without an end. The closing brace may exist, but inside
+  /// that string or comment.
   private func unclosed(_ piece: SQLScanner.Piece) -> StoreError {
     let line = starts.lastIndex { $0 <= piece.range.lowerBound } ?? index
     let before = String(decoding: bytes[starts[line]..<piece.range.lowerBound], as: UTF8.self)
@@ -236,7 +241,7 @@ struct MigrationParser {
     return body.finished(scanner)
   }
 
-  /// The line without its comment and the spaces around.
+  /// Returns the line without its comment and without the spaces around it.
   static func stripped(_ line: String) -> String {
     guard line.utf8.contains(UInt8(ascii: "#")) else { return line[...].trimmed }
     let scalars = Array(line.unicodeScalars)

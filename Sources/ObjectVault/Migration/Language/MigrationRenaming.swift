@@ -1,15 +1,17 @@
-// A name that was another one: what only who made the change knows.
+// A renaming that a person states: models alone do not show whether a property was renamed or replaced.
 
-/// That an entity, an attribute or a relationship has another name now.
+/// A renaming of an entity, an attribute or a relationship.
 public enum MigrationRenaming: Sendable, Hashable {
-  /// An entity.
+  /// A renamed entity.
   case entity(String, to: String)
-  /// An attribute or a relationship.
+  /// A renamed attribute or relationship; `entity` is the entity's name in the new model.
   case property(entity: String, String, to: String)
 
-  /// Reads `User=Person`, or `User.name=fullName`; the entity may be repeated, as in `User.name=User.fullName`.
+  /// Parses `User=Person`, or `User.name=fullName`; the entity may be repeated, as in
+  /// `User.name=User.fullName`.
   ///
-  /// Of a property the entity has the name that it has in the new model.
+  /// For a property, the entity has its name in the new model.
+  /// - Parameter text: The text to parse.
   /// - Returns: nil for other texts.
   public init?(_ text: String) {
     let sides = text.split(separator: "=", omittingEmptySubsequences: false).map { $0.trimmed }
@@ -25,7 +27,7 @@ public enum MigrationRenaming: Sendable, Hashable {
     }
   }
 
-  /// The operation in a model; nil where nothing of the former name is there.
+  /// Returns the operation for a model; nil where the model does not have the former name.
   func operation(in model: Schema) -> MigrationOperation? {
     switch self {
     case .entity(let name, let new):
@@ -40,7 +42,7 @@ public enum MigrationRenaming: Sendable, Hashable {
 }
 
 extension MigrationRenaming: CustomStringConvertible {
-  /// As ``init(_:)`` reads it.
+  /// The text that ``init(_:)`` parses.
   public var description: String {
     switch self {
     case .entity(let name, let new): "\(name)=\(new)"

@@ -1,62 +1,63 @@
-// One step of the chain, and its checksum over what it means.
+// One step of a migration, and the checksum of its meaning.
 
 internal import CipherSQLite
 private import Foundation
 
-/// When an encrypted copy of the store is made before a step.
+/// When the store is copied, encrypted, before a step.
 public enum BackupRule: String, Sendable, Hashable, CaseIterable {
   /// Before every run of the step.
   case always
-  /// Before a step that loses values or rewrites them by SQL: by `transform` or by `retype … using`. The default.
+  /// Before a step that loses values or rewrites them by SQL (`transform` or `retype … using`). This is
+  /// the default.
   case auto
-  /// Not for the sake of this step.
+  /// Never because of this step; another step of the run may still require a copy.
   case never
 }
 
-/// A migration step: one file of the folder, parsed.
+/// A migration step: one file of the migrations folder, parsed.
 public struct MigrationStep: Sendable, Hashable {
-  /// Its number, counted from 1; the version that the store has after it.
+  /// The step's number, counted from 1. It is also the version of the store after the step.
   public let number: Int
-  /// Its name, as in `0002_add_tags.migration`.
+  /// The step's name, such as `add_tags` for `0002_add_tags.migration`.
   public let name: String
-  /// What the author says about it.
+  /// The author's note about the step.
   public let note: String?
   /// The oldest version of a program's steps that may still open the store after this step.
   public let reader: Int
-  /// The losses that its author allows, such as `lossy:User.city`: what was reviewed with the file needs no flag
-  /// of `store-migrate up`.
+  /// The losses that the author allows, such as `lossy:User.city`. They were reviewed with the file, so
+  /// `store-migrate up` needs no flag for them.
   public let allowed: [String]
-  /// Whether its author wants an encrypted copy of the store to be made before it.
+  /// When an encrypted copy of the store is made before the step.
   public let backup: BackupRule
-  /// What it does, in order.
+  /// The operations of `[up]`, in order.
   public let operations: [MigrationOperation]
-  /// The way back, where the author gave one; kept with the store.
+  /// The operations of `[down]`, where the author wrote any; stores keep them.
   public let down: [MigrationOperation]?
-  /// Why there is no way back, where its author says so: `irreversible "why"` in `[down]`.
+  /// Why the step cannot be rolled back, where its author wrote `irreversible "why"` in `[down]`.
   public let irreversible: String?
-  /// The steps that it stands for, itself the last of them: those that `MigrationSet.folded(to:)` made one of.
-  /// Empty for others.
+  /// The steps that this one replaces; the last of them is this step as it was before.
+  /// `MigrationSet.folded(to:)` makes such a step. The array is empty for other steps.
   public let folds: [FoldedStep]
-  /// Of a step that stands in a set for one that was folded into a later one: the checksum of that.
+  /// The checksum of a folded step, where this value is its placeholder in a set; nil for other steps.
   let foldedChecksum: String?
-  /// Where the operations stand in the text that it was parsed from, and those of its `[down]`.
+  /// The lines at which the operations of `[up]`, and of `[down]`, begin in the parsed text.
   var lines = OperationLines()
   var downLines = OperationLines()
-  /// What the head calls it where the file is called otherwise, as one that was moved.
+  /// The name in the header, where it differs from the file's name, as in a file that was renamed.
   var statedName: String?
-  /// Of a step as a store carries it: the checksum by which the store knows it, where its text has another.
+  /// The checksum that the store recorded, for a step read from a store whose text has another checksum.
   var recordedChecksum: String?
 
   /// Parses the text of a migration file.
   ///
   /// - Parameters:
   ///   - number: The step's number, from 1.
-  ///   - name: Its name; one form of it for all that Unicode takes for the same (NFC).
+  ///   - name: The step's name. It is normalized (NFC), so that equivalent Unicode spellings are one name.
   ///   - text: The file's content.
-  ///   - file: How errors call the file; by default number and name.
+  ///   - file: The file's name in errors; by default it consists of number and name.
   /// - Throws: ``StoreError/migrationSyntax(_:)`` with file, line, column and a hint.
   public init(number: Int, name: String, text: String, file: String? = nil) throws {
-    // Some systems keep an ö as two signs in the names of files: what is generated of a step is the same on all.
+    // Some file systems store an ö as two scalars; generated text must be equal on all of them.
     let name = name.precomposedStringWithCanonicalMapping
     guard number > 0 else {
       throw StoreError.migrationSyntax(
@@ -107,7 +108,7 @@ public struct MigrationStep: Sendable, Hashable {
     foldedChecksum = nil
   }
 
-  /// The step in which others are folded.
+  /// Creates the step that replaces folded ones.
   package init(
     folding folds: [FoldedStep], into step: MigrationStep, operations: [MigrationOperation], reader: Int,
     allowed: [String]
@@ -120,7 +121,7 @@ public struct MigrationStep: Sendable, Hashable {
     foldedChecksum = nil
   }
 
-  /// What stands in a set for a step that was folded into a later one, which does all of its work.
+  /// Creates the placeholder, in a set, of a step whose work a later step does.
   init(_ folded: FoldedStep) {
     (number, name, note, reader) = (folded.number, folded.name, nil, 1)
     (allowed, backup, operations, down) = ([], .auto, [], nil)
@@ -129,25 +130,25 @@ public struct MigrationStep: Sendable, Hashable {
     foldedChecksum = folded.checksum
   }
 
-  /// The loss that a word of ``allowed`` is about; nil for one that is about something else.
+  /// Returns the loss in an entry of ``allowed``, such as `User.city`; nil for an entry of another kind.
   static func loss(allowedBy word: String) -> String? {
     let prefix = "lossy:"
     return word.hasPrefix(prefix) ? String(word.dropFirst(prefix.count)) : nil
   }
 
-  /// Whether its work was folded into a step: this one, or a later one.
+  /// Whether folding concerns this step: it is a placeholder, or it replaces other steps.
   var isFolded: Bool { foldedChecksum != nil || !folds.isEmpty }
 
-  /// Whether it does nothing, because a later step of the set does its work.
+  /// Whether the step does nothing, because a later step of the set does its work.
   package var isPlaceholder: Bool { foldedChecksum != nil }
 
-  /// Whether a store that recorded this checksum has been through the step.
+  /// Whether a store that recorded this checksum has run the step.
   func isRecorded(as recorded: String) -> Bool { recorded == checksum || recorded == formerChecksum }
 
-  /// Such as `0002_add_tags.migration`.
+  /// The file's name, such as `0002_add_tags.migration`.
   public var fileName: String { Self.fileName(number, name) }
 
-  /// The keys that a head may have.
+  /// The keys that a header may have.
   package static let headKeys: [String] = MigrationHeader.Key.allCases.map(\.rawValue)
 
   static func fileName(_ number: Int, _ name: String) -> String { "\(numbered(number))_\(name).migration" }
@@ -155,17 +156,18 @@ public struct MigrationStep: Sendable, Hashable {
   /// The `[up]` section in its canonical spelling.
   public var canonicalText: String { operations.map(\.description).joined(separator: "\n") }
 
-  /// `s1:` and the SHA-256 of ``canonicalText``: line ends, comments, spacing, header and path do not count; within a line of
-  /// SQL spacing does. Of a step that others were folded into, the checksum that it had before: stores remember that one.
+  /// The prefix `s1:` and the SHA-256 of ``canonicalText``. Line ends, comments, spacing, header and path
+  /// do not count; spaces within a line of SQL do. A step that replaces folded ones keeps the checksum
+  /// that it had before, because stores recorded that.
   public var checksum: String {
     foldedChecksum ?? recordedChecksum ?? folds.last?.checksum ?? contentChecksum
   }
 
-  /// The checksum of what the file says now.
+  /// The checksum of the present text, regardless of folding.
   package var contentChecksum: String { "s1:" + sha256(Data(canonicalText.utf8)) }
 
-  /// What the checksum was when blank lines and spaces at the ends of lines were taken out of texts, too; stores
-  /// and lock files of then have it.
+  /// The checksum by the former rule, which removed blank lines and spaces at line ends from SQL string
+  /// literals, too. Stores and lock files of earlier releases have it.
   var formerChecksum: String {
     guard !isFolded else { return checksum }
     func trimmed(_ sql: String) -> String {
@@ -181,10 +183,10 @@ public struct MigrationStep: Sendable, Hashable {
     return "s1:" + sha256(Data(lines.joined(separator: "\n").utf8))
   }
 
-  /// A file that makes the same step.
+  /// The text of a file that parses to this step.
   public var text: String { text(canonicalText) }
 
-  /// The same file, for who reads and edits it.
+  /// The text of a file that parses to this step, with indented SQL, for people to read and edit.
   package var fileText: String { text(operations.map(\.rules.text.indented).joined(separator: "\n")) }
 
   private func text(_ up: String) -> String {
@@ -199,8 +201,9 @@ public struct MigrationStep: Sendable, Hashable {
 }
 
 extension AppliedStep {
-  /// What the author of a file says of it, where the file is what ran: one that others were folded into has a note about all
-  /// of them, and in a store that was there before ran what it was then.
+  /// Returns the note of a file, where the file is what ran. A file that replaces folded steps has a note
+  /// about all of them, which does not apply to a store that ran the original step; then the result is
+  /// nil.
   package func note(of file: MigrationStep) -> String? {
     file.folds.isEmpty || file.canonicalText == text ? file.note : nil
   }

@@ -1,16 +1,16 @@
-// What leads back from a step, or why nothing does.
+// How a step is rolled back, or why it cannot be.
 
-/// What takes a step back.
+/// The rollback of a step.
 public enum MigrationWayBack: Sendable, Hashable {
-  /// These operations, on the model after the step.
+  /// The step is undone by these operations, on the model after the step.
   case operations([MigrationOperation])
-  /// Nothing does, for this reason.
+  /// The step cannot be undone, for this reason.
   case none(reason: String)
 
-  /// What a line begins with that says that nothing does.
+  /// The beginning of a `[down]` line that excludes a rollback.
   static let refusal = "irreversible "
 
-  /// The lines of a `[down]` section that say so.
+  /// The lines of a `[down]` section with this meaning.
   var text: String {
     switch self {
     case .operations(let operations): operations.map(\.description).joined(separator: "\n")
@@ -20,7 +20,7 @@ public enum MigrationWayBack: Sendable, Hashable {
 }
 
 extension AppliedStep {
-  /// Whether the store carries what takes the step back.
+  /// Whether the store has operations that undo the step.
   package var carriesWayBack: Bool {
     guard let down else { return false }
     return !down.split(separator: "\n").contains { $0.hasPrefix(MigrationWayBack.refusal) }

@@ -1,24 +1,25 @@
-// A line of a migration file -> its words. By Unicode scalars: as a character, a quote with a combining mark behind it would not be
-// seen as a quote.
+// Splits a line of a migration file into words. It works on Unicode scalars: a quote followed by a
+// combining mark is one Character, which would not be recognized as a quote.
 
 struct MigrationWords {
   struct Word {
     let text: String
-    /// Scalars before it.
+    /// The number of scalars before the word.
     let column: Int
     let isString: Bool
   }
 
   let scalars: [Unicode.Scalar]
   private(set) var words: [Word] = []
-  /// Scalars before what stands behind `using` or `picking`, or behind the brace of a block: SQL, which has other quotes and other
-  /// comments.
+  /// The number of scalars before the SQL on the line: after `using`, `picking`, or the brace that opens a
+  /// block. SQL is not split into words, because its quotes and comments differ. Nil where the line has no
+  /// SQL.
   private(set) var sqlColumn: Int?
-  /// Where a text begins that has no end on this line.
+  /// The start of a string that does not end on this line.
   private(set) var openText: Int?
-  /// Where a backslash stands before a sign that it means nothing with.
+  /// The position of a backslash that begins no known escape.
   private(set) var unknownEscape: Int?
-  /// Scalars up to the end of the last word.
+  /// The number of scalars up to the end of the last word.
   private(set) var end = 0
 
   init(_ line: String) {
@@ -50,7 +51,8 @@ struct MigrationWords {
     }
   }
 
-  /// Whether the next word is `swift`, and a name behind it; in brackets stands SQL.
+  /// Whether the rest of the line begins with `swift`, which a function's name follows; SQL would begin
+  /// with a bracket.
   private var isBeforeSwift: Bool {
     let rest = scalars[(words.last.map { $0.column + $0.text.unicodeScalars.count } ?? 0)...]
       .drop { $0.properties.isWhitespace }

@@ -1,23 +1,23 @@
-// How an operation is read: what its line begins with, and what reads the rest. Who begins a line so is found in one table of all
-// operations, in MigrationOperation+Rules.
+// How an operation is parsed: the first words of its line, and the function that reads the rest.
+// MigrationOperation+Rules has the table in which a line's first words find their operation.
 
-/// How the line of an operation begins, and what reads the rest of it.
+/// How the line of an operation begins, and the function that reads the rest of it.
 struct OperationForm: Sendable {
   typealias Line = @Sendable (inout MigrationLine) throws -> [MigrationOperation]
   typealias Change = @Sendable (inout MigrationLine, String, String) throws -> MigrationOperation
   typealias Block = @Sendable (inout MigrationParser) throws -> MigrationOperation
 
   enum Rest: Sendable {
-    /// The rest of the line: one operation, or those that it is short for.
+    /// Reads the rest of the line: one operation, or those that the line is short for.
     case line(Line)
-    /// What stands behind a property and the second word.
+    /// Reads what follows a property and the second word; gets the entity's and the property's name.
     case change(Change)
-    /// The line itself, and those of the braces that it opens.
+    /// Reads the line itself, and the lines of the block that it opens.
     case block(Block)
   }
 
   let verb: String
-  /// The second word, behind a property where it is a change of one; nil where there is none.
+  /// The second word, or for a change of a property the word after the property; nil where there is none.
   let kind: String?
   let rest: Rest
 

@@ -1,9 +1,9 @@
-// Where the operations of a step stand in its file, so that findings can say where to look.
+// The lines of a step's operations in its file, so that findings can report a place.
 
-/// The lines at which the operations of a step begin, counted from 1, in their order; none for a step that no text was
-/// parsed for.
+/// The lines at which the operations of a step begin, counted from 1, in the order of the operations.
+/// Empty for a step that was not parsed from a text.
 ///
-/// Steps that do the same are the same wherever their lines stand: two values are always equal.
+/// Two values are always equal, so that steps with equal operations are equal wherever their lines are.
 struct OperationLines: Sendable, Hashable {
   private let numbers: [Int]
 
@@ -16,25 +16,26 @@ struct OperationLines: Sendable, Hashable {
 }
 
 extension MigrationStep {
-  /// The line of an operation; of several that are the same, of the first.
+  /// Returns the line of an operation; of the first one where several are equal.
   func line(of operation: MigrationOperation) -> Int? {
     operations.firstIndex(of: operation).flatMap { lines[$0] }
   }
 
-  /// What stands in the place of the words that somebody left out of a `require`.
+  /// Returns a message for a `require` whose author wrote none: the query itself, on one line.
   func words(for query: String, of operation: MigrationOperation) -> String {
     "the query\(atLine(of: operation)) is true, which has no words (\(query.split(whereSeparator: \.isWhitespace).joined(separator: " ")))"
   }
 
-  /// ` at line 7`, or nothing.
+  /// Returns ` at line 7`, or an empty string.
   func atLine(of operation: MigrationOperation) -> String {
     line(of: operation).map { " at line \($0)" } ?? ""
   }
 
-  /// The file, and the line of the operation that an error calls so, where no other one is called so.
+  /// Returns the file's name, with the line of the operation that has this summary. The line is omitted
+  /// where several operations have it.
   package func place(ofOperation summary: String) -> String { place(of: summary, among: operations, lines) }
 
-  /// The same of an operation of `[down]`.
+  /// Returns the file's name, with the line of the operation of `[down]` that has this summary.
   func place(ofWayBack summary: String) -> String { place(of: summary, among: down ?? [], downLines) }
 
   private func place(of summary: String, among operations: [MigrationOperation], _ lines: OperationLines)

@@ -1,14 +1,15 @@
-// What operations ask of a model in which entities have parents: a property is changed where it is declared, and its name is
-// free in the whole table.
+// Checks of operations in a model with inheritance: a property is changed at the entity that declares it,
+// and its name must be free in the whole table.
 
 extension OperationSubject {
-  /// - Throws: ``ModelError`` for an operation that is written for an entity that inherits what it is about, or that gives a
-  ///   name which a relative has.
+  /// Checks an operation against the inheritance hierarchy of its entity.
+  /// - Throws: ``ModelError`` where the entity inherits the property, or where another entity of the
+  ///   hierarchy has the new name.
   func checkFamily(in model: Schema) throws(ModelError) {
     switch self {
     case .made(let entity, let name, _): try model.requireFree(name, inFamilyOf: entity)
     case .changed(let entity, let name): try model.requireDeclared(entity, name)
-    // Indexes cannot have it any more.
+    // The column is removed, so no index of a subentity may use it.
     case .dropped(let entity, let name, _), .moved(let entity, let name, _):
       try model.requireDeclared(entity, name)
       try model.requireUnindexed(name, below: entity)
@@ -23,10 +24,11 @@ extension OperationSubject {
 }
 
 extension Schema {
-  /// - Throws: ``ModelError`` where an entity that is to come below its parent has a name that a relative has.
+  /// Checks the property names of an entity that is to become a subentity.
+  /// - Throws: ``ModelError`` where another entity of the hierarchy has one of the names.
   func requireFreeNames(of entity: EntityDescription) throws(ModelError) {
     guard let parent = entity.parent.flatMap({ self.entity(named: $0) }) else { return }
-    // Names first: few are there twice, and who belongs to the family is asked of their owners alone.
+    // Compares names first: few occur twice, and only their owners' roots then have to be looked up.
     let names = Set(entity.propertyNames.map { $0.lowercased() })
     let table = root(of: parent).name
     for other in entities where other.name != entity.name {
@@ -39,7 +41,8 @@ extension Schema {
     }
   }
 
-  /// - Throws: ``ModelError`` for a property that an entity inherits.
+  /// Checks that an entity declares a property itself.
+  /// - Throws: ``ModelError`` for a property that the entity inherits.
   func requireDeclared(_ name: String, _ property: String) throws(ModelError) {
     guard let entity = entity(named: name), entity.parent != nil,
       let owner = declarer(of: property, in: entity), owner.name != name
@@ -56,7 +59,7 @@ extension Schema {
     }
   }
 
-  /// Calls an inherited property by its new name in the indexes of those that inherit it.
+  /// Renames an inherited property in the indexes of the subentities.
   mutating func renameInIndexes(below name: String, _ property: String, _ new: String) {
     guard hasFamilies, let owner = entity(named: name) else { return }
     let below = Set(descendants(of: owner).map(\.name))

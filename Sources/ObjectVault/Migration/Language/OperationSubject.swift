@@ -1,27 +1,28 @@
-// What an operation is about, and how the names before it map to those after it: all who follow names ask this alone.
+// What an operation changes, and how names before it map to names after it. Code that follows names uses
+// this type only.
 
-/// What an operation is about, by the names before it.
+/// What an operation changes, with the names before it.
 enum OperationSubject {
   case madeEntity(EntityDescription)
   case droppedEntity(String)
   case renamedEntity(String, to: String)
   case movedEntity(String, below: String?)
-  /// Its objects become those of another entity, or none.
+  /// The entity's objects become objects of another entity, or links (nil).
   case mergedEntity(String, into: String?)
   case made(String, String, isRelationship: Bool)
   case dropped(String, String, isRelationship: Bool)
   case renamed(String, String, to: String, isRelationship: Bool)
   case changed(String, String)
-  /// A relationship whose links lie elsewhere afterwards.
+  /// A relationship whose links are stored elsewhere afterwards.
   case moved(String, String, isToMany: Bool)
   case madeIndex(String, [String])
   case droppedIndex(String, [String])
   case rawObject
-  /// What the operations are about that it stands for.
+  /// A composite operation; its parts have the subjects.
   case parts
   case rows
 
-  /// The name of what goes with all that it holds.
+  /// The name of the entity or property that is removed with all its content.
   var lost: String? {
     switch self {
     case .droppedEntity(let name): name
@@ -30,14 +31,15 @@ enum OperationSubject {
     }
   }
 
-  /// Whether rows lie in another table afterwards, which no other operation of its run may take part in.
+  /// Whether rows move to another table. Such an operation is compiled alone, in a segment without other
+  /// operations.
   var movesRows: Bool { if case .movedEntity = self { true } else { false } }
 
-  /// Whether links are kept elsewhere afterwards.
+  /// Whether links are stored elsewhere afterwards.
   var movesLinks: Bool { if case .moved = self { true } else { false } }
 
-  /// Whether it is about attributes alone, so that all links are where they were.
-  /// - Parameter model: The model before it.
+  /// Whether the operation is about attributes only, so that all links stay where they are.
+  /// - Parameter model: The model before the operation.
   func isOfAttributes(in model: Schema) -> Bool {
     switch self {
     case .made(_, _, let isRelationship), .dropped(_, _, let isRelationship),
@@ -55,7 +57,8 @@ enum OperationSubject {
 
   var isRawObject: Bool { if case .rawObject = self { true } else { false } }
 
-  /// Whether a relationship may become the inverse of one that is there, so that the links of that are kept elsewhere.
+  /// Whether the operation may add an inverse to an existing relationship, whose links are then stored
+  /// elsewhere.
   var mayGiveInverses: Bool {
     switch self {
     case .made(_, _, let isRelationship): isRelationship
@@ -66,7 +69,7 @@ enum OperationSubject {
 }
 
 extension Set<String> {
-  /// Goes along with the entities that a step makes, which have no objects yet.
+  /// Applies an operation to a set of the entities that a step has created, which have no objects yet.
   mutating func follow(_ subject: OperationSubject) {
     switch subject {
     case .madeEntity(let entity): insert(entity.name)

@@ -1,11 +1,12 @@
-// How an operation stands in a migration file: the one spelling of each meaning, which checksums are over.
+// How an operation is written in a migration file. Each meaning has one spelling, from which checksums are
+// made.
 
-/// How a migration file writes an operation.
+/// The text of an operation in a migration file.
 enum OperationText {
   case line(String)
-  /// A line, and what stands in braces behind it.
+  /// A line, and the lines of a block in braces after it.
   case block(String, lines: [String])
-  /// A line, and the SQL that stands in braces behind it.
+  /// A line, and the SQL in braces after it.
   case sql(String, String)
 
   /// The operation in one line, without its SQL.
@@ -23,7 +24,7 @@ enum OperationText {
     }
   }
 
-  /// The same for who reads the file: the SQL is moved in, as far as that says nothing else.
+  /// The whole text, with the SQL indented as far as that does not change its meaning; for people to read.
   var indented: String {
     guard case .sql(let line, let sql) = self else { return whole }
     return "\(line) {\n\(SQLBody.indented(sql))\n}"

@@ -1,12 +1,15 @@
-// A property that becomes one of another name: what operations over two entities are told of.
+// A property and its new name, for operations on two entities.
 
-/// A property, by its names of before and after.
+/// A property, with its names before and after an operation.
 public struct PropertyPair: Sendable, Hashable {
-  /// What it is called before.
+  /// The name before.
   public let name: String
-  /// What it is called afterwards.
+  /// The name afterwards.
   public let new: String
 
-  /// A pair.
+  /// Creates a pair.
+  /// - Parameters:
+  ///   - name: The name before.
+  ///   - new: The name afterwards.
   public init(_ name: String, to new: String) { (self.name, self.new) = (name, new) }
 }

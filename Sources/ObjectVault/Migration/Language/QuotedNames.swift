@@ -1,11 +1,12 @@
-// Names in double quotes. SQLite takes one for a text where nothing is called so, and says nothing: a name that was mistyped, or
-// that an earlier line of the step has renamed, would be a value in every row. In other quotes a name is a name. Views, indexes and
-// triggers stand in the file as they were written: see RawObjectNames.
+// Names in double quotes. SQLite reads a double-quoted name as a string literal where no column has that
+// name, without an error: a mistyped name, or one that an earlier line of the step renamed, would become a
+// value in every row. In backquotes a name is always a name. Views, indexes and triggers are not rewritten
+// here: see RawObjectNames.
 
 internal import CipherSQLite
 
 extension SQLTemplate {
-  /// The text for the engine, with each name in double quotes in quotes that no text has.
+  /// Returns the SQL for the engine, with every double-quoted name in backquotes.
   static func namesOnly(_ sql: String) -> String {
     guard sql.containsByte("\"") else { return sql }
     var scanner = SQLScanner(sql)
@@ -14,11 +15,12 @@ extension SQLTemplate {
       guard piece.kind == .text, piece.isClosed, scanner.sign(of: piece) == "\"" else { continue }
       result += scanner.text(copied..<piece.range.lowerBound)
       var name = scanner.content(of: piece)
-      // A doubled quote is one of the name.
+      // A doubled quote is a quote within the name.
       while scanner.scalar(at: scanner.position) == "\"", let next = scanner.next() {
         name += "\"" + scanner.content(of: next)
       }
-      // By scalars: as a character, a quote with a combining mark behind it would not be seen as a quote.
+      // Appends by scalars: a quote followed by a combining mark is one Character, which would not be
+      // recognized as a quote.
       result += "`"
       for scalar in name.unicodeScalars {
         result.unicodeScalars += scalar == "`" ? [scalar, scalar] : [scalar]
@@ -31,13 +33,13 @@ extension SQLTemplate {
 }
 
 extension SQLError {
-  /// What the engine says of a text for it, as an error of the text that a person wrote.
+  /// Returns an engine's error about rewritten SQL as an error about the SQL that a person wrote.
   func asWritten(_ sql: String) -> SQLError {
     switch self {
     case .engine(let code, let extended, let message, _):
       .engine(
         code: code, extendedCode: extended,
-        // The engine quotes what it was given.
+        // The engine quotes the text that it was given, so backquotes become double quotes again.
         message: (sql.contains("`") ? message : message.replacing("`", with: "\"")) + Self.hint(message, sql),
         sql: sql)
     case .constraint(let message, let extended, _):

@@ -1,13 +1,18 @@
-// `transform sql` and what a step says in it. As an operation it is in SQLTransform+Rules.
+// The value of the operation `transform sql`. Its rules are in SQLTransform+Rules.
 
-/// `transform sql [reads E.a, F.b] [writes E.c] { … }`: SQL of the step's author, on rows.
+/// `transform sql [reads E.a, F.b] [writes E.c] { … }`: SQL by the step's author that changes rows.
 public struct SQLTransform: Sendable, Hashable {
-  /// The statements, with `$E.a` for names.
+  /// The statements, with names in the form `$E.a`.
   public let sql: String
-  /// What they read and write, as far as their author says. What is said is held against what the engine is asked for.
+  /// What the author declares that the statements read and write. It is compared with the accesses that
+  /// the engine reports.
   public let access: TransformAccess
 
-  /// A transform.
+  /// Creates a transform.
+  /// - Parameters:
+  ///   - sql: The statements, with names in the form `$E.a`.
+  ///   - reads: The places that they read; nil to declare none.
+  ///   - writes: The places that they write; nil to declare none.
   public init(_ sql: String, reads: [TransformAccess.Place]? = nil, writes: [TransformAccess.Place]? = nil) {
     self.init(sql, TransformAccess(reads: reads, writes: writes))
   }

@@ -1,29 +1,35 @@
-// `transform swift` and what a step says in it. The functions themselves are in TransformTable.
+// The value of the operation `transform swift`. The app's functions are in TransformTable.
 
-/// `transform swift NAME on E [reads E.a, F.b] [writes E.c] batch N`: a function of the app, called with each object of an
-/// entity.
+/// `transform swift NAME on E [reads E.a, F.b] [writes E.c] batch N`: a function of the app, called with
+/// each object of an entity.
 public struct SwiftTransform: Sendable, Hashable {
-  /// An entity with all that it has, or one property of it.
+  /// An entity with all of its properties, or one property.
   public typealias Place = TransformAccess.Place
 
-  /// The function, as the app calls it: see ``MigrationTransform``.
+  /// The name under which the app registers the function: see ``MigrationTransform``.
   public let name: String
-  /// The entity whose objects it is called with.
+  /// The entity whose objects the function is called with.
   public let entity: String
-  /// What it reads and writes, as far as its author says.
+  /// What the author declares that the function reads and writes.
   public let access: TransformAccess
-  /// How many objects are in memory at once.
+  /// The number of objects in memory at once.
   public let batch: Int
 
-  /// What it reads; nil where its author does not say.
+  /// The places that the function reads; nil where its author declares none.
   public var reads: [Place]? { access.reads }
-  /// What it writes; nil where its author does not say.
+  /// The places that the function writes; nil where its author declares none.
   public var writes: [Place]? { access.writes }
 
-  /// The size of a batch where a step does not say.
+  /// The batch size of a step that does not give one.
   public static let usualBatch = 500
 
-  /// A transform.
+  /// Creates a transform.
+  /// - Parameters:
+  ///   - name: The name under which the app registers the function.
+  ///   - entity: The entity whose objects the function is called with.
+  ///   - reads: The places that it reads; nil to declare none.
+  ///   - writes: The places that it writes; nil to declare none.
+  ///   - batch: The number of objects in memory at once; values below 1 count as 1.
   public init(
     name: String, entity: String, reads: [Place]? = nil, writes: [Place]? = nil, batch: Int = usualBatch
   ) {
@@ -35,9 +41,11 @@ public struct SwiftTransform: Sendable, Hashable {
     (self.name, self.entity, self.access, self.batch) = (name, entity, access, max(1, batch))
   }
 
-  /// Whether the function may write a property; of no property, whether it may make and delete objects.
+  /// Whether the function may write a property; with a nil property, whether it may create and delete
+  /// objects.
   func mayWrite(_ entity: String, _ property: String?) -> Bool { access.covers(.writes, entity, property) }
 
+  /// Checks the names against a model.
   /// - Throws: ``ModelError`` for a name that the model at this point does not have.
   func check(in model: Schema) throws(ModelError) {
     try Place(entity: entity).check(in: model)
@@ -46,6 +54,6 @@ public struct SwiftTransform: Sendable, Hashable {
 }
 
 extension SwiftTransform: CustomStringConvertible {
-  /// The line of a migration file.
+  /// The operation as a line of a migration file.
   public var description: String { "transform swift \(name) on \(entity)\(access.text) batch \(batch)" }
 }

@@ -1,46 +1,54 @@
-// What the author of a transform says that it reads and writes. What SQL is seen to do is held against it by DeclaredColumns,
-// what Swift does by DeclaredProperties.
+// What the author of a transform declares that it reads and writes. DeclaredColumns compares this with
+// what SQL does, DeclaredProperties with what Swift does.
 
-/// What a step says of a transform: `reads E.a, F writes E.b`. What is said is held against what the transform does.
+/// The accesses that a step declares for a transform: `reads E.a, F writes E.b`. They are compared with
+/// what the transform does.
 public struct TransformAccess: Sendable, Hashable {
-  /// An entity with all that it has, or one property of it.
+  /// An entity with all of its properties, or one property.
   public struct Place: Sendable, Hashable, CustomStringConvertible {
     /// The entity.
     public let entity: String
-    /// The property; nil for all of them, and for making and deleting objects.
+    /// The property; nil for all properties, and for creating and deleting objects.
     public let property: String?
 
-    /// A place.
+    /// Creates a place.
+    /// - Parameters:
+    ///   - entity: The entity.
+    ///   - property: The property; nil for all of them.
     public init(entity: String, property: String? = nil) {
       self.entity = entity
       self.property = property
     }
 
-    /// Such as `User.city`, or `User`.
+    /// The place in dotted form, such as `User.city`, or `User`.
     public var description: String { property.map { "\(entity).\($0)" } ?? entity }
   }
 
-  /// What is done with a place.
+  /// The kind of access to a place.
   enum Word: String, CaseIterable {
     case reads, writes
   }
 
-  /// What it reads; nil where its author does not say.
+  /// The places that are read; nil where the author declares none.
   public let reads: [Place]?
-  /// What it writes; nil where its author does not say.
+  /// The places that are written; nil where the author declares none.
   public let writes: [Place]?
 
-  /// What an author says; nil of what is not said.
+  /// Creates a declaration.
+  /// - Parameters:
+  ///   - reads: The places that are read; nil where the author declares none.
+  ///   - writes: The places that are written; nil where the author declares none.
   public init(reads: [Place]? = nil, writes: [Place]? = nil) {
     (self.reads, self.writes) = (reads.map(Self.sorted), writes.map(Self.sorted))
   }
 
-  // One spelling for each meaning: the checksum is over the text.
+  // Sorted and without duplicates, so that each meaning has one spelling: checksums are made from the
+  // text.
   private static func sorted(_ places: [Place]) -> [Place] {
     Set(places).sorted { $0.description < $1.description }
   }
 
-  /// What is said with a word; nil where it does not stand there.
+  /// The places after a word; nil where the step does not have the word.
   func places(_ word: Word) -> [Place]? {
     switch word {
     case .reads: reads
@@ -48,30 +56,32 @@ public struct TransformAccess: Sendable, Hashable {
     }
   }
 
-  /// Whether a place is among those of a word, or nothing is said with it; of no property, whether the whole entity is.
+  /// Whether the places after a word include this one, or the step does not have the word. With a nil
+  /// property, whether they include the whole entity.
   func covers(_ word: Word, _ entity: String, _ property: String?) -> Bool {
     guard let places = places(word) else { return true }
     return places.contains { $0.entity == entity && ($0.property == nil || $0.property == property) }
   }
 
+  /// Checks the names against a model.
   /// - Throws: ``ModelError`` for a name that the model at this point does not have.
   func check(in model: Schema) throws(ModelError) {
     for place in (reads ?? []) + (writes ?? []) { try place.check(in: model) }
   }
 
-  /// As it stands in a line, with a space in front; empty where nothing is said.
+  /// The declaration as it is written in a line, with a space in front; empty where nothing is declared.
   var text: String {
     Word.allCases.map { word in
       places(word).map { " \(word.rawValue) " + $0.map(\.description).joined(separator: ", ") } ?? ""
     }.joined()
   }
 
-  /// What a transform is told that does more than its step says.
+  /// Returns the error message for a transform that does more than its step declares.
   /// - Parameters:
-  ///   - deeds: What it does beyond that, such as `reads User.name`.
-  ///   - places: What would allow it, by its word.
+  ///   - deeds: The undeclared accesses, such as `reads User.name`.
+  ///   - places: The declarations that would allow them, each with its word.
   func refusal(_ deeds: [String], _ places: [(word: Word, place: Place)]) -> String {
-    // All that the line has to say then, as a word stands in it once.
+    // The complete list for each word, because a word may occur in the line only once.
     let words = Word.allCases.compactMap { word -> String? in
       let lacking = places.filter { $0.word == word }.map(\.place)
       guard !lacking.isEmpty, let said = self.places(word) else { return nil }
@@ -83,6 +93,7 @@ public struct TransformAccess: Sendable, Hashable {
 }
 
 extension TransformAccess.Place {
+  /// Checks the place against a model.
   /// - Throws: ``ModelError`` for a name that the model at this point does not have.
   func check(in model: Schema) throws(ModelError) {
     guard let owner = model.flattenedEntity(named: entity) else {
