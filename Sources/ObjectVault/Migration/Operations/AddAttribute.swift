@@ -31,8 +31,7 @@ struct AddAttribute: TableOperation {
   /// Whether existing rows lack a value that they must have.
   private var lacksValue: Bool { !attribute.isOptional && attribute.defaultValue == nil }
 
-  /// Whether programs that do not know the attribute give every new row the default, although it must be
-  /// unique.
+  /// Whether older programs give every new row the default, although it must be unique.
   private var repeatsDefault: Bool { attribute.isUnique && attribute.defaultValue != nil }
 
   func change(_ model: inout Schema) throws(ModelError) {

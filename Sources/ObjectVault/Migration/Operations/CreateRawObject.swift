@@ -31,7 +31,7 @@ struct CreateRawObject: TableOperation {
       hasForeignSQL: true)
   }
   var refusesLate: Bool { object.isUnique }
-  /// Whether it is a trigger that may abort a write of a program that does not know it.
+  /// Whether it is a trigger that may abort a write of an older program.
   private var refusesWrites: Bool {
     object.kind == .trigger && SQLScanner.words(object.sql).contains("raise")
   }

@@ -19,7 +19,7 @@ struct OperationContext {
 
   func existed(_ entity: String) -> Bool { !new.contains(entity) }
 
-  /// Whether programs that do not know the step may open the store.
+  /// Whether older programs, without the step, may open the store.
   var hasOlderReaders: Bool { step.reader < step.number }
 
   /// Whether SQL or Swift of the step's author has handled a property in an earlier operation.
