@@ -112,7 +112,7 @@ extension StoreHistory {
       steps.map { applied in
         if applied.number <= set.version {
           let step = set.steps[applied.number - 1]
-          // What was folded later ran as it was, which the store carries.
+          // A step that was folded later ran in its original form, which the store carries.
           if !step.isFolded, step.isRecorded(as: applied.checksum) { return step }
         }
         return try applied.carried(in: file)
