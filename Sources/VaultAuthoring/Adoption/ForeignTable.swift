@@ -51,7 +51,7 @@ struct ForeignTable {
   let rowCount: Int64
   let isVirtual: Bool
 
-  /// The names by which the engine knows the row id, unless a column has the name.
+  /// SQLite's names of the row id; a column of the same name hides one.
   private static let rowIDNames = ["rowid", "_rowid_", "oid"]
 
   /// Whether columns hide all names of the row id. False for WITHOUT ROWID tables, where renaming a
@@ -105,7 +105,8 @@ extension ForeignTable {
     self.sql = sql
     isVirtual = sql.uppercased().hasPrefix("CREATE VIRTUAL")
     guard !isVirtual else {
-      // Its module may be missing: the engine then knows no columns, and statements on the table fail.
+      // Its module may be missing: the engine then has no columns of it, and statements on the table
+      // fail.
       (columns, references, indexes, rowID, rowCount) = ([], [], [], nil, 0)
       return
     }

@@ -120,13 +120,14 @@ extension Store {
   /// The bookkeeping tables are added, with a history that begins at the version of the steps. No row
   /// changes.
   /// - Parameters:
-  ///   - url: The file.
-  ///   - key: Its key.
+  ///   - url: The file to turn into a store.
+  ///   - key: The key of the file.
   ///   - migrations: The steps up to the version that the store is to have.
-  ///   - profile: Its cipher settings, as in ``/ObjectVault/Store/Configuration/profile``.
+  ///   - profile: The cipher settings of the file, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
-  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``; ``/CipherSQLite/SQLError``;
-  ///   `CancellationError` when the task is cancelled. The file is then as it was.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``;
+  ///   ``/CipherSQLite/SQLError``; `CancellationError` when the task is cancelled. The file is then
+  ///   unchanged.
   public static func adoptInPlace(
     _ url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws {
