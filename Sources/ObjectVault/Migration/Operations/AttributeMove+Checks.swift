@@ -13,8 +13,8 @@ extension AttributeMove {
     let former: AttributeDescription
   }
 
-  /// The to-one that connects rows of the source with rows of the destination. In a one-to-one without a
-  /// column, it is the inverse.
+  /// The to-one that connects rows of the source with rows of the destination. Where the relationship is
+  /// the end of a one-to-one without a column, its inverse takes its place.
   struct Way {
     /// The to-one that has the column.
     let property: String
@@ -32,7 +32,7 @@ extension AttributeMove {
       + moved.flatMap { filled($0, by: way, model) + once($0, by: way, model) }
   }
 
-  // MARK: What is lost
+  // MARK: Lost values
 
   /// Whether a row of the source has any value to move.
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }

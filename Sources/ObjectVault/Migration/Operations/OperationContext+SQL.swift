@@ -21,7 +21,7 @@ extension OperationContext {
     ]
   }
 
-  // MARK: Whose rows
+  // MARK: Rows without an entity
 
   private func namelessWrite(_ statement: String) -> [OperationRemark] {
     let children = model.entities.filter { $0.parent != nil }.map(\.name)
@@ -61,7 +61,7 @@ extension OperationContext {
     return line.count > 70 ? "\(line.prefix(69))…" : line
   }
 
-  // MARK: Names in texts
+  // MARK: Names in text literals
 
   func formerNames(in sql: String) -> [OperationRemark] {
     guard SQLTemplate.words(sql).contains(EntityColumn.name) else { return [] }

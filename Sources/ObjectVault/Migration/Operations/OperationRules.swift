@@ -38,7 +38,8 @@ protocol OperationRules: Sendable {
 
   /// The function of the app that it calls; nil for none.
   var function: AppFunction? { get }
-  /// The type that existing values must have because they are kept unchanged; nil when it keeps none so.
+  /// The type that existing values must already have, where the operation keeps them unchanged; nil
+  /// otherwise.
   var fittingType: AttributeType? { get }
   /// The entity whose rows get an index or whose links move, even when its table is not rebuilt.
   var indexedEntity: String? { get }
@@ -104,8 +105,8 @@ struct OperationTraits {
   let rewritesValues: Bool
   /// Whether a relationship may have an inverse afterwards that it did not declare itself.
   let completesInverses: Bool
-  /// Whether a program with the model before would read or write something that no longer exists, or miss
-  /// something that is now required.
+  /// Whether a program with the model before would read or write something that no longer exists, or would
+  /// have writes refused.
   let breaksReaders: Bool
   /// Whether it contains SQL written by a person, which is tried in an empty database first: see
   /// ``SQLTrial``.

@@ -26,7 +26,7 @@ struct ParentRows {
   /// The id that an object has after the change.
   static func newID(_ id: SQL) -> SQL { PassingIDs.moved.other(of: id) }
 
-  // MARK: Checks before
+  // MARK: Checks
 
   private enum Gained {
     case attribute(AttributeDescription, own: AttributeDescription?)
@@ -116,7 +116,7 @@ struct ParentRows {
     RowRelease(of: change.names, from: change.left, staying: change.way == .within, in: before)
   }
 
-  /// To-ones of the rows whose destination is an entity that some of the rows no longer belong to.
+  /// To-ones of the rows to entities that the rows no longer belong to.
   private var astray: [(entity: EntityDescription, relationship: RelationshipDescription)] {
     guard change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))

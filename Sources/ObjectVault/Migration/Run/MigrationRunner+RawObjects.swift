@@ -124,7 +124,7 @@ extension MigrationRunner {
     }
   }
 
-  // MARK: What it may do
+  // MARK: Permitted actions
 
   /// Whether an action is part of creating this one object.
   private static func makes(_ action: AuthorizerAction, _ object: RawObject) -> Bool {
