@@ -44,8 +44,8 @@ struct AdoptionPlace {
 
   func property(called name: String) -> Property? { properties[name.lowercased()] }
 
-  /// Properties of the steps with similar names that no column of the file matches: one of them may be
-  /// mistyped.
+  /// Properties of the steps with similar names that no column of the file matches: one of them may
+  /// be mistyped.
   func mistypings(of name: String) -> [String] {
     let taken = Set(source.all.flatMap { $0.values.map { $0.property.lowercased() } })
     let free = properties.filter { !taken.contains($0.key) }.map { _, property in
@@ -62,8 +62,8 @@ struct AdoptionPlace {
     model.entities.first { $0.name.lowercased() == member.name.lowercased() }
   }
 
-  /// The entity of the steps whose objects the rows become: the one of the same name, or the closest
-  /// ancestor's.
+  /// The entity of the steps whose objects the rows become: the one of the same name, or the
+  /// closest ancestor's.
   func standIn(for member: AdoptedEntity) -> EntityDescription {
     var next: AdoptedEntity? = member
     // Limits the loop: an entity has fewer ancestors than there are entities.

@@ -147,8 +147,7 @@ struct AdoptionRun {
           try run.check()
         }
       } catch SQLError.constraint(let message, _, _) {
-        // An unreadable external file may have left NULL in a required property; that is reported
-        // instead.
+        // An unreadable external file may have left NULL in a required property; that is reported instead.
         try requireFilesRead()
         throw refused(
           "the rows of \(fill.source) do not fit \(fill.name): \(message). Write the step as the rows are")

@@ -3,8 +3,8 @@
 
 internal import ObjectVault
 
-/// The objects of a binary property list. References are not followed: a container has the indices of its
-/// members.
+/// The objects of a binary property list. References are not followed: a container has the indices of
+/// its members.
 struct BinaryPropertyList {
   enum Value {
     case bool(Bool)

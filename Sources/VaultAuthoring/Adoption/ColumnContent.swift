@@ -38,8 +38,8 @@ struct ColumnContent {
     return contents
   }
 
-  /// The years in which a double with the seconds since 2001 has six exact decimals: up to 2 to the 33rd
-  /// seconds.
+  /// The years in which a double with the seconds since 2001 has six exact decimals: up to 2 to the
+  /// 33rd seconds.
   private static let exactYears: SQL = "'1730' AND '2272'"
 
   private static func sums(_ name: SQLName) -> SQL {

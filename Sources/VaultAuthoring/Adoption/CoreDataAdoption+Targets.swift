@@ -43,8 +43,7 @@ extension CoreDataAdoption {
       .first
   }
 
-  /// The id of the row that a value references; NULL where there is none, or where it is of another
-  /// entity.
+  /// The id of the row that a value references; NULL where there is none, or where it is of another entity.
   func lookup(_ value: SQL, _ target: Int) -> SQL {
     let table = draft.entities[target].table
     var own: SQL = ""
@@ -112,8 +111,7 @@ extension CoreDataAdoption {
     let table = draft.entities[column.root].table
     let content = try ColumnContent.all(of: [column.column.name], in: table.name, draft.connection)[0]
     guard content.reals + content.texts + content.blobs == 0 else { return nil }
-    // Next to a to-one to one of several entities there is a column whose name has the number of the
-    // target.
+    // Next to a to-one to one of several entities there is a column whose name has the number of the target.
     let numbers = [
       kindColumn(of: column.column.name, in: table)?.number,
       kinds.first { "Z\($0.name)".uppercased() == column.column.name.uppercased() }?.number,

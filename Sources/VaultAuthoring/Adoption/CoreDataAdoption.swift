@@ -26,8 +26,8 @@ struct CoreDataAdoption {
   let files: ExternalValues
   /// The external files that values name.
   var named: Set<String> = []
-  /// The columns that are properties, and the indices of those that became the other end of a one-to-one
-  /// already.
+  /// The columns that are properties, and the indices of those that became the other end of a
+  /// one-to-one already.
   var columns: [CoreDataColumn] = []
   var paired: Set<Int> = []
   /// The indices of the entities in the draft, by their numbers.

@@ -16,9 +16,8 @@ struct ExternalValues {
   /// The SQL function that ``data(_:)`` calls.
   private static let function = "vault_external_value"
   private let folder: URL
-  /// The names of the files that existed when this was created. Values whose file is not among them count
-  /// as missing. The folder is read once: a file that disappears later is an error and not a missing
-  /// file.
+  /// The names of the files that existed when this was created. Values whose file is not among them count as
+  /// missing. The folder is read once: a file that disappears later is an error and not a missing file.
   let names: Set<String>
   /// The reason why the folder cannot be read; nil where it was read, and where it does not exist. A file
   /// that cannot be seen does not count as missing.

@@ -105,8 +105,7 @@ extension ForeignTable {
     self.sql = sql
     isVirtual = sql.uppercased().hasPrefix("CREATE VIRTUAL")
     guard !isVirtual else {
-      // Its module may be missing: the engine then has no columns of it, and statements on the table
-      // fail.
+      // Its module may be missing: the engine then has no columns of it, and statements on the table fail.
       (columns, references, indexes, rowID, rowCount) = ([], [], [], nil, 0)
       return
     }

@@ -59,8 +59,7 @@ extension Store {
   /// - Parameters:
   ///   - file: The file to import.
   ///   - fileKey: The key of the file; nil for an unencrypted file.
-  ///   - fileProfile: The cipher settings of the file, as in
-  ///     ``/ObjectVault/Store/Configuration/profile``.
+  ///   - fileProfile: The cipher settings of the file, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - url: The new store.
   ///   - key: The key of the new store.
   ///   - migrations: The steps up to the version that the store is to have.
@@ -117,8 +116,8 @@ extension Store {
 
   /// Turns an encrypted file whose tables are those that the steps create into a store, in place.
   ///
-  /// The bookkeeping tables are added, with a history that begins at the version of the steps. No row
-  /// changes.
+  /// The bookkeeping tables are added, with a history that begins at the version of the steps. No
+  /// row changes.
   /// - Parameters:
   ///   - url: The file to turn into a store.
   ///   - key: The key of the file.
@@ -126,8 +125,8 @@ extension Store {
   ///   - profile: The cipher settings of the file, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``;
-  ///   ``/CipherSQLite/SQLError``; `CancellationError` when the task is cancelled. The file is then
-  ///   unchanged.
+  ///   ``/CipherSQLite/SQLError``; `CancellationError` when the task is cancelled. The file is
+  ///   then unchanged.
   public static func adoptInPlace(
     _ url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws {

@@ -88,8 +88,8 @@ extension MigrationSet {
         reasons.append(reason)
       }
     }
-    // Compares the steps with themselves. Another failure has stopped the forms before as well, and was
-    // reported.
+    // Compares the steps with themselves. Another failure has stopped the forms before as well, and
+    // was reported.
     do { try FoldProof(prefix(number), prefix(number), model).requireSame() } catch StoreError.foldRefused {
       reasons.append(
         "\(ended(reasons.last ?? "")) Two new stores by the steps differ already: SQL such as random() or date('now') gives others each time"

@@ -1,5 +1,5 @@
-// Renders a model as an erDiagram of Mermaid: a box for each entity, a line for each relationship and its
-// inverse.
+// Renders a model as an erDiagram of Mermaid: a box for each entity, a line for each relationship and
+// its inverse.
 
 internal import ObjectVault
 

@@ -46,8 +46,8 @@ struct DropRelationship: TableOperation {
     made.isRequired = false
     let addition = MigrationOperation.addRelationship(entity, made)
     guard relationship.hasColumn else { return .operations([addition]) }
-    // The relationship is added without a column, and gets the column with all values when the inverse is
-    // dropped.
+    // The relationship is added without a column, and gets the column with all values when the inverse
+    // is dropped.
     return .operations(
       [
         addition, .dropRelationship(relationship.destination, inverse),

@@ -114,8 +114,7 @@ struct FamilyMerge {
     }
     kept.insert(merge.source)
     kept.formUnion((places.redirected + places.dropped).map(\.name))
-    // Relationships to the destination or an ancestor of it still reference the destination after the
-    // merge.
+    // Relationships to the destination or an ancestor of it still reference the destination after the merge.
     let line = model.line(of: merge.destination)
     for entity in model.entities {
       for relationship in entity.relationships where line.contains(relationship.destination) {

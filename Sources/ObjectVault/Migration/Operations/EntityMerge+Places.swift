@@ -231,8 +231,7 @@ struct MergePlaces {
     toOnes.append((back, to))
   }
 
-  /// Sorts the relationships of other entities that reference the source into dropped and redirected
-  /// ones.
+  /// Sorts the relationships of other entities that reference the source into dropped and redirected ones.
   private mutating func placeOthers() {
     for entity in model.entities where entity.name != source.name {
       for relationship in entity.relationships where relationship.destination == source.name {

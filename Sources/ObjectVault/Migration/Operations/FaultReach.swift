@@ -1,5 +1,4 @@
-// The entities that faults of a model involve. An operation on other entities cannot have caused the
-// faults.
+// The entities that faults of a model involve. An operation on other entities cannot have caused the faults.
 
 /// The entities that some faults involve.
 struct FaultReach {
@@ -15,8 +14,8 @@ struct FaultReach {
       return words.contains { $0.contains(name) }
     }
     for case .tooManyProperties(let entity, _) in faults {
-      // The fault names the first entity of the hierarchy; a property of any entity in it may exceed the
-      // limit.
+      // The fault names the first entity of the hierarchy; a property of any entity in it may exceed
+      // the limit.
       if let root = model.entity(named: entity) { left += model.family(of: root) }
     }
     var seen: Set<String> = []

@@ -104,8 +104,8 @@ struct MakeOne: TableOperation {
 }
 
 extension Schema {
-  /// The operations that give an end of a one-to-one its column back from the inverse; nil for another
-  /// relationship.
+  /// The operations that give an end of a one-to-one its column back from the inverse; nil for
+  /// another relationship.
   fileprivate func givingColumnBack(to relationship: RelationshipDescription) -> [MigrationOperation]? {
     guard relationship.isOneToOne, let inverse = relationship.inverse,
       let other = entity(named: relationship.destination)?.relationship(named: inverse)

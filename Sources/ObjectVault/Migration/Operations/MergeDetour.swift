@@ -1,5 +1,4 @@
-// How a relationship that references a merged entity is made to reference the destination under its own
-// name.
+// How a relationship that references a merged entity is made to reference the destination under its own name.
 
 internal import CipherSQLite
 

@@ -1,5 +1,4 @@
-// How a change of an entity's parent changes tables, and in which order. ParentRows has what it does to
-// rows.
+// How a change of an entity's parent changes tables, and in which order. ParentRows has what it does to rows.
 
 internal import CipherSQLite
 
@@ -64,8 +63,7 @@ extension MigrationCompiler {
     statements.map { PlannedStatement(statement: $0, operations: []) }
   }
 
-  /// The id of an object after the change, where it is given by an expression; nil when it does not
-  /// change.
+  /// The id of an object after the change, where it is given by an expression; nil when it does not change.
   /// - Parameters:
   ///   - column: A column, in quotes, of the table that is copied.
   ///   - entity: The entity that the column references.

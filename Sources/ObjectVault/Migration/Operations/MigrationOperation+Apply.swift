@@ -13,8 +13,7 @@ extension MigrationStep {
     return schema
   }
 
-  /// An error that reports the faults of the model after the step and names the operations that caused
-  /// them.
+  /// An error that reports the faults of the model after the step and names the operations that caused them.
   /// - Parameters:
   ///   - former: The model before the step.
   ///   - later: The model after the step, which has the faults.
@@ -23,8 +22,8 @@ extension MigrationStep {
     let reach = FaultReach(of: faults, in: later)
     for operation in operations {
       guard (try? operation.apply(to: &model)) != nil else { break }
-      // Checking a model takes time in proportion to its size, and a step may have an operation for each
-      // entity.
+      // Checking a model takes time in proportion to its size, and a step may have an operation for
+      // each entity.
       guard reach.contains(operation.rules.subject) else { continue }
       let found = Set(model.modelFaults.map(Self.kind))
       for fault in found.subtracting(present) { names[fault] = operation.summary }

@@ -58,8 +58,7 @@ extension MigrationOperation {
   /// The forms that lines are parsed by, grouped by their first word.
   static let forms = Dictionary(grouping: all.flatMap { $0.forms }, by: \.verb)
 
-  /// The beginnings of the lines of all operations: `drop entity`, `seed`, and `make Entity.property
-  /// many`.
+  /// The beginnings of the lines of all operations: `drop entity`, `seed`, and `make Entity.property many`.
   package static var beginnings: [String] {
     all.flatMap { $0.forms }.map { form in
       let isChange = if case .change = form.rest { true } else { false }

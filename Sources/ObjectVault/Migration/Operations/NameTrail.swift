@@ -36,8 +36,7 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// The trail after the steps and their rollback: everything that the steps kept has its former name
-  /// again.
+  /// The trail after the steps and their rollback: everything that the steps kept has its former name again.
   package var thereAndBack: NameTrail {
     var trail = self
     trail.entities = Dictionary(uniqueKeysWithValues: entities.keys.map { ($0, $0) })
@@ -47,8 +46,7 @@ package struct NameTrail: Sendable {
     return trail
   }
 
-  /// The properties of an entity whose values did not change, inherited ones included, by their former
-  /// names.
+  /// The properties of an entity whose values did not change, inherited ones included, by their former names.
   package func keptProperties(of entity: String) -> [String: String] {
     ([entity] + (ancestors[entity] ?? [])).reduce(into: [:]) { kept, owner in
       let own = (properties[owner] ?? [:]).filter { rewritten[owner]?.contains($0.key) != true }
@@ -116,8 +114,8 @@ package struct NameTrail: Sendable {
   /// Records what a function of the app may have written.
   private mutating func note(_ transform: SwiftTransform, _ mapping: SegmentMapping, _ model: Schema) {
     for (name, former) in mapping.entities {
-      // A transform may name an inherited property by a subentity, and naming an entity includes what it
-      // inherits.
+      // A transform may name an inherited property by a subentity, and naming an entity includes what
+      // it inherits.
       let line = model.entity(named: name).map { entity in
         (model.ancestors(of: entity) + model.descendants(of: entity)).map(\.name)
       }

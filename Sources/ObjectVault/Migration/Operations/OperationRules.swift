@@ -10,8 +10,7 @@ internal import CipherSQLite
 protocol OperationRules: Sendable {
   /// How lines of a migration file are parsed to the operation.
   static var forms: [OperationForm] { get }
-  /// The operation as a migration file writes it, in the canonical spelling that checksums are computed
-  /// of.
+  /// The operation as a migration file writes it, in the canonical spelling that checksums are computed of.
   var text: OperationText { get }
   /// The entity or property that the operation changes, with its name afterwards.
   var subject: OperationSubject { get }
@@ -38,8 +37,8 @@ protocol OperationRules: Sendable {
 
   /// The function of the app that it calls; nil for none.
   var function: AppFunction? { get }
-  /// The type that existing values must already have, where the operation keeps them unchanged; nil
-  /// otherwise.
+  /// The type that existing values must already have, where the operation keeps them unchanged;
+  /// nil otherwise.
   var fittingType: AttributeType? { get }
   /// The entity whose rows get an index or whose links move, even when its table is not rebuilt.
   var indexedEntity: String? { get }
@@ -108,7 +107,7 @@ struct OperationTraits {
   /// Whether a program with the model before would read or write something that no longer exists, or would
   /// have writes refused.
   let breaksReaders: Bool
-  /// Whether it contains SQL written by a person, which is tried in an empty database first: see
-  /// ``SQLTrial``.
+  /// Whether it contains SQL written by a person, which is tried in an empty database first:
+  /// see ``SQLTrial``.
   let hasForeignSQL: Bool
 }

@@ -46,8 +46,8 @@ public struct MigrationPlan: Sendable, Hashable {
     public let name: String
     /// The entity whose objects or values it is called with.
     public let entity: String
-    /// The number of objects or values; nil when an earlier step changes their table, or rows are not
-    /// checked.
+    /// The number of objects or values; nil when an earlier step changes their table, or rows are
+    /// not checked.
     public let rows: Int?
     /// Whether this program does not provide the function: running the step is refused.
     public let isMissing: Bool
@@ -111,8 +111,8 @@ public struct MigrationPlan: Sendable, Hashable {
 
   /// The rows that any step would refuse: if there are any, opening fails.
   public var refusals: [Refusal] { steps.flatMap(\.refusals) }
-  /// The functions of the app that steps call and this program does not provide: running the steps is
-  /// refused.
+  /// The functions of the app that steps call and this program does not provide: running the steps
+  /// is refused.
   public var missingTransforms: [String] { steps.flatMap(\.transforms).filter(\.isMissing).map(\.name) }
   /// Whether there is nothing to do.
   public var isUpToDate: Bool { steps.isEmpty }
@@ -159,8 +159,8 @@ extension MigrationPlan {
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
     var questions = RowQuestions(connection, try TouchedTables(model, connection), isSound: hasOwnTables)
-    // Without checks of rows, a faulty block in a pending step must not keep anyone from inspecting the
-    // store.
+    // Without checks of rows, a faulty block in a pending step must not keep anyone from inspecting
+    // the store.
     let trial = asksRows ? SQLTrial(set) : nil
     var steps: [Step] = []
     for (index, compiled) in work.steps.enumerated() {

@@ -10,8 +10,7 @@ final class SQLTrial {
   /// Whether a raw object could not be created: later steps depend on it and would repeat the error.
   private var isLost = false
   private var runner: MigrationRunner?
-  /// The model of the database, and its tables, which take longer to derive from the model than to
-  /// compare.
+  /// The model of the database, and its tables, which take longer to derive from the model than to compare.
   private var standing = Schema()
   private var tables: [TableInfo]?
 
@@ -27,8 +26,8 @@ final class SQLTrial {
     try touched(by: compiled).mapValues(\.writtenTables)
   }
 
-  /// Tries the SQL of a step, and returns the columns that each data block writes to, by the index of the
-  /// part.
+  /// Tries the SQL of a step, and returns the columns that each data block writes to, by the index of
+  /// the part.
   func touched(by compiled: CompiledStep) throws -> [Int: TouchedColumns] {
     var (written, speaksOfRawObjects): ([Int: TouchedColumns], Bool) = ([:], false)
     do {

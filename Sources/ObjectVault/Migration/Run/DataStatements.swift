@@ -15,8 +15,7 @@ struct DataStatements {
 
   /// Takes the next statement or group.
   /// - Parameters:
-  ///   - position: The index of the next statement; afterwards the index of the first one after the
-  ///     group.
+  ///   - position: The index of the next statement; afterwards the index of the first one after the group.
   ///   - mayGroup: Whether several insertions may be grouped.
   /// - Returns: nil when only comments are left.
   init?(_ statements: [String], from position: inout Int, _ names: EntityNames, mayGroup: Bool) throws {

@@ -20,11 +20,10 @@ struct DeclaredColumns {
   /// Whether the block itself, or a trigger, may replace rows with `REPLACE`. The engine does not report
   /// the deletion of replaced rows.
   private let replacesRows: (itself: Bool, byTriggers: Bool)
-  /// The tables that the present statement names, in lower case, and those that it was observed to write
-  /// to.
+  /// The tables that the present statement names, in lower case, and those that it was observed to write to.
   private var (sources, written): (Set<String>, Set<String>) = ([], [])
 
-  /// Fails when the author declares nothing.
+  /// Returns nil when the author declares nothing.
   init?(_ access: TransformAccess, _ model: Schema, sql: String) {
     guard access.reads != nil || access.writes != nil else { return nil }
     (self.access, self.model) = (access, model)

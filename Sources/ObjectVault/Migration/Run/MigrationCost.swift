@@ -4,8 +4,8 @@ internal import CipherSQLite
 
 /// The estimated cost of running steps.
 public struct MigrationCost: Sendable, Hashable {
-  /// The number of rows that are copied, moved or indexed, and of rows in lists of values (`INSERT …
-  /// VALUES`).
+  /// The number of rows that are copied, moved or indexed, and of rows in lists of values (`INSERT
+  /// … VALUES`).
   ///
   /// For a table with more than 10,000 rows it is the range of its ids, because counting takes time in
   /// proportion to the rows. That is too high where many rows were deleted.

@@ -35,8 +35,7 @@ struct MigrationWork {
 extension StoreHistory {
   /// Returns the work that a goal means, after comparing the history with the steps.
   /// - Parameters:
-  ///   - set: The steps at hand. Steps that are rolled back may be missing: the store carries their
-  ///     rollback.
+  ///   - set: The steps at hand. Steps that are rolled back may be missing: the store carries their rollback.
   ///   - file: The name of the store in errors.
   func work(_ goal: MigrationGoal, with set: MigrationSet, file: String) throws -> MigrationWork {
     switch goal {
@@ -79,8 +78,8 @@ extension StoreHistory {
     for step in chain.steps { models.append(try step.applied(to: models[models.count - 1])) }
     var work = MigrationWork(
       model: models[models.count - 1], version: target,
-      // The store does not carry the `reader` of steps that are not at hand, but none of them exceeds the
-      // minimum of all. A folded step has lost its `reader` as well.
+      // The store carries no `reader` of single steps, only the highest of all, which is the bound for
+      // steps that are not at hand. A folded step has lost its `reader` as well.
       minimumReader: staying.version == target && staying.steps.last?.isPlaceholder != true
         ? staying.minimumReader : min(target, minimumReader))
     for step in chain.steps.dropFirst(target).reversed() {
@@ -105,8 +104,7 @@ extension StoreHistory {
       : "; correct it in its file, which stays the same step"
   }
 
-  /// The steps that the store has run: those at hand where they are what ran, else as the store carries
-  /// them.
+  /// The steps that the store has run: those at hand where they are what ran, else as the store carries them.
   func steps(with set: MigrationSet, file: String) throws -> MigrationSet {
     try MigrationSet(
       steps.map { applied in

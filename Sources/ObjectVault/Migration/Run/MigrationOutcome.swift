@@ -11,8 +11,8 @@ public struct MigrationOutcome: Sendable, Hashable {
   /// The store's version before them, read under this run's lock: other processes may have changed it
   /// while the run waited.
   public internal(set) var startVersion: Int = 0
-  /// The store's version afterwards. Other processes may have changed it while this run waited for their
-  /// lock.
+  /// The store's version afterwards. Other processes may have changed it while this run waited for
+  /// their lock.
   public internal(set) var version: Int = 0
   /// The encrypted copy that was made before them, when one of them requested it.
   public internal(set) var backup: URL?
@@ -22,8 +22,7 @@ extension MigrationOutcome {
   /// The outcome of a run that found a store at this version and did nothing.
   package init(unchangedAt version: Int) { (startVersion, self.version) = (version, version) }
 
-  /// Returns the outcome with another final version, for a store that other processes have migrated
-  /// since.
+  /// Returns the outcome with another final version, for a store that other processes have migrated since.
   package func ending(at version: Int) -> MigrationOutcome {
     var outcome = self
     outcome.version = version

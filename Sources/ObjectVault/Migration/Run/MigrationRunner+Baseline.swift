@@ -5,8 +5,7 @@ private import Foundation
 
 extension MigrationRunner {
   /// Creates the tables of the last model in an empty file, has them filled, and records the steps.
-  /// - Parameter fill: Fills the tables; called inside the transaction, while foreign keys are not
-  ///   enforced.
+  /// - Parameter fill: Fills the tables; called inside the transaction, while foreign keys are not enforced.
   package func createBaseline(_ model: Schema, fill: () throws -> Void) throws {
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {

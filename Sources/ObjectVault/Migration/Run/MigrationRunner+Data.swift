@@ -26,8 +26,7 @@ extension MigrationRunner {
     var position = 0
     do {
       while let group = try DataStatements(statements, from: &position, names, mayGroup: mayGroup) {
-        // The engine checks for cancellation only within long statements, and these may be many short
-        // ones.
+        // The engine checks for cancellation only within long statements, and these may be many short ones.
         try checkCancelled()
         if let entity = group.insertion?.entity, columns[entity] == nil {
           columns[entity] = try connection.tableInfo(entity).columns.map(\.name)
@@ -86,8 +85,7 @@ extension MigrationRunner {
     let executed = SQLTemplate.namesOnly(insertion?.sql(columns: columns) ?? statement)
     do {
       try connection.withAuthorizer(naming: { watch.allows($0, in: $1) ? .allow : .deny }) {
-        // Preparing the statement first reports everything that was not declared before any of it
-        // happens.
+        // Preparing the statement first reports everything that was not declared before any of it happens.
         if isTrial || watch.declared != nil { try connection.validate(sql: executed) }
         if let refusal = watch.declared?.refusal { throw refusal }
         if !isTrial {

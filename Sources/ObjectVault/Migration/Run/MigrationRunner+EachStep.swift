@@ -16,9 +16,8 @@ extension MigrationRunner {
   /// Brings the store to a goal, one step per transaction. The copy is made before the first step and
   /// kept once that is committed.
   ///
-  /// Between two steps other processes may read, write and migrate, so the history is read again under
-  /// each lock. The remaining steps are compiled again only when another process has changed the tables
-  /// meanwhile.
+  /// Between two steps other processes may read, write and migrate, so the history is read again under each
+  /// lock. The remaining steps are compiled again only when another process has changed the tables meanwhile.
   /// - Returns: The outcome, including that of earlier attempts of the run, and the status of the store.
   func runEachStep(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
     var rest: MigrationWork?
@@ -26,7 +25,7 @@ extension MigrationRunner {
       var outcome = record.outcome
       let former = outcome.backup
       let step = try inTransaction(&outcome) { try runNextStep(goal, rest, &$0) }
-      // When nothing was left to do, an error after this point leaves no steps of this run in the store.
+      // Recorded only if this transaction committed steps: an error after it then reports exactly those.
       if outcome.steps != record.outcome.steps || outcome.takenBack != record.outcome.takenBack {
         record.commit(
           outcome, audit: step.audit, version: step.standing.version, generation: step.standing.generation)
@@ -68,8 +67,8 @@ extension MigrationRunner {
     let work = try history.work(goal, with: set, file: connection.path)
     try checkTransforms(of: work)
     try checkLosses(of: work)
-    // Checks all remaining steps: a run that is stopped at a later one leaves the store at an earlier
-    // version.
+    // Checks all remaining steps: a run that is stopped at a later one leaves the store at an
+    // earlier version.
     try checkObstacles(to: work)
     if let progress {
       record.meter.begin(progress, rows: try RowForecast.rowsOfParts(of: work.steps, in: connection))

@@ -1,5 +1,5 @@
-// Runs the statements of a step, and defines what a data block may do. MigrationRunner+Data runs a single
-// block.
+// Runs the statements of a step, and defines what a data block may do. MigrationRunner+Data runs a
+// single block.
 
 internal import CipherSQLite
 
@@ -49,8 +49,8 @@ extension MigrationRunner {
         do {
           try metered(planned, step) { try run(planned.statement, part, of: step, &unseen) }
         } catch let error as SQLError {
-          // The error of a function is more informative than the engine's error about the NULL that it
-          // returned.
+          // The error of a function is more informative than the engine's error about the NULL that
+          // it returned.
           try failures.rethrow(step)
           throw error
         }
@@ -111,8 +111,7 @@ extension MigrationRunner {
         default: return failure(asking, planned, part, of: step)
         }
       } catch { return error }
-      // A data block that violates a constraint is at fault itself; a change of tables meets rows that
-      // are.
+      // A data block that violates a constraint is at fault itself; a change of tables meets rows that are.
       return part.isData
         ? step.failed(operation, "\(error)\(place)") : step.refused(operation, "\(error)\(place)")
     default: return step.failed(planned.blamed(for: ""), "\(error)")
@@ -222,8 +221,7 @@ extension MigrationRunner {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
   }
 
-  /// Raises the high-water marks to rows that a data block inserted: their ids are never issued again
-  /// either.
+  /// Raises the high-water marks to rows that a data block inserted: their ids are never issued again either.
   func raiseHighWaterMarks(_ model: Schema) throws {
     for entity in model.roots {
       try RowIDs(connection: connection).raiseToRows(of: entity.name)
@@ -240,8 +238,7 @@ extension Statement {
 
 extension Connection {
   /// The one value of a query that a step requires to be true; nil where there is no row.
-  /// - Throws: ``ModelError`` for a query with several columns or rows, the rest of which would be
-  ///   ignored.
+  /// - Throws: ``ModelError`` for a query with several columns or rows, the rest of which would be ignored.
   func onlyValue(sql: String) throws -> SQLValue? {
     try withStatement(sql: sql) { statement in
       try statement.requireOneColumn()

@@ -22,8 +22,8 @@ extension MigrationRunner {
 
   /// Creates a raw object, and replaces one of the same name that was created by hand: from then on the
   /// step defines it.
-  /// - Throws: ``ModelError`` with the engine's objection; ``RowRefusal`` for rows that a unique index
-  ///   refuses.
+  /// - Throws: ``ModelError`` with the engine's objection; ``RowRefusal`` for rows that a unique
+  ///   index refuses.
   func make(_ statement: RawStatement) throws {
     let object = statement.object
     // The model's own object of this name was dropped before.
@@ -33,8 +33,7 @@ extension MigrationRunner {
     if isThere != 0 { try connection.execute(sql: statement.drop) }
     do {
       try connection.withAuthorizer({ Self.makes($0, object) ? .allow : .deny }) {
-        // In a trial, an unknown name in double quotes is an error and not a text literal: see
-        // requireFit.
+        // In a trial, an unknown name in double quotes is an error and not a text literal: see requireFit.
         _ = try connection.execute(
           sql: isTrial && object.kind == .index ? SQLTemplate.namesOnly(statement.create) : statement.create)
       }
@@ -79,8 +78,8 @@ extension MigrationRunner {
     var changesIDs = false
     do {
       try connection.withAuthorizer(naming: { action, place in
-        // The statement that fires the trigger changes every column itself; only changes by the trigger
-        // count.
+        // The statement that fires the trigger changes every column itself; only changes by the
+        // trigger count.
         if place != nil, case .update(let table, let column) = action, Self.isOfEntities(table),
           Self.isID(column)
         {

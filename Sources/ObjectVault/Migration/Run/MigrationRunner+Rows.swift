@@ -3,8 +3,7 @@
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// Copies the rows in slices, so that cancellation takes effect between slices and memory use stays
-  /// small.
+  /// Copies the rows in slices, so that cancellation takes effect between slices and memory use stays small.
   /// - Parameter doubt: A condition that is true of rows with a wrong value, checked slice by slice.
   /// - Returns: Whether the condition was checked for all rows and is true of none.
   @discardableResult

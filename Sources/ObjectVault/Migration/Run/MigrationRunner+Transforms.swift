@@ -38,8 +38,7 @@ extension MigrationRunner {
       })
   }
 
-  /// Registers the SQL functions that convert values, see ``SegmentMapping``, and the one that issues
-  /// ids.
+  /// Registers the SQL functions that convert values, see ``SegmentMapping``, and the one that issues ids.
   func registerConversions() throws {
     try registerIDs()
     let (table, failures) = (set.transforms.values, failures)

@@ -16,8 +16,8 @@ package struct MigrationRunner {
   var makesBackups = true
   /// Losses that are allowed in addition to those that the steps' authors allow, such as `User.city`.
   var allowedLosses: Set<String> = []
-  /// The values that the Swift types of the last model accept; empty where a program runs steps without
-  /// classes.
+  /// The values that the Swift types of the last model accept; empty where a program runs steps
+  /// without classes.
   var readers: [String: ValueReader] = [:]
   /// Whether each step is committed in its own transaction.
   var commitsEachStep = false
@@ -179,8 +179,8 @@ package struct MigrationRunner {
       found: try layout(of: model), expected: model.layout, repairing: model, before: work.steps)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     try checkObstacles(to: work)
-    // Rows that another program inserted may be dropped with their tables, and their ids still count as
-    // issued.
+    // Rows that another program inserted may be dropped with their tables, and their ids still count
+    // as issued.
     try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
     let foreign = try ForeignFit(model, connection)
@@ -267,8 +267,7 @@ package struct MigrationRunner {
   }
 
   /// Checks for cancellation.
-  /// - Throws: `CancellationError` when the progress was cancelled, or the call that runs on the
-  ///   connection.
+  /// - Throws: `CancellationError` when the progress was cancelled, or the call that runs on the connection.
   func checkCancelled() throws {
     if progress?.isCancelled == true { throw CancellationError() }
     try connection.run?.check()

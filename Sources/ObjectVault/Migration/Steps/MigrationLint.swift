@@ -6,8 +6,7 @@ extension MigrationSet {
   /// Returns the findings about the steps that a reviewer should look at.
   ///
   /// Pure: needs no store. The cost is that of compiling each step twice.
-  /// - Parameter version: Only steps above this version are checked, since released steps cannot be
-  ///   changed.
+  /// - Parameter version: Only steps above this version are checked, since released steps cannot be changed.
   /// - Returns: The findings, in the order of the steps.
   /// - Throws: The errors of ``model(at:)``.
   public func findings(after version: Int = 0) throws -> [MigrationFinding] {
@@ -116,8 +115,7 @@ struct StepLint {
     }
   }
 
-  /// Statements of the head that are not true: another name, or an allowed loss that the step does not
-  /// have.
+  /// Statements of the head that are not true: another name, or an allowed loss that the step does not have.
   private func head() -> [MigrationFinding] {
     let name = step.statedName.map { name in
       finding(
@@ -178,8 +176,8 @@ struct StepLint {
     }
   }
 
-  /// Join tables that older programs would look for: a new inverse may rename one, or move the links
-  /// elsewhere.
+  /// Join tables that older programs would look for: a new inverse may rename one, or move the
+  /// links elsewhere.
   private func movedLinks(_ operation: MigrationOperation, _ before: Schema, _ after: Schema)
     -> [MigrationFinding]
   {

@@ -26,8 +26,8 @@ public struct MigrationSet: Sendable, Hashable {
   /// Reads the steps of a folder: all files with names like `0002_add_tags.migration`.
   /// - Parameter url: The folder.
   /// - Returns: The steps, in order.
-  /// - Throws: ``StoreError/migrationSyntax(_:)``, also when there is no such folder;
-  ///   ``StoreError/historyConflict(_:)``.
+  /// - Throws: ``StoreError/migrationSyntax(_:)``, also when there is no such
+  ///   folder; ``StoreError/historyConflict(_:)``.
   public static func directory(_ url: URL) throws -> MigrationSet { try directory(url) { $0 } }
 
   /// Reads the steps of a folder as if its files had other names.
@@ -84,8 +84,8 @@ public struct MigrationSet: Sendable, Hashable {
     return kind?.isDirectory != true
   }
 
-  /// The text of a step's file. Anything but a regular file is not opened, because reading a pipe would
-  /// block.
+  /// The text of a step's file. Anything but a regular file is not opened, because reading a pipe
+  /// would block.
   private static func text(_ path: String, _ name: String) throws -> String {
     let unreadable = { (reason: String, hint: String) in
       StoreError.migrationSyntax(
@@ -184,8 +184,7 @@ public struct MigrationSet: Sendable, Hashable {
 
   /// Returns the first steps up to a number: those that a store at that version has run.
   ///
-  /// A store that is created with them has that version, and a store that is migrated with them stops
-  /// there.
+  /// A store that is created with them has that version, and a store that is migrated with them stops there.
   /// - Parameter version: The number of the last step.
   /// - Returns: The steps.
   /// - Throws: ``StoreError/historyConflict(_:)`` when there is no such step.
@@ -211,9 +210,8 @@ public struct MigrationSet: Sendable, Hashable {
   /// Returns the model after a number of steps, by replaying them.
   /// - Parameter version: The number of steps.
   /// - Returns: The model.
-  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit
-  ///   the model that it meets; ``StoreError/invalidSchema(_:)`` with the faults of the model after a
-  ///   step.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the
+  ///   model that it meets; ``StoreError/invalidSchema(_:)`` with the faults of the model after a step.
   public func model(at version: Int) throws -> Schema {
     var schema = Schema()
     for step in steps.prefix(max(0, version)) { schema = try step.applied(to: schema) }
@@ -259,8 +257,7 @@ public struct MigrationSet: Sendable, Hashable {
     return try steps[number - 1].compiled(from: try model(at: number - 1), engine: engine)
   }
 
-  /// The steps above a version, each compiled for the model that it meets and for the engine of this
-  /// process.
+  /// The steps above a version, each compiled for the model that it meets and for the engine of this process.
   func compiled(after version: Int) throws -> [CompiledStep] {
     var model = try model(at: version)
     return try steps.dropFirst(version).map { step in

@@ -36,8 +36,7 @@ struct CompiledStep {
     /// Whether it may insert, delete or change rows other than by copies.
     var changesRows: Bool { !isRequirement && !onlyCopiesRows }
 
-    /// Makes it a part of a composite operation, which errors then name, since that is what a person
-    /// wrote.
+    /// Makes it a part of a composite operation, which errors then name, since that is what a person wrote.
     fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
       operations = [operation]
       losses.removeAll(where: kept.contains)

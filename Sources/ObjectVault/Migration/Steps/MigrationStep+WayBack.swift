@@ -10,8 +10,8 @@ extension MigrationStep {
   /// A rollback is derived only if it restores the model and every value: it drops added properties and
   /// entities, and restores names, defaults, rules and indexes. If the step drops, retypes or computes
   /// something, it is irreversible unless its author writes `[down]`. A rollback discards values entered
-  /// after the step in properties that the step added: see ``MigrationPlan/Step/losses`` in a plan of the
-  /// rollback.
+  /// after the step in properties that the step added: see ``MigrationPlan/Step/losses`` in a plan of
+  /// the rollback.
   /// - Parameter model: The model before the step.
   /// - Returns: The operations, or the reason why there is no rollback.
   /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` where the step does not fit
@@ -33,8 +33,7 @@ extension MigrationStep {
         ? .operations(down) : .none(reason: "its [down] section does not lead to the model before it")
     }
     let derived = try derivedWayBack(from: model, to: after)
-    // The step may lose values without an operation that drops them, where an inverse keeps links
-    // elsewhere.
+    // The step may lose values without an operation that drops them, where an inverse keeps links elsewhere.
     if case .operations = derived, operations.contains(where: \.subject.mayGiveInverses),
       let lost = try compiled(from: model, engine: .current).losses.first
     {
@@ -60,8 +59,8 @@ extension MigrationStep {
     return .none(reason: "its operations depend on each other")
   }
 
-  /// Drops the relationships of new entities first, since entities that reference each other cannot be
-  /// dropped.
+  /// Drops the relationships of new entities first, since entities that reference each other cannot
+  /// be dropped.
   private static func cuttingFirst(
     _ operations: [MigrationOperation], in model: Schema
   ) -> [MigrationOperation] {
