@@ -57,7 +57,7 @@ struct AdoptedEntity: Sendable {
   /// The parent entity, in whose table the rows are; nil for a root.
   let parent: String?
   let table: String
-  /// The condition for its rows where entities share the table; nil for a root, which has all remaining rows.
+  /// The condition for its rows where entities share the table; nil for a root, which has all other rows.
   let condition: SQL?
   /// The expression for the id of an object.
   let id: SQL

@@ -1,5 +1,5 @@
-// Decompresses deflate data (RFC 1951), in which Core Data stores its model. Implemented in Swift, because it
-// is short, its output size can be limited, and it avoids a third system library as a dependency.
+// Decompresses deflate data (RFC 1951), in which Core Data stores its model. Implemented in Swift, because
+// it is short, its output size can be limited, and it avoids a third system library as a dependency.
 
 internal import ObjectVault
 

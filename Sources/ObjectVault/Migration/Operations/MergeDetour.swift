@@ -1,4 +1,4 @@
-// How a relationship that references a merged entity is made to reference the destination under its own name.
+// How a relationship to a merged entity is made to reference the destination under its own name.
 
 internal import CipherSQLite
 

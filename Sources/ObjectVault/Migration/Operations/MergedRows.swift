@@ -9,7 +9,7 @@ struct MergedRows {
     /// In a table of their own, which they leave: they get new ids above all ids issued for the destination.
     case moving
     /// In the destination's table, where they keep their ids. `fromBelow`: an earlier part of the merge has
-    /// made the source a subentity of the destination, so attributes with equal names are one column already.
+    /// made the source a subentity of the destination, so attributes with equal names are one column.
     case staying(fromBelow: Bool)
   }
 
@@ -23,7 +23,7 @@ struct MergedRows {
   private let place: EntityPlace
   /// The columns of the destination that the rows get, each with its value.
   private var settings: [(column: SQLName, value: SQL)] = []
-  /// The values that the rows get in the destination's properties, as they are computed before new ids exist.
+  /// The values that the rows get in the destination's properties, as computed before new ids exist.
   private var given: [String: SQL] = [:]
 
   /// - Parameters:

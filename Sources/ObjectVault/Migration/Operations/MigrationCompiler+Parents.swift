@@ -1,4 +1,4 @@
-// How a change of an entity's parent changes tables, and in which order. ParentRows has what it does to rows.
+// How a new parent of an entity changes tables, and in which order. ParentRows has what it does to rows.
 
 internal import CipherSQLite
 

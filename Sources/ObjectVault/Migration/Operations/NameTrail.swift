@@ -46,7 +46,7 @@ package struct NameTrail: Sendable {
     return trail
   }
 
-  /// The properties of an entity whose values did not change, inherited ones included, by their former names.
+  /// The properties of an entity whose values did not change, including inherited ones, by former names.
   package func keptProperties(of entity: String) -> [String: String] {
     ([entity] + (ancestors[entity] ?? [])).reduce(into: [:]) { kept, owner in
       let own = (properties[owner] ?? [:]).filter { rewritten[owner]?.contains($0.key) != true }

@@ -35,7 +35,7 @@ struct MigrationWork {
 extension StoreHistory {
   /// Returns the work that a goal means, after comparing the history with the steps.
   /// - Parameters:
-  ///   - set: The steps at hand. Steps that are rolled back may be missing: the store carries their rollback.
+  ///   - set: The steps at hand. Steps to roll back may be missing: the store carries their rollback.
   ///   - file: The name of the store in errors.
   func work(_ goal: MigrationGoal, with set: MigrationSet, file: String) throws -> MigrationWork {
     switch goal {
@@ -104,7 +104,7 @@ extension StoreHistory {
       : "; correct it in its file, which stays the same step"
   }
 
-  /// The steps that the store has run: those at hand where they are what ran, else as the store carries them.
+  /// The steps that the store has run: those at hand if they are what ran, else as the store carries them.
   func steps(with set: MigrationSet, file: String) throws -> MigrationSet {
     try MigrationSet(
       steps.map { applied in

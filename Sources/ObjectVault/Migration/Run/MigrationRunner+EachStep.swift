@@ -17,7 +17,7 @@ extension MigrationRunner {
   /// kept once that is committed.
   ///
   /// Between two steps other processes may read, write and migrate, so the history is read again under each
-  /// lock. The remaining steps are compiled again only when another process has changed the tables meanwhile.
+  /// lock. The remaining steps are compiled again only when another process has changed the tables.
   /// - Returns: The outcome, including that of earlier attempts of the run, and the status of the store.
   func runEachStep(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
     var rest: MigrationWork?

@@ -221,7 +221,7 @@ extension MigrationRunner {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
   }
 
-  /// Raises the high-water marks to rows that a data block inserted: their ids are never issued again either.
+  /// Raises the high-water marks to rows that a data block inserted: their ids are never issued again.
   func raiseHighWaterMarks(_ model: Schema) throws {
     for entity in model.roots {
       try RowIDs(connection: connection).raiseToRows(of: entity.name)

@@ -210,8 +210,8 @@ public struct MigrationSet: Sendable, Hashable {
   /// Returns the model after a number of steps, by replaying them.
   /// - Parameter version: The number of steps.
   /// - Returns: The model.
-  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the
-  ///   model that it meets; ``StoreError/invalidSchema(_:)`` with the faults of the model after a step.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit
+  ///   the model that it meets; ``StoreError/invalidSchema(_:)`` with the faults of the model after a step.
   public func model(at version: Int) throws -> Schema {
     var schema = Schema()
     for step in steps.prefix(max(0, version)) { schema = try step.applied(to: schema) }
@@ -257,7 +257,7 @@ public struct MigrationSet: Sendable, Hashable {
     return try steps[number - 1].compiled(from: try model(at: number - 1), engine: engine)
   }
 
-  /// The steps above a version, each compiled for the model that it meets and for the engine of this process.
+  /// The steps above a version, each compiled for the model that it meets and for this process's engine.
   func compiled(after version: Int) throws -> [CompiledStep] {
     var model = try model(at: version)
     return try steps.dropFirst(version).map { step in
