@@ -1,42 +1,44 @@
-// What the tables of another program become in a store: entities, links, and what a model has no word for.
+// The result of reading another program's file: the entities and links that its tables become, and what a
+// model cannot express.
 
 internal import CipherSQLite
 public import ObjectVault
 
-/// What a file that another program made becomes in a store.
+/// What a file of another program becomes in a store. Rows keep their ids.
 ///
-/// Found out by looking at the file alone: ``ObjectVault/Store/planAdoption(of:key:profile:relationships:busyTimeout:)``.
-/// Rows keep their ids.
+/// It is determined by reading the file alone:
+/// ``ObjectVault/Store/planAdoption(of:key:profile:relationships:busyTimeout:)``.
 public struct Adoption: Sendable {
-  /// Who made the file, as far as its tables tell.
+  /// The kind of program that made the file, as far as its tables show.
   public enum Origin: String, Sendable, Hashable, Codable {
-    /// Tables of one's own, as GRDB's, FMDB's and GYDataCenter's are.
+    /// A program's own tables, such as those made with GRDB, FMDB or GYDataCenter.
     case tables
-    /// Core Data or SwiftData.
+    /// Tables of Core Data or SwiftData.
     case coreData
   }
 
-  /// A table, and what becomes of its rows, or of some: entities that inherit from one another share one.
+  /// A table and what its rows become. A table of several entities, which inherit from one another,
+  /// occurs once for each of them.
   public struct Table: Sendable, Hashable, Codable {
     /// The table's name in the file.
     public let source: String
     /// The entity of its rows, or the relationship of its links, such as `Note.tags`.
     public let target: String
-    /// How many rows it has.
+    /// The number of its rows.
     public let rows: Int64
   }
 
-  /// Who made the file.
+  /// The kind of program that made the file.
   public let origin: Origin
   /// The model of the store.
   public let schema: Schema
-  /// The tables whose rows are taken, in the order of their names.
+  /// The tables whose rows are imported, in the order of their names.
   public let tables: [Table]
-  /// What is otherwise than it was, or is not taken and holds no rows of one's own, a sentence each.
+  /// What changes in the import, and what is omitted and holds no rows of the user's, a sentence each.
   public let notes: [String]
-  /// What has no place, and is not taken unless that is allowed.
+  /// What has no place in the model. It is lost, and the import is refused unless each loss is allowed.
   public let losses: [AdoptionLoss]
-  /// What no store can hold, a sentence each: nothing is taken while there is any.
+  /// What no store can hold, a sentence each: nothing is imported while there is any.
   public let obstacles: [String]
   let entities: [AdoptedEntity]
   let links: [AdoptedLinks]
@@ -48,25 +50,26 @@ public struct Adoption: Sendable {
   }
 }
 
-/// The rows of a table as objects of an entity, or of several of which all but one inherit.
+/// The rows of a table as objects of an entity. Where several entities share the table, one of them is
+/// the root, and the others inherit from it.
 struct AdoptedEntity: Sendable {
   let name: String
-  /// The entity that it inherits from, whose table it has.
+  /// The parent entity, in whose table the rows are; nil for a root.
   let parent: String?
   let table: String
-  /// What holds for its rows, where they share the table; nil for a root, whose are all that are nobody else's.
+  /// The condition for its rows where entities share the table; nil for a root, which has all other rows.
   let condition: SQL?
-  /// What the id of an object is made of.
+  /// The expression for the id of an object.
   let id: SQL
-  /// What each attribute and each to-one is made of.
+  /// The expression for each attribute and each to-one.
   let values: [(property: String, expression: SQL)]
-  /// What the places among the members of a to-one's inverse are made of, by the to-one.
+  /// The expressions for places in ordered to-manys, by the to-one that is the inverse.
   let orders: [(toOne: String, expression: SQL)]
-  /// How many rows are its own.
+  /// The number of its own rows.
   let rows: Int64
-  /// The highest id that was ever given out in the table, as far as the file tells.
+  /// The highest id that was issued in the table, as far as the file records it.
   var highestID: Int64
-  /// Those that inherit from a root, each behind its parent.
+  /// The entities that inherit from a root, each after its parent.
   var below: [AdoptedEntity] = []
 
   init(_ draft: EntityDraft, parent: String?, rows: Int64) {
@@ -75,23 +78,23 @@ struct AdoptedEntity: Sendable {
     (self.rows, highestID) = (rows, draft.highestID)
   }
 
-  /// The entity and those below it.
+  /// The entity and its subentities.
   var all: [AdoptedEntity] { [self] + below }
 
   var tables: [Adoption.Table] { all.map { .init(source: table, target: $0.name, rows: $0.rows) } }
 }
 
-/// The rows of a table as links of a many-to-many.
+/// The rows of a table as links of a many-to-many relationship.
 struct AdoptedLinks: Sendable {
   let entity: String
   let relationship: String
   let table: String
-  /// What the ids of `entity` and of the other end are made of.
+  /// The expressions for the ids of `entity` and of the other end.
   let own: SQL
   let other: SQL
-  /// What the place of `other` among the members of `relationship` is made of; nil for no order.
+  /// The expression for the place of `other` in the order of `relationship`; nil for no order.
   let order: SQL?
-  /// The same of `own`, among those of the inverse.
+  /// The expression for the place of `own` in the order of the inverse; nil for no order.
   let otherOrder: SQL?
   let rows: Int64
 }

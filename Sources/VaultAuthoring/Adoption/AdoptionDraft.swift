@@ -1,4 +1,4 @@
-// An adoption while it is put together: by the reader of plain tables, or by that of Core Data's.
+// Builds an adoption: used by the reader of plain tables and by that of Core Data.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -13,9 +13,10 @@ struct EntityDraft {
   /// The properties of columns, by the columns' names in lower case.
   var properties: [String: String] = [:]
   var highestID: Int64 = 0
-  /// Where among the drafts the entity is that it inherits from, whose table it has.
+  /// The index among the drafts of the parent entity, in whose table the rows are; nil for a root.
   var parent: Int?
-  /// What holds for the rows of a table of several entities that are its own; nil for a root, whose are all others.
+  /// The condition for the entity's own rows where entities share the table; nil for a root, which has
+  /// all remaining rows.
   var condition: SQL?
 
   init(_ table: ForeignTable, name: String) {
@@ -23,53 +24,54 @@ struct EntityDraft {
     entity = EntityDescription(name: name)
   }
 
-  /// The row's id, as a query on the table `s` names it.
+  /// The row's id, for a query that calls the table `s`.
   var id: SQL { "s.\(SQLName(table.rowID ?? "rowid"))" }
 }
 
-/// What is known of a column besides what the file declares.
+/// What is known of a column besides its declaration in the file.
 struct ColumnHint {
-  /// How its property is called.
+  /// The name of its property.
   var name: String
-  /// What the file would declare, if it told what its values are; in capitals.
+  /// The type that describes its values, as if the file declared it; in capitals.
   var type: String
-  /// What its bytes are made of; nil where they are themselves.
+  /// The expression for its bytes; nil where they are stored in the column.
   var data: SQL?
-  /// How many of these are not there.
+  /// The number of values whose bytes are missing.
   var missing: Int64 = 0
   var note: String?
 
   init(name: String, type: String) { (self.name, self.type) = (name, type) }
 }
 
-/// The end that a to-one leads to.
+/// The inverse of a to-one.
 struct BackDraft {
-  /// How the to-many that leads back is called.
+  /// The name of the to-many.
   let name: String
   let rule: DeleteRule
-  /// What the places of its members are made of; nil for no order.
+  /// The expression for the places of its members; nil for no order.
   var order: SQL?
 }
 
-/// One end of a one-to-one, or of a many-to-many.
+/// One end of a one-to-one or of a many-to-many.
 struct EndDraft {
-  /// Its entity.
+  /// The index of its entity.
   let place: Int
-  /// The relationship to the other end.
+  /// The name of the relationship to the other end.
   let name: String
-  /// What the ids are made of: of the other end's object in a row of its own entity; of its own object in a row of links.
+  /// The expression for ids. In a one-to-one: the id of the other end's object, for a row of its own
+  /// entity. In a many-to-many: the id of its own object, for a row of the join table.
   let id: SQL
   var rule = DeleteRule.nullify
-  /// Its column, where it has one.
+  /// Its column; nil for none.
   var column: ForeignTable.Column?
-  /// What the places of its members are made of; nil for no order.
+  /// The expression for the places of its members; nil for no order.
   var order: SQL?
 }
 
-/// What is known so far.
+/// An adoption under construction.
 struct AdoptionDraft {
   let connection: Connection
-  /// The model that steps make whose the file is to be; nil for none.
+  /// The model of the steps that the file is to fit; nil for none.
   let steps: Schema?
   var entities: [EntityDraft] = []
   var links: [AdoptedLinks] = []
@@ -79,14 +81,14 @@ struct AdoptionDraft {
 
   init(_ connection: Connection, steps: Schema?) { (self.connection, self.steps) = (connection, steps) }
 
-  /// The entity of a table; the root of those that share it.
+  /// The index of the entity of a table; where entities share it, of the root.
   func place(of table: String) -> Int? {
     entities.firstIndex { $0.parent == nil && $0.table.name.asciiLowercased == table.asciiLowercased }
   }
 
-  // MARK: Families
+  // MARK: Inheritance
 
-  /// An entity, and those that it inherits from up to the root.
+  /// The indices of an entity and its ancestors, up to the root.
   func line(of place: Int) -> [Int] {
     var line = [place]
     while let parent = entities[line[line.count - 1]].parent, line.count <= entities.count {
@@ -95,19 +97,19 @@ struct AdoptionDraft {
     return line
   }
 
-  /// The entities that share the table of a root, each behind its parent.
+  /// The indices of the entities that share the table of a root, each after its parent.
   func family(of root: Int) -> [Int] { entities.indices.filter { line(of: $0).last == root } }
 
-  /// A name that no property of the entity's table has: they are columns of one.
+  /// A name that no property in the entity's table has yet, since all of them are columns of one table.
   private mutating func unique(_ name: String, in place: Int) -> String {
     entities[line(of: place).last ?? place].names.unique(name)
   }
 
   // MARK: Attributes
 
-  /// What the steps say that a property is; nil where they say nothing. Capitals do not count.
+  /// The type that the steps declare for a property, regardless of case; nil where they have none.
   private func wanted(_ property: String, of place: Int) -> AttributeType? {
-    // A column is there once in a table, whichever of its entities declares it.
+    // A table has a column once, whichever of its entities declares it.
     let root = entities[line(of: place).last ?? place].entity.name.lowercased()
     guard let steps, let entity = steps.entities.first(where: { $0.name.lowercased() == root }) else {
       return nil
@@ -116,8 +118,8 @@ struct AdoptionDraft {
       .first { $0.name.lowercased() == property.lowercased() }?.type
   }
 
-  /// The properties of columns. Those that can be called as their columns are named first: `state` becomes `status`, and must not
-  /// take the name of a column `status`.
+  /// The property names of columns. Columns that keep their name are named first: a column `state` that
+  /// becomes `status` must not take the name of a column `status`.
   private mutating func names(of columns: [ForeignTable.Column], _ hints: [ColumnHint], in place: Int)
     -> [String]
   {
@@ -130,7 +132,7 @@ struct AdoptionDraft {
     return names
   }
 
-  /// Columns as attributes, by what is in them.
+  /// Adds columns as attributes, with types that follow from their values.
   mutating func addAttributes(
     _ columns: [ForeignTable.Column], to place: Int, isCoreData: Bool = false,
     hints: [ColumnHint]? = nil
@@ -167,7 +169,7 @@ struct AdoptionDraft {
     }
   }
 
-  /// The default as a constant of the type; what is none is told.
+  /// The default as a constant of the type; nil, with a note, where it is none.
   private mutating func defaultValue(
     of column: ForeignTable.Column, as type: AttributeType, called name: String
   ) throws -> DefaultValue? {
@@ -179,7 +181,7 @@ struct AdoptionDraft {
     return nil
   }
 
-  /// A literal of SQL; nil for an expression.
+  /// The constant of a SQL literal; nil for an expression.
   private static func constant(_ text: String) -> DefaultValue? {
     if let truth = ["TRUE": 1, "FALSE": 0][text.uppercased()] { return .integer(Int64(truth)) }
     if text.wholeMatch(of: #/'([^']|'')*'/#.matchingSemantics(.unicodeScalar)) != nil {
@@ -193,10 +195,10 @@ struct AdoptionDraft {
 
   // MARK: Relationships
 
-  /// A column as a to-one, with the to-many that leads back.
+  /// Adds a column as a to-one, with its inverse to-many.
   /// - Parameters:
-  ///   - column: The column; nil where it is the row's id as well, which stays.
-  ///   - lookup: The id of the row that it leads to; NULL where there is none.
+  ///   - column: The column; nil where it is the row id as well, which is kept.
+  ///   - lookup: The expression for the id of the referenced row; NULL where there is none.
   mutating func addToOne(
     _ name: String, from place: Int, to target: Int, column: ForeignTable.Column?, given: SQL, lookup: SQL,
     rule ownRule: DeleteRule = .nullify, back: BackDraft
@@ -237,7 +239,7 @@ struct AdoptionDraft {
     if let column { entities[place].properties[column.name.asciiLowercased] = property }
   }
 
-  /// Two columns as the ends of a one-to-one, whose values lead to each other: one of them says all.
+  /// Adds two columns that reference each other as a one-to-one: one of them has all links.
   mutating func addOneToOne(_ first: EndDraft, _ second: EndDraft) {
     var ends = [first, second].map { (end: $0, name: unique($0.name, in: $0.place)) }
     if !hasColumn(ends[0], beside: ends[1]) { ends.reverse() }
@@ -254,7 +256,7 @@ struct AdoptionDraft {
     }
   }
 
-  /// Whether an end of a one-to-one has the column: what the steps say, else the name.
+  /// Whether an end of a one-to-one has the column: as the steps declare, or else by its name.
   private func hasColumn(_ end: (end: EndDraft, name: String), beside other: (end: EndDraft, name: String))
     -> Bool
   {
@@ -273,7 +275,7 @@ struct AdoptionDraft {
       .contains { $0.isLookedUp && $0.name.lowercased() == property.lowercased() }
   }
 
-  /// A table as links of a many-to-many.
+  /// Adds a table as the links of a many-to-many.
   mutating func addLinks(_ table: ForeignTable, _ first: EndDraft, _ second: EndDraft) throws {
     let property = unique(first.name, in: first.place)
     let inverse = unique(second.name, in: second.place)
@@ -298,14 +300,14 @@ struct AdoptionDraft {
         order: first.order, otherOrder: second.order, rows: table.rowCount - dangling))
   }
 
-  /// How many rows of a table, which the condition calls `s`, it holds for.
+  /// The number of rows of a table for which a condition holds; the condition calls the table `s`.
   func count(_ table: ForeignTable, where condition: SQL) throws -> Int64 {
     try connection.value("SELECT count(*) FROM \(SQLName(table.name)) AS s WHERE \(condition)")?.int64 ?? 0
   }
 
-  // MARK: The end
+  // MARK: Result
 
-  /// The adoption, once everything has its name.
+  /// The finished adoption; call it once all names are assigned.
   func finished(_ origin: Adoption.Origin) throws -> Adoption {
     var obstacles = obstacles
     let roots = entities.indices.filter { entities[$0].parent == nil }
@@ -340,7 +342,7 @@ struct AdoptionDraft {
       losses: losses, obstacles: obstacles, entities: adopted, links: links)
   }
 
-  /// An entity with those that inherit from it.
+  /// An entity with its subentities.
   private func adopted(_ root: Int) throws -> AdoptedEntity {
     let table = entities[root].table
     let below = try family(of: root).dropFirst().map { place in

@@ -1,31 +1,31 @@
-// Where the rows of an adopted file go in the tables of some steps: entities and properties by their names, in which
-// capitals do not count, because a file may not tell them.
+// Maps the rows of an imported file to the tables of the steps' model. Entities and properties are
+// matched by name regardless of case, because a file may not record it.
 
 internal import CipherSQLite
 internal import ObjectVault
 
-/// A table to be filled by a query.
+/// A table to fill, and the query that fills it.
 struct AdoptionFill {
   typealias Column = (name: String, expression: SQL)
 
-  /// How people call it: the entity, or the relationship.
+  /// The name in messages: the entity or the relationship.
   let name: String
   let source: String
   let target: String
-  /// The columns, and what they are made of.
+  /// The columns with their expressions.
   let columns: [Column]
-  /// Which rows are taken; nil for all.
+  /// The condition for the rows to copy; nil for all.
   let condition: SQL?
   let rows: Int64
-  /// What the rows are taken as, where they are objects of several entities; nil for `name` alone.
+  /// The entities of the rows where they are several, with their counts; nil for `name` alone.
   var parts: [(name: String, rows: Int64)]?
 
-  /// What becomes of the source's rows.
+  /// What the rows of the source become.
   var tables: [Adoption.Table] {
     (parts ?? [(name, rows)]).map { Adoption.Table(source: source, target: $0.name, rows: $0.rows) }
   }
 
-  /// The rows of the source.
+  /// The query on the rows of the source.
   var select: SQL {
     let list = SQL.joined(columns.map(\.expression))
     let rows: SQL = condition.map { " WHERE \($0)" } ?? ""
@@ -38,9 +38,9 @@ struct AdoptionFit {
   var fills: [AdoptionFill] = []
   var losses: [AdoptionLoss]
   var obstacles: [String]
-  /// The highest id that was given out, by entity.
+  /// The highest issued id of each entity.
   var highestIDs: [String: Int64] = [:]
-  /// The ordered to-manys of the steps whose order is taken, such as `Album.songs`.
+  /// The ordered to-manys of the steps whose order is imported, such as `Album.songs`.
   private var ordered: Set<String> = []
 
   init(_ adoption: Adoption, _ model: Schema) {
@@ -49,7 +49,7 @@ struct AdoptionFit {
     for links in adoption.links { add(links, of: adoption, to: model) }
     if fills.isEmpty, obstacles == adoption.obstacles, !(adoption.entities.isEmpty && model.entities.isEmpty)
     {
-      // Whatever was allowed: an empty store is nobody's rows.
+      // Whatever losses are allowed: a store without any rows is not what the caller wants.
       obstacles = [Self.nothingFits(adoption, model)]
       return
     }
@@ -72,8 +72,8 @@ struct AdoptionFit {
       + "\(names(model.entities.map(\.name))). Take the steps that are the file's own: schema import writes them"
   }
 
-  /// What the steps say of columns otherwise than the adoption does: the entities that to-ones lead to, and nothing for numbers.
-  /// A file of Core Data's does not tell.
+  /// The columns of a Core Data file that the steps define differently from the adoption: the
+  /// destinations of to-ones, and an empty text for numbers. The file does not record them.
   static func toOnes(of model: Schema, otherThan adoption: Adoption) -> [String: String] {
     guard adoption.origin == .coreData else { return [:] }
     let sources = adoption.entities.flatMap(\.all)
@@ -83,7 +83,7 @@ struct AdoptionFit {
       guard let entity = model.entities.first(where: { $0.name.lowercased() == source.name.lowercased() }),
         let former = adoption.schema.entity(named: source.name)
       else { continue }
-      // Steps may declare it in another entity of the table.
+      // The steps may declare the property in another entity of the table.
       let relatives = model.family(of: entity)
       for property in source.values.map(\.property) {
         let found = former.relationship(named: property)?.destination
@@ -104,7 +104,7 @@ struct AdoptionFit {
     return toOnes
   }
 
-  /// What is taken by it, of what the file has.
+  /// The adoption with only those tables that are imported.
   func taken(of adoption: Adoption) -> Adoption {
     Adoption(
       origin: adoption.origin, schema: adoption.schema,
@@ -113,7 +113,7 @@ struct AdoptionFit {
       links: adoption.links)
   }
 
-  /// Whether what has no place was meant by a name of the steps that nothing of the file has.
+  /// The hint that a name may be mistyped, with similar names of the steps that nothing in the file has.
   private static func question(_ names: [String], _ kind: String) -> String {
     names.isEmpty ? "" : "; no \(kind) is \(names.joined(separator: " or ")): is it called so by mistake?"
   }
@@ -155,7 +155,7 @@ struct AdoptionFit {
         rows: total, parts: place.parts))
   }
 
-  /// The columns that a value goes to: its own, and that of its place in an order.
+  /// The columns that a value goes to: its own, and the column of its place in an order.
   private mutating func fit(
     _ value: (property: String, expression: SQL), of member: AdoptedEntity, in place: AdoptionPlace
   ) -> [AdoptionFill.Column] {
@@ -198,7 +198,7 @@ struct AdoptionFit {
     }
   }
 
-  /// The column that says of which entity each row is, where the steps have one.
+  /// The column with the entity of each row, where the steps have one.
   private mutating func entities(in place: AdoptionPlace) -> [AdoptionFill.Column] {
     for member in place.source.below {
       if let found = place.entity(of: member) {
@@ -220,7 +220,7 @@ struct AdoptionFit {
 
   private mutating func add(_ links: AdoptedLinks, of adoption: Adoption, to model: Schema) {
     let name = "\(links.entity).\(links.relationship)"
-    // The steps may declare it higher.
+    // The steps may declare the relationship in an ancestor.
     let named = model.entities.first { $0.name.lowercased() == links.entity.lowercased() }
     let line = named.map { [$0] + model.ancestors(of: $0).reversed() } ?? []
     guard

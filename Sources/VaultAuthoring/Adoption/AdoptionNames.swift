@@ -1,13 +1,14 @@
-// Names of tables and columns as names of a model: letters and digits, capitals in the place of underscores, none twice.
+// Turns names of tables and columns into names of a model: letters and digits only, camel case instead of
+// underscores, each name once.
 
 internal import CipherSQLite
 internal import ObjectVault
 
-/// Gives names out, each once.
+/// Assigns names, each once.
 struct AdoptionNames {
   private var taken: Set<String> = []
 
-  /// The name itself where it is free, else with a number behind it.
+  /// Returns the name itself if it is free, otherwise the name with a number appended.
   mutating func unique(_ name: String) -> String {
     if taken.insert(name.asciiLowercased).inserted { return name }
     var number = 2
@@ -15,14 +16,14 @@ struct AdoptionNames {
     return "\(name)\(number)"
   }
 
-  /// As an entity is called: `order items` is `OrderItems`.
+  /// The name as that of an entity: `order items` becomes `OrderItems`.
   static func entity(_ name: String) -> String {
     let joined = words(name).map(capitalized).joined()
     let text = joined.isEmpty ? "Table" : Schema.isUsable(entity: joined) ? joined : "Table\(joined)"
     return Schema.isUsable(entity: text) ? text : "Table"
   }
 
-  /// As a property is called: `created_at` is `createdAt`.
+  /// The name as that of a property: `created_at` becomes `createdAt`.
   static func property(_ name: String) -> String {
     let words = words(name)
     let first = words.first.map { $0 == $0.uppercased() ? $0.lowercased() : uncapitalized($0) } ?? ""
@@ -30,18 +31,18 @@ struct AdoptionNames {
     return joined.isEmpty ? "value" : Schema.free(joined)
   }
 
-  /// As many of an entity are called.
+  /// The name of a to-many to an entity, in the plural.
   static func many(_ name: String) -> String {
     let text = property(name)
     return text.lowercased().hasSuffix("s") ? text : text + "s"
   }
 
-  /// As a to-one is called by its column: `author_id` and `authorID` are `author`.
+  /// The name of a to-one by its column: `author_id` and `authorID` become `author`.
   static func relationship(_ column: String) -> String {
     let lower = column.lowercased()
     for ending in ["_id", "id"] where lower.hasSuffix(ending) && lower.utf8.count > ending.utf8.count {
       let stem = String(column.dropLast(ending.count))
-      // Of `paid` nothing is to be cut.
+      // The `id` at the end of `paid` is part of the word.
       if ending == "_id" || column.hasSuffix("Id") || column.hasSuffix("ID") { return property(stem) }
     }
     return property(column)

@@ -1,9 +1,9 @@
-// Where the rows of a table of one or of several entities go: whose they are in the steps, and what is called how there.
+// Maps the rows of a table, of one entity or several, to entities and properties of the steps.
 
 internal import CipherSQLite
 internal import ObjectVault
 
-/// An entity of a file with those that inherit from it, and the entity of the steps that its rows go to.
+/// An entity of a file with its subentities, and the entity of the steps that gets the rows.
 struct AdoptionPlace {
   enum Property {
     case attribute(AttributeDescription)
@@ -12,19 +12,19 @@ struct AdoptionPlace {
 
   let source: AdoptedEntity
   let entity: EntityDescription
-  /// What the file's own tables make.
+  /// The schema of the file's tables.
   let adoption: Schema
-  /// What the steps make.
+  /// The schema of the steps.
   let model: Schema
   private let properties: [String: Property]
-  /// The attribute of the steps that says of which kind an object is; nil where there is none. Entities did not always
-  /// inherit, and steps of then have one.
+  /// The attribute of the steps for the kind of an object; nil where there is none. Steps that were made
+  /// by a release without inheritance have one.
   let kindName: String?
 
   init(_ source: AdoptedEntity, _ entity: EntityDescription, adoption: Schema, model: Schema) {
     (self.source, self.entity, self.adoption, self.model) = (source, entity, adoption, model)
     var properties: [String: Property] = [:]
-    // Names are there once in a table, and a value goes to its column, whichever entity declares it.
+    // A table has each name once, and a value goes to its column, whichever entity declares it.
     for entity in model.family(of: entity) {
       for toOne in entity.relationships where toOne.hasColumn {
         properties[toOne.name.lowercased()] = .toOne(toOne)
@@ -44,7 +44,8 @@ struct AdoptionPlace {
 
   func property(called name: String) -> Property? { properties[name.lowercased()] }
 
-  /// The properties of the steps that are called nearly so, and that no column of the file is: one of them may be mistyped.
+  /// Properties of the steps with similar names that no column of the file matches: one of them may
+  /// be mistyped.
   func mistypings(of name: String) -> [String] {
     let taken = Set(source.all.flatMap { $0.values.map { $0.property.lowercased() } })
     let free = properties.filter { !taken.contains($0.key) }.map { _, property in
@@ -56,15 +57,16 @@ struct AdoptionPlace {
     return nearest(name, among: free.sorted())
   }
 
-  /// The entity of the steps that is called as one of the file; nil for none.
+  /// The entity of the steps with the name of an entity of the file; nil for none.
   func entity(of member: AdoptedEntity) -> EntityDescription? {
     model.entities.first { $0.name.lowercased() == member.name.lowercased() }
   }
 
-  /// The entity of the steps whose objects the rows become: its own, or the nearest above it.
+  /// The entity of the steps whose objects the rows become: the one of the same name, or the
+  /// closest ancestor's.
   func standIn(for member: AdoptedEntity) -> EntityDescription {
     var next: AdoptedEntity? = member
-    // No line of parents is longer than there are entities.
+    // Limits the loop: an entity has fewer ancestors than there are entities.
     for _ in source.all {
       guard let member = next, member.parent != nil else { break }
       if let found = entity(of: member) { return found }
@@ -73,12 +75,12 @@ struct AdoptionPlace {
     return entity
   }
 
-  /// How many rows are objects of an entity or of one below it.
+  /// The number of rows of an entity and its subentities.
   func rows(of member: AdoptedEntity) -> Int64 {
     source.below.filter { $0.parent == member.name }.reduce(member.rows) { $0 + rows(of: $1) }
   }
 
-  /// What the rows become, by the entities of the steps.
+  /// The entities of the steps that the rows become, with their counts.
   var parts: [(name: String, rows: Int64)] {
     var parts: [(name: String, rows: Int64)] = []
     for member in source.all {
@@ -92,7 +94,7 @@ struct AdoptionPlace {
     return parts
   }
 
-  /// A text for each row, by whose it is.
+  /// An expression for a text that depends on the entity of the row.
   func kinds(_ text: (AdoptedEntity) -> String) -> SQL {
     let cases = source.below.compactMap { member in
       member.condition.map { " WHEN \($0) THEN \(literal: text(member))" as SQL }

@@ -1,16 +1,18 @@
-// The rows of another program's file in the tables of a store, in one transaction with the store's making: counted, and
-// asked whether they are what the model says.
+// Reads another program's file, and copies its rows into the tables of a new store. This happens in the
+// transaction that creates the store; rows are counted and checked against the model.
 
 internal import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
-/// Reads a file of another program, as far as its tables go.
+/// Determines what a file of another program becomes.
 struct AdoptionReader {
+  /// Reads a file.
   /// - Parameters:
-  ///   - files: What lies beside the file.
-  ///   - relationships: Targets of to-ones that a file of Core Data's does not tell; an empty one is a number's.
-  ///   - steps: A model that tells them as well, and of which types columns are.
+  ///   - files: The external files of its values.
+  ///   - relationships: The targets of to-ones that a Core Data file does not record; an empty target
+  ///     denotes a number.
+  ///   - steps: A model that also defines these targets, and the types of columns.
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``.
   static func adoption(
     _ file: ForeignFile, _ files: ExternalValues, relationships: [String: String], steps: Schema? = nil
@@ -31,7 +33,7 @@ struct AdoptionReader {
       guard !content.tables.isEmpty else { throw refuse("it has no tables. Check the path") }
       let adoption = try self.adoption(content, (file, files), relationships, steps)
       guard let steps else { return adoption }
-      // What somebody said counts, whatever the capitals.
+      // Targets from the caller take precedence, regardless of case.
       let given = Set(relationships.keys.map { $0.lowercased() })
       let told = AdoptionFit.toOnes(of: steps, otherThan: adoption).filter {
         !given.contains($0.key.lowercased())
@@ -61,7 +63,8 @@ struct AdoptionReader {
   }
 
   /// Opens a file.
-  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)`` where the engine cannot read its tables.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)`` where the engine
+  ///   cannot read its tables.
   static func open(
     _ path: String, _ key: Key?, _ profile: CipherProfile?, _ busyTimeout: Double
   ) throws -> ForeignFile {
@@ -70,17 +73,18 @@ struct AdoptionReader {
     } catch let error as SQLError { throw unreadable(path, error) }
   }
 
-  /// What a quick check finds. A table WITHOUT ROWID that is sorted by a comparison which is not here looks unsorted.
+  /// The first finding of a quick check. A WITHOUT ROWID table that is sorted by an unavailable collation
+  /// looks unsorted; that finding is ignored.
   private static func damage(_ connection: Connection) throws -> String? {
     let errors = try connection.integrityErrors(isQuick: true)
     guard try connection.hasUnknownCollations() else { return errors.first }
     return errors.first { !$0.contains("not in PRIMARY KEY order") }
   }
 
-  /// SQLITE_CORRUPT.
+  /// The result code SQLITE_CORRUPT.
   private static let malformed = 11
 
-  /// What an error says of the file's tables; the error itself where it is about the disk, memory or another process.
+  /// The error as a refusal of the file; unchanged when it concerns the disk, memory or another process.
   private static func unreadable(_ path: String, _ error: SQLError) -> any Error {
     let (code, message): (Int, String)
     switch error {
@@ -103,21 +107,21 @@ struct AdoptionReader {
   }
 }
 
-/// Fills a new store.
+/// Fills a new store with the rows of a file.
 struct AdoptionRun {
   let file: ForeignFile
-  /// What lies beside the file.
+  /// The external files of its values.
   let files: ExternalValues
   let fit: AdoptionFit
-  /// That of the new store.
+  /// The connection to the new store.
   let connection: Connection
   let model: Schema
-  /// Cancels it.
+  /// Cancels the import.
   let run: CancellableRun
-  /// Counts rows.
+  /// Counts the rows.
   let progress: Progress?
 
-  /// Goes on where all that is lost is allowed.
+  /// Checks that nothing prevents the import, and that every loss is allowed.
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``,
   ///   ``/ObjectVault/StoreError/adoptionLoses(file:losses:)``.
   static func check(_ fit: AdoptionFit, allowing losses: Set<String>, file: String) throws {
@@ -128,7 +132,7 @@ struct AdoptionRun {
     guard left.isEmpty else { throw StoreError.adoptionLoses(file: file, losses: left) }
   }
 
-  /// Inside the transaction that makes the store: the tables are there, and empty.
+  /// Copies the rows, inside the transaction that creates the store, into its empty tables.
   func fill() throws {
     progress?.totalUnitCount = fit.fills.reduce(0) { $0 + $1.rows }
     var before: Int64 = 0
@@ -143,7 +147,7 @@ struct AdoptionRun {
           try run.check()
         }
       } catch SQLError.constraint(let message, _, _) {
-        // What a required property got of a file that cannot be read is no matter of the rows.
+        // An unreadable external file may have left NULL in a required property; that is reported instead.
         try requireFilesRead()
         throw refused(
           "the rows of \(fill.source) do not fit \(fill.name): \(message). Write the step as the rows are")
@@ -162,7 +166,8 @@ struct AdoptionRun {
     try raiseMarks()
   }
 
-  /// Only what was counted as missing, and allowed to be, may be nil.
+  /// Checks that no external file was unreadable: only values counted as missing, and allowed as a loss,
+  /// may be nil.
   private func requireFilesRead() throws {
     guard let reason = files.unread else { return }
     throw refused(
@@ -170,7 +175,7 @@ struct AdoptionRun {
     )
   }
 
-  /// What was given out once is not given out again.
+  /// Raises the high-water marks, so that no id is issued twice.
   private func raiseMarks() throws {
     for (entity, id) in fit.highestIDs { try RowIDs(connection: connection).raise(entity, to: id) }
   }

@@ -1,19 +1,20 @@
-// A binary property list as it lies, object by object: Foundation's own reader makes nothing of the references that a keyed
-// archive is full of, and its unarchiver ends the process at some that are broken.
+// Reads a binary property list object by object. Foundation's reader does not return the UIDs that a
+// keyed archive consists of, and its unarchiver crashes on some that are invalid.
 
 internal import ObjectVault
 
-/// The objects of a binary property list. Nothing is followed: what an object holds are numbers of others.
+/// The objects of a binary property list. References are not followed: a container has the indices of
+/// its members.
 struct BinaryPropertyList {
   enum Value {
     case bool(Bool)
     case integer(Int64)
     case text(String)
-    /// A reference of a keyed archive, into its own list of objects.
+    /// A UID of a keyed archive: an index into the archive's own list of objects.
     case reference(Int)
     case list([Int])
     case dictionary([(key: Int, value: Int)])
-    /// Null, a number with a fraction, a date or bytes: of no use here.
+    /// Null, a floating-point number, a date or bytes, which are not needed here.
     case other
   }
 
@@ -21,12 +22,13 @@ struct BinaryPropertyList {
   private let offsetBytes: Int
   private let referenceBytes: Int
   private let table: Int
-  /// How many objects there are.
+  /// The number of objects.
   let count: Int
-  /// The number of the object that holds all others.
+  /// The index of the root object.
   let top: Int
 
-  /// - Returns: nil for what is none.
+  /// Reads the trailer.
+  /// - Returns: nil for anything but a binary property list.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= 40, bytes.starts(with: Array("bplist0".utf8)) else { return nil }
     self.bytes = bytes
@@ -40,9 +42,9 @@ struct BinaryPropertyList {
     (self.count, self.top, self.table) = (count, top, table)
   }
 
-  /// An object. Costs what it holds.
-  /// - Parameter limit: The most that a text, a list or a dictionary may hold; of a larger one nothing is read.
-  /// - Returns: nil for what is not there, is broken or too large.
+  /// Reads an object. The cost grows with its size.
+  /// - Parameter limit: The maximum length of a text, a list or a dictionary; longer ones are not read.
+  /// - Returns: nil for an object that is missing, damaged or too large.
   func value(_ number: Int, atMost limit: Int = 256) -> Value? {
     guard (0..<count).contains(number),
       let start = Self.number(bytes, table + number * offsetBytes, offsetBytes), start < table
@@ -68,7 +70,7 @@ struct BinaryPropertyList {
   }
 
   private func integer(_ start: Int, _ power: Int) -> Value? {
-    // Of 16 bytes the front ones say nothing; eight bytes are a number with a sign.
+    // Integers of 16 bytes are not supported. Shorter ones than 8 bytes are unsigned, 8 bytes are signed.
     guard power < 4 else { return .other }
     guard start + (1 << power) <= table else { return nil }
     let bits = bytes[start..<start + (1 << power)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -82,7 +84,7 @@ struct BinaryPropertyList {
     return .text(String(decoding: units, as: UTF16.self))
   }
 
-  /// How long an object is, and where what it holds begins.
+  /// The length of an object, and the offset of its contents.
   private func length(_ start: Int, _ low: Int) -> (length: Int, first: Int)? {
     guard low == 15 else { return (low, start + 1) }
     guard start + 1 < table, bytes[start + 1] >> 4 == 1, bytes[start + 1] & 15 < 4 else { return nil }
@@ -104,7 +106,7 @@ struct BinaryPropertyList {
     return numbers
   }
 
-  /// A number without a sign, that no list of this machine is too short for.
+  /// An unsigned number. Larger ones than Int32.max are refused, which no list of this size has.
   private static func number(_ bytes: [UInt8], _ start: Int, _ size: Int) -> Int? {
     guard start >= 0, size <= bytes.count, start <= bytes.count - size else { return nil }
     let bits = bytes[start..<start + size].suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -1,26 +1,26 @@
-// What is in a column of another program, and which attribute takes all of it: engines of SQLite keep to no declared type,
-// so the rows are asked.
+// Classifies the values in a column of another program, and finds the attribute type that holds all of
+// them. SQLite does not enforce declared types, so the rows decide.
 
 internal import CipherSQLite
 internal import ObjectVault
 
-/// How many values of which kind a column holds.
+/// The number of values of each kind in a column.
 struct ColumnContent {
   let integers, reals, texts, blobs, nulls: Int64
-  /// Whole numbers that are neither 0 nor 1; that a double has no place for.
+  /// Integers other than 0 and 1, and integers that a double cannot represent exactly.
   let others, large: Int64
-  /// Texts that are no date, or one with more digits of a second than a double has place for there; no UUID.
+  /// Texts that are no date or a more exact one than a date attribute holds, and texts that are no UUID.
   let undated, unidentified: Int64
-  /// Blobs that have not 16 bytes.
+  /// Blobs whose size is not 16 bytes.
   let oddBlobs: Int64
-  /// Texts that are no UTF-8: older programs write those of their own encoding.
+  /// Texts that are not UTF-8, from programs with another encoding.
   let unreadable: Int64
 
-  /// The content of some columns, in one walk over the table.
+  /// The contents of some columns, in a single pass over the table for each batch of 100.
   static func all(of columns: [String], in table: String, _ connection: Connection) throws -> [ColumnContent]
   {
     try connection.registerTextCheck()
-    // Few columns at once, because an engine limits what a result may have.
+    // In batches, because the engine limits the number of result columns.
     var contents: [ColumnContent] = []
     for start in stride(from: 0, to: columns.count, by: 100) {
       let names = columns[start..<min(start + 100, columns.count)]
@@ -38,13 +38,14 @@ struct ColumnContent {
     return contents
   }
 
-  /// Those in which a double that counts seconds from 2001 has six digits behind the point: up to 2 to the 33rd of them.
+  /// The years in which a double with the seconds since 2001 has six exact decimals: up to 2 to the
+  /// 33rd seconds.
   private static let exactYears: SQL = "'1730' AND '2272'"
 
   private static func sums(_ name: SQLName) -> SQL {
     let day: SQL = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
     let uuid: SQL = "'????????-????-????-????-????????????'"
-    // Patterns and functions of dates end at a NUL, and see nothing of what stands behind it.
+    // Patterns and date functions ignore what follows a NUL.
     let isCut: SQL = "instr(CAST(\(name) AS BLOB), x'00') > 0"
     return """
       sum(typeof(\(name)) = 'integer'), sum(typeof(\(name)) = 'real'), sum(typeof(\(name)) = 'text'),
@@ -63,33 +64,34 @@ struct ColumnContent {
 }
 
 extension ColumnContent {
-  /// How many of which kind there are, in words.
+  /// The number of values of each kind, in words.
   fileprivate var kinds: String {
     [(integers, "whole number"), (reals, "number"), (texts, "text"), (blobs, "blob")]
       .filter { $0.0 > 0 }.map { counted($0.0, $0.1) }.joined(separator: ", ")
   }
 }
 
-/// The attribute that a column becomes, and how its values are made of the column's.
+/// The attribute that a column becomes, and the expression for its values.
 struct ColumnReading {
   let type: AttributeType
   let expression: SQL
-  /// What is otherwise afterwards; nil where nothing is.
+  /// What changes in the values; nil for nothing.
   var note: String?
 
   private init(_ type: AttributeType, _ expression: SQL, note: String? = nil) {
     (self.type, self.expression, self.note) = (type, expression, note)
   }
 
-  /// Bytes that are made of others.
+  /// A reading of bytes that an expression computes.
   init(data expression: SQL) { self.init(.data, expression) }
 
+  /// Chooses the attribute type of a column.
   /// - Parameters:
   ///   - declared: The column's declared type, in capitals.
   ///   - value: The column, as the query names it.
-  ///   - isSinceReference: Whether numbers of date columns count from 2001, as those of Core Data.
-  ///   - wanted: What steps say that it is, which counts where all values are such: in another file of the same program the
-  ///     values may look otherwise, and be the same.
+  ///   - isSinceReference: Whether numbers in date columns count from 2001, as in Core Data.
+  ///   - wanted: The type in the steps. It takes precedence where all values fit, because values of
+  ///     another file of the same program may look different.
   static func of(
     _ content: ColumnContent, declared: String, _ value: SQL, isSinceReference: Bool = false,
     wanted: AttributeType? = nil
@@ -140,14 +142,14 @@ struct ColumnReading {
     return reading
   }
 
-  /// As a type that somebody said; nil where some values are none of it, or the reading by the content is as good.
+  /// The reading as a given type; nil where some values do not fit, or the reading by content is as good.
   private static func fitting(_ content: ColumnContent, _ type: AttributeType, _ value: SQL) -> ColumnReading?
   {
     let numbers = content.integers + content.reals
     guard numbers + content.texts + content.blobs > 0 else { return ColumnReading(type, value) }
     switch type.traits.storage {
     case .integer where content.reals + content.texts + content.blobs == 0: return ColumnReading(type, value)
-    // Of a number nothing says from when it counts.
+    // A number does not determine the date that it counts from.
     case .real where type != .date && content.texts + content.blobs + content.large == 0:
       return ColumnReading(type, "CAST(\(value) AS REAL)")
     case .text(.any) where content.blobs + content.unreadable == 0:
@@ -155,7 +157,7 @@ struct ColumnReading {
       return ColumnReading(
         type, "CASE WHEN \(value) IS NULL THEN NULL ELSE \(text(value)) END",
         note: "it holds \(content.kinds), which are all texts now, as in the steps")
-    // Numbers alone were hardly bytes in another file.
+    // A column with numbers only is unlikely to hold bytes in another file.
     case .blob where numbers == 0:
       guard content.texts > 0 else { return ColumnReading(type, value) }
       return bytes(value, note: "it holds \(content.kinds), which are all bytes now, as in the steps")
@@ -163,7 +165,7 @@ struct ColumnReading {
     }
   }
 
-  /// By what is there, and by what is declared where nothing is.
+  /// The reading by content, or by the declared type where there are no values.
   private static func plain(_ content: ColumnContent, _ declared: String, _ value: SQL) -> ColumnReading {
     let numbers = content.integers + content.reals
     switch (numbers > 0, content.texts > 0, content.blobs > 0) {
@@ -191,7 +193,8 @@ struct ColumnReading {
   }
 
   private static func text(_ value: SQL) -> SQL {
-    // The engine's own text of a float has 15 digits, which are mostly enough: 0.1 is 0.1.
+    // SQLite converts a float to text with 15 digits, which are usually enough: 0.1 becomes 0.1.
+    // Otherwise 17 digits are used.
     """
     CASE WHEN typeof(\(value)) = 'real' AND CAST(CAST(\(value) AS TEXT) AS REAL) <> \(value)
     THEN printf('%!.17g', \(value)) ELSE CAST(\(value) AS TEXT) END
@@ -205,7 +208,7 @@ struct ColumnReading {
       note: note)
   }
 
-  /// By the rules of affinity.
+  /// The type of a column without values, by the rules of column affinity.
   private static func empty(_ declared: String) -> AttributeType {
     if declared.contains("INT") { return .int }
     if ["CHAR", "CLOB", "TEXT", "JSON", "STRING"].contains(where: declared.contains) { return .string }
@@ -213,7 +216,8 @@ struct ColumnReading {
     return .double
   }
 
-  /// A text as seconds since 2001. The engine keeps three digits of a second, and rounds: it is given none of them.
+  /// A date text as seconds since 2001. SQLite rounds to three decimals of a second, so the fraction is
+  /// handled separately.
   private static func date(_ value: SQL) -> SQL {
     let point: SQL = "instr(\(value), '.')"
     return """

@@ -1,4 +1,4 @@
-// Columns of Core Data's: attributes, to-ones with what leads back, and values that lie in files.
+// Reads columns of Core Data: attributes, to-ones with their inverses, and values in external files.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -10,7 +10,7 @@ extension CoreDataAdoption {
     try draft.addAttributes(attributes.map(\.column), to: place, isCoreData: true, hints: hints)
   }
 
-  /// Orders of to-manys whose to-ones are not known have no place.
+  /// Records a loss for the order of a to-many whose to-one is not known.
   mutating func checkOrders(of root: Int) throws {
     let table = draft.entities[root].table
     let toOnes = columns.filter { $0.root == root && $0.target != nil }.map(\.column.name)
@@ -68,7 +68,7 @@ extension CoreDataAdoption {
     )
   }
 
-  /// The column of the other end of a one-to-one.
+  /// The index of the column of the other end of a one-to-one.
   private func partner(of index: Int, called name: String?) -> Int? {
     guard let name, let target = columns[index].target else { return nil }
     return columns.indices.first { other in
@@ -77,7 +77,7 @@ extension CoreDataAdoption {
     }
   }
 
-  /// Whether each row that leads somewhere by a column is led back to from there.
+  /// Whether every row that a column references references the row in turn, by another column.
   private func leads(_ column: CoreDataColumn, to other: CoreDataColumn) throws -> Bool {
     let (table, otherTable) = (draft.entities[column.root].table, draft.entities[other.root].table)
     let value: SQL = "s.\(SQLName(column.column.name))"
@@ -93,7 +93,7 @@ extension CoreDataAdoption {
     let table = draft.entities[column.root].table.name
     var hint = ColumnHint(name: column.name, type: column.column.type)
     let told = column.told?.attribute
-    // The numbers of NSAttributeType.
+    // Raw values of NSAttributeType.
     if let name = told.flatMap({ [800: "BOOL", 1100: "UUID"][$0.type] }) { hint.type = name }
     if column.column.type == "BLOB" {
       try addFiles(to: &hint, of: column.column.name, in: table, isExternal: told?.isExternal)
@@ -101,8 +101,9 @@ extension CoreDataAdoption {
     return hint
   }
 
-  /// Where the values of a column lie that may be in files.
-  /// - Parameter isExternal: What the model says; without it all values have to look so, and one has to name a file.
+  /// Adds to a hint how to read a column whose values may be in external files.
+  /// - Parameter isExternal: Whether the model declares external storage; nil without a model. Then all
+  ///   values must have the form, and one must name a file.
   private mutating func addFiles(
     to hint: inout ColumnHint, of column: String, in table: String, isExternal: Bool?
   ) throws {
@@ -110,7 +111,7 @@ extension CoreDataAdoption {
     let content = try files.content(of: column, in: table, draft.connection)
     guard isExternal == true || content.named > 0 && content.plain + content.named == content.values else {
       if content.values > 0, content.plain == content.values {
-        // A byte too many can be cut off in a later step, one that was cut off for nothing is gone.
+        // A superfluous byte can be removed in a later step; a byte removed by mistake is lost.
         hint.note =
           "all its values begin with the byte 1, as those of \"Allows External Storage\" do, and the file does not tell whether "
           + "these are; they are taken with it"

@@ -1,31 +1,31 @@
-// Whose a column is, where entities that inherit from one another share a table: what the file's own model says, and where it
-// says nothing, what the rows show. A column's name is that of its property in capitals behind a Z; where two entities of a
-// table call something the same, the second column has a number behind its name.
+// Assigns columns to entities where entities that inherit from one another share a table: by the model in
+// the file, or else by the rows. A column's name is Z followed by the property's name in capitals. Where
+// two entities of a table have a property of the same name, the second column has a number appended.
 
 internal import CipherSQLite
 internal import ObjectVault
 
-/// A column of Core Data's as a property.
+/// A column of Core Data as a property.
 struct CoreDataColumn {
   let column: ForeignTable.Column
-  /// The root of the table, and the entity that declares the property.
+  /// The root entity of the table. `place` is the entity that declares the property.
   let root: Int
   var place: Int
-  /// How the property is called.
+  /// The name of the property.
   let name: String
-  /// What the model says of it; nil where it says nothing, or not one thing.
+  /// The property in the model; nil where the model has none, or several that match.
   let told: CoreDataModel.Property?
-  /// The entity that it leads to; nil for an attribute.
+  /// The destination entity; nil for an attribute.
   var target: Int?
 }
 
-/// How many values the columns of a table have, in the rows of each entity.
+/// Which entities have values in the columns of a table.
 private struct ColumnUse {
-  /// The entities that rows are of.
+  /// The entities that have rows.
   var entities: Set<Int> = []
-  /// Those whose rows have values, by the column.
+  /// The entities whose rows have values, by column.
   var values: [String: Set<Int>] = [:]
-  /// Rows of which no entity is known.
+  /// The number of rows whose entity is unknown.
   var strays: Int64 = 0
 }
 
@@ -51,12 +51,12 @@ extension CoreDataAdoption {
     return found
   }
 
-  /// Counts in one walk over the table, where several entities share it.
+  /// Counts values in a single pass over the table, where several entities share it.
   private func use(of columns: [ForeignTable.Column], _ root: Int) throws -> ColumnUse {
     let table = draft.entities[root].table
     var use = ColumnUse()
     guard draft.family(of: root).count > 1, let kind = table.column("Z_ENT") else { return use }
-    // Few columns at once, because an engine limits what a result may have.
+    // In batches, because the engine limits the number of result columns.
     for start in stride(from: 0, to: max(columns.count, 1), by: 500) {
       let names = columns.dropFirst(start).prefix(500).map(\.name)
       let counts = SQL.joined(names.map { ", count(\(SQLName($0)))" }, by: "")
@@ -96,7 +96,7 @@ extension CoreDataAdoption {
     }
     var found: [Int: Owner] = [:]
     for (stem, indices) in groups {
-      // The one without a number is the first.
+      // The column without a number comes first.
       let sorted = indices.sorted { columns[$0].name.utf8.count < columns[$1].name.utf8.count }
       found.merge(pairs(sorted, owners[stem] ?? [], columns, use)) { first, _ in first }
     }
@@ -113,18 +113,19 @@ extension CoreDataAdoption {
     }
   }
 
-  /// Which columns of one name, but for a number, are whose.
+  /// Matches columns whose names differ only in a number with the entities that declare a property of
+  /// this name.
   private func pairs(
     _ indices: [Int], _ owners: [Owner], _ columns: [ForeignTable.Column], _ use: ColumnUse
   ) -> [Int: Owner] {
     guard let first = owners.first else { return [:] }
     guard Set(owners.map(\.place)).count == owners.count else {
-      // Names that differ in capitals alone: which is which no file tells.
+      // The names differ only in case, and the file does not record which column is which.
       let isOne = owners.allSatisfy { $0.place == first.place && $0.property.kind == first.property.kind }
       return isOne ? Dictionary(uniqueKeysWithValues: indices.map { ($0, first) }) : [:]
     }
     var (found, rest): ([Int: Owner], [Owner]) = ([:], owners)
-    // The rows that have values say whose they are; none stands below two of them.
+    // Rows with values determine the owner of a column: no entity is below two of the owners.
     for index in indices {
       guard let used = use.values[columns[index].name],
         let match = rest.firstIndex(where: { owner in
@@ -134,7 +135,8 @@ extension CoreDataAdoption {
       found[index] = rest.remove(at: match)
     }
     let open = indices.filter { found[$0] == nil }
-    // Columns without values are anybody's whose they can be. One that is left with values in rows of others is the last one's.
+    // A column without values belongs to any owner that fits. A column left over whose values are in rows
+    // of other entities belongs to the last owner left.
     for index in open where use.values[columns[index].name] == nil || rest.count == 1 {
       let match = rest.firstIndex { owners.count == 1 || $0.property.fits(columns[index].type) }
       if let match { found[index] = rest.remove(at: match) }
@@ -142,7 +144,7 @@ extension CoreDataAdoption {
     return found
   }
 
-  /// The lowest entity that some are, or inherit from.
+  /// The closest common ancestor of some entities.
   func common(_ places: Set<Int>) -> Int {
     guard var place = places.first else { return 0 }
     while let parent = draft.entities[place].parent,
@@ -153,7 +155,8 @@ extension CoreDataAdoption {
     return place
   }
 
-  /// The entity to which values are limited, where rows of others show it by having none; else the root.
+  /// The entity that values are limited to, if other entities have rows and none of them has a value;
+  /// else the root.
   private func shown(_ used: Set<Int>, _ root: Int, _ use: ColumnUse) -> Int {
     guard !used.isEmpty else { return root }
     let line = draft.line(of: common(used))
@@ -167,7 +170,7 @@ extension CoreDataAdoption {
     return root
   }
 
-  /// How a property can be called.
+  /// A usable name for a property.
   static func usable(_ name: String) -> String {
     let isUsable = Schema.isUsable(property: name) && SchemaFault.ownNames[name] == nil
     return isUsable ? name : AdoptionNames.property(name)
@@ -213,7 +216,7 @@ extension CoreDataModel.Property {
   /// Whether Core Data writes it into a column of a declared type.
   fileprivate func fits(_ type: String) -> Bool {
     guard case .attribute(let number, _) = kind else { return type == "INTEGER" }
-    // The numbers of NSAttributeType.
+    // The raw values of NSAttributeType.
     let known: [Int64: String] = [
       100: "INTEGER", 200: "INTEGER", 300: "INTEGER", 400: "DECIMAL", 500: "FLOAT", 600: "FLOAT",
       700: "VARCHAR",

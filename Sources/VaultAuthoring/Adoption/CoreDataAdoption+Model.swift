@@ -1,10 +1,10 @@
-// What the file's own model says of entities and properties.
+// Looks up entities and properties in the model that the Core Data file contains.
 
 internal import CipherSQLite
 internal import ObjectVault
 
 extension CoreDataAdoption {
-  /// The properties of an entity in the model, those that it inherits too; each once.
+  /// The properties of an entity in the model, including inherited ones; each once.
   private func properties(at place: Int) -> [CoreDataModel.Property] {
     guard let model else { return [] }
     var names: Set<String> = []
@@ -13,20 +13,21 @@ extension CoreDataAdoption {
     }.filter { names.insert($0.name).inserted }
   }
 
-  /// The properties of an entity that none has which it inherits from.
+  /// The properties of an entity that it does not inherit.
   func declared(at place: Int) -> [CoreDataModel.Property] {
     let all = properties(at: place)
     guard let parent = draft.entities[place].parent else { return all }
     return Array(all.dropFirst(properties(at: parent).count))
   }
 
-  /// The entity that declares a property which another one has; nil where none does.
+  /// The entity that declares a property of another entity; nil where none does.
   func declarer(of name: String, at place: Int) -> Int? {
     draft.line(of: place).last { place in declared(at: place).contains { $0.name == name } }
   }
 
-  /// The to-many whose members lie in a column of links, by what is behind the number in its name: who declares it, what the
-  /// model says of it, and how it is called.
+  /// The to-many whose members a column of a join table holds: the declaring entity, its description in
+  /// the model, and its name.
+  /// - Parameter stem: The name of the column without the number of the entity in front.
   func members(_ stem: String, of place: Int) -> (Int, CoreDataModel.Relationship?, String) {
     let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
     for number in 0...digits {
@@ -39,7 +40,7 @@ extension CoreDataAdoption {
     return (place, nil, AdoptionNames.property(stem))
   }
 
-  /// The other end of a relationship.
+  /// The inverse of a relationship.
   func inverse(of relationship: CoreDataModel.Relationship) -> CoreDataModel.Relationship? {
     guard let place = place(ofEntity: relationship.destination) else { return nil }
     let property = properties(at: place).first { $0.name == relationship.inverse }
@@ -47,10 +48,11 @@ extension CoreDataAdoption {
     return inverse
   }
 
-  /// The place of an entity of the model.
+  /// The index of an entity of the model in the draft.
   func place(ofEntity name: String) -> Int? { kinds.first { $0.name == name }.flatMap { places[$0.number] } }
 
-  /// The numbers of NSDeleteRule. "No action" leaves references to nothing, which no store has.
+  /// The rule for a raw value of NSDeleteRule. "No action" would leave dangling references, which a store
+  /// does not allow.
   static func rule(_ relationship: CoreDataModel.Relationship) -> DeleteRule {
     switch relationship.deleteRule {
     case 2: .cascade
@@ -59,8 +61,9 @@ extension CoreDataAdoption {
     }
   }
 
-  /// What the places of members are made of.
-  /// - Parameter isOrdered: What the model says; without it a column of numbers says that there is an order.
+  /// The expression for the places of members; nil for no order.
+  /// - Parameter isOrdered: Whether the model declares an order; nil without a model, when a column with
+  ///   values means that there is one.
   mutating func order(
     _ column: String, in table: ForeignTable, isOrdered: Bool?, of relationship: String
   ) throws -> SQL? {
@@ -76,13 +79,13 @@ extension CoreDataAdoption {
 }
 
 extension CoreDataModel.Property {
-  /// Whether an entity's table has a column of it.
+  /// Whether an entity's table has a column for it.
   var hasColumn: Bool { if case .relationship(let told) = kind { !told.isToMany } else { true } }
-  /// What it is as an attribute.
+  /// The property as an attribute; nil for a relationship.
   var attribute: (type: Int64, isExternal: Bool)? {
     if case .attribute(let type, let isExternal) = kind { (type, isExternal) } else { nil }
   }
-  /// What it is as a relationship.
+  /// The property as a relationship; nil for an attribute.
   var relationship: CoreDataModel.Relationship? {
     if case .relationship(let told) = kind { told } else { nil }
   }

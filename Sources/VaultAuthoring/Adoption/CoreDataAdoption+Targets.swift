@@ -1,10 +1,13 @@
-// Where columns lead. The file declares no references: the model says it, or somebody who was asked, or the rows show it.
+// Finds the targets of to-ones. A Core Data file declares no references: they come from the model, from
+// the caller, or from the rows.
 
 internal import CipherSQLite
 internal import ObjectVault
 
 extension CoreDataAdoption {
-  /// - Throws: ``/ObjectVault/StoreError/noProperty(entity:property:similar:)`` for a target of what is no property.
+  /// Checks that the targets given by the caller are for existing properties.
+  /// - Throws: ``/ObjectVault/StoreError/noProperty(entity:property:similar:)`` for an unknown property;
+  ///   ``/ObjectVault/StoreError/noEntity(name:similar:)`` for an unknown entity.
   func checkTargets() throws {
     let names = draft.entities.indices.map { place in
       let root = draft.line(of: place).last
@@ -32,7 +35,7 @@ extension CoreDataAdoption {
     AdoptionNames.property(String(column.dropFirst()))
   }
 
-  /// What somebody said of a column, by any entity of its table; empty for a number.
+  /// The caller's target for a column, by any entity of its table; empty for a number, nil for none.
   private func named(_ column: CoreDataColumn) -> String? {
     let entities = draft.family(of: column.root).map { draft.entities[$0].entity.name.lowercased() }
     let names = [column.name, Self.property(column.column.name)].map { $0.lowercased() }
@@ -40,7 +43,7 @@ extension CoreDataAdoption {
       .first
   }
 
-  /// The id of the row that a value leads to; NULL where there is none, or where it is of another entity.
+  /// The id of the row that a value references; NULL where there is none, or where it is of another entity.
   func lookup(_ value: SQL, _ target: Int) -> SQL {
     let table = draft.entities[target].table
     var own: SQL = ""
@@ -52,7 +55,7 @@ extension CoreDataAdoption {
       "(SELECT p.\"Z_PK\" FROM \(SQLName(table.name)) AS p WHERE p.\"Z_PK\" = \(value)\(own))"
   }
 
-  /// The entity that a column leads to; nil for an attribute.
+  /// The destination entity of a column; nil for an attribute.
   mutating func target(of column: CoreDataColumn) throws -> Int? {
     guard column.column.type == "INTEGER" else { return nil }
     let table = draft.entities[column.root].table
@@ -69,7 +72,7 @@ extension CoreDataAdoption {
       return try widened(target, value, of: table, own)
     }
     if let told = column.told?.relationship, let place = place(ofEntity: told.destination) {
-      // What leads back is declared by the very entity that a relationship leads to.
+      // The inverse must be declared by the very entity that the relationship references.
       let owner = told.inverse.flatMap { declarer(of: $0, at: place) } ?? place
       if owner != place {
         draft.notes.append(
@@ -82,8 +85,8 @@ extension CoreDataAdoption {
     return try guessed(column, own)
   }
 
-  /// An entity, or the nearest above it that all rows are of which values lead to.
-  /// - Parameter name: What the values are of.
+  /// The entity itself, or the closest ancestor to which all rows belong that the values reference.
+  /// - Parameter name: The name of the values in notes.
   mutating func widened(_ place: Int, _ value: SQL, of table: ForeignTable, _ name: String) throws -> Int {
     let line = draft.line(of: place)
     let root = line[line.count - 1]
@@ -108,7 +111,7 @@ extension CoreDataAdoption {
     let table = draft.entities[column.root].table
     let content = try ColumnContent.all(of: [column.column.name], in: table.name, draft.connection)[0]
     guard content.reals + content.texts + content.blobs == 0 else { return nil }
-    // Beside a to-one that leads to one of several entities is a column whose name has the number of its target.
+    // Next to a to-one to one of several entities there is a column whose name has the number of the target.
     let numbers = [
       kindColumn(of: column.column.name, in: table)?.number,
       kinds.first { "Z\($0.name)".uppercased() == column.column.name.uppercased() }?.number,
@@ -121,7 +124,7 @@ extension CoreDataAdoption {
         $0.name.uppercased() == "\(table.name)_\(column.column.name)_INDEX".uppercased()
       })
     else { return nil }
-    // Core Data gives each to-one an index of this name, and some attributes.
+    // Core Data creates an index of this name for each to-one, and for some attributes.
     let roots = draft.entities.indices.filter { draft.entities[$0].parent == nil }
     let fitting = try content.integers > 0 ? roots.filter { try isSound(column, $0) } : []
     guard fitting.count == 1 else {
@@ -136,7 +139,7 @@ extension CoreDataAdoption {
     return fitting[0]
   }
 
-  /// Whether all that a column refers to is there.
+  /// Whether all rows that a column references exist.
   private func isSound(_ column: CoreDataColumn, _ target: Int) throws -> Bool {
     let value: SQL = "s.\(SQLName(column.column.name))"
     return try draft.connection.value(
@@ -148,8 +151,8 @@ extension CoreDataAdoption {
 
   // MARK: Kinds
 
-  /// The column beside a to-one with the number of the entity of what it leads to, and the number in its name: that of the
-  /// entity that it leads to.
+  /// The column next to a to-one with the entity number of each referenced object, and the number in its
+  /// name, which is that of the to-one's destination.
   private func kindColumn(of column: String, in table: ForeignTable) -> (name: String, number: Int64)? {
     table.columns.lazy.compactMap { other in
       guard let match = other.name.wholeMatch(of: #/[Zz]([0-9]+)_(.+)/#), let number = Int64(match.1),
@@ -159,7 +162,8 @@ extension CoreDataAdoption {
     }.first
   }
 
-  /// Columns with the kinds of what to-ones lead to say nothing that those objects do not say themselves, if they are right.
+  /// Omits the columns with entity numbers of referenced objects. They are redundant; where they
+  /// contradict the objects, a loss is recorded.
   mutating func checkKinds(of root: Int) throws {
     let table = draft.entities[root].table
     for column in table.columns.map(\.name) where column.contains(#/^[Zz][0-9]+_/#) {
@@ -172,7 +176,7 @@ extension CoreDataAdoption {
       var odd: SQL = "\(kind) IS NOT NULL"
       if let toOne, let target = toOne.target {
         let value: SQL = "s.\(SQLName(toOne.column.name))"
-        // Of a row that is gone it is said already.
+        // A missing row is reported elsewhere.
         odd.append(
           """
            AND (\(value) IS NULL OR EXISTS (SELECT 1 FROM \(SQLName(draft.entities[target].table.name)) AS p

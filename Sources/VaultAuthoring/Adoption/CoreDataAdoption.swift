@@ -1,34 +1,36 @@
-// Core Data's tables as entities, SwiftData's too: Z_PRIMARYKEY names the entities and who inherits from whom, Z-columns hold
-// their properties, tables such as Z_1TAGS the links. What the tables do not tell (the case of names, targets of some to-ones,
-// delete rules) the model tells that the file keeps of itself; where it does not, either, it is said. Whose a column is stands
-// in CoreDataAdoption+Families, where it leads in CoreDataAdoption+Targets.
+// Reads tables of Core Data and SwiftData: Z_PRIMARYKEY lists the entities and their parents, Z columns
+// hold properties, tables such as Z_1TAGS hold links. The model in the file adds what the tables do not
+// record: case of names, targets of some to-ones, delete rules. If the file has no model, a note reports
+// that. CoreDataAdoption+Families assigns columns to entities, CoreDataAdoption+Targets finds the targets
+// of to-ones.
 
 internal import CipherSQLite
 internal import ObjectVault
 
 struct CoreDataAdoption {
-  /// An entity of the file's model, by its number.
+  /// An entity in the file, by its number.
   struct Kind {
     let number: Int64
     let name: String
-    /// The entity that it is a kind of; 0 for none.
+    /// The number of the parent entity; 0 for none.
     let parent: Int64
     let highestID: Int64
   }
 
   let content: ForeignContent
   let kinds: [Kind]
-  /// What the file tells of its model; nil for nothing.
+  /// The model that the file contains; nil for none.
   let model: CoreDataModel?
-  /// Targets of to-ones that somebody named, by `entity.property` in lower case.
+  /// The targets of to-ones given by the caller, by `entity.property` in lower case.
   let targets: [String: String]
   let files: ExternalValues
-  /// The files that values name.
+  /// The external files that values name.
   var named: Set<String> = []
-  /// The columns that are properties, and where in it those are that became the other end of a one-to-one already.
+  /// The columns that are properties, and the indices of those that became the other end of a
+  /// one-to-one already.
   var columns: [CoreDataColumn] = []
   var paired: Set<Int> = []
-  /// Where the entities are in the draft, by their numbers.
+  /// The indices of the entities in the draft, by their numbers.
   var places: [Int64: Int] = [:]
   var draft: AdoptionDraft
 
@@ -40,10 +42,11 @@ struct CoreDataAdoption {
     content.table("Z_PRIMARYKEY")?.column("Z_NAME") != nil && content.table("Z_METADATA") != nil
   }
 
+  /// Determines what the file becomes.
   /// - Parameters:
-  ///   - relationships: Targets of to-ones, such as `Note.owner` to `Person`.
-  ///   - files: What Core Data keeps beside the file.
-  ///   - steps: The model that they are to fit; nil for none.
+  ///   - relationships: The targets of to-ones, such as `Note.owner` to `Person`.
+  ///   - files: The external files of values.
+  ///   - steps: The model that the result is to fit; nil for none.
   static func adoption(
     _ content: ForeignContent, _ connection: Connection, relationships: [String: String],
     files: ExternalValues, steps: Schema?
@@ -64,7 +67,7 @@ struct CoreDataAdoption {
 
   private static func model(_ content: ForeignContent, _ connection: Connection) throws -> CoreDataModel? {
     guard content.table("Z_MODELCACHE")?.column("Z_CONTENT") != nil else { return nil }
-    // The engine has the length before the bytes.
+    // The engine reads the length without reading the bytes.
     let bytes = try connection.value(
       "SELECT Z_CONTENT FROM Z_MODELCACHE WHERE length(Z_CONTENT) < \(number: CoreDataModel.byteLimit) LIMIT 1"
     )
@@ -84,7 +87,7 @@ struct CoreDataAdoption {
       try checkOrders(of: root)
       try checkKinds(of: root)
     }
-    // Names that the file has come before those that are made up for what leads back.
+    // Names in the file take precedence over those that are invented for inverses.
     for table in content.tables where draft.place(of: table.name) == nil { try others(table) }
     for index in columns.indices { try addReference(index) }
     for place in draft.entities.indices { indexes(of: place) }
@@ -106,7 +109,7 @@ struct CoreDataAdoption {
     return try draft.finished(.coreData)
   }
 
-  /// Makes the entities, each behind the one that it inherits from.
+  /// Creates the entities, each after its parent.
   private mutating func entities() {
     var names = AdoptionNames()
     func name(of kind: Kind) -> String {
@@ -154,7 +157,8 @@ struct CoreDataAdoption {
       return (column.name, place, String(match.2))
     }
     if columns.count == 2 {
-      // What a column is called is the relationship that has its objects as members: at the entity of the other column.
+      // A column's name is that of the relationship that has its objects as members, at the entity of the
+      // other column.
       let ends = try [(columns[0], columns[1]), (columns[1], columns[0])].map { own, other in
         try end(own.place, own.column, members: other, of: table)
       }
@@ -181,7 +185,7 @@ struct CoreDataAdoption {
     }
   }
 
-  /// The end of a many-to-many whose own ids lie in one column, and whose members lie in the other.
+  /// The end of a many-to-many whose own ids are in one column and whose members are in the other.
   private mutating func end(
     _ number: Int, _ column: String, members: (column: String, place: Int, stem: String),
     of table: ForeignTable
@@ -196,7 +200,7 @@ struct CoreDataAdoption {
       place: own, name: name, id: lookup(value, own), rule: told.map(Self.rule) ?? .nullify, order: order)
   }
 
-  /// Indexes are those of the lowest entity that has all of their properties.
+  /// Adds the indexes of a table, each to the lowest entity that has all its properties.
   private mutating func indexes(of root: Int) {
     guard draft.entities[root].parent == nil else { return }
     var known: [String: (place: Int, name: String)] = [:]

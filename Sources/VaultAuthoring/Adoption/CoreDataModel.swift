@@ -1,14 +1,15 @@
-// The model that a file of Core Data's keeps of itself, in Z_MODELCACHE: a keyed archive, packed. Read as a list of
-// objects, each looked at once, so that a broken one can neither go round in a circle nor ask for much.
+// Reads the model that a Core Data file stores in Z_MODELCACHE: a compressed keyed archive. It is read as
+// a list of objects, each visited once, so that a damaged archive cannot cause endless recursion or
+// unlimited memory use.
 
 internal import ObjectVault
 
-/// What Core Data's own copy of the model says of the properties.
+/// The properties in Core Data's own copy of the model.
 struct CoreDataModel {
-  /// A property of an entity. One that is inherited is there for each entity that has it.
+  /// A property of an entity. An inherited property occurs once for each entity that has it.
   struct Property: Equatable {
     enum Kind: Equatable {
-      /// `type` is the number of an NSAttributeType.
+      /// `type` is the raw value of an NSAttributeType.
       case attribute(type: Int64, isExternal: Bool)
       case relationship(Relationship)
     }
@@ -22,16 +23,17 @@ struct CoreDataModel {
     let inverse: String?
     let isToMany: Bool
     let isOrdered: Bool
-    /// The number of an NSDeleteRule.
+    /// The raw value of an NSDeleteRule.
     let deleteRule: Int64
   }
 
-  /// The properties that are in the file, by their entities.
+  /// The stored properties, by entity.
   let properties: [String: [Property]]
 
-  /// The most that is unpacked. Models of some hundred entities have 200 KB.
+  /// The maximum of decompressed bytes. Models with some hundred entities have 200 KB.
   static let byteLimit = 4 << 20
 
+  /// Reads a model from its compressed bytes.
   /// - Returns: nil where the bytes are no model.
   init?(packed bytes: [UInt8]) {
     guard let plain = Inflation.inflated(bytes, limit: Self.byteLimit) ?? (bytes.first == 98 ? bytes : nil),
@@ -74,13 +76,13 @@ struct CoreDataModel {
   }
 }
 
-/// The objects of a keyed archive, by their numbers.
+/// The objects of a keyed archive, by index.
 private struct KeyedArchive {
   private let list: BinaryPropertyList
-  /// The numbers in the list, of the archive's objects.
+  /// The indices in the property list of the archive's objects.
   private let objects: [Int]
   private var texts: [Int: String] = [:]
-  /// What may still be read: objects may lie over one another, and each says that it is large.
+  /// The remaining amount that may be read: damaged objects may overlap, and each may claim to be large.
   private var budget = 1 << 20
 
   var count: Int { objects.count }
@@ -96,7 +98,7 @@ private struct KeyedArchive {
     (self.list, self.objects) = (list, objects)
   }
 
-  /// The fields of an object, as numbers in the list.
+  /// The fields of an object, with the indices of their values in the property list.
   mutating func object(_ number: Int) -> [String: Int]? {
     guard objects.indices.contains(number), budget > 0,
       case .dictionary(let pairs)? = list.value(objects[number])
@@ -112,7 +114,7 @@ private struct KeyedArchive {
 
   mutating func className(of object: [String: Int]) -> String? { name("$classname", of: object["$class"]) }
 
-  /// What a field that refers to another object finds there.
+  /// A text field of the object that another field references.
   mutating func name(_ key: String, of field: Int?) -> String? {
     guard let field, case .reference(let number)? = list.value(field), let object = object(number) else {
       return nil
@@ -125,7 +127,7 @@ private struct KeyedArchive {
     guard case .reference(let number) = value else { return text(listed: field) }
     guard objects.indices.contains(number) else { return nil }
     if case .dictionary? = list.value(objects[number]) {
-      // A text that could be changed is an object of its own.
+      // A mutable string is an object with a field of its own.
       guard let inner = object(number)?["NS.string"] else { return nil }
       return text(listed: inner)
     }

@@ -1,30 +1,30 @@
-// "Allows External Storage": in such a column of Core Data's a value begins with 1, and its bytes follow, or with 2 and the
-// name of a file beside the file that has them.
+// Reads Core Data columns with "Allows External Storage". A value begins with byte 1, followed by its
+// bytes, or with byte 2, followed by the name of an external file that has them.
 
 internal import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
-/// The values that Core Data keeps in files of their own.
+/// The external files that have values of a Core Data file.
 struct ExternalValues {
-  /// What a column holds.
+  /// The kinds of values in a column.
   struct Content {
-    /// Values, those that begin with 1, and those that name a file.
+    /// The number of values, of those that begin with 1, and of those that name a file.
     let values, plain, named: Int64
   }
 
-  /// What ``data(_:)`` calls.
+  /// The SQL function that ``data(_:)`` calls.
   private static let function = "vault_external_value"
   private let folder: URL
-  /// The names of the files that were there when this was made. What is counted as missing is what is not among them, so the
-  /// folder is looked at once: a file that goes later is not missing, it is an error.
+  /// The names of the files that existed when this was created. Values whose file is not among them count as
+  /// missing. The folder is read once: a file that disappears later is an error and not a missing file.
   let names: Set<String>
-  /// Why nobody can say which files are there; nil where the folder could be looked at, and where there is none. A file that is out
-  /// of sight is not missing.
+  /// The reason why the folder cannot be read; nil where it was read, and where it does not exist. A file
+  /// that cannot be seen does not count as missing.
   let obstacle: String?
   private let firstUnread = Locked<String?>(nil)
 
-  /// - Parameter path: The file that they belong to.
+  /// - Parameter path: The Core Data file that the external files belong to.
   init(beside path: String) {
     let url = URL(fileURLWithPath: path)
     let folder = url.deletingLastPathComponent()
@@ -45,11 +45,11 @@ struct ExternalValues {
     }
   }
 
-  /// What is said of the first file that a statement wanted, and that is there or was, and cannot be read. SQL goes on behind
-  /// one, with nothing; nobody may take that for the value.
+  /// The reason why the first external file that a statement used cannot be read, although it exists or
+  /// did exist. SQL continues with NULL in its place, which must not be taken for the value.
   var unread: String? { firstUnread.withLock { $0 } }
 
-  /// Lets the connection's statements read the files.
+  /// Registers the SQL function that reads the files.
   func register(on connection: Connection) throws {
     try connection.register(function: Self.function, argumentCount: 1, isDeterministic: false) { arguments in
       guard let name = arguments.first?.string else { return .null }
@@ -76,8 +76,8 @@ struct ExternalValues {
     folder.pathComponents.suffix(2).joined(separator: "/")
   }
 
-  /// Whether there is a file of a value: of such a name, and no link that leads elsewhere.
-  /// - Throws: What the system says where it does not tell.
+  /// Whether a regular file, and no symbolic link, with the name of a value exists.
+  /// - Throws: The system's error when that cannot be determined.
   private static func isFile(_ name: String, in folder: URL) throws -> Bool {
     guard UUID(uuidString: name) != nil else { return false }
     let path = folder.appendingPathComponent(name).path
@@ -89,7 +89,7 @@ struct ExternalValues {
     }
   }
 
-  /// What a column holds, as far as it is this.
+  /// Counts the values of a column by kind.
   func content(of column: String, in table: String, _ connection: Connection) throws -> Content {
     let value: SQL = "s.\(SQLName(column))"
     let row = try connection.rows(
@@ -102,7 +102,7 @@ struct ExternalValues {
     return Content(values: counts[0], plain: counts[1], named: counts[2])
   }
 
-  /// The files that a column's values name, as often as they do.
+  /// The names of the files in a column's values, with repetitions.
   func named(by column: String, in table: String, _ connection: Connection) throws -> [String] {
     let value: SQL = "s.\(SQLName(column))"
     return try connection.rows(
@@ -110,7 +110,8 @@ struct ExternalValues {
     ).compactMap { $0.first?.string }
   }
 
-  /// The value itself: what follows, or what the file has; nothing where there is no file, and where ``unread`` says so.
+  /// The expression for a value's bytes: those that follow, or those of the file. NULL where the file is
+  /// missing or cannot be read, see ``unread``.
   static func data(_ value: SQL) -> SQL {
     """
     CASE WHEN \(isNamed(value)) THEN vault_external_value(\(name(value)))
@@ -122,7 +123,7 @@ struct ExternalValues {
     "(typeof(\(value)) = 'blob' AND substr(\(value), 1, 1) = x'01')"
   }
 
-  /// 2, the 36 characters of a UUID, and a zero.
+  /// Byte 2, the 36 characters of a UUID, and a zero byte.
   private static func isNamed(_ value: SQL) -> SQL {
     """
     (typeof(\(value)) = 'blob' AND length(\(value)) = 38 AND substr(\(value), 1, 1) = x'02'

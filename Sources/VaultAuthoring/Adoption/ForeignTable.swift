@@ -1,5 +1,5 @@
-// The tables of a file that another program made, as the file itself tells of them: keys, references, indexes, and what
-// stands behind them that a model has no word for.
+// The tables of another program's file, as the file itself describes them: columns, keys, references,
+// indexes, and features that a model cannot express.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -8,12 +8,12 @@ internal import ObjectVault
 struct ForeignTable {
   struct Column {
     let name: String
-    /// Its declared type, in capitals.
+    /// The declared type, in capitals.
     let type: String
     let isRequired: Bool
-    /// Its default as SQL.
+    /// The default, as SQL.
     let defaultSQL: String?
-    /// Its place in the primary key, from 1; 0 where it is none of it.
+    /// The position in the primary key, from 1; 0 when it is not part of the key.
     let keyPlace: Int
     let isGenerated: Bool
   }
@@ -21,7 +21,7 @@ struct ForeignTable {
   struct Reference {
     let columns: [String]
     let table: String
-    /// The columns that it leads to; empty for the primary key.
+    /// The columns that it references; empty for the primary key.
     let targets: [String]
     let onDelete: String
     let onUpdate: String
@@ -29,15 +29,15 @@ struct ForeignTable {
 
   struct Index {
     let name: String
-    /// nil for an expression.
+    /// The names of the columns; nil for an expression.
     let columns: [String?]
     let isUnique: Bool
     let isPartial: Bool
-    /// Whether it compares otherwise than the engine does by itself, or from the end.
+    /// Whether it has another collation than the engine's default, or descending order.
     let isSpecial: Bool
-    /// Whether it is sorted by a comparison that is not here, so that nothing can be looked up by it.
+    /// Whether it is sorted by a collation that is not available here, so that no lookup can use it.
     let isForeign: Bool
-    /// Whether the engine made it for the primary key.
+    /// Whether the engine created it for the primary key.
     let isOfKey: Bool
   }
 
@@ -46,25 +46,25 @@ struct ForeignTable {
   let columns: [Column]
   let references: [Reference]
   let indexes: [Index]
-  /// A name for the row's id that no column hides; nil for a table that has none.
+  /// A name of the row id that no column hides; nil for a table without one.
   let rowID: String?
   let rowCount: Int64
   let isVirtual: Bool
 
-  /// The names by which the engine knows the id of a row, as long as no column is called so.
+  /// SQLite's names of the row id; a column of the same name hides one.
   private static let rowIDNames = ["rowid", "_rowid_", "oid"]
 
-  /// Whether columns have all the names that a row's id would have. Where it is WITHOUT ROWID, too, another name of one would
-  /// help nobody.
+  /// Whether columns hide all names of the row id. False for WITHOUT ROWID tables, where renaming a
+  /// column would not help.
   var hidesRowID: Bool {
     Self.rowIDNames.allSatisfy { column($0) != nil } && !SQLTemplate.isWithoutRowID(sql)
   }
 
-  /// The column that is the row's id.
+  /// The column that is an alias of the row id.
   var idColumn: String? {
     let key = columns.filter { $0.keyPlace > 0 }
-    // A key that is not the row's id has an index, and `INTEGER PRIMARY KEY DESC` is none, for a mistake of the engine's
-    // that it keeps (https://sqlite.org/lang_createtable.html#rowid).
+    // A primary key that is not the row id has an index. `INTEGER PRIMARY KEY DESC` is no row id, because
+    // of an engine bug kept for compatibility (https://sqlite.org/lang_createtable.html#rowid).
     guard rowID != nil, key.count == 1, key[0].type == "INTEGER", !indexes.contains(where: \.isOfKey) else {
       return nil
     }
@@ -75,14 +75,14 @@ struct ForeignTable {
     columns.first { $0.name.asciiLowercased == name.asciiLowercased }
   }
 
-  /// Whether what is looked up by a column may be looked up in an index that is sorted by nobody knows what.
+  /// Whether a lookup by a column may use an index that is sorted by an unavailable collation.
   func isForeign(_ name: String) -> Bool {
     indexes.contains { index in
       index.isForeign && index.columns.contains { $0?.asciiLowercased == name.asciiLowercased }
     }
   }
 
-  /// Whether no two rows have the same values there.
+  /// Whether no two rows have the same values in these columns.
   func isUnique(_ names: [String]) -> Bool {
     let wanted = Set(names.map(\.asciiLowercased))
     let key = columns.filter { $0.keyPlace > 0 }.map(\.name.asciiLowercased)
@@ -96,20 +96,21 @@ struct ForeignTable {
 }
 
 extension ForeignTable {
+  /// Reads the description of a table.
   /// - Parameters:
-  ///   - name: The table.
-  ///   - sql: The statement that made it.
+  ///   - name: The name of the table.
+  ///   - sql: The statement that created it.
   init(_ name: String, sql: String, in connection: Connection) throws {
     self.name = name
     self.sql = sql
     isVirtual = sql.uppercased().hasPrefix("CREATE VIRTUAL")
     guard !isVirtual else {
-      // Its module may not be here: the engine then tells nothing of it, and ends a statement that asks.
+      // Its module may be missing: the engine then has no columns of it, and statements on the table fail.
       (columns, references, indexes, rowID, rowCount) = ([], [], [], nil, 0)
       return
     }
     let table = SQLName(name)
-    // The engine knows columns that are computed from 3.31 on; an earlier one cannot open a file that has any.
+    // Generated columns exist since SQLite 3.31; earlier engines cannot open a file with any.
     let extended = try connection.rows("PRAGMA table_xinfo(\(table))")
     let rows = try extended.isEmpty ? connection.rows("PRAGMA table_info(\(table))") : extended
     columns = rows.compactMap { row in
@@ -134,7 +135,7 @@ extension ForeignTable {
     let taken = Set(columns.map(\.name.asciiLowercased))
     let candidate = Self.rowIDNames.first { !taken.contains($0) }
     rowID = try candidate.flatMap { name -> String? in
-      // With its table: alone, a name in quotes that is none would be a text.
+      // Qualified with the table: alone, an unknown name in quotes would be a text literal.
       let probe: SQL = "SELECT s.\(SQLName(name)) FROM \(table) AS s"
       do { try connection.validate(sql: probe.text) } catch let error as SQLError where error.isOfStatement {
         return nil
@@ -158,12 +159,12 @@ extension ForeignTable {
   }
 }
 
-/// What a file of another program holds.
+/// The contents of another program's file.
 struct ForeignContent {
   let tables: [ForeignTable]
-  /// Kind and name of each view and each trigger.
+  /// The kind and name of each view and each trigger.
   let others: [(kind: String, name: String)]
-  /// The highest id of tables that promise never to give one twice.
+  /// The highest ids of AUTOINCREMENT tables, which never issue an id twice.
   let sequence: [String: Int64]
 
   init(_ connection: Connection) throws {

@@ -1,13 +1,14 @@
-// Deflate (RFC 1951), unpacked: Core Data packs its model so. In Swift, because it is little, a size can be promised, and a
-// third system library would be asked of everybody for it.
+// Decompresses deflate data (RFC 1951), in which Core Data stores its model. Implemented in Swift, because
+// it is short, its output size can be limited, and it avoids a third system library as a dependency.
 
 internal import ObjectVault
 
-/// A deflate stream while it is read.
+/// A reader of a deflate stream.
 struct Inflation {
   private struct Broken: Error {}
 
-  /// Codes of one alphabet: how many there are of each length, and their symbols by length and value.
+  /// The Huffman codes of one alphabet: the number of codes of each length, and the symbols in the order
+  /// of length and value.
   private struct Codes {
     var counts = [Int](repeating: 0, count: 16)
     var symbols: [Int] = []
@@ -32,9 +33,9 @@ struct Inflation {
     (self.input, next, self.limit) = (input, start, limit)
   }
 
-  /// What was packed, with zlib's two bytes in front or without.
-  /// - Parameter limit: The most bytes that may come out.
-  /// - Returns: nil for what is no such stream, or larger.
+  /// Returns the decompressed bytes of a stream, with or without zlib's header of two bytes.
+  /// - Parameter limit: The maximum number of bytes.
+  /// - Returns: nil for an invalid stream, or for one with more bytes.
   static func inflated(_ bytes: [UInt8], limit: Int) -> [UInt8]? {
     for start in [0, 2] {
       var inflation = Inflation(bytes, from: start, limit: limit)
@@ -74,7 +75,8 @@ struct Inflation {
     return value
   }
 
-  /// The next symbol: codes of one length are numbers in a row, and those of the next begin behind them.
+  /// Decodes the next symbol. Codes of one length are consecutive numbers, and the codes of the next
+  /// length follow them.
   private mutating func symbol(_ codes: Codes) throws -> Int {
     var (code, first, index) = (0, 0, 0)
     for length in 1...15 {
@@ -95,7 +97,8 @@ struct Inflation {
   // MARK: Blocks
 
   private mutating func stored() throws {
-    // It begins with a whole byte; what is left of the last one counts for nothing, and no whole one was taken.
+    // A stored block begins at a byte boundary: the remaining bits of the last byte are discarded, and no
+    // whole byte was read ahead.
     (bits, bitCount) = (0, 0)
     guard next + 4 <= input.count else { throw Broken() }
     let length = Int(input[next]) | Int(input[next + 1]) << 8
@@ -121,12 +124,12 @@ struct Inflation {
       guard code < Self.distances.count else { throw Broken() }
       let distance = try Self.distances[code].base + take(Self.distances[code].extra)
       guard distance <= output.count, output.count + length <= limit else { throw Broken() }
-      // One by one: what is copied may be what was copied just now.
+      // Byte by byte: the source may overlap the bytes that are being written.
       for _ in 0..<length { output.append(output[output.count - distance]) }
     }
   }
 
-  /// The codes of a block that brings its own.
+  /// Reads the codes of a block with dynamic codes.
   private mutating func codes() throws -> (literals: Codes, distances: Codes) {
     let (literals, distances) = (try take(5) + 257, try take(5) + 1)
     var lengths = [Int](repeating: 0, count: 19)
@@ -153,7 +156,7 @@ struct Inflation {
   private static let fixed = Codes(
     lengths: (0..<288).map { $0 < 144 ? 8 : $0 < 256 ? 9 : $0 < 280 ? 7 : 8 })
   private static let fixedDistances = Codes(lengths: Array(repeating: 5, count: 30))
-  /// In which order a block gives the lengths of the codes of lengths.
+  /// The order in which a block lists the lengths of the code length codes.
   private static let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
   private static let lengths: [(base: Int, extra: Int)] =
     (3...10).map { ($0, 0) }

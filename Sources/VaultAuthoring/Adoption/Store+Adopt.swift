@@ -1,24 +1,26 @@
-// Files of other programs: what they become, and taking their rows.
+// Imports files of other programs: planning, copying rows into a new store, and turning a file into a
+// store in place.
 
 public import CipherSQLite
 public import Foundation
 public import ObjectVault
 
 extension Store {
-  /// What the tables of a file become that another program made: a model, and what has no place in it. Nothing is written,
-  /// to no file.
+  /// Determines what the tables of another program's file become: a model, and what has no place in it.
+  /// No file is written.
   ///
-  /// Plain SQLite files and SQLCipher's are read, those of Core Data and SwiftData by their own rules. Every row is looked at,
-  /// because the engine keeps to no declared type.
+  /// Plain SQLite files and SQLCipher files are read; those of Core Data and SwiftData by their own
+  /// rules. Every row is read, because SQLite does not enforce declared types.
   /// - Parameters:
   ///   - url: The file.
-  ///   - key: Its key; nil for one in clear.
-  ///   - profile: Its cipher settings, as in ``/ObjectVault/Store/Configuration/profile``.
-  ///   - relationships: Targets of to-ones that a file of Core Data's does not tell, such as `["Note.owner": "Person"]`;
-  ///     an empty one, `["Note.rank": ""]`, says that it is a number.
+  ///   - key: The key of the file; nil for an unencrypted file.
+  ///   - profile: The cipher settings of the file, as in ``/ObjectVault/Store/Configuration/profile``.
+  ///   - relationships: The targets of to-ones that a Core Data file does not record, such as
+  ///     `["Note.owner": "Person"]`; an empty target, `["Note.rank": ""]`, denotes a number.
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
-  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``; ``/CipherSQLite/SQLError`` for file and key;
-  ///   `CancellationError` when the task is cancelled.
+  /// - Returns: The plan of the import.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``;
+  ///   ``/CipherSQLite/SQLError`` for file and key; `CancellationError` when the task is cancelled.
   public static func planAdoption(
     of url: URL, key: Key?, profile: CipherProfile? = nil, relationships: [String: String] = [:],
     busyTimeout: Double = 5
@@ -30,7 +32,7 @@ extension Store {
         try run.run(file.connection) {
           let files = ExternalValues(beside: file.path)
           let adoption = try AdoptionReader.adoption(file, files, relationships: relationships)
-          // What a question that was ended found is not what is there.
+          // After a cancellation the results may be incomplete.
           try run.check()
           return adoption
         }
@@ -38,11 +40,13 @@ extension Store {
     }
   }
 
-  /// Takes the rows of a file that another program made into a new store, with their ids. The file itself does not change.
+  /// Imports the rows of another program's file into a new store, with their ids. The file itself does
+  /// not change.
   ///
-  /// The store is made by `migrations`, whose model has the entities and properties that
-  /// ``planAdoption(of:key:profile:relationships:busyTimeout:)`` found; capitals in names do not count. Its history says that it began at
-  /// their version: no step runs. The store gets its name when every row is there, counted and of its type.
+  /// The store is created by `migrations`, whose model has the entities and properties that
+  /// ``planAdoption(of:key:profile:relationships:busyTimeout:)`` found; case in names is ignored. Its
+  /// history begins at the version of the migrations: no step runs. The store gets its name once every
+  /// row is there, counted, and of its type.
   ///
   /// ```swift
   /// let old = URL(fileURLWithPath: "legacy.db")
@@ -53,20 +57,22 @@ extension Store {
   ///   old, fileKey: nil, into: url, key: key, migrations: steps)
   /// ```
   /// - Parameters:
-  ///   - file: The file.
-  ///   - fileKey: Its key; nil for one in clear.
-  ///   - fileProfile: Its cipher settings, as in ``/ObjectVault/Store/Configuration/profile``.
+  ///   - file: The file to import.
+  ///   - fileKey: The key of the file; nil for an unencrypted file.
+  ///   - fileProfile: The cipher settings of the file, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - url: The new store.
   ///   - key: The key of the new store.
   ///   - migrations: The steps up to the version that the store is to have.
   ///   - profile: The cipher settings of the new store; by default the engine's for new files.
-  ///   - relationships: As for ``planAdoption(of:key:profile:relationships:busyTimeout:)``; what the steps declare need not be said.
-  ///   - losses: What need not be taken, by the names of ``Adoption/losses``.
+  ///   - relationships: As for ``planAdoption(of:key:profile:relationships:busyTimeout:)``; targets that
+  ///     the steps declare can be omitted.
+  ///   - losses: The losses that are allowed, by the names of ``Adoption/losses``.
   ///   - busyTimeout: How long to wait for another process that uses the file, in seconds.
   ///   - progress: Counts the rows; cancelling it, or the task, ends the work.
-  /// - Returns: What was taken, and what was allowed to be left.
+  /// - Returns: What was imported, and the losses that were allowed.
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``,
-  ///   ``/ObjectVault/StoreError/adoptionLoses(file:losses:)``; `SQLError.alreadyExists`; `CancellationError`. There is no new file then.
+  ///   ``/ObjectVault/StoreError/adoptionLoses(file:losses:)``; `SQLError.alreadyExists`;
+  ///   `CancellationError`. No new file exists then.
   @discardableResult
   public static func adopt(
     _ file: URL, fileKey: Key?, fileProfile: CipherProfile? = nil, into url: URL, key: Key,
@@ -77,7 +83,7 @@ extension Store {
     return try await cancellable(by: progress) { run in
       let foreign = try AdoptionReader.open(file.path, fileKey, fileProfile, busyTimeout)
       defer { withExtendedLifetime(foreign) {} }
-      // What is asked and what is copied is of one moment.
+      // One transaction, so that the checks and the copy see the same content.
       return try foreign.connection.transaction(.deferred) {
         let model = try migrations.model(at: migrations.version)
         let files = ExternalValues(beside: foreign.path)
@@ -108,16 +114,19 @@ extension Store {
     }
   }
 
-  /// Makes a store of an encrypted file whose tables are those that steps make, in place: what a store keeps for itself is
-  /// written beside them, and that it began at the steps' version. No row changes.
+  /// Turns an encrypted file whose tables are those that the steps create into a store, in place.
+  ///
+  /// The bookkeeping tables are added, with a history that begins at the version of the steps. No
+  /// row changes.
   /// - Parameters:
-  ///   - url: The file.
-  ///   - key: Its key.
+  ///   - url: The file to turn into a store.
+  ///   - key: The key of the file.
   ///   - migrations: The steps up to the version that the store is to have.
-  ///   - profile: Its cipher settings, as in ``/ObjectVault/Store/Configuration/profile``.
+  ///   - profile: The cipher settings of the file, as in ``/ObjectVault/Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
-  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``; ``/CipherSQLite/SQLError``;
-  ///   `CancellationError` when the task is cancelled. The file is then as it was.
+  /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)``;
+  ///   ``/CipherSQLite/SQLError``; `CancellationError` when the task is cancelled. The file is
+  ///   then unchanged.
   public static func adoptInPlace(
     _ url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws {

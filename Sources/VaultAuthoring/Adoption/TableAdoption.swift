@@ -1,4 +1,5 @@
-// Plain tables as entities: references become to-ones, tables of two references many-to-manys, and what is left is told.
+// Reads plain tables: rows become objects, references to-ones, and tables of two references
+// many-to-manys. Notes report what is omitted.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -7,7 +8,7 @@ struct TableAdoption {
   private let content: ForeignContent
   private var draft: AdoptionDraft
 
-  /// Tables that libraries keep for themselves, by their names in small letters, and whose.
+  /// Bookkeeping tables of libraries, by their names in lower case, with the name of the library.
   private static let bookkeeping = [
     "grdb_migrations": "GRDB", "android_metadata": "Android", "room_master_table": "Room",
     "schema_migrations": "a migrator", "django_migrations": "Django", "ar_internal_metadata": "Rails",
@@ -22,15 +23,16 @@ struct TableAdoption {
     "doctrine_migration_versions": "Doctrine",
   ]
 
-  /// Whose books a table is; nil for one of the program's own, and for one whose rows the steps ask for.
+  /// The library that a bookkeeping table belongs to; nil for a table of the program's own, or one that
+  /// the steps declare as an entity.
   private func keeper(of table: ForeignTable) -> String? {
     guard let owner = Self.bookkeeping[table.name.lowercased()] else { return nil }
     let entity = AdoptionNames.entity(table.name).lowercased()
     return draft.steps?.entities.contains { $0.name.lowercased() == entity } == true ? nil : owner
   }
 
-  /// What a file's tables become.
-  /// - Parameter steps: The model that they are to fit; nil for none.
+  /// Determines what a file's tables become.
+  /// - Parameter steps: The model that the result is to fit; nil for none.
   static func adoption(_ content: ForeignContent, _ connection: Connection, steps: Schema?) throws -> Adoption
   {
     var adoption = TableAdoption(content: content, draft: AdoptionDraft(connection, steps: steps))
@@ -53,7 +55,7 @@ struct TableAdoption {
 
   // MARK: Tables
 
-  /// Makes the entities, and gives the tables that are links.
+  /// Creates the entities, and returns the tables that are join tables.
   private mutating func entities() throws -> [ForeignTable] {
     var (joins, names): ([ForeignTable], AdoptionNames) = ([], AdoptionNames())
     let virtual = content.tables.filter(\.isVirtual)
@@ -91,7 +93,7 @@ struct TableAdoption {
     draft.losses.append(.init(name: table.name, rows: table.rowCount, reason: reason))
   }
 
-  /// Whether a table has nothing but two references, each pair once.
+  /// Whether a table consists of two references, each pair once.
   private func isJoin(_ table: ForeignTable) throws -> Bool {
     let names = table.columns.map(\.name)
     guard names.count == 2, table.references.count == 2, table.isUnique(names), table.idColumn == nil,
@@ -102,7 +104,7 @@ struct TableAdoption {
       })
     else { return false }
     if let steps = draft.steps {
-      // Whether one of the pairs lacks an end is another thing in each file of a program.
+      // Whether some pair lacks an end depends on the file; the steps decide for all files of a program.
       let name = AdoptionNames.entity(table.name).lowercased()
       let isAlone = content.tables.count { AdoptionNames.entity($0.name).lowercased() == name } == 1
       return !isAlone || !steps.entities.contains { $0.name.lowercased() == name }
@@ -110,7 +112,8 @@ struct TableAdoption {
     return try ColumnContent.all(of: names, in: table.name, draft.connection).allSatisfy { $0.nulls == 0 }
   }
 
-  /// The id of the row that a value refers to, as a query; nil where that is not told by one column.
+  /// The id of the row that a value references, as a subquery; nil where a single column does not
+  /// identify the row.
   private func lookup(_ reference: ForeignTable.Reference, _ value: SQL) -> SQL? {
     guard reference.columns.count == 1, let table = content.table(reference.table), let rowID = table.rowID
     else {
@@ -121,7 +124,7 @@ struct TableAdoption {
       table.column(target) != nil,
       table.isUnique([target])
     else { return nil }
-    // Compared byte by byte, the engine leaves an index alone that is sorted otherwise.
+    // With a binary comparison the engine does not use an index that has another collation.
     let collation: SQL = table.isForeign(target) ? " COLLATE BINARY" : ""
     return """
       (SELECT p.\(SQLName(rowID)) FROM \(SQLName(table.name)) AS p
@@ -224,13 +227,14 @@ struct TableAdoption {
         draft.notes.append(
           "The index \(index.name) of \(table.name) is taken, but by the usual order and comparison.")
       }
-      // Names that differ in nothing but a comparison may be there twice for a unique one of ours, never for theirs.
+      // Two unique indexes may differ only in collation. The rows satisfy each of them, and become unique
+      // indexes without collation.
       draft.entities[place].entity.indexes.append(
         IndexDescription(properties: names.compactMap { $0 }, isUnique: index.isUnique))
     }
   }
 
-  /// A text or a name in SQL, by scalars, as the engine reads it.
+  /// A quoted text or name in SQL, matched by Unicode scalars as the engine does.
   private static var quotedPart: Regex<Substring> {
     #/'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]/#.matchingSemantics(.unicodeScalar)
   }

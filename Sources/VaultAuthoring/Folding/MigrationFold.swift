@@ -1,36 +1,39 @@
-// Several steps as one, for new stores: what it does, and the proof that it does the same.
+// Folds several steps into one for new stores, and proves that the result is the same.
 
 internal import CipherSQLite
 public import ObjectVault
 
-/// The first steps of a set as one step.
+/// The first steps of a set, folded into one.
 public struct MigrationFold: Sendable, Hashable {
-  /// The step: ``/ObjectVault/MigrationStep/text`` is its file.
+  /// The folded step: ``/ObjectVault/MigrationStep/text`` is its file.
   public let step: MigrationStep
-  /// The steps with it.
+  /// The set of steps that begins with it.
   public let migrations: MigrationSet
   /// The data blocks that it keeps, such as `0003 seed`.
   public let kept: [String]
-  /// The data blocks that it does without, because a new store has no rows that they could meet.
+  /// The data blocks that it omits, because a new store has no rows that they would affect.
   public let leftOut: [String]
 }
 
 extension MigrationSet {
-  /// Folds the first steps into one, which new stores are made with.
+  /// Folds the first steps into one, which creates new stores.
   ///
-  /// Stores that have been through the steps are as before: the one remembers their checksums. A store that has been through
-  /// some of them only is refused from then on, with the release that leads on from there
-  /// (``/ObjectVault/HistoryConflict/folded(version:into:name:release:)``); so fold only steps that every store in use has run.
+  /// Stores that have run all of these steps are not affected: the folded step contains their checksums.
+  /// A store that has run only some of them is refused from then on, with the name of the release that
+  /// can migrate it (``/ObjectVault/HistoryConflict/folded(version:into:name:release:)``). So fold only
+  /// steps that every store in use has run.
   ///
-  /// What the one does is proven to be the same: its model has the meaning of the model that the steps make, and where steps
-  /// have seeds or transforms, a store is made either way, in encrypted temporary files, and all rows are compared. Blocks that
-  /// make no row of a new store are left out.
+  /// The folded step is proven to have the same result. Its model has the same meaning as the model of
+  /// the steps. Where steps have seeds or transforms, a store is created in both ways, in encrypted
+  /// temporary files, and all rows are compared. Blocks that create no row in a new store are omitted.
   /// - Parameters:
-  ///   - number: The last step that is folded.
+  ///   - number: The number of the last step to fold.
   ///   - release: The last release that has the steps themselves.
-  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)``; as ``/ObjectVault/MigrationSet/model(at:)``;
-  ///   ``/CipherSQLite/SQLError`` and ``/ObjectVault/StoreError/diskFull(file:)`` where the stores could not be made and compared,
-  ///   which says nothing of the steps.
+  /// - Returns: The folded step with the remaining steps.
+  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)``; the errors of
+  ///   ``/ObjectVault/MigrationSet/model(at:)``; ``/CipherSQLite/SQLError`` and
+  ///   ``/ObjectVault/StoreError/diskFull(file:)`` where the stores could not be created and compared,
+  ///   which is no judgement of the steps.
   public func folded(to number: Int, release: String? = nil) throws -> MigrationFold {
     guard number > max(1, foldedVersion), number <= version else {
       throw StoreError.foldRefused(
@@ -53,7 +56,7 @@ extension MigrationSet {
     return try provenFold(to: number, release, blocks, model)
   }
 
-  /// What can be folded of steps whose blocks are in the way.
+  /// The advice for a fold that data blocks prevent.
   private var adviceBeforeBlocks: String {
     let first = steps.first { $0.operations.contains(where: \.isData) }?.number ?? 0
     return first - 1 > max(1, foldedVersion)
@@ -61,14 +64,14 @@ extension MigrationSet {
       : "Leave the steps as they are"
   }
 
-  /// The shortest form that is proven to do the same.
+  /// The shortest form that is proven to have the same result.
   private func provenFold(
     to number: Int, _ release: String?, _ blocks: [(name: String, operation: MigrationOperation)],
     _ model: Schema
   ) throws -> MigrationFold {
-    // The shortest form first: the tables alone, where the blocks make no row of a new store. Then all tables as they are in
-    // the end, with the blocks behind them. Where these speak of what was there for a while, the long one: the operations one
-    // behind the other.
+    // Three forms, the shortest first: the final tables alone, if the blocks create no row in a new
+    // store; the final tables followed by the blocks; and, if the blocks use intermediate tables, all
+    // operations in sequence.
     let names = blocks.map(\.name)
     var reasons: [String] = []
     for (operations, kept, leftOut) in [
@@ -85,7 +88,8 @@ extension MigrationSet {
         reasons.append(reason)
       }
     }
-    // By the steps themselves, twice. What else stops that has stopped the others, and was said.
+    // Compares the steps with themselves. Another failure has stopped the forms before as well, and
+    // was reported.
     do { try FoldProof(prefix(number), prefix(number), model).requireSame() } catch StoreError.foldRefused {
       reasons.append(
         "\(ended(reasons.last ?? "")) Two new stores by the steps differ already: SQL such as random() or date('now') gives others each time"
@@ -100,7 +104,7 @@ extension MigrationSet {
         + " \(adviceBeforeBlocks)")
   }
 
-  /// What an error says of the steps; nil where they could not be tried.
+  /// The reason that an error gives against the steps; nil where they could not be tried.
   private static func reason(of error: any Error) -> String? {
     switch error {
     case StoreError.foldRefused(_, let reason): reason
@@ -123,7 +127,7 @@ extension MigrationSet {
     let step = MigrationStep(
       folding: folds, into: steps[number - 1], operations: operations,
       reader: all.map(\.reader).max() ?? number, allowed: Set(all.flatMap(\.allowed)).sorted())
-    // Read again from its text, as everybody will.
+    // Parsed from its text, as programs will do.
     let read = try MigrationStep(number: number, name: step.name, text: step.text)
     return MigrationFold(
       step: read, migrations: try MigrationSet([read] + steps.dropFirst(number)).transforming(as: self),
@@ -134,7 +138,8 @@ extension MigrationSet {
 }
 
 extension StoreError {
-  /// Whether it says that steps cannot run as they are. Any other is about the disk, memory or another process.
+  /// Whether the error means that steps cannot run as they are. Other errors concern the disk, memory or
+  /// another process.
   fileprivate var isOfSteps: Bool {
     switch self {
     case .migrationFailed, .rowsRefused, .transformMissing, .lossNotAllowed, .idsExhausted, .unreadableValue,
@@ -146,7 +151,8 @@ extension StoreError {
 }
 
 extension MigrationFold {
-  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)`` where the model is another.
+  /// Checks that the folded step has the meaning of a model.
+  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)`` where the model differs.
   fileprivate func requireModel(_ model: Schema) throws {
     let reached = try migrations.model(at: step.number)
     guard reached.meaningHash != model.meaningHash else { return }
@@ -156,7 +162,7 @@ extension MigrationFold {
   }
 }
 
-/// A new store by each of two ways.
+/// Creates a new store in each of two ways, and compares them.
 private struct FoldProof {
   private static let names = ["steps", "one"]
   private static let folder = PrivateFolder.Kind(prefix: "vault-fold-", files: Set(names))
@@ -168,8 +174,9 @@ private struct FoldProof {
     (sets, self.model) = ([first, second], model)
   }
 
-  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)`` where their rows differ; what a step throws that
-  ///   does not run.
+  /// Compares the rows of both stores.
+  /// - Throws: ``/ObjectVault/StoreError/foldRefused(through:reason:)`` where their rows differ; the
+  ///   errors of a step that does not run.
   func requireSame() throws {
     let folder = try PrivateFolder(Self.folder)
     let contents = try withExtendedLifetime(folder) {
@@ -182,7 +189,7 @@ private struct FoldProof {
     }
   }
 
-  /// The rows of every table of a new store, under a key that nobody keeps.
+  /// The rows of every table of a new store, which is encrypted with a random key that is discarded.
   private func content(of set: MigrationSet, in path: String) throws -> [String: [[SQLValue]]] {
     let key = Key.raw((0..<32).map { _ in UInt8.random(in: .min ... .max) })
     var content: [String: [[SQLValue]]] = [:]

@@ -1,4 +1,5 @@
-// A model as an erDiagram of Mermaid: a box for each entity, a line for each relationship and its inverse.
+// Renders a model as an erDiagram of Mermaid: a box for each entity, a line for each relationship and
+// its inverse.
 
 internal import ObjectVault
 
@@ -26,7 +27,7 @@ struct MermaidRendering {
     return attributes.isEmpty ? ["    \(name)"] : ["    \(name) {"] + attributes + ["    }"]
   }
 
-  /// A text that may stand in quotes, which have no escapes there.
+  /// A text for use in quotes, where Mermaid has no escapes.
   private static func plain(_ text: String) -> String {
     String(text.unicodeScalars.map { $0 == "\"" ? "'" : $0 == "\n" || $0 == "\r" ? " " : Character($0) })
   }
@@ -36,7 +37,7 @@ struct MermaidRendering {
     return isPlain ? name : "\"\(name)\""
   }
 
-  /// Words that mean something to the parser of diagrams.
+  /// Words with a meaning in Mermaid's parser.
   private static let words: Set<String> = [
     "class", "classdef", "direction", "erdiagram", "many", "one", "only", "optionally", "style", "subgraph",
     "title",
@@ -46,7 +47,7 @@ struct MermaidRendering {
   // MARK: Relationships
 
   private func lines(_ entity: EntityDescription) -> [String] {
-    // A diagram of this kind knows no inheritance: each is at most one of its parent.
+    // Entity diagrams have no inheritance: a subentity is shown as at most one of its parent.
     let parent = entity.parent.map {
       "    \(Self.quoted($0)) ||--o| \(Self.quoted(entity.name)) : \"is a\""
     }
@@ -55,7 +56,7 @@ struct MermaidRendering {
         let inverse = relationship.inverse.flatMap {
           schema.entity(named: relationship.destination)?.relationship(named: $0)
         }
-        // Of two ends the one draws the line whose name comes first.
+        // One line for both ends, drawn by the end whose name comes first.
         if let inverse, (relationship.destination, inverse.name) < (entity.name, relationship.name) {
           return nil
         }
@@ -69,9 +70,10 @@ struct MermaidRendering {
     relationship.name + (relationship.isOrdered ? " (ordered)" : "")
   }
 
-  /// The feet of a line: how many objects of this entity one of the other end has, and the reverse.
+  /// The symbols at both ends of a line: how many objects of this entity one object at the other end has,
+  /// and the reverse.
   private func ends(_ relationship: RelationshipDescription, _ inverse: RelationshipDescription?) -> String {
-    // Without an inverse nothing limits how many objects refer to one.
+    // Without an inverse, any number of objects may reference one.
     let here =
       inverse.map { $0.isToMany ? "}o" : $0.isRequired ? "||" : "|o" } ?? "}o"
     let there = relationship.isToMany ? "o{" : relationship.isRequired ? "||" : "o|"

@@ -1,36 +1,37 @@
-// A model as text, for people and for other programs.
+// Renders a model as text, for people and for other programs.
 
 internal import CipherSQLite
 public import ObjectVault
 
-/// A language in which a model can be written.
+/// A language in which a model can be rendered.
 public enum SchemaFormat: String, Sendable, Hashable, CaseIterable {
   /// The statements that create its tables and indexes.
   case sql
   /// Canonical JSON, as ``/ObjectVault/Schema/json``.
   case json
-  /// Classes with the property wrappers of ObjectVault, and the ``/ObjectVault/Schema`` of them.
+  /// Classes with the property wrappers of ObjectVault, and their ``/ObjectVault/Schema``.
   case swift
-  /// A diagram of Mermaid (`erDiagram`), which many pages show as a picture.
+  /// A Mermaid diagram (`erDiagram`), which many websites show as a picture.
   case mermaid
 }
 
-/// A model in one of the languages.
+/// A model rendered in one of the languages.
 public struct SchemaText: Sendable, Hashable {
-  /// The text; it ends with a line end.
+  /// The text; it ends with a newline.
   public let text: String
-  /// What the language cannot say, a sentence for each.
+  /// What the language cannot express, a sentence each.
   public let notes: [String]
 }
 
 extension Schema {
-  /// The model in one of the languages. Pure; the cost is that of the text.
+  /// Returns the model in one of the languages. Pure; the cost is proportional to the length of the text.
   ///
   /// ```swift
   /// let classes = schema.rendered(as: .swift)
   /// try Data(classes.text.utf8).write(to: URL(fileURLWithPath: "Model.swift"))
   /// ```
   /// - Parameter format: The language.
+  /// - Returns: The text, with notes on what it does not express.
   public func rendered(as format: SchemaFormat) -> SchemaText {
     switch format {
     case .sql: SchemaText(text: canonical.sqlText, notes: [])
@@ -44,7 +45,7 @@ extension Schema {
     }
   }
 
-  /// Every table with its indexes, and what is made of raw objects.
+  /// The statements for every table with its indexes, and for raw objects.
   private var sqlText: String {
     guard !entities.isEmpty else { return "-- The model has no entities.\n" }
     return creatingStatements.map { $0.map { "\($0);\n" }.joined() }.joined(separator: "\n")

@@ -1,9 +1,9 @@
-// Names of a model as Swift takes them: in backticks where they are words of the language, with their module where a class
-// of the model hides what they mean.
+// Turns names of a model into Swift names: in backticks where they are keywords, and qualified with a
+// module where a class of the model hides a name of a library.
 
 internal import ObjectVault
 
-/// What names stand for in the classes of one model.
+/// The meaning of names among the classes of one model.
 struct SwiftNames {
   private let entities: Set<String>
 
@@ -12,24 +12,25 @@ struct SwiftNames {
   /// A name of the model, as it is declared and referred to.
   static func quoted(_ name: String) -> String { words.contains(name) ? "`\(name)`" : name }
 
-  /// A name of the model behind a dot, as a key path names it. With a type or a dot in front `Type` and `Protocol` are words
-  /// of the language in backticks, too, but not behind another step of the path.
+  /// A name of the model after a dot, as in a key path. After a type or a leading dot, `Type` and
+  /// `Protocol` keep their special meaning even in backticks; after another component of the path they do
+  /// not, so `self.` is put in front.
   static func path(_ name: String) -> String {
     (["Type", "Protocol"].contains(name) ? "self." : "") + quoted(name)
   }
 
-  /// A name of a library, which a class of the model may hide.
+  /// A name of a library, qualified if a class of the model hides it.
   func name(_ name: String, of module: String) -> String {
     entities.contains(name) ? "\(module).\(name)" : name
   }
 
-  /// A name that no class has: this one, or with a number behind it.
+  /// A name that no class has: this one, or this one with a number appended.
   func free(_ name: String) -> String {
     guard entities.contains(name) else { return name }
     return (2...).lazy.map { "\(name)\($0)" }.first { !entities.contains($0) } ?? name
   }
 
-  /// Words that the language keeps for itself, and those that mean something behind a dot.
+  /// Keywords, and names with a special meaning after a dot.
   private static let words: Set<String> = [
     "Any", "Protocol", "Self", "Type", "as", "associatedtype", "async", "await", "break", "case", "catch",
     "class", "continue", "default", "defer", "deinit", "do", "else", "enum", "extension", "fallthrough",
@@ -43,7 +44,7 @@ struct SwiftNames {
 }
 
 extension String {
-  /// The text as a literal of Swift.
+  /// The text as a Swift string literal.
   var swiftLiteral: String {
     "\""
       + unicodeScalars.map { scalar -> String in

@@ -1,5 +1,5 @@
-// A model as Swift classes: the program that declares it. What comes out compiles, and its schema is the model again, but
-// for what the notes name.
+// Renders a model as Swift classes that declare it. The output compiles, and its schema equals the model
+// except for what the notes report.
 
 internal import CipherSQLite
 private import Foundation
@@ -71,8 +71,9 @@ struct SwiftRendering {
     return relationship.isOrdered ? "[\(target)]" : "\(names.name("Set", of: "Swift"))<\(target)>"
   }
 
-  /// Whether this end says what the other one is: one of them does, as two that name each other are a circle to Swift. It
-  /// is the end with many; of a one-to-one that without the column; else the one whose name comes first.
+  /// Whether this end names its inverse in its declaration. Only one end may, because key paths of two
+  /// ends that name each other are a circular reference in Swift. It is the to-many end; in a one-to-one
+  /// the end without the column; else the end whose name comes first.
   private func namesInverse(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
     guard let inverse = relationship.inverse,
       let back = schema.entity(named: relationship.destination)?.relationship(named: inverse),
@@ -107,7 +108,7 @@ struct SwiftRendering {
     }
   }
 
-  /// A default as an expression; nil where a class can have none, which a note says.
+  /// The default as an expression; nil where a class cannot have it, which a note reports.
   private func literal(_ value: DefaultValue, _ type: AttributeType) -> String? {
     switch (value, type) {
     case (_, .date), (_, .uuid): nil
@@ -123,7 +124,7 @@ struct SwiftRendering {
     }
   }
 
-  /// What a class cannot say of the model.
+  /// What classes cannot express of the model.
   private var notes: [String] {
     schema.entities.flatMap { entity in
       let own = entity.propertyNames.filter { SchemaFault.ownNames[$0] != nil }.map {

@@ -1,11 +1,11 @@
-// `add attribute E.a TYPE …`
+// The operation `add attribute E.a TYPE …`.
 
 struct AddAttribute: TableOperation {
   let entity: String
   let attribute: AttributeDescription
 
   static let forms = [
-    // With `filling V` short for three that do the same one after another; the canonical text has those.
+    // `filling V` is shorthand for up to three operations in sequence; the canonical text has those.
     OperationForm("add", "attribute") { line in
       let (entity, name) = try line.property()
       let start = line.column
@@ -28,10 +28,10 @@ struct AddAttribute: TableOperation {
   }
   var indexedEntity: String? { attribute.isUnique || attribute.isIndexed ? entity : nil }
 
-  /// Whether rows that are there have nothing that they must have.
+  /// Whether existing rows lack a value that they must have.
   private var lacksValue: Bool { !attribute.isOptional && attribute.defaultValue == nil }
 
-  /// Whether each row that a program makes which does not know it gets the same value, where it has to be unique.
+  /// Whether older programs give every new row the default, although it must be unique.
   private var repeatsDefault: Bool { attribute.isUnique && attribute.defaultValue != nil }
 
   func change(_ model: inout Schema) throws(ModelError) {

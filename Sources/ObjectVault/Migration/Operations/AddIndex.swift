@@ -1,4 +1,4 @@
-// `add index E(a, b) unique`, `drop index E(a, b)`
+// The operations `add index E(a, b) unique` and `drop index E(a, b)`.
 
 struct AddIndex: TableOperation {
   let entity: String
@@ -29,7 +29,8 @@ struct AddIndex: TableOperation {
     let former = model.entities[owner]
     model.entities[owner].indexes.append(index)
     model.entities[owner].normalizeIndexes()
-    // A to-one has an index by itself: asking for it again was no error in stores that migrated.
+    // A to-one has an index already. Adding it again is accepted, because steps that stores have run
+    // contain it.
     let isOwn = index.properties.count == 1 && former.relationship(named: index.properties[0]) != nil
     guard model.entities[owner] != former || (isOwn && !index.isUnique) else {
       throw ModelError(reason: "this index exists already")
@@ -40,7 +41,8 @@ struct AddIndex: TableOperation {
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     let drop = MigrationOperation.dropIndex(entity, index.properties)
-    // Beside one of the same property, which a drop takes first.
+    // If these properties have an index already, the first drop removes that one: drop twice, then
+    // restore it.
     guard let former = model.index(entity, index.properties) else { return .operations([drop]) }
     return .operations([drop, drop, .addIndex(entity, former)])
   }
@@ -80,7 +82,7 @@ struct DropIndex: TableOperation {
       return
     }
     guard let index = model.entities[owner].indexes.firstIndex(where: { $0.properties == names }) else {
-      // That of a to-one stays with it.
+      // The index of a to-one stays with the to-one.
       if names.count == 1, model.entities[owner].relationship(named: names[0])?.hasColumn == true { return }
       let known = model.entities[owner].indexedProperties.map {
         "\(entity)(\($0.joined(separator: ", ")))"
@@ -99,7 +101,7 @@ struct DropIndex: TableOperation {
 }
 
 extension Schema {
-  /// The index of these properties, however it is declared.
+  /// The index of these properties, whether declared as an index or by an attribute.
   fileprivate func index(_ entity: String, _ properties: [String]) -> IndexDescription? {
     guard let entity = self.entity(named: entity) else { return nil }
     if let index = entity.indexes.first(where: { $0.properties == properties }) { return index }
@@ -111,7 +113,7 @@ extension Schema {
 }
 
 extension EntityDescription {
-  /// The properties of each index that can be dropped by itself.
+  /// The properties of each index that can be dropped on its own.
   fileprivate var indexedProperties: [[String]] {
     attributes.filter { $0.isUnique || $0.isIndexed }.map { [$0.name] } + indexes.map(\.properties)
   }

@@ -1,11 +1,11 @@
-// `add relationship E.r -> D …`
+// The operation `add relationship E.r -> D …`.
 
 struct AddRelationship: TableOperation {
   let entity: String
   let relationship: RelationshipDescription
 
   static let forms = [
-    // With `filling ID` short for two that do the same one after another; the canonical text has those.
+    // `filling ID` is shorthand for two operations in sequence; the canonical text has those.
     OperationForm("add", "relationship") { line in
       let (entity, name) = try line.property()
       let start = line.column
@@ -41,8 +41,8 @@ struct AddRelationship: TableOperation {
     .operations([.dropRelationship(entity, relationship.name)])
   }
 
-  /// Whether it makes the end of a one-to-one that has no column. Nothing fills that, and it cannot be required, which is said of the
-  /// model.
+  /// Whether it adds the end of a one-to-one that has no column. Such an end takes no backfill value and
+  /// cannot be required, which the model reports as a fault.
   private func isLookedUp(in model: Schema) -> Bool {
     var model = model
     guard (try? MigrationOperation.addRelationship(entity, relationship).apply(to: &model)) != nil else {

@@ -1,54 +1,56 @@
-// Which rows a move of attributes refuses. All of it is asked before a row is written: then a plan, which writes none, finds
-// the same.
+// Which rows `move attribute` refuses. All checks run before any row is written, so a plan, which writes
+// nothing, can run them as well.
 
 internal import CipherSQLite
 
 extension AttributeMove {
-  /// An attribute on its way.
+  /// An attribute that moves.
   struct Moved {
     let from: String
-    /// What it is called until the former one is gone.
+    /// Its name at the destination until the former attribute is dropped.
     let passing: String
     let to: String
     let former: AttributeDescription
   }
 
-  /// What ties rows of the source to rows of the destination: the column of the relationship, or of a one-to-one that of its other
-  /// end.
+  /// The to-one that connects rows of the source with rows of the destination. Where the relationship is
+  /// the end of a one-to-one without a column, its inverse takes its place.
   struct Way {
     /// The to-one that has the column.
     let property: String
     let column: SQLName
-    /// Whether the rows of the source have it, or those of the destination.
+    /// Whether the rows of the source have the column; otherwise those of the destination have it.
     let isAtSource: Bool
-    /// Whether the relationship leads to an entity above the destination.
+    /// For a move away from the relationship's owner: whether the relationship references an ancestor of
+    /// the destination.
     let leadsAbove: Bool
   }
 
-  /// What must be so of the rows, in the order in which it is asked.
+  /// The checks of rows, in the order in which they run.
   func checks(_ way: Way, _ moved: [Moved], _ model: Schema) -> [CompiledStatement] {
     (isOutward ? outwardChecks(way, moved, model) : [inwardCheck(way, model)])
       + moved.flatMap { filled($0, by: way, model) + once($0, by: way, model) }
   }
 
-  // MARK: What is lost
+  // MARK: Lost values
 
-  /// Whether a row of the source has anything to move.
+  /// Whether a row of the source has any value to move.
   private var hasValue: SQL { .joined(attributes.map { "\(identifier: $0.name) NOT NULL" }, by: " OR ") }
 
-  /// The ids of the rows at the end without the column that a row at the other end is tied to.
+  /// Selects the ids that the column holds: the rows at the end without the column that have a partner.
   func tied(_ way: Way, _ model: Schema) -> SQL {
     let holders = model.place(of: way.isAtSource ? source : destination)
     return "SELECT \(way.column) FROM \(holders.tableName) WHERE \(holders.own("\(way.column) NOT NULL"))"
   }
 
-  /// The objects that have a value and nobody at the destination, behind `FROM`.
+  /// The rows of the source that have a value and no partner at the destination, as SQL after `FROM`.
   func lone(_ way: Way, _ model: Schema) -> SQL {
     let isLone: SQL = way.isAtSource ? "\(way.column) IS NULL" : "\"id\" NOT IN (\(tied(way, model)))"
     return "\(model.place(of: source).tableName) WHERE \(isLone) AND (\(hasValue))"
   }
 
-  /// What of the rows would have several values, no place for one, or no object to be made for it.
+  /// Checks that no row of the destination would get several values, that every value has a row to go to,
+  /// and that a destination object can be created where there is none.
   private func outwardChecks(_ way: Way, _ moved: [Moved], _ model: Schema) -> [CompiledStatement] {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, column) = (own.tableName, way.column)
@@ -76,7 +78,7 @@ extension AttributeMove {
             + "clear them, or let them lead to one, by a transform before"))
     }
     let lone = lone(way, model)
-    // The column that leads back is filled.
+    // The column that references the source row is filled anyway.
     let filled = way.isAtSource ? nil : way.property
     if let missing = model.flattenedEntity(named: destination)?.unfilled(but: filled) {
       checks.append(
@@ -88,7 +90,8 @@ extension AttributeMove {
     return checks + sameDefaults(of: lone, way, model)
   }
 
-  /// That the objects of those who lead nowhere differ in what is unique, where their defaults are all that they have.
+  /// Checks that the objects that are created for rows without a partner, with default values alone, do
+  /// not violate a unique key.
   private func sameDefaults(of lone: SQL, _ way: Way, _ model: Schema) -> [CompiledStatement] {
     guard let entity = model.flattenedEntity(named: destination) else { return [] }
     return entity.uniqueKeys.compactMap { key in
@@ -106,7 +109,7 @@ extension AttributeMove {
     }
   }
 
-  /// What of the rows has a value, and nobody leads to it who could take it.
+  /// Checks that every row with a value has a row of the destination that takes the value.
   private func inwardCheck(_ way: Way, _ model: Schema) -> CompiledStatement {
     let (from, others) = (model.place(of: source).tableName, model.place(of: destination))
     let isLost: SQL =
@@ -121,16 +124,18 @@ extension AttributeMove {
         + "transform before")
   }
 
-  /// Whether rows of a group have different values. As they are stored: what a collation takes for equal is not.
+  /// Whether the rows of a group have different values, compared as stored: values that a collation
+  /// treats as equal differ.
   private static func severalValues(_ attribute: AttributeDescription) -> SQL {
-    // The values themselves: what `quote` makes of a text ends at a NUL, and what it makes of a float has fewer digits.
+    // Compares the values themselves: `quote` cuts a text at a NUL and writes a float with fewer digits.
     let column: SQL = "\(identifier: attribute.name) COLLATE BINARY"
     return "count(DISTINCT \(column)) + (count(\(column)) < count(*)) > 1"
   }
 
-  // MARK: What is not fit for its place
+  // MARK: Values that do not fit
 
-  /// What a row of the destination gets of an attribute: a query in brackets, within one of the destination's table.
+  /// The value of a source attribute for a row of the destination: a subquery in parentheses, for a
+  /// statement on the destination's table.
   func given(_ attribute: String, by way: Way, _ model: Schema) -> SQL {
     let (own, to) = (model.place(of: source), model.place(of: destination).tableName)
     let value: SQL = "SELECT s.\(identifier: attribute) FROM \(own.tableName) AS s"
@@ -138,11 +143,11 @@ extension AttributeMove {
     return "(\(value) WHERE \(own.own("s.\(way.column) = \(to).\"id\"", SQLName("s"))) LIMIT 1)"
   }
 
-  /// That everything at the destination gets a value of what was required, and has no default to be filled with.
+  /// Checks that every row of the destination gets a value of a required attribute that has no default.
   private func filled(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
     guard !attribute.former.isOptional, attribute.former.defaultValue == nil else { return [] }
     let (own, place) = (model.place(of: source), model.place(of: destination))
-    // Each row of the source has one: who has a row there gets it.
+    // Every row of the source has a value, so each destination row with a partner gets one.
     let lacks: SQL =
       way.isAtSource
       ? "\"id\" NOT IN (\(tied(way, model)))" : "\(way.column) IS NULL OR \(way.column) NOT IN \(own.ids)"
@@ -157,10 +162,11 @@ extension AttributeMove {
     ]
   }
 
-  /// That what is unique comes to one row each, and the default to one at most.
+  /// Checks that each value of a unique attribute goes to one row only, and the default to at most one.
   private func once(_ attribute: Moved, by way: Way, _ model: Schema) -> [CompiledStatement] {
     let filling = attribute.former.isOptional ? nil : attribute.former.defaultValue
-    // Away from the owner each value stands with the one that its row leads to, so that no two have it but by the default.
+    // A move away from the owner puts each value into the one row that its row references. Only the
+    // default can then occur twice.
     let areShared = !isOutward && !way.isAtSource
     guard attribute.former.isUnique, areShared || filling != nil,
       let entity = model.flattenedEntity(named: destination)
@@ -168,7 +174,7 @@ extension AttributeMove {
     let place = model.place(of: destination)
     let given = given(attribute.from, by: way, model)
     let value = filling.map { "ifnull(\(given), \(written: $0.sql))" as SQL } ?? given
-    // Those for whom an object is made yet.
+    // The rows for which a destination object is yet to be created.
     let coming: SQL =
       "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) FROM \(lone(way, model)))"
     let reasons = [
@@ -188,7 +194,8 @@ extension AttributeMove {
 }
 
 extension EntityDescription {
-  /// A property that a new row would lack and must not.
+  /// A required property without a default, except the to-one `name`: a new row would lack it. nil when
+  /// there is none.
   fileprivate func unfilled(but name: String?) -> String? {
     attributes.first { !$0.isOptional && $0.defaultValue == nil }?.name
       ?? relationships.first { $0.hasColumn && $0.isRequired && $0.name != name }?.name

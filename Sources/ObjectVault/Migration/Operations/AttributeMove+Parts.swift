@@ -1,4 +1,5 @@
-// What a move of attributes does to rows: who gets an object of its own. Which rows it refuses is in AttributeMove+Checks.
+// The parts of `move attribute`: which values move, and which rows get a new object for them.
+// AttributeMove+Checks has the rows that it refuses.
 
 internal import CipherSQLite
 
@@ -29,13 +30,13 @@ extension AttributeMove: CompositeOperation {
 
   func kept(in model: Schema) -> Set<String> { Set(attributes.map { "\(source).\($0.name)" }) }
   var subject: OperationSubject { .parts }
-  // All that its pieces lose is kept at the other end.
+  // What the parts drop is kept at the destination.
   func losses(in model: Schema) -> [String] { [] }
   func filled(in model: Schema) -> [TransformAccess.Place] {
     attributes.map { TransformAccess.Place(entity: destination, property: $0.new) }
   }
   var isOutward: Bool { owner == source }
-  // All that its pieces ask behind the rows that it writes, it asks before them: see AttributeMove+Checks.
+  // All checks of the parts are made before the first row is written: see AttributeMove+Checks.
   var refusesLate: Bool { false }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
@@ -62,7 +63,8 @@ extension AttributeMove: CompositeOperation {
       }
   }
 
-  /// Entities that share a table have no name twice: one that both ends have waits for the former one to be gone.
+  /// Names are unique within an inheritance hierarchy: an attribute whose name is still used gets a
+  /// passing name until the former attribute is dropped.
   private func passingNames(in model: Schema) -> [String] {
     guard let entity = model.entity(named: destination), model.root(of: source) == model.root(of: destination)
     else { return attributes.map(\.new) }
@@ -103,7 +105,7 @@ extension AttributeMove: CompositeOperation {
     throw ModelError(reason: "there is no attribute \(source).\(pair.name)\(hint.map { "; \($0)" } ?? "")")
   }
 
-  /// What an attribute was beside its type.
+  /// The operations that give an attribute back what it had besides its type.
   private static func restored(_ former: AttributeDescription, _ entity: String, _ name: String)
     -> [CompositePart]
   {
@@ -134,7 +136,7 @@ extension AttributeMove: CompositeOperation {
     return rows.map { .sql($0) }
   }
 
-  /// The objects for those who have none.
+  /// Creates the objects for rows that have no partner.
   private func insertion(_ way: Way, _ model: Schema) -> SQL {
     var (columns, values): (SQL, SQL) = ("\"id\", \"_version\"", "vault_other, \(number: RowVersions.first)")
     for (column, value) in model.beginnings(of: destination) {
@@ -164,9 +166,9 @@ extension AttributeMove: CompositeOperation {
     return "UPDATE \(table) SET \(SQL.joined(values)) WHERE \(others.own(isTied))"
   }
 
-  // MARK: The way back
+  // MARK: Rollback
 
-  /// Who leads nowhere and has a value gets an object, and leads to that.
+  /// Records that rows with a value and no partner now reference a new object.
   func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
     guard isOutward, let entity = model.entity(named: owner) else { return }
     trail.moved(
@@ -189,7 +191,7 @@ extension AttributeMove: CompositeOperation {
 }
 
 extension MigrationLine {
-  /// Attributes of one entity.
+  /// Parses attributes of one entity, separated by commas.
   fileprivate mutating func attributes() throws -> (entity: String, names: [String]) {
     let (entity, first) = try property()
     var names = [first]

@@ -1,33 +1,34 @@
-// Operations that stand for others: what they do to a model is what these do, one after another, and what they do to a
-// file is the same with SQL of ours in between. So both engines, names and checks are those of the parts.
+// Operations that consist of other operations. Their effect on a model is the effect of these in
+// sequence; in the file, the library's own SQL runs in between. Support for both engines, renaming and
+// checks come from the parts.
 
 internal import CipherSQLite
 
-/// A piece of a composite operation.
+/// A part of a composite operation.
 enum CompositePart {
   case operation(MigrationOperation)
-  /// What must count no row at this point.
+  /// A check that must count no row at this point.
   case check(CompiledStatement)
-  /// Rows at this point.
+  /// SQL that changes rows at this point.
   case sql(SQL)
 }
 
-/// An operation that stands for others.
+/// An operation that consists of other operations.
 protocol CompositeOperation: OperationRules, CustomStringConvertible {
-  /// The pieces, in order.
+  /// The parts, in order.
   func parts(in model: Schema) throws(ModelError) -> [CompositePart]
-  /// What of the losses of its pieces is kept elsewhere, such as `User.city`.
+  /// The losses of its parts that are kept elsewhere, such as `User.city`.
   func kept(in model: Schema) -> Set<String>
-  /// What it loses beside those of its pieces.
+  /// What it loses besides the losses of its parts.
   func losses(in model: Schema) -> [String]
-  /// The columns that it fills with values of others.
+  /// The columns that it fills with values of other columns.
   func filled(in model: Schema) -> [TransformAccess.Place]
-  /// What takes it back, on the model after it.
+  /// The operations that undo it on the model after it.
   /// - Parameters:
   ///   - model: The model before it.
-  ///   - isNew: Whether the step has made an entity before.
+  ///   - isNew: Whether the step created an entity before this operation.
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack
-  /// Tells a trail which values are others afterwards, or elsewhere.
+  /// Records in a trail which values differ afterwards, or are stored elsewhere.
   /// - Parameter model: The model before it.
   func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema)
 }
@@ -46,7 +47,7 @@ extension CompositeOperation {
     for operation in try operations(in: model) { try operation.apply(to: &model) }
   }
 
-  // Its parts are asked by themselves.
+  // Its parts are checked one by one.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
@@ -54,21 +55,23 @@ extension CompositeOperation {
     wayBack(from: model) { mapping.entities[$0] == nil }
   }
 
-  /// The operations among the pieces.
+  /// The operations among the parts.
   func operations(in model: Schema) throws(ModelError) -> [MigrationOperation] {
     try parts(in: model).compactMap { if case .operation(let operation) = $0 { operation } else { nil } }
   }
 }
 
 extension Schema {
-  /// - Throws: ``ModelError`` that says what there is instead.
+  /// The entity of this name.
+  /// - Throws: ``ModelError`` that suggests what may have been meant.
   func known(_ entity: String) throws(ModelError) -> EntityDescription {
     if let found = self.entity(named: entity) { return found }
     let hint = didYouMean(nearest(entity, among: entities.map(\.name)))
     throw ModelError(reason: "there is no entity \(entity)\(hint.map { "; \($0)" } ?? "")")
   }
 
-  /// - Throws: ``ModelError`` that says what there is instead.
+  /// The relationship that an entity declares under this name.
+  /// - Throws: ``ModelError`` that suggests what may have been meant.
   func known(_ entity: String, relationship name: String) throws(ModelError) -> RelationshipDescription {
     let owner = try known(entity)
     if let found = owner.relationship(named: name) { return found }
@@ -78,20 +81,20 @@ extension Schema {
 }
 
 extension Schema {
-  /// A relationship that an entity has, of its own or from above.
-  /// - Throws: ``ModelError`` that says what there is instead.
+  /// A relationship that an entity declares or inherits.
+  /// - Throws: ``ModelError`` that suggests what may have been meant.
   func known(_ entity: String, inherited name: String) throws(ModelError) -> RelationshipDescription {
     if let found = flattenedEntity(named: entity)?.relationship(named: name) { return found }
     return try known(entity, relationship: name)
   }
 
-  /// The names of an entity and of those above it, from the root down: what its objects are.
+  /// The names of an entity and of its ancestors, from the root down.
   func line(of name: String) -> [String] {
     guard let entity = entity(named: name) else { return [name] }
     return ancestors(of: entity).map(\.name) + [name]
   }
 
-  /// What a row of an entity is given that a statement makes, where the file has no default for it.
+  /// The columns and values that a new row needs in a statement, where the file has no default for them.
   func beginnings(of name: String) -> [(column: SQLName, value: SQL)] {
     guard let entity = entity(named: name), entity.parent != nil else { return [] }
     let below = ancestors(of: entity).dropFirst() + [entity]
@@ -102,7 +105,7 @@ extension Schema {
   }
 }
 
-/// A name like this one that nobody has yet.
+/// A name like this one that is not taken yet.
 func freeName(_ name: String, among names: Set<String>) -> String {
   let taken = Set(names.map { $0.lowercased() })
   let candidates = (0...taken.count).lazy.map { "\(name)\($0 == 0 ? "" : "\($0)")" }
@@ -110,7 +113,7 @@ func freeName(_ name: String, among names: Set<String>) -> String {
 }
 
 extension Schema {
-  /// Operations that make other objects of rows keep no order of them.
+  /// Refuses an ordered relationship: operations that turn rows into other objects do not keep an order.
   func requireNoOrder(_ entity: String, _ relationship: String?) throws(ModelError) {
     guard let relationship, self.entity(named: entity)?.relationship(named: relationship)?.isOrdered == true
     else { return }

@@ -1,4 +1,4 @@
-// `create entity E { … }`, `create entity E : P { … }`
+// The operations `create entity E { … }` and `create entity E : P { … }`.
 
 struct CreateEntity: TableOperation {
   let entity: EntityDescription
@@ -37,7 +37,8 @@ struct CreateEntity: TableOperation {
       _ = try model.index(of: parent)
       try model.requireFreeNames(of: entity)
     }
-    // At its place: a first step makes all of them, and a schema made anew for each would look at all again.
+    // Inserts at the sorted place: a first step creates all entities, and building a new schema for each
+    // would check all of them again.
     model.entities.insert(
       contentsOf: Schema(entities: [entity]).entities, at: model.entityPlace(entity.name))
   }
@@ -49,7 +50,7 @@ struct CreateEntity: TableOperation {
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
-    // Below one that the step made itself it is as unknown to older programs as that one.
+    // A subentity of an entity that this step created is as unknown to older programs as its parent.
     guard place.hasOlderReaders, let root = entity.parent.map(place.model.root(of:)), place.existed(root)
     else {
       return []
@@ -65,7 +66,7 @@ struct CreateEntity: TableOperation {
 }
 
 extension EntityDescription {
-  /// What stands in the braces, in the order of checksums.
+  /// The lines in the braces, in the order that checksums use.
   fileprivate var memberLines: [String] {
     attributes.sorted { $0.name < $1.name }.map { "attribute \($0.text)" }
       + relationships.sorted { $0.name < $1.name }.map { "relationship \($0.text)" }

@@ -1,5 +1,6 @@
-// `create raw view NAME { SQL }`, `create raw trigger NAME { SQL }`, `create raw index NAME unique { SQL }`, `drop raw view NAME`.
-// When the file makes them anew is in MigrationCompiler+RawObjects.
+// The operations `create raw view NAME { SQL }`, `create raw trigger NAME { SQL }`, `create raw index
+// NAME unique { SQL }` and `drop raw view NAME`. MigrationCompiler+RawObjects decides when the objects
+// are created again.
 
 internal import CipherSQLite
 
@@ -30,7 +31,7 @@ struct CreateRawObject: TableOperation {
       hasForeignSQL: true)
   }
   var refusesLate: Bool { object.isUnique }
-  /// Whether it is a trigger that may end a write of a program that does not know it.
+  /// Whether it is a trigger that may abort a write of an older program.
   private var refusesWrites: Bool {
     object.kind == .trigger && SQLScanner.words(object.sql).contains("raise")
   }
@@ -88,7 +89,7 @@ struct DropRawObject: TableOperation {
   var text: OperationText { .line("drop raw \(kind.rawValue) \(name)") }
   var subject: OperationSubject { .rawObject }
   var traits: OperationTraits {
-    // A view may be what a program reads, and a trigger what it relies on.
+    // A program may read a view and rely on a trigger.
     OperationTraits(
       rewritesValues: false, completesInverses: false, breaksReaders: kind != .index,
       hasForeignSQL: false)
@@ -113,7 +114,7 @@ struct DropRawObject: TableOperation {
 }
 
 extension MigrationLine {
-  /// `view NAME`, `trigger NAME`, `index NAME`
+  /// Parses `view NAME`, `trigger NAME` or `index NAME`.
   fileprivate mutating func rawObject() throws -> (RawObject.Kind, String) {
     let kind = RawObject.Kind(rawValue: try kind(["view", "trigger", "index"])) ?? .view
     return (kind, try name("the \(kind.rawValue)'s name"))

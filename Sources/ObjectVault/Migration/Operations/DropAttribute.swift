@@ -1,4 +1,4 @@
-// `drop attribute E.a`
+// The operation `drop attribute E.a`.
 
 internal import CipherSQLite
 

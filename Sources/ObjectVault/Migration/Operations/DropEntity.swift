@@ -1,4 +1,4 @@
-// `drop entity E`
+// The operation `drop entity E`.
 
 struct DropEntity: TableOperation {
   let name: String
@@ -31,7 +31,7 @@ struct DropEntity: TableOperation {
     }
   }
 
-  // Its rows go first, and nothing of the run may have asked for them.
+  // A subentity's rows are deleted first, so no earlier operation of the segment may read them.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.hadParent(name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {

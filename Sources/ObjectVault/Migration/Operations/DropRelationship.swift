@@ -1,4 +1,4 @@
-// `drop relationship E.r`
+// The operation `drop relationship E.r`.
 
 internal import CipherSQLite
 
@@ -33,8 +33,8 @@ struct DropRelationship: TableOperation {
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isAdded(entity, name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
-  /// The links of a to-many stay with its other end, where that stays: in its column, or in the table of both. In a one-to-one the
-  /// column moves to the end that stays.
+  /// Undoes the drop where the inverse keeps the links, in its column or in the join table. In a
+  /// one-to-one the column moves to the end that stays.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     guard let relationship = model.entity(named: entity)?.relationship(named: name),
       !relationship.hasColumn || relationship.isOneToOne,
@@ -46,7 +46,8 @@ struct DropRelationship: TableOperation {
     made.isRequired = false
     let addition = MigrationOperation.addRelationship(entity, made)
     guard relationship.hasColumn else { return .operations([addition]) }
-    // It comes back without a column, and gets the column, with all values, when the other end is dropped.
+    // The relationship is added without a column, and gets the column with all values when the inverse
+    // is dropped.
     return .operations(
       [
         addition, .dropRelationship(relationship.destination, inverse),

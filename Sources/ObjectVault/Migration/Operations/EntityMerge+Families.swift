@@ -1,24 +1,26 @@
-// A merge where one of both entities shares its table. The first one comes below the second, as `set parent` does it: so rows
-// change tables, get ids and find those who lead to them in one way only. Then its objects become objects of the second.
+// A merge where one of the entities has a parent or children. The source first becomes a subentity of the
+// destination, as with `set parent`: rows change tables, get ids and keep their references in that one
+// way only. Then its objects become objects of the destination.
 
 internal import CipherSQLite
 
-/// What `merge entity A into B` consists of where A or B has a parent or children.
+/// The parts of `merge entity A into B` where A or B has a parent or children.
 ///
-/// Objects of entities below A stay what they are, below B from then on: what A gives B, they have there as well.
+/// Objects of subentities of A stay what they are and are below B afterwards. The values that A carries
+/// over to B are carried over for them as well.
 struct FamilyMerge {
   private(set) var parts: [CompositePart] = []
   let places: MergePlaces
-  /// What the parts drop and the whole does not lose.
+  /// The losses of single parts that the merge as a whole does not have.
   private(set) var kept: Set<String> = []
 
   private let merge: EntityMerge
-  /// The model as far as the parts have come.
+  /// The model after the parts so far.
   private var present: Schema
-  /// What properties of the source are called on the way.
+  /// The temporary names of properties of the source.
   private var passing: [String: String] = [:]
   private let isOneTable: Bool
-  /// Whether what is required of the destination is not required for now.
+  /// Whether required properties and defaults of the destination are suspended for now.
   private var isAwaiting = false
 
   init(_ merge: EntityMerge, in model: Schema) throws(ModelError) {
@@ -55,7 +57,8 @@ struct FamilyMerge {
     try fold()
   }
 
-  /// What is inherited and leads to many does not come along into another table.
+  /// Refuses a pair for an inherited to-many of a source that leaves its hierarchy: its links stay with
+  /// the ancestor.
   private static func requireNoneLeft(
     _ merge: EntityMerge, _ source: EntityDescription, in model: Schema
   ) throws(ModelError) {
@@ -70,8 +73,8 @@ struct FamilyMerge {
     }
   }
 
-  /// What no two objects shared, they could share from then on. Asked before any name changes: who mends it needs those that
-  /// the step finds.
+  /// Refuses a merge that would lose a unique key of the source, because the destination's properties are
+  /// not unique. Runs before any name changes, so that the error has the names that the step finds.
   /// - Parameter former: The source as the step finds it.
   private func requireUniqueness(of former: EntityDescription) throws(ModelError) {
     let news = Dictionary(places.attributes.map { ($0.from.name, $0.to.name) }) { first, _ in first }
@@ -102,7 +105,7 @@ struct FamilyMerge {
 
   // MARK: Names
 
-  /// Notes what is not lost by what its pieces drop: the list of the places says all of that.
+  /// Collects the losses of the parts that the merge does not lose; the places list the real losses.
   private mutating func note(_ model: Schema) throws(ModelError) {
     let source = try model.known(merge.source)
     let names = places.source.propertyNames + Array(passing.values)
@@ -111,7 +114,7 @@ struct FamilyMerge {
     }
     kept.insert(merge.source)
     kept.formUnion((places.redirected + places.dropped).map(\.name))
-    // Who leads to what the destination is, leads to it after the merge as well.
+    // Relationships to the destination or an ancestor of it still reference the destination after the merge.
     let line = model.line(of: merge.destination)
     for entity in model.entities {
       for relationship in entity.relationships where line.contains(relationship.destination) {
@@ -120,7 +123,7 @@ struct FamilyMerge {
     }
   }
 
-  /// What has no place goes first: nothing of it has to fit the other table.
+  /// Drops attributes without a place first, so that they need not fit the other table.
   private mutating func dropLost() throws(ModelError) {
     let mapped = Set(places.attributes.map(\.from.name))
     for attribute in places.source.attributes where !mapped.contains(attribute.name) {
@@ -146,7 +149,8 @@ struct FamilyMerge {
     passing[name] = new
   }
 
-  /// Relationships do not become one by coming below the other entity: those that are called alike part first.
+  /// Relationships with equal names do not become one when the source becomes a subentity: they are
+  /// renamed first.
   private mutating func renameClashing() throws(ModelError) {
     for relationship in places.source.relationships
     where try isTaken(relationship.name, by: merge.destination) {
@@ -154,7 +158,7 @@ struct FamilyMerge {
     }
   }
 
-  /// Attributes that are called alike and are of one type become one by coming below the other entity.
+  /// Attributes with equal names and types become one when the source becomes a subentity.
   private mutating func renameMapped() throws(ModelError) {
     for (former, new) in places.attributes where former.type != new.type {
       try add(.retype(merge.source, former.name, to: new.type, using: nil))
@@ -167,9 +171,10 @@ struct FamilyMerge {
     }
   }
 
-  // MARK: Below the other one
+  // MARK: Below the destination
 
-  /// What comes to the source's rows and must not be asked for, or filled, before their values are there.
+  /// Properties that the source's rows get, and whose requirement and default are suspended until the
+  /// rows have values.
   private var awaited: [(owner: String, property: String, isRequired: Bool, value: DefaultValue?)] {
     let attributes = isOneTable ? places.attributes.map(\.to) : []
     let toOnes = places.toOnes.map(\.to)
@@ -206,13 +211,13 @@ struct FamilyMerge {
 
   // MARK: Rows
 
-  /// Values and links of the source's rows, to where they stand afterwards.
+  /// Carries the values and links of the source's rows to their places in the destination.
   private mutating func carryRows() throws(ModelError) {
     let rows = try MergedRows(places, in: present, .staying(fromBelow: !isOneTable)) { passing[$0] ?? $0 }
     parts += rows.checks.map { .check($0) } + rows.statements.map { .sql($0) }
   }
 
-  /// The entity goes, and what leads to it or inherits from it has the other one in its place.
+  /// Drops the entity. Relationships to it and its children get the destination in its place.
   private mutating func fold() throws(ModelError) {
     for end in places.redirected {
       let detour = MergeDetour(end, to: merge.destination, in: present)
@@ -233,8 +238,9 @@ struct FamilyMerge {
     for (owner, _, new) in indexes { try add(.addIndex(owner, new)) }
   }
 
-  /// The rows say of which entity they are, and lead nowhere by what goes: who is below it and led to by something required
-  /// would be asked for.
+  /// Makes the rows objects of the destination, and clears the to-ones that are dropped with the source.
+  /// References of subentities' objects that are left in place would be refused by later parts where they
+  /// are required.
   private func renaming(_ source: EntityDescription) -> SQL {
     let place = present.place(of: source.name)
     let column = SQLName(EntityColumn.name)
@@ -251,7 +257,7 @@ struct FamilyMerge {
     return "UPDATE \(place.tableName) SET \(SQL.joined(settings))\(place.filter)"
   }
 
-  /// Indexes of entities below that are over something of the entity that goes.
+  /// Indexes of subentities over properties of the entity that is dropped, with their replacements.
   private func indexesBelow(
     _ source: EntityDescription
   ) throws(ModelError) -> [(owner: String, index: IndexDescription, new: IndexDescription)] {

@@ -1,5 +1,5 @@
-// What a merge of two entities consists of. What it does to rows is in MergedRows; where one of both shares its table, FamilyMerge
-// brings both into one before.
+// The parts of `merge entity A into B`. MergedRows has its statements about rows. FamilyMerge handles
+// entities with a parent or children: it brings both into one table first.
 
 internal import CipherSQLite
 
@@ -41,7 +41,8 @@ extension EntityMerge: CompositeOperation {
     .none(reason: "which objects of \(destination) were of \(source) is not known any more")
   }
 
-  /// Links of both stand together, and objects of entities below are in another line, or under other ids.
+  /// Records relationships whose links are now shared with the destination, and objects of subentities
+  /// that moved to another inheritance hierarchy or got new ids.
   func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
     guard let places = try? places(in: model) else { return }
     func owner(_ name: String) -> String {
@@ -56,12 +57,12 @@ extension EntityMerge: CompositeOperation {
     trail.noteParts(of: self, droppingRows: false, mapping, model)
   }
 
-  /// Where everything goes.
+  /// Where each property of the source goes.
   func places(in model: Schema) throws(ModelError) -> MergePlaces {
     isInFamily(model) ? try FamilyMerge(self, in: model).places : try MergePlaces(self, in: model)
   }
 
-  /// Whether either of the two shares its table.
+  /// Whether either entity has a parent or children, and so shares its table.
   private func isInFamily(_ model: Schema) -> Bool {
     [source, destination].contains { model.entity(named: $0).map(model.isInFamily) == true }
   }

@@ -1,8 +1,8 @@
-// Where the properties of an entity that is merged go, and what becomes of those that lead to it.
+// Where the properties of a merged entity go, and what happens to relationships that reference it.
 
 internal import CipherSQLite
 
-/// What a merge comes to in one model.
+/// The effect of a merge in one model.
 struct MergePlaces {
   /// A relationship of an entity.
   struct End {
@@ -11,7 +11,7 @@ struct MergePlaces {
 
     var name: String { "\(entity.name).\(relationship.name)" }
 
-    /// Refuses objects that have it and another to-one, where one of the two is left.
+    /// A check that refuses objects with values in both to-ones, because only one of the two stays.
     func refusing(
       both other: RelationshipDescription, from table: SQLName, where condition: SQL
     ) -> CompiledStatement {
@@ -23,24 +23,24 @@ struct MergePlaces {
     }
   }
 
-  /// The entity that goes, with what it inherits and the other one does not.
+  /// The entity that is dropped, with the properties that it inherits and the destination does not.
   let source: EntityDescription
-  /// The entity that stays, with all that it inherits.
+  /// The entity that stays, with all inherited properties.
   let destination: EntityDescription
-  /// What objects of both have, as they inherit from the same entity: that stays as it is.
+  /// The properties that both inherit from a common ancestor: they stay as they are.
   let shared: Set<String>
   private(set) var attributes: [(from: AttributeDescription, to: AttributeDescription)] = []
   /// To-ones of the source.
   private(set) var toOnes: [(from: RelationshipDescription, to: RelationshipDescription)] = []
-  /// Relationships of the source that keep links of their own.
+  /// Relationships of the source whose links are in a join table.
   private(set) var links: [(from: RelationshipDescription, to: RelationshipDescription)] = []
-  /// To-ones of others whose objects are members of a relationship of the source, and those of the destination.
+  /// To-ones of other entities that are inverses of to-manys of the source, and those that replace them.
   private(set) var members: [(from: End, to: RelationshipDescription)] = []
-  /// Relationships of others that lead to the source, and will lead to the destination.
+  /// Relationships of other entities to the source that will reference the destination.
   private(set) var redirected: [End] = []
-  /// Relationships of others that lead to the source, and say nothing that is kept nowhere else.
+  /// Relationships of other entities to the source whose links are all kept elsewhere.
   private(set) var dropped: [End] = []
-  /// What has no place, such as `Company.www`.
+  /// Properties without a place, such as `Company.www`.
   private(set) var losses: [String] = []
 
   private let model: Schema
@@ -72,7 +72,7 @@ struct MergePlaces {
     try requireFilling()
   }
 
-  /// Where each property of the source goes that has a place: where a pair says, or to one of its name.
+  /// Maps each property of the source to a property of the destination: by a pair, or else by its name.
   private func places(by pairs: [PropertyPair]) throws(ModelError) -> [String: String] {
     var names: [String: String] = [:]
     for pair in pairs {
@@ -96,8 +96,9 @@ struct MergePlaces {
     return names
   }
 
-  /// That who leads to members of both has a place of its own in what is unique among them.
-  /// - Parameter value: What a to-one holds from now on, by the columns of the one that goes and of the one that stays.
+  /// Checks that unique keys that contain a redirected to-one of another entity stay unique.
+  /// - Parameter value: The value of a to-one after the merge, from the columns of the former one and of
+  ///   the new one.
   func memberChecks(in model: Schema, _ value: (SQL, SQL) -> SQL) -> [CompiledStatement] {
     var values: [String: [String: SQL]] = [:]
     for (member, new) in members {
@@ -147,7 +148,7 @@ struct MergePlaces {
         + "elsewhere; rename or drop one of them before")
   }
 
-  /// Whether a relationship keeps links in a table of its own, or of its inverse.
+  /// Whether a relationship keeps its links in a join table, its own or that of its inverse.
   private func hasLinks(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
     model.joinName(of: relationship, in: entity) != nil
   }
@@ -156,7 +157,7 @@ struct MergePlaces {
     relationship.inverse.flatMap { model.entity(named: relationship.destination)?.relationship(named: $0) }
   }
 
-  /// A relationship of the source.
+  /// Finds the place of a relationship of the source.
   private mutating func place(_ relationship: RelationshipDescription, _ names: [String: String])
     throws(ModelError)
   {
@@ -181,8 +182,8 @@ struct MergePlaces {
     }
   }
 
-  /// Whether the other end of a relationship without a place has the links, too: it will lead to the destination, or has a place
-  /// there itself.
+  /// Whether the inverse of a relationship without a place keeps the links: it will reference the
+  /// destination, or has a place there itself.
   private func isKeptByInverse(_ relationship: RelationshipDescription, _ names: [String: String]) -> Bool {
     guard let back = inverse(of: relationship), back.destination == source.name else { return false }
     return relationship.destination == source.name
@@ -204,7 +205,8 @@ struct MergePlaces {
   private mutating func placeLinks(
     _ relationship: RelationshipDescription, _ new: RelationshipDescription, _ names: [String: String]
   ) {
-    // Of two ends within the entity the first one says all, where they become the two ends of one.
+    // Two ends within the entity that become the two ends of one relationship have the same links: the
+    // first end carries them.
     if relationship.destination == source.name, let back = inverse(of: relationship),
       back.name < relationship.name, let place = names[back.name], place == inverse(of: new)?.name
     {
@@ -213,7 +215,7 @@ struct MergePlaces {
     links.append((relationship, new))
   }
 
-  /// A to-many whose links are those of the to-one at its other end.
+  /// Finds the place of a to-many whose links are in the to-one at its other end.
   private mutating func placeMembers(
     _ relationship: RelationshipDescription, _ new: RelationshipDescription, _ names: [String: String]
   ) throws(ModelError) {
@@ -223,13 +225,13 @@ struct MergePlaces {
       members.append((End(entity: owner, relationship: back), to))
       return
     }
-    // The to-one at the other end says all, and may have no place of its own, or another one.
+    // The to-one at the other end has the links. It may have no place of its own, or another place.
     if names[back.name] == to.name { return }
     guard !names.values.contains(to.name) else { throw misfit(relationship.name, new.name) }
     toOnes.append((back, to))
   }
 
-  /// What leads to the source from elsewhere.
+  /// Sorts the relationships of other entities that reference the source into dropped and redirected ones.
   private mutating func placeOthers() {
     for entity in model.entities where entity.name != source.name {
       for relationship in entity.relationships where relationship.destination == source.name {
@@ -249,7 +251,7 @@ struct MergePlaces {
     }
   }
 
-  /// What a new object would lack and must not.
+  /// Refuses a merge whose objects would lack a required property of the destination.
   private func requireFilling() throws(ModelError) {
     let filled = Set(attributes.map(\.to.name) + toOnes.map(\.to.name))
       .union(shared)

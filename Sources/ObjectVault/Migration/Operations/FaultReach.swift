@@ -1,20 +1,21 @@
-// The entities that faults of a model have to do with: an operation that is about none of them has not made the faults.
+// The entities that faults of a model involve. An operation on other entities cannot have caused the faults.
 
-/// Which entities some faults have to do with.
+/// The entities that some faults involve.
 struct FaultReach {
   /// In lower case.
   private var names: Set<String> = []
 
-  /// - Parameter model: The one that has the faults.
+  /// - Parameter model: The model that has the faults.
   init(of faults: [SchemaFault], in model: Schema) {
     let words = Set(faults.flatMap(\.names).map { $0.lowercased() })
-    // Of a table, an index or links that clash with something, the name of their entity is a part of the name.
+    // The name of a table, an index or a join table contains the name of its entity.
     var left = model.entities.filter { entity in
       let name = entity.name.lowercased()
       return words.contains { $0.contains(name) }
     }
     for case .tooManyProperties(let entity, _) in faults {
-      // It names the first of those that share a table; whichever has one more makes them too many.
+      // The fault names the first entity of the hierarchy; a property of any entity in it may exceed
+      // the limit.
       if let root = model.entity(named: entity) { left += model.family(of: root) }
     }
     var seen: Set<String> = []
@@ -22,7 +23,7 @@ struct FaultReach {
     while let entity = left.popLast() {
       guard seen.insert(entity.name).inserted else { continue }
       names.insert(entity.name.lowercased())
-      // What it inherits, and where it leads, may be what is wrong with it.
+      // An inherited property or a destination may be what is wrong with it.
       names.formUnion(entity.relationships.map { $0.destination.lowercased() })
       guard let parent = entity.parent else { continue }
       names.insert(parent.lowercased())
@@ -30,7 +31,7 @@ struct FaultReach {
     }
   }
 
-  /// Whether an operation may have to do with the faults.
+  /// Whether an operation may have caused the faults.
   func contains(_ subject: OperationSubject) -> Bool {
     switch subject {
     case .madeEntity(let entity): contains(entity.name)
@@ -41,7 +42,7 @@ struct FaultReach {
       .changed(let entity, _), .moved(let entity, _, _), .madeIndex(let entity, _),
       .droppedIndex(let entity, _):
       contains(entity)
-    // What they are about is said by their parts.
+    // Their parts determine which entities they change.
     case .mergedEntity, .rawObject, .parts: true
     case .rows: false
     }
@@ -51,7 +52,7 @@ struct FaultReach {
 }
 
 extension SchemaFault {
-  /// The names in it that are those of entities, or may have some in them.
+  /// The names in the fault that are names of entities, or may contain some.
   fileprivate var names: [String] {
     switch self {
     case .duplicateName(let entity, _), .reservedName(let entity, _, _), .circularParents(let entity),

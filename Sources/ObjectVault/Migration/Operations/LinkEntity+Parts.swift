@@ -1,4 +1,5 @@
-// What happens to rows where links become objects, and objects links.
+// The parts of `make entity … a relationship` and of `make relationship … an entity`: objects become
+// links, and links become objects.
 
 internal import CipherSQLite
 
@@ -27,7 +28,7 @@ extension EntityToRelationship: CompositeOperation {
   func kept(in model: Schema) -> Set<String> { [entity] }
   var subject: OperationSubject { .mergedEntity(entity, into: nil) }
 
-  // Links have no columns but the two ids, of objects that are there.
+  // A join table has no columns but two ids of existing objects.
   func filled(in model: Schema) -> [TransformAccess.Place] { [] }
   func losses(in model: Schema) -> [String] {
     guard let link = model.entity(named: entity) else { return [] }
@@ -39,7 +40,7 @@ extension EntityToRelationship: CompositeOperation {
     let link = try model.known(entity)
     let (own, other) = try ends(model)
     try requireNoMore(link, in: model)
-    // What it inherits stays with the others that do.
+    // Inverses of inherited ends stay with the other entities that inherit them.
     let declared = [own, other].filter { link.relationship(named: $0.name) != nil }
     for end in declared { try model.requireNoOrder(end.destination, end.inverse) }
     var operations: [MigrationOperation] = [
@@ -76,7 +77,7 @@ extension EntityToRelationship: CompositeOperation {
     return parts + gone.reversed().map { .operation(.dropEntity($0)) }
   }
 
-  /// That each object has both ends, and no two the same.
+  /// Checks that each object has both ends, and that no two objects have the same ends.
   private func linkable(_ place: EntityPlace, _ own: SQLName, _ other: SQLName) -> [CompiledStatement] {
     let table = place.tableName
     let isLone: SQL = "\(own) IS NULL OR \(other) IS NULL"
@@ -94,7 +95,7 @@ extension EntityToRelationship: CompositeOperation {
     ]
   }
 
-  /// That there is nothing but the two ends.
+  /// Refuses an entity with relationships besides the two ends.
   private func requireNoMore(_ link: EntityDescription, in model: Schema) throws(ModelError) {
     for owner in model.ancestors(of: link) + [link] {
       guard let more = owner.relationships.first(where: { !$0.hasColumn }) else { continue }
@@ -120,13 +121,13 @@ extension EntityToRelationship: CompositeOperation {
     trail.noteParts(of: self, droppingRows: true, mapping, model)
   }
 
-  /// The two to-ones that make a link.
+  /// The two to-ones that become the ends of a link.
   private func ends(_ model: Schema) throws(ModelError) -> (
     own: RelationshipDescription, other: RelationshipDescription
   ) {
     let toOnes = model.flattened(try model.known(entity)).relationships.filter { $0.hasColumn }
     if let from { _ = try model.known(entity, inherited: from) }
-    // Objects of entities below are objects of the ends, too.
+    // Objects of subentities are objects of an end's destination, too.
     func leads(_ end: RelationshipDescription, to name: String) -> Bool {
       model.line(of: end.destination).contains(name)
     }
@@ -179,7 +180,7 @@ extension RelationshipToEntity: CompositeOperation {
   ]
 
   func losses(in model: Schema) -> [String] { [] }
-  // The two to-ones get the ids of links, which lead to objects that are there.
+  // The two to-ones get the ids of links, which reference existing objects.
   func filled(in model: Schema) -> [TransformAccess.Place] { [] }
   func kept(in model: Schema) -> Set<String> {
     let former = model.entity(named: owner)?.relationship(named: relationship)
@@ -206,7 +207,7 @@ extension RelationshipToEntity: CompositeOperation {
     }
     let operations = operations(leadingTo: former.destination)
     let columns = join.columns(from: isSource)
-    // Links have no ids of their own: they are counted.
+    // Links have no ids: they are numbered.
     let (ids, table) = (PassingIDs.moved, PassingIDs.moved.table)
     let rows: [SQL] = [
       ids.clearing,
@@ -220,7 +221,7 @@ extension RelationshipToEntity: CompositeOperation {
       + drops.map { .operation(.dropRelationship($0.0, $0.1)) }
   }
 
-  /// The entity, and what leads to it where it has inverses.
+  /// Creates the entity, and the to-manys that reference it where it has inverses.
   private func operations(leadingTo destination: String) -> [MigrationOperation] {
     func toOne(_ name: String, _ destination: String, _ inverse: String?) -> RelationshipDescription {
       RelationshipDescription(
@@ -247,7 +248,7 @@ extension RelationshipToEntity: CompositeOperation {
     return operations
   }
 
-  // Its links are rows of a new entity.
+  // Its links become rows of a new entity, which has no former name.
   func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {}
 
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {

@@ -1,4 +1,5 @@
-// `make E.r many`, `make E.r one picking (SQL)`. Where links lie before and afterwards is in LinkMove.
+// The operations `make E.r many` and `make E.r one picking (SQL)`. LinkMove decides where links are
+// stored before and after.
 
 internal import CipherSQLite
 
@@ -31,7 +32,7 @@ struct MakeMany: TableOperation {
     let relationship = model.entity(named: entity)?.relationship(named: name)
     return .operations(
       [.makeOne(entity, name, picking: nil)]
-        // The other end has the column by then.
+        // The inverse has the column at this point of the rollback.
         + (relationship.flatMap(model.givingColumnBack(to:)) ?? [])
         + (relationship?.isRequired == true ? [.makeRequired(entity, name, filling: nil)] : []))
   }
@@ -39,7 +40,7 @@ struct MakeMany: TableOperation {
 
 struct MakeOne: TableOperation {
   let entity, name: String
-  /// The first in this order stays; without it an object that has several is refused.
+  /// The first link in this order stays. Without an order, an object with several links is refused.
   let order: String?
 
   static let forms = [
@@ -63,7 +64,7 @@ struct MakeOne: TableOperation {
     try model.changeNumber(entity, name, toMany: false)
   }
 
-  // An order is asked of the rows before the run, and a run has one table of who was picked.
+  // The order is evaluated on the rows before the segment, and a segment has one table of picked links.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.movesLinks(of: entity, name, in: model)
       || order.map { mapping.picks || mapping.changes(wordsOf: $0) } ?? false
@@ -103,7 +104,8 @@ struct MakeOne: TableOperation {
 }
 
 extension Schema {
-  /// What gives an end of a one-to-one the column that the other end has; nil for another relationship.
+  /// The operations that give an end of a one-to-one its column back from the inverse; nil for
+  /// another relationship.
   fileprivate func givingColumnBack(to relationship: RelationshipDescription) -> [MigrationOperation]? {
     guard relationship.isOneToOne, let inverse = relationship.inverse,
       let other = entity(named: relationship.destination)?.relationship(named: inverse)
@@ -126,16 +128,16 @@ extension Schema {
     }
     try entities[owner].requireUnindexed(name)
     entities[owner].relationships[index].isToMany = toMany
-    // A to-one at the other end keeps the column, or gets it.
+    // A to-one inverse keeps the column, or gets it.
     entities[owner].relationships[index].isLookedUp = false
     if let (other, back) = back(entity, name) {
       entities[other].relationships[back].isLookedUp = false
       entities[owner].relationships[index].isLookedUp =
         !toMany && entities[other].relationships[back].hasColumn
     }
-    // Of none nobody can say that it is required.
+    // Objects may have no link, so the relationship cannot be required.
     entities[owner].relationships[index].isRequired = false
-    // One has no order; and many have one when that is asked for.
+    // A to-one has no order, and a to-many gets one by an operation of its own.
     entities[owner].relationships[index].isOrdered = false
   }
 }

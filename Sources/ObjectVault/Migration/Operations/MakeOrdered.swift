@@ -1,4 +1,4 @@
-// `make E.r ordered`, `make E.r unordered`
+// The operations `make E.r ordered` and `make E.r unordered`.
 
 internal import CipherSQLite
 
@@ -18,7 +18,7 @@ struct MakeOrdered: TableOperation {
       hasForeignSQL: false)
   }
 
-  // The places of an order are a column more.
+  // The places of an order are one more column, which is dropped.
   func missingStatement(_ engine: Engine) -> String? {
     isOrdered || engine.canDropColumn ? nil : "DROP COLUMN"
   }
@@ -36,7 +36,7 @@ struct MakeOrdered: TableOperation {
     model.entities[owner].relationships[index].isOrdered = isOrdered
   }
 
-  // Places that an operation of the run takes away are not there for the next one.
+  // An order column that an earlier operation of the segment drops cannot be added again in the segment.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
     isOrdered && !mapping.dropped.orders.isEmpty
   }

@@ -1,4 +1,4 @@
-// `make E.a required filling V`, `make E.a optional`: of attributes and to-ones.
+// The operations `make E.a required filling V` and `make E.a optional`, for attributes and to-ones.
 
 internal import CipherSQLite
 
@@ -49,7 +49,8 @@ struct MakeRequired: TableOperation {
         && expressed(mapping, in: model) == nil
   }
 
-  /// The expression of the run whose missing values it fills: of an attribute that was there before.
+  /// The expression of the segment whose missing values it fills, for an attribute that existed before
+  /// the segment.
   private func expressed(_ mapping: SegmentMapping, in model: Schema) -> String? {
     guard filling != nil, !mapping.isAdded(entity, name),
       model.entity(named: entity)?.attribute(named: name) != nil
@@ -57,13 +58,14 @@ struct MakeRequired: TableOperation {
     return mapping.expressions[entity]?[name]
   }
 
-  /// Whether it fills what the run has added and given nothing: the one copy of the run gives each row the value.
+  /// Whether it fills a property that the segment added without values: the segment's one copy gives each
+  /// row the value.
   private func fillsAdded(_ mapping: SegmentMapping, in model: Schema) -> Bool {
     guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, name, in: model) else {
       return false
     }
     guard let relationship = model.entity(named: entity)?.relationship(named: name) else { return true }
-    // Whom they will lead to is asked of the tables before the run.
+    // The object that the rows will reference is checked in the tables before the segment.
     return mapping.hasRows(relationship.destination)
   }
 
@@ -95,9 +97,9 @@ struct MakeRequired: TableOperation {
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     if filling == nil, model.isRequired(entity, name) { return .operations([]) }
-    // What it filled goes with the property that the step has added.
+    // The backfilled property was added by the same step, and the rollback drops it.
     if mapping.former(entity, name) == nil { return .operations([]) }
-    // Without a filling no row may lack a value, and none is filled, whatever the default is.
+    // Without a backfill value no row may lack a value, and none is filled, whatever the default is.
     return filling == nil
       ? .operations([.makeOptional(entity, name)])
       : .none(reason: "which of them had no value is not known any more")
@@ -146,7 +148,8 @@ struct MakeOptional: TableOperation {
 }
 
 extension Schema {
-  /// - Throws: ``ModelError`` that says what there is instead.
+  /// Refuses a name that is neither an attribute nor a to-one with a column.
+  /// - Throws: ``ModelError`` that suggests what may have been meant.
   fileprivate func requireAttributeOrToOne(_ entity: String, _ name: String) throws(ModelError) {
     let owner = try known(entity)
     if let relationship = owner.relationship(named: name), relationship.isLookedUp {

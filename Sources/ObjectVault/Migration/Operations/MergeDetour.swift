@@ -1,8 +1,8 @@
-// A relationship that led to an entity which is merged: it leads to the other one, under its name.
+// How a relationship to a merged entity is made to reference the destination under its own name.
 
 internal import CipherSQLite
 
-/// A relationship that leads elsewhere: one beside it gets its links, and then its name.
+/// A relationship whose destination changes: a new relationship gets its links, and then its name.
 struct MergeDetour {
   let end: MergePlaces.End
   let passing: RelationshipDescription
@@ -18,10 +18,10 @@ struct MergeDetour {
 
   var making: MigrationOperation { .addRelationship(end.entity.name, passing) }
 
-  /// The statement that gives it the links.
+  /// Returns the statement that copies the links.
   /// - Parameters:
-  ///   - model: One that has both relationships.
-  ///   - newID: The id that an object of the merged entity has from now on.
+  ///   - model: A model that has both relationships.
+  ///   - newID: Returns the id that an object of the merged entity has after the merge.
   func copy(in model: Schema, newID: (SQL) -> SQL) throws(ModelError) -> SQL {
     let former = end.relationship
     guard former.isToMany else {
@@ -36,7 +36,7 @@ struct MergeDetour {
       "INSERT INTO \(links.table) (\(links.own), \(links.other)) SELECT l.\(old.own), \(newID("l.\(old.other)")) FROM \(old.table) AS l"
   }
 
-  /// What puts it in the place of the former one.
+  /// The operations that replace the former relationship with the new one.
   func closing(in model: Schema) -> [MigrationOperation] {
     let (entity, name) = (end.entity.name, end.relationship.name)
     let indexes = model.indexes(with: name, of: end.entity)
@@ -48,7 +48,7 @@ struct MergeDetour {
 }
 
 extension Schema {
-  /// What drops the indexes that a property is in, and what makes them again.
+  /// The operations that drop the indexes with a property, and those that add them again.
   func indexes(
     with property: String, of entity: EntityDescription
   ) -> (drops: [MigrationOperation], additions: [MigrationOperation]) {
@@ -61,7 +61,7 @@ extension Schema {
     )
   }
 
-  /// The table that a relationship keeps its links in, with its columns seen from there.
+  /// The join table of a relationship, with its columns as seen from the entity.
   func links(of relationship: RelationshipDescription, in entity: EntityDescription) throws(ModelError) -> (
     table: SQLName, own: SQLName, other: SQLName
   ) {

@@ -1,15 +1,15 @@
-// The values and links of rows that a merge lets become rows of the other entity.
+// How `merge entity` carries the values and links of the source's rows over to the destination entity.
 
 internal import CipherSQLite
 
-/// The statements of a merge about rows, on a model that has what both entities have.
+/// The checks and statements of a merge about rows, for a model that has the properties of both entities.
 struct MergedRows {
-  /// Where the rows lie before.
+  /// Where the rows are stored before the merge.
   enum Way {
-    /// In a table of their own, which they leave: they get ids above all that the destination has given out.
+    /// In a table of their own, which they leave: they get new ids above all ids issued for the destination.
     case moving
-    /// In the destination's table, where their ids stay. `fromBelow`: an earlier part of the merge has put them there, below the
-    /// destination, and attributes that are called alike are one already.
+    /// In the destination's table, where they keep their ids. `fromBelow`: an earlier part of the merge has
+    /// made the source a subentity of the destination, so attributes with equal names are one column.
     case staying(fromBelow: Bool)
   }
 
@@ -19,16 +19,16 @@ struct MergedRows {
   private let places: MergePlaces
   private let model: Schema
   private let way: Way
-  /// The rows of the source, and of the entities below it.
+  /// The rows of the source and of its subentities.
   private let place: EntityPlace
-  /// What they have in columns of the destination from now on.
+  /// The columns of the destination that the rows get, each with its value.
   private var settings: [(column: SQLName, value: SQL)] = []
-  /// What they have in its properties, where that is something else, before they have ids there.
+  /// The values that the rows get in the destination's properties, as computed before new ids exist.
   private var given: [String: SQL] = [:]
 
   /// - Parameters:
-  ///   - detours: Relationships that lead elsewhere, whose links are copied meanwhile.
-  ///   - name: What a property of the source is called in the model.
+  ///   - detours: Redirected relationships of other entities, whose links are copied in between.
+  ///   - name: Returns the name that a property of the source has in the model.
   init(
     _ places: MergePlaces, in model: Schema, _ way: Way, _ detours: [MergeDetour] = [],
     name: (String) -> String = { $0 }
@@ -54,16 +54,17 @@ struct MergedRows {
 
   // MARK: Ids
 
-  /// What an id of the source is raised by.
+  /// The highest id issued for the destination. The new id of a moved row is its old id plus this.
   private var highest: SQL { IdentifierTable.highest(of: places.destination.name) }
 
-  /// The id that an object of the source has from now on, by the table of those that move.
+  /// The id that an object of the source has after the merge, looked up in the table of moved ids.
   private func newID(_ id: SQL) -> SQL { isMoving ? PassingIDs.moved.other(of: id) : id }
 
-  /// The same before there is that table.
+  /// The id after the merge, computed: for checks, which run before the table of moved ids exists.
   private func raised(_ id: SQL) -> SQL { isMoving ? "\(id) + \(highest)" : id }
 
-  /// Whether a column that leads to the source, or to what it is below by now, leads to one of the rows.
+  /// Whether a column that references the source, or the destination that it is now below, references one
+  /// of the rows.
   private func isOne(_ column: SQL) -> SQL { isMoving ? "\(column) NOT NULL" : "\(column) IN \(place.ids)" }
 
   // MARK: Values
@@ -71,7 +72,7 @@ struct MergedRows {
   /// A column of the rows.
   private func column(_ name: String) -> SQL { isMoving ? "a.\(identifier: name)" : "\(identifier: name)" }
 
-  /// The rows, behind FROM.
+  /// The rows, as SQL after FROM.
   private var rows: SQL { isMoving ? "\(place.tableName) AS a" : "\(place.tableName)\(place.filter)" }
 
   private mutating func carry(_ former: AttributeDescription, _ new: AttributeDescription) {
@@ -88,7 +89,7 @@ struct MergedRows {
   ) {
     let columnName = RelationshipDescription.columnName(name)
     let column = column(columnName)
-    // Those that lead to others of the source.
+    // Relationships within the source reference rows that get new ids, too.
     let isWithin = former.destination == places.source.name
     carry(
       former.name, SQLName(columnName), SQLName(new.columnName), new.name, isWithin ? newID(column) : column,
@@ -96,17 +97,19 @@ struct MergedRows {
     if isWithin, isMoving { given[new.name] = raised(column) }
   }
 
+  /// Carries one column over.
   /// - Parameters:
-  ///   - value: The value of the column as that of the other one.
-  ///   - isRequired: Whether the other one takes no NULL, and this may have one.
-  ///   - default: What stands there where nobody has said anything else.
+  ///   - value: The value of the column, converted for the target column.
+  ///   - isRequired: Whether the target takes no NULL while the column may hold one.
+  ///   - default: The value of rows that have none.
   private mutating func carry(
     _ name: String, _ column: SQLName, _ target: SQLName, _ newName: String, _ value: SQL,
     isRequired: Bool, default filling: DefaultValue? = nil
   ) {
     let (source, destination) = (places.source.name, places.destination.name)
     if isShared(newName) {
-      // They had it before: what it holds stays where nothing else comes, and is not written over.
+      // The rows have the target column already. Its value stays unless the carried one replaces it; a
+      // row with two different values is refused.
       var taken: SQL = "\(column) NOT NULL AND \(target) NOT NULL AND \(target) IS NOT \(value)"
       if let filling { taken.append(" AND \(target) IS NOT \(written: filling.sql)") }
       check(
@@ -132,7 +135,8 @@ struct MergedRows {
     given[name] = value
   }
 
-  /// What is unique in the destination is so among the objects of both: where they get anything of it, and have the rest.
+  /// Checks that the destination's unique keys stay unique among the objects of both entities. Only keys
+  /// matter that the rows get a value of; moved rows get values of all keys.
   private mutating func requireDifferent() {
     let all = places.destination
     let others: SQL? =
@@ -184,7 +188,7 @@ struct MergedRows {
     )
     let other: SQL = "l.\(old.other)"
     let target = former.destination == places.source.name ? newID(other) : other
-    // Where they had the other ones before, too, a link may be there.
+    // The rows may have such a link already where both entities inherit the relationship.
     let insert: SQL = isShared(new.name) ? "INSERT OR IGNORE" : "INSERT"
     let own: SQL = isMoving ? "" : " WHERE l.\(old.own) IN \(place.ids)"
     statements.append(

@@ -1,31 +1,31 @@
-// What a change of an entity's parent does to tables, and when: what it does to rows is in ParentRows.
+// How a new parent of an entity changes tables, and in which order. ParentRows has what it does to rows.
 
 internal import CipherSQLite
 
 extension MigrationCompiler {
-  /// Statements around the changes of tables.
+  /// Statements before and after the changes of tables.
   struct ParentStatements {
     var checks: [PlannedStatement] = []
-    /// Before any table changes.
+    /// Run before any table changes.
     var before: [PlannedStatement] = []
-    /// Behind the changes, while the tables that go are still there.
+    /// Run after the changes, while the tables that will be dropped still exist.
     var behind: [PlannedStatement] = []
   }
 
-  /// The table of an entity that comes into another one: it goes when its rows are there.
+  /// The table of an entity that moves into another table: dropped once its rows are there.
   var leavingTable: TableInfo? {
     guard let change = mapping.parentChange, change.way == .into else { return nil }
     return before.table(of: change.entity)
   }
 
-  /// The table of an entity that gets its own: its rows are there before others change.
+  /// The table of an entity that gets its own: it is filled before other tables change.
   var ownTable: TableInfo? {
     guard let change = mapping.parentChange, change.way == .out else { return nil }
     return after.entity(named: change.entity.name).map(after.table)
   }
 
-  /// The tables of those who led to rows that get a table of their own as to what these are no more: their triggers wait for
-  /// nothing that lets go of them.
+  /// The tables with references to rows that get their own table, declared for an entity that the rows no
+  /// longer belong to. The references are cleared, and no trigger of these tables may fire for that.
   var released: Set<String> {
     guard let change = mapping.parentChange, change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))
@@ -52,7 +52,7 @@ extension MigrationCompiler {
       guard let table = ownTable else { break }
       let creation = CompiledStatement.sql(table.createSQL(after.layout(ofTable: table.name)))
       statements.before = planned([creation] + rows.statements)
-      // Their names are those of indexes of the table that the rows come from, until that has changed.
+      // Index names are taken by the table that the rows come from until that table has changed.
       statements.behind = planned(
         table.indexes.map { .sql(table.indexSQL($0)) } + [rows.mark])
     }
@@ -63,10 +63,10 @@ extension MigrationCompiler {
     statements.map { PlannedStatement(statement: $0, operations: []) }
   }
 
-  /// What the id of an object is from now on, where an expression gives it.
+  /// The id of an object after the change, where it is given by an expression; nil when it does not change.
   /// - Parameters:
   ///   - column: A column, in quotes, of the table that is copied.
-  ///   - entity: What it leads to.
+  ///   - entity: The entity that the column references.
   func movedID(_ column: String, of table: String, to entity: String) -> String? {
     guard let change = mapping.parentChange, change.way == .into, change.moves(entity) else { return nil }
     return ParentRows.newID("\(identifier: table).\(written: column)").text

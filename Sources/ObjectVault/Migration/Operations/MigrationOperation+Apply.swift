@@ -1,7 +1,7 @@
-// What steps do to a model, operation by operation. Pure: replaying all steps gives the model at any version.
+// Applies steps and operations to a model. Pure: replaying all steps gives the model at any version.
 
 extension MigrationStep {
-  /// The model after this step.
+  /// Returns the model after this step.
   func applied(to schema: Schema) throws -> Schema {
     let former = schema
     var schema = schema
@@ -13,16 +13,17 @@ extension MigrationStep {
     return schema
   }
 
-  /// A failure with what is wrong in the model behind the step, laid to the operations that made it so.
+  /// An error that reports the faults of the model after the step and names the operations that caused them.
   /// - Parameters:
-  ///   - former: The model before it.
-  ///   - later: That behind it, which has them.
+  ///   - former: The model before the step.
+  ///   - later: The model after the step, which has the faults.
   func failed(_ faults: [SchemaFault], from former: Schema, to later: Schema) -> StoreError {
     var (model, present, names): (Schema, Set<SchemaFault>, [SchemaFault: String]) = (former, [], [:])
     let reach = FaultReach(of: faults, in: later)
     for operation in operations {
       guard (try? operation.apply(to: &model)) != nil else { break }
-      // All that is asked of a model takes as long as the model is large, and a step may have an operation for each entity.
+      // Checking a model takes time in proportion to its size, and a step may have an operation for
+      // each entity.
       guard reach.contains(operation.rules.subject) else { continue }
       let found = Set(model.modelFaults.map(Self.kind))
       for fault in found.subtracting(present) { names[fault] = operation.summary }
@@ -37,7 +38,7 @@ extension MigrationStep {
       faults.map { Self.sentence($0, later) }.joined(separator: " "))
   }
 
-  /// A failure of an operation that meets a model with faults in the middle of the step.
+  /// An error for an operation that needs a model without faults in the middle of the step.
   func failed(_ operation: MigrationOperation, _ faults: [SchemaFault], in model: Schema) -> StoreError {
     failed(
       operation,
@@ -46,8 +47,8 @@ extension MigrationStep {
         + " Write it behind the lines that make it so")
   }
 
-  /// A fault without what each operation makes of it: whoever adds one property too many is to blame, and not who adds the
-  /// last of a hundred.
+  /// A fault without the details that later operations change: the operation that exceeds the limit of
+  /// properties is reported, and not the last one that adds a property.
   private static func kind(of fault: SchemaFault) -> SchemaFault {
     if case .tooManyProperties(let entity, _) = fault {
       .tooManyProperties(entity: entity, count: 0)
@@ -56,7 +57,7 @@ extension MigrationStep {
     }
   }
 
-  /// What is wrong, with the name that may have been meant.
+  /// The text of a fault, with the name that may have been meant.
   private static func sentence(_ fault: SchemaFault, _ model: Schema) -> String {
     switch fault {
     case .unknownProperty(let entity, let property, _):
@@ -80,7 +81,7 @@ extension MigrationStep {
     .migrationFailed(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
   }
 
-  /// What a plan tells before, where it can.
+  /// An error for rows that the step refuses. Where it can, a plan reports it before the run.
   func refused(_ operation: String, _ reason: String) -> StoreError {
     .rowsRefused(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
   }
@@ -110,7 +111,7 @@ extension OperationRules {
 }
 
 extension Schema {
-  /// The operations that make it of nothing.
+  /// The operations that create the schema from nothing.
   package var creation: [MigrationOperation] {
     canonical.parentsFirst.map { .createEntity(written($0)) } + rawObjects.map { .createRawObject($0) }
   }

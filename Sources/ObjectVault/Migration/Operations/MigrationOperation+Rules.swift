@@ -1,5 +1,5 @@
-// Which value knows everything of which operation, and the table of them for those who read. The rest of the module asks the
-// value; this switch is the only one over all operations.
+// Maps each case of MigrationOperation to the value that implements its rules, and lists the forms for
+// the parser. This is the only switch over all operations; the rest of the module uses the value.
 
 extension MigrationOperation {
   var rules: any OperationRules {
@@ -45,7 +45,7 @@ extension MigrationOperation {
     }
   }
 
-  /// All operations, in the order in which a reader is told what there is.
+  /// All operations, in the order in which messages list them.
   private static let all: [any OperationRules.Type] = [
     CreateEntity.self, CreateRawObject.self, DropEntity.self, DropAttribute.self, DropRelationship.self,
     DropIndex.self, DropRawObject.self, RenameEntity.self, RenameAttribute.self, RenameRelationship.self,
@@ -55,10 +55,10 @@ extension MigrationOperation {
     SetDefault.self, SQLTransform.self, SwiftTransform.self, Seed.self, Require.self,
   ]
 
-  /// How they are read, by the words that lines begin with.
+  /// The forms that lines are parsed by, grouped by their first word.
   static let forms = Dictionary(grouping: all.flatMap { $0.forms }, by: \.verb)
 
-  /// How the lines of all operations begin: `drop entity`, `seed`, and `make Entity.property many`.
+  /// The beginnings of the lines of all operations: `drop entity`, `seed`, and `make Entity.property many`.
   package static var beginnings: [String] {
     all.flatMap { $0.forms }.map { form in
       let isChange = if case .change = form.rest { true } else { false }
@@ -67,7 +67,7 @@ extension MigrationOperation {
     }
   }
 
-  /// The words that lines begin with.
+  /// The first words of lines, each once.
   static let verbs = all.flatMap { $0.forms.map(\.verb) }.reduce(into: [String]()) { verbs, verb in
     if !verbs.contains(verb) { verbs.append(verb) }
   }
@@ -84,12 +84,12 @@ extension MigrationOperation {
     }
   }
 
-  /// Whether it may write rows, be it of a new store.
+  /// Whether it may write rows, also in a new store.
   package var writesRows: Bool { isData && !isRequirement }
 
   var isRequirement: Bool { if case .require = rules.work { true } else { false } }
 
-  /// The operation as one that stands for others; nil for those that stand for themselves.
+  /// The operation as a composite; nil for other operations.
   var composite: (any CompositeOperation)? {
     if case .parts(let composite) = rules.work { composite } else { nil }
   }

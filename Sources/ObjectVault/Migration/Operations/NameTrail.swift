@@ -1,29 +1,29 @@
-// What became of the names of a model through some steps, for those who compare a store before with one after.
+// Maps the names of a model through several steps, for code that compares a store before and after them.
 
 internal import CipherSQLite
 
 /// Follows entities and properties from one version to a later one.
 package struct NameTrail: Sendable {
-  /// The entities that are still there: former name, name now.
+  /// The entities that still exist: former name to present name.
   package private(set) var entities: [String: String] = [:]
-  /// The properties that are still there, by the entity's former name: former name, name now.
+  /// The properties that still exist, by the former name of their entity: former name to present name.
   package private(set) var properties: [String: [String: String]] = [:]
-  /// Entities whose objects have other ids now.
+  /// The former names of entities whose objects have new ids.
   private var renumbered: Set<String> = []
-  /// The entities that each inherited from, by former names.
+  /// The ancestors of each entity, by former names.
   private var ancestors: [String: [String]] = [:]
-  /// The properties whose values a step computed anew, or may have, by their former names.
+  /// The properties whose values a step computed, or may have computed, by their former names.
   private var rewritten: [String: Set<String>] = [:]
 
   /// - Parameter model: The model before the first step.
   init(from model: Schema) {
-    // First, as a step may take some of them away.
+    // Read at the start, because a step may drop some of them.
     for entity in model.entities where entity.parent != nil {
       ancestors[entity.name] = model.ancestors(of: entity).map(\.name)
     }
   }
 
-  /// Notes what is called how at the end.
+  /// Records the final names.
   mutating func end(_ mapping: SegmentMapping) {
     for (name, former) in mapping.entities where !renumbered.contains(former) {
       entities[former] = name
@@ -36,7 +36,7 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// The same trail for who has gone the way back again: what the steps have kept has its former names.
+  /// The trail after the steps and their rollback: everything that the steps kept has its former name again.
   package var thereAndBack: NameTrail {
     var trail = self
     trail.entities = Dictionary(uniqueKeysWithValues: entities.keys.map { ($0, $0) })
@@ -46,7 +46,7 @@ package struct NameTrail: Sendable {
     return trail
   }
 
-  /// The properties of an entity that hold what they held, by their former names.
+  /// The properties of an entity whose values did not change, including inherited ones, by former names.
   package func keptProperties(of entity: String) -> [String: String] {
     ([entity] + (ancestors[entity] ?? [])).reduce(into: [:]) { kept, owner in
       let own = (properties[owner] ?? [:]).filter { rewritten[owner]?.contains($0.key) != true }
@@ -54,7 +54,8 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// Links that lie elsewhere from now on are no values of a column before, or none after; at both ends.
+  /// Marks both ends of a relationship as rewritten, because its links are stored elsewhere now: a column
+  /// before has no counterpart after, or the reverse.
   mutating func moved(
     _ entity: String, _ name: String, _ mapping: SegmentMapping, _ model: Schema
   ) {
@@ -63,7 +64,7 @@ package struct NameTrail: Sendable {
     rewrote(relationship?.destination ?? "", relationship?.inverse ?? "", mapping)
   }
 
-  /// Objects have other ids in another table, and who led to them leads there.
+  /// Records a change of parent: objects get new ids in another table, and so do references to them.
   private mutating func note(_ change: ParentChange, _ mapping: SegmentMapping, _ model: Schema) {
     if change.way == .into { renumbered.formUnion(change.names.compactMap { mapping.entities[$0] }) }
     let others = Set((change.way == .into ? change.moved : change.left).map(\.name))
@@ -77,7 +78,8 @@ package struct NameTrail: Sendable {
     for former in change.names.compactMap({ mapping.entities[$0] }) {
       ancestors[former]?.removeAll(where: left.contains)
     }
-    // Of what it had inherited and has itself now, some leads to what is another entity's.
+    // Some inherited relationships are now the entity's own, and their references to objects that changed
+    // tables are cleared.
     guard change.way == .out, let former = mapping.entities[change.entity.name] else { return }
     for relationship in change.left.flatMap(\.relationships) where others.contains(relationship.destination) {
       if let name = mapping.former(change.entity.name, relationship.name) {
@@ -86,14 +88,14 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// The values of a property are others than before.
+  /// Marks a property's values as rewritten.
   mutating func rewrote(_ entity: String, _ name: String, _ mapping: SegmentMapping) {
     guard let former = mapping.entities[entity], let formerName = mapping.former(entity, name) else { return }
     rewritten[former, default: []].insert(formerName)
   }
 
-  /// What the pieces of an operation do to ids, and to who leads to whom.
-  /// - Parameter dropsRows: Whether the entities that it drops have rows by then.
+  /// Records what the parts of an operation do to ids and references.
+  /// - Parameter dropsRows: Whether the entities that it drops still have rows at that point.
   mutating func noteParts(
     of composite: some CompositeOperation, droppingRows dropsRows: Bool, _ mapping: SegmentMapping,
     _ model: Schema
@@ -109,10 +111,11 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// What a function of the app may have written.
+  /// Records what a function of the app may have written.
   private mutating func note(_ transform: SwiftTransform, _ mapping: SegmentMapping, _ model: Schema) {
     for (name, former) in mapping.entities {
-      // An inherited property may be called that of who inherits it, and all that an entity has includes it.
+      // A transform may name an inherited property by a subentity, and naming an entity includes what
+      // it inherits.
       let line = model.entity(named: name).map { entity in
         (model.ancestors(of: entity) + model.descendants(of: entity)).map(\.name)
       }
@@ -123,10 +126,11 @@ package struct NameTrail: Sendable {
     }
   }
 
+  /// Records the effects of an operation.
   /// - Parameters:
-  ///   - mapping: What steps have made of the names, with this operation.
+  ///   - mapping: How the steps have mapped names, this operation included.
   ///   - model: The model before the operation.
-  ///   - written: What it writes to, where it is a block of SQL.
+  ///   - written: The columns that it writes, where it is a block of SQL.
   mutating func note(
     _ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema,
     writing written: TouchedColumns = TouchedColumns()
@@ -158,16 +162,17 @@ package struct NameTrail: Sendable {
     }
   }
 
-  /// What SQL has written to, as the engine says: what it only reads is kept.
+  /// Records the columns that a SQL block wrote, as the engine reports them. Columns that it only reads
+  /// are kept.
   private mutating func note(
     _ sql: String, _ written: TouchedColumns, _ mapping: SegmentMapping, _ model: Schema
   ) {
     let words = SQLScanner.possibleNames(in: sql)
-    // With `OR` before it or without; INTO tells it from the function.
+    // `REPLACE INTO` or `INSERT OR REPLACE INTO`; INTO distinguishes it from the function `replace`.
     let bare = SQLScanner.words(sql)
     let replaces = zip(bare, bare.dropFirst()).contains { $0 == ("replace", "into") }
     func isWritten(_ table: String, _ column: String) -> Bool {
-      // Of a row that is replaced whole, the author means the columns that the block names.
+      // Replacing a row writes all its columns; those count that the block names.
       written.updates(table, column)
         || replaces && words.contains(column.lowercased()) && written.contains(table, column)
     }

@@ -1,15 +1,16 @@
-// The rules about entities that share a table: SQL that does not say of which entity its rows are, and names that entities had
-// before in texts, which no renaming follows.
+// Lint rules for SQL where entities share a table: statements that do not name the entity of their rows,
+// and former names of entities in text literals, which renamings do not follow.
 
 internal import CipherSQLite
 
 extension OperationContext {
-  /// Statements that write rows and do not say whose, and names that no entity has any more.
+  /// Findings about statements that write rows without naming their entity, and about names that no
+  /// entity has any more.
   func writes(in sql: String) -> [OperationRemark] {
     SQLTemplate.statements(sql).flatMap { namelessWrite($0) + formerNames(in: $0) }
   }
 
-  /// That nothing asks behind an operation whether it did what it should.
+  /// A finding when no `require` after the operation checks its result.
   var unchecked: [OperationRemark] {
     guard !later.contains(where: \.isRequirement) else { return [] }
     return [
@@ -20,12 +21,12 @@ extension OperationContext {
     ]
   }
 
-  // MARK: Whose rows
+  // MARK: Rows without an entity
 
   private func namelessWrite(_ statement: String) -> [OperationRemark] {
     let children = model.entities.filter { $0.parent != nil }.map(\.name)
     guard !children.isEmpty else { return [] }
-    // As if each of them had a table of its own.
+    // The SQL as if each entity had a table of its own.
     let plain = SQLTemplate.resolved(statement) { words in
       quoted(words.split(separator: ".").last.map(String.init) ?? words)
     }
@@ -60,7 +61,7 @@ extension OperationContext {
     return line.count > 70 ? "\(line.prefix(69))…" : line
   }
 
-  // MARK: Names in texts
+  // MARK: Names in text literals
 
   func formerNames(in sql: String) -> [OperationRemark] {
     guard SQLTemplate.words(sql).contains(EntityColumn.name) else { return [] }
@@ -71,7 +72,7 @@ extension OperationContext {
 }
 
 extension SQLTemplate {
-  /// What stands in single quotes, in order, each once.
+  /// The contents of single-quoted literals, in order, each once.
   fileprivate static func texts(_ sql: String) -> [String] {
     var scanner = SQLScanner(sql)
     var (texts, seen): ([String], Set<String>) = ([], [])

@@ -1,29 +1,28 @@
-// Where an operation stands in a step, for those who look at it before it is released: the rules of each operation are in its
-// file.
+// The place of an operation in its step, for lint. The lint rules of each operation are in its own file.
 
-/// What a reviewer would ask of an operation, and the code of the rule.
+/// A finding about an operation, with the code of its rule.
 typealias OperationRemark = (rule: MigrationFinding.Rule, text: String)
 
-/// The surroundings of an operation in its step.
+/// An operation's place in its step.
 struct OperationContext {
   let step: MigrationStep
   /// The model before the step.
   let before: Schema
   /// The model before the operation.
   let model: Schema
-  /// The entities that the step made, which have no objects yet.
+  /// The entities that the step created, which have no objects yet.
   let new: Set<String>
-  /// What entities were called before.
+  /// The former names of entities.
   let former: FormerNames
   let earlier: ArraySlice<MigrationOperation>
   let later: ArraySlice<MigrationOperation>
 
   func existed(_ entity: String) -> Bool { !new.contains(entity) }
 
-  /// Whether programs that do not know the step may open the store.
+  /// Whether older programs, without the step, may open the store.
   var hasOlderReaders: Bool { step.reader < step.number }
 
-  /// Whether SQL or Swift of the step's author has looked at a property before.
+  /// Whether SQL or Swift of the step's author has handled a property in an earlier operation.
   func isTransformed(_ name: String) -> Bool {
     earlier.contains { operation in
       let rules = operation.rules

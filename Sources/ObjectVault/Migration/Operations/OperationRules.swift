@@ -1,55 +1,58 @@
-// What is asked of every operation of a migration. Each is a small value in a file of this folder, with all that is known of it:
-// text, meaning on a model, what it does to the file, its way back. What is asked here without an answer below has to be
-// answered there, or it does not compile. Which value stands for which case is in MigrationOperation+Rules.
+// The protocols that every operation of a migration implements. Each operation is a small value in a file
+// of this folder with all its rules: text, effect on a model, effect on the file, rollback. A requirement
+// without a default must be implemented there. MigrationOperation+Rules maps each case to its value.
 
 internal import CipherSQLite
 
-/// An operation as those see it who compile, run, check and take back steps.
+/// The rules of an operation, for the code that compiles, runs, checks and rolls back steps.
 ///
-/// It is one of three: ``TableOperation``, ``DataOperation`` or ``CompositeOperation``.
+/// Every operation is a ``TableOperation``, a ``DataOperation`` or a ``CompositeOperation``.
 protocol OperationRules: Sendable {
-  /// How it is read.
+  /// How lines of a migration file are parsed to the operation.
   static var forms: [OperationForm] { get }
-  /// How a migration file writes it, in the one spelling that checksums know.
+  /// The operation as a migration file writes it, in the canonical spelling that checksums are computed of.
   var text: OperationText { get }
-  /// What it is about, and what that is called afterwards.
+  /// The entity or property that the operation changes, with its name afterwards.
   var subject: OperationSubject { get }
-  /// What others have to know of it.
+  /// Facts that lint, backups and compilation need.
   var traits: OperationTraits { get }
-  /// What runs for it.
+  /// What runs for the operation.
   var work: OperationWork { get }
 
-  /// Does to a model what it does. Names in families and in raw objects are looked at around it.
+  /// Applies the operation to a model. The caller checks names in inheritance hierarchies and renames in
+  /// raw objects.
   func change(_ model: inout Schema) throws(ModelError)
-  /// Whether it reads or changes what the operations behind which it stands have yet to make: see ``SegmentMapping``.
+  /// Whether the operation reads or changes something that the preceding operations of its segment have
+  /// yet to produce, so that it needs a segment of its own: see ``SegmentMapping``.
   /// - Parameter model: The model before it.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool
-  /// Says where columns come from, where that is more than a name which its ``subject`` tells.
+  /// Records where columns come from, where that is more than a name that follows from ``subject``.
   /// - Parameter model: The model before it.
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError)
-  /// What takes it back, on the model after it.
+  /// The operations that undo it on the model after it.
   /// - Parameters:
   ///   - model: The model before it.
-  ///   - mapping: What its step has made of the names so far.
+  ///   - mapping: How the step has mapped names so far.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack
 
-  /// The function of the app that it calls.
+  /// The function of the app that it calls; nil for none.
   var function: AppFunction? { get }
-  /// The type that values which it takes as they are have to be of; nil where it takes none so.
+  /// The type that existing values must already have, where the operation keeps them unchanged;
+  /// nil otherwise.
   var fittingType: AttributeType? { get }
-  /// The entity whose rows get an index, or move their links, where its table may stay as it is otherwise.
+  /// The entity whose rows get an index or whose links move, even when its table is not rebuilt.
   var indexedEntity: String? { get }
-  /// Whether rows are asked for more than can be asked before it runs.
+  /// Whether the operation checks rows in ways that only the run itself can, and a plan cannot.
   var refusesLate: Bool { get }
-  /// What an engine lacks to do it in place, as in `SQLite 3.15.2 has no DROP COLUMN`.
+  /// The statement that an engine lacks to do it in place, as in `SQLite 3.15.2 has no DROP COLUMN`.
   func missingStatement(_ engine: Engine) -> String?
-  /// What has to be looked at before it is used where it was proposed.
+  /// What an author must review when the operation was generated as a proposal; nil for nothing.
   func advice(in model: Schema) -> String?
-  /// What a reviewer would ask.
+  /// The findings of lint about the operation.
   func remarks(_ place: OperationContext) -> [OperationRemark]
 }
 
-// What few have to say anything about, and nothing of which is an answer as well.
+// Defaults for requirements that few operations need.
 extension OperationRules {
   var function: AppFunction? { nil }
   var fittingType: AttributeType? { nil }
@@ -62,46 +65,49 @@ extension OperationRules {
 
 /// What runs for an operation.
 enum OperationWork {
-  /// What leads from the tables of the model before to those of the model after.
+  /// The statements that turn the tables of the model before into those of the model after.
   case tables
-  /// What it stands for.
+  /// The parts of a composite operation.
   case parts(any CompositeOperation)
-  /// SQL that its author wrote, and what the author says of it.
+  /// SQL written by the step's author, and what the author declares that it reads and writes.
   case data(String, TransformAccess)
-  /// A function of the app, with objects.
+  /// A function of the app that is called with objects.
   case transform(SwiftTransform)
-  /// A question of its author's, whose answer must be true.
+  /// A query by the step's author that must return true.
   case require(String, query: String)
 }
 
-/// An operation that changes the model, and the tables with it: MigrationCompiler compares them before and after.
+/// An operation that changes the model and with it the tables. MigrationCompiler compares the tables
+/// before and after.
 protocol TableOperation: OperationRules {}
 
 extension TableOperation {
   var work: OperationWork { .tables }
 }
 
-/// An operation on rows, which leaves the model as it is.
+/// An operation on rows, which leaves the model unchanged.
 protocol DataOperation: OperationRules {}
 
 extension DataOperation {
   var subject: OperationSubject { .rows }
   var refusesLate: Bool { true }
   func change(_ model: inout Schema) throws(ModelError) {}
-  // It is in no run with others.
+  // A data operation is never part of a segment.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {}
 }
 
-/// What others have to know of an operation.
+/// Facts about an operation that lint, backups and compilation need.
 struct OperationTraits {
-  /// Whether it puts values that its author's SQL or Swift computes in the place of others, or moves rows and values to
-  /// where a way back does not find all of them: a copy of the store is made before.
+  /// Whether it overwrites values with what its author's SQL or Swift computes, or moves rows and values
+  /// so that a rollback cannot find all of them: a copy of the store is made before.
   let rewritesValues: Bool
-  /// Whether a relationship may have an inverse afterwards that does not say so itself.
+  /// Whether a relationship may have an inverse afterwards that it did not declare itself.
   let completesInverses: Bool
-  /// Whether a program of the model before would read or write what is no more.
+  /// Whether a program with the model before would read or write something that no longer exists, or would
+  /// have writes refused.
   let breaksReaders: Bool
-  /// Whether it has SQL that a person wrote, which is tried before any store meets it: see ``SQLTrial``.
+  /// Whether it contains SQL written by a person, which is tried in an empty database first:
+  /// see ``SQLTrial``.
   let hasForeignSQL: Bool
 }

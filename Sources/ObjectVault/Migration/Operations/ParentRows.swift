@@ -1,16 +1,16 @@
-// What a change of an entity's parent does to rows: they come into another table under new ids, they get a table of their
-// own, or they stay and hold other values.
+// What a change of an entity's parent does to rows: they move into another table under new ids, get a
+// table of their own, or stay and get other values.
 
 internal import CipherSQLite
 
-/// The rows of an entity whose parent changes, and of all below it.
+/// The rows of an entity whose parent changes, and of its subentities.
 struct ParentRows {
   private let change: ParentChange
   private let before: Schema
   private let after: Schema
   private(set) var checks: [CompiledStatement] = []
 
-  /// Where they lie before, and afterwards.
+  /// Where the rows are stored before and after.
   private let old: EntityPlace
   private let new: EntityPlace
 
@@ -23,10 +23,10 @@ struct ParentRows {
     checks = gained.compactMap(check) + uniqueChecks + release.checks + ownChecks
   }
 
-  /// The id that an object has from now on.
+  /// The id that an object has after the change.
   static func newID(_ id: SQL) -> SQL { PassingIDs.moved.other(of: id) }
 
-  // MARK: What is asked before
+  // MARK: Checks
 
   private enum Gained {
     case attribute(AttributeDescription, own: AttributeDescription?)
@@ -40,7 +40,7 @@ struct ParentRows {
     }
   }
 
-  /// What the rows inherit and did not.
+  /// What the rows inherit after the change and did not before.
   private var gained: [Gained] {
     change.joined.flatMap { above in
       above.attributes.map {
@@ -68,7 +68,8 @@ struct ParentRows {
           + "before, or make it optional"))
   }
 
-  /// That what the rows bring, or get, differs where what they inherit is unique, and where it is so beside what is their own.
+  /// Checks that the values which rows bring or get stay unique: in keys that they inherit, and in keys
+  /// of their own that contain inherited properties.
   private var uniqueChecks: [CompiledStatement] {
     let gained = Set(gained.map(\.name))
     func isAsked(_ key: [String]) -> Bool { !gained.isDisjoint(with: key) }
@@ -80,8 +81,9 @@ struct ParentRows {
       }
   }
 
+  /// Checks one key.
   /// - Parameter besideOthers: Whether other rows of the new table have values of it.
-  /// - Returns: nil where the rows have nothing, which is like no other nothing.
+  /// - Returns: nil where the rows have no value, since NULL equals no other NULL.
   private func check(key: [String], of owner: EntityDescription, besideOthers: Bool) -> CompiledStatement? {
     ComingKey(
       key, of: after.flattened(owner), rows: "\(old.tableName) AS a\(filterOfA)",
@@ -89,14 +91,14 @@ struct ParentRows {
     ) { value(of: $0, in: owner) }?.check()
   }
 
-  /// What the rows, as `a`, have in a property of an entity from now on; nil where they have nothing.
+  /// The value of the rows, as `a`, in a property of an entity after the change; nil for none.
   private func value(of name: String, in owner: EntityDescription) -> SQL? {
     guard !gained.contains(where: { $0.name == name }) else { return value(of: name) }
     let toOne = after.flattened(owner).relationship(named: name)
     return "a.\(identifier: toOne?.columnName ?? name)"
   }
 
-  /// What the rows, as `a`, have in an attribute that they inherit from now on; nil where they have nothing.
+  /// The value of the rows, as `a`, in a newly inherited attribute; nil for none.
   private func value(of name: String) -> SQL? {
     for case .attribute(let attribute, let own) in gained where attribute.name == name {
       let filling: SQL? = attribute.defaultValue.map { "\(written: $0.sql)" }
@@ -114,7 +116,7 @@ struct ParentRows {
     RowRelease(of: change.names, from: change.left, staying: change.way == .within, in: before)
   }
 
-  /// To-ones of the rows that lead to what one of them is no more.
+  /// To-ones of the rows to entities that the rows no longer belong to.
   private var astray: [(entity: EntityDescription, relationship: RelationshipDescription)] {
     guard change.way == .out else { return [] }
     let left = Set(change.left.map(\.name))
@@ -140,9 +142,10 @@ struct ParentRows {
 
   // MARK: Statements
 
-  /// The ids that rows get in another table.
+  /// The statements that issue the ids of the rows in another table.
   var passing: [CompiledStatement] {
-    // Above those of both names: an id that was given out under the own one leads to nothing else either.
+    // Above the ids of both entities: an id that was issued under the former one must not reference
+    // anything else either.
     let highest: SQL =
       "max(\(IdentifierTable.highest(of: new.table)), \(IdentifierTable.highest(of: old.table)))"
     return PassingIDs.moved.making("SELECT \"id\", \"id\" + \(highest) FROM \(old.tableName)")
@@ -158,12 +161,12 @@ struct ParentRows {
     }
   }
 
-  /// The mark of a table of its own is not below that of the table that its ids come from.
+  /// Raises the high-water mark of the entity's own table to that of the table that its ids come from.
   var mark: CompiledStatement {
     .sql(IdentifierTable.renaming([(change.entity.name, old.table)]))
   }
 
-  /// What the rows do not inherit any more is empty, and what they inherit has its default.
+  /// Clears what the rows no longer inherit, and sets what they now inherit to its default.
   private var rewriting: [SQL] {
     var settings: [SQL] = []
     for above in change.left {
@@ -181,7 +184,7 @@ struct ParentRows {
     return settings.isEmpty ? [] : ["UPDATE \(old.tableName) SET \(SQL.joined(settings))\(old.filter)"]
   }
 
-  /// The rows in the table that they lie in afterwards.
+  /// Inserts the rows into the table that stores them after the change.
   private var insertion: SQL {
     var (columns, values): ([SQL], [SQL]) = (
       ["\"id\"", "\"_version\""],
@@ -204,7 +207,7 @@ struct ParentRows {
       "INSERT INTO \(new.tableName) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(old.tableName) AS a\(passing)\(filterOfA)"
   }
 
-  /// The columns of what an entity declares afterwards.
+  /// Adds the columns of what an entity declares after the change.
   private func addOwn(of former: EntityDescription, _ columns: inout [SQL], _ values: inout [SQL]) {
     guard let entity = after.entity(named: former.name) else { return }
     for attribute in entity.attributes {

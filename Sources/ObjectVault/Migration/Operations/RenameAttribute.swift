@@ -1,4 +1,4 @@
-// `rename attribute E.a -> b`
+// The operation `rename attribute E.a -> b`.
 
 internal import CipherSQLite
 

@@ -1,4 +1,4 @@
-// `rename entity A -> B`
+// The operation `rename entity A -> B`.
 
 struct RenameEntity: TableOperation {
   let name, new: String

@@ -1,4 +1,4 @@
-// `rename relationship E.r -> s`
+// The operation `rename relationship E.r -> s`.
 
 internal import CipherSQLite
 

@@ -1,4 +1,4 @@
-// `require "text" { SELECT … }`
+// The operation `require "text" { SELECT … }`.
 
 struct Require: DataOperation {
   let sentence, query: String
@@ -20,9 +20,9 @@ struct Require: DataOperation {
       hasForeignSQL: true)
   }
 
-  /// What the step fails with where its query says that it is not so.
+  /// The failure when the query returns false.
   static func isNotSo(_ sentence: String) -> String { "it is required that \(sentence), and it is not so" }
-  /// What it fails with where its query says more than one thing: nobody would look at the rest.
+  /// The failure when the query returns several rows: the others would be ignored.
   static let hasManyRows =
     "its query has more than one row, and one value is asked for: SELECT count(*) = 0 FROM … WHERE NOT (…)"
 

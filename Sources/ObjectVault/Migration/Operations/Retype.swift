@@ -1,9 +1,9 @@
-// `retype E.a to TYPE`, `retype E.a to TYPE using (SQL)`, `retype E.a to TYPE using swift NAME`
+// The operations `retype E.a to TYPE`, `… using (SQL)` and `… using swift NAME`.
 
 internal import CipherSQLite
 
 struct Retype: TableOperation {
-  /// What makes the new values of the former ones.
+  /// How the new values are computed from the former ones.
   enum Way {
     case itself
     case sql(String)
@@ -46,7 +46,7 @@ struct Retype: TableOperation {
   }
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
   var refusesLate: Bool { isComputed }
-  // An expression of more than the value itself would have to be computed for every row.
+  // Any other expression would have to be evaluated for every row.
   var fittingType: AttributeType? {
     if case .sql("$\(entity).\(name)") = way { type } else { nil }
   }
@@ -64,7 +64,7 @@ struct Retype: TableOperation {
             "\(attribute.type.rawValue) does not become \(type.rawValue) by itself; say how: using (SQL)")
       }
       attribute.type = type
-      // A default goes along where it is a value of the new type, too.
+      // The default stays if it is a value of the new type as well.
       if attribute.defaultValue?.problem(for: type) != nil { attribute.defaultValue = nil }
       attribute.normalizeDefault()
     }
@@ -94,8 +94,8 @@ struct Retype: TableOperation {
     case .itself:
       guard let column = mapping.column(entity, name) else { return }
       let former = model.entity(named: entity)?.attribute(named: name)?.type
-      // Of one storage each value is as it was, and the table may stay. What is no value of the type is found all the same,
-      // as behind every expression.
+      // With equal storage the values stay as they are, and the table need not be rebuilt. Values that
+      // the new type does not allow are still found, by the check after every expression.
       let isSame = former?.sqlType == type.sqlType
       mapping.express(entity, name, isSame ? column : "CAST(\(column) AS \(type.sqlType))")
     case .swift(let function):
@@ -117,7 +117,8 @@ struct Retype: TableOperation {
     guard type.integerRange != nil, former.type.integerRange != nil else {
       return .none(reason: "not every \(type.rawValue) is \(former.type.rawValue)")
     }
-    // Of the same numbers; those that are too large by now are refused when the types of the column are checked.
+    // Both are integer types. Values that are too large for the former type are refused when the column's
+    // types are checked.
     return .operations([.retype(entity, name, to: former.type, using: "$\(entity).\(name)")] + restored)
   }
 

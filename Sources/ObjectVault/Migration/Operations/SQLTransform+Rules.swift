@@ -1,4 +1,4 @@
-// `transform sql { … }`, as an operation. What a step says in it is in SQLTransform.
+// The rules of the operation `transform sql { … }`. Its contents are in SQLTransform.
 
 extension SQLTransform: DataOperation {
   static let forms = [
@@ -21,7 +21,8 @@ extension SQLTransform: DataOperation {
 
   func change(_ model: inout Schema) throws(ModelError) { try access.check(in: model) }
 
-  /// What only the step's own properties hold goes with these.
+  /// The rollback does nothing when the block wrote only to properties that the step itself added:
+  /// dropping them removes the values.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: true)
       ? .operations([]) : .none(reason: "what it wrote over is gone")

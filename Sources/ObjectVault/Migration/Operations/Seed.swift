@@ -1,4 +1,4 @@
-// `seed { … }`, which runs for new stores too
+// The operation `seed { … }`, which runs for new stores as well.
 
 struct Seed: DataOperation {
   let sql: String

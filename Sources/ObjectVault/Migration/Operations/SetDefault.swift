@@ -1,4 +1,4 @@
-// `set default of E.a to V`, `set default of E.a to none`
+// The operations `set default of E.a to V` and `set default of E.a to none`.
 
 internal import CipherSQLite
 
@@ -32,7 +32,7 @@ struct SetDefault: TableOperation {
     }
   }
 
-  // An expression gives every row its value, whatever the default is.
+  // A column filled by an expression does not depend on the default.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.hasRows(entity) && mapping.isAdded(entity, name) && !mapping.isExpressed(entity, name)
   }

@@ -1,4 +1,4 @@
-// `set delete rule of E.r to cascade`
+// The operation `set delete rule of E.r to cascade`.
 
 internal import CipherSQLite
 

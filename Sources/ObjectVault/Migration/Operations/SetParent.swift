@@ -1,4 +1,5 @@
-// `set parent of E to P`, `set parent of E to none`. What it comes to is in ParentChange, the SQL in ParentRows.
+// The operations `set parent of E to P` and `set parent of E to none`. ParentChange derives the effect on
+// the model, ParentRows makes the SQL.
 
 struct SetParent: TableOperation {
   let entity: String
@@ -45,7 +46,7 @@ struct SetParent: TableOperation {
   private static let advice =
     "add a property of that name to them before, filled, which becomes the inherited one"
 
-  /// Which of the properties that it will inherit its objects have to have, and have not.
+  /// The required properties that the entity will inherit and that its objects lack.
   private func lackingValues(in model: Schema) -> String? {
     guard let change = try? ParentChange(entity, to: parent, in: model),
       let own = model.flattenedEntity(named: entity)?.propertyNames

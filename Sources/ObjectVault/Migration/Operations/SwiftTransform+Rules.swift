@@ -1,4 +1,4 @@
-// `transform swift NAME on E …`, as an operation. What a step says in it is in SwiftTransform.
+// The rules of the operation `transform swift NAME on E …`. Its contents are in SwiftTransform.
 
 extension SwiftTransform: DataOperation {
   static let forms = [
@@ -29,7 +29,8 @@ extension SwiftTransform: DataOperation {
 
   func change(_ model: inout Schema) throws(ModelError) { try check(in: model) }
 
-  /// What only the step's own properties hold goes with these.
+  /// The rollback does nothing when the function wrote only to properties that the step itself added:
+  /// dropping them removes the values.
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
     !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: false)
       ? .operations([]) : .none(reason: "what it wrote over is gone")

@@ -1,10 +1,10 @@
-// How the words of an access are read, and what follows from them for the way back.
+// Parses the `reads` and `writes` of a transform, and decides what follows from them for its rollback.
 
 extension MigrationLine {
-  /// The words of an access, in any order, each once.
+  /// Parses the words of an access declaration, in any order, each at most once.
   /// - Parameters:
-  ///   - others: The words that the line may go on with besides.
-  ///   - read: Reads what stands behind one of these.
+  ///   - others: Further words that the line may contain.
+  ///   - read: Parses what follows one of these.
   mutating func access(
     _ others: [String] = [], _ read: (String, inout MigrationLine) throws -> Void = { _, _ in }
   ) throws -> TransformAccess {
@@ -15,7 +15,7 @@ extension MigrationLine {
     while let word = next, word != "{" {
       guard words.contains(word), given.insert(word).inserted else {
         let hint = words.contains(word) ? form : didYouMean(nearest(word, among: words))
-        // Who expects a brace there says so.
+        // Without other words the caller expects a brace here and reports its absence.
         guard hint != nil || !others.isEmpty else { break }
         throw failure("\"\(word)\" has no meaning here", hint ?? form)
       }
@@ -33,7 +33,7 @@ extension MigrationLine {
     return places
   }
 
-  /// `Entity.property`, or `Entity`.
+  /// Parses `Entity.property` or `Entity`.
   private mutating func place() throws -> TransformAccess.Place {
     if next?.contains(".") == true {
       let (entity, property) = try property()
@@ -44,25 +44,26 @@ extension MigrationLine {
 }
 
 extension TransformAccess {
-  /// Whether nothing of what it writes was there before the step.
+  /// Whether everything that it writes was added by the step itself.
   /// - Parameters:
-  ///   - model: The model as the step has made it so far.
-  ///   - seesTables: Whether what is said is held against tables, which entities with one root share: who may write a new
-  ///     one of them may reach rows of the others.
+  ///   - model: The model as the step has changed it so far.
+  ///   - seesTables: Whether the declaration is enforced by table only. Entities of one inheritance
+  ///     hierarchy share a table, so a transform that may write a new one may reach rows of the others.
   func writesOnlyNew(_ mapping: SegmentMapping, in model: Schema, seesTables: Bool) -> Bool {
     writes?.allSatisfy { place in
       guard let property = place.property else {
         return mapping.entities[seesTables ? model.root(of: place.entity) : place.entity] == nil
       }
       guard isNew(place.entity, property, mapping, model) else { return false }
-      // Either end of a relationship stands for its links: a new end of one that was there is a new way to old links.
+      // Both ends of a relationship denote the same links: a new inverse of an existing relationship
+      // writes existing links.
       let description = model.flattenedEntity(named: place.entity)?.relationship(named: property)
       guard let description, let inverse = description.inverse else { return true }
       return isNew(description.destination, inverse, mapping, model)
     } ?? false
   }
 
-  /// Whether a property was not there before. An inherited one is as old as it is where it is declared.
+  /// Whether a property was added by the step. An inherited one is as old as its declaration.
   private func isNew(
     _ entity: String, _ property: String, _ mapping: SegmentMapping, _ model: Schema
   ) -> Bool {

@@ -1,41 +1,42 @@
-// What screens say of a store and of a run beyond its plan: what it needs and what is there, why tables are written again,
-// and how the store is. Nothing is written.
+// What screens show of a store and a run in addition to the plan: free and needed space, reasons for
+// copied tables, the state of the store. Nothing is written.
 
 package import CipherSQLite
 
-/// A store before a run of steps, and what the run comes to.
+/// A preview: a store before a run of steps, and the effects of the run.
 package struct MigrationOutlook {
-  /// A table that is written again whole.
+  /// A table that is copied whole.
   package struct Rebuild: Sendable, Hashable {
     package let table: String
-    /// The operations that make it so, and why they do, such as `SQLite 3.15.2 has no DROP COLUMN`.
+    /// The operations that require it, and the reason, such as `SQLite 3.15.2 has no DROP COLUMN`.
     package let operations: [String]
     package let reason: String
-    /// How often: more than once where an operation behind asks for what one before has made.
+    /// How often it is copied: more than once where an operation needs what an earlier one has produced.
     package let copies: Int
   }
 
-  /// What the model of the store means, as a digest.
+  /// The digest of the meaning of the store's model.
   package let modelHash: String
-  /// How many references lead nowhere, or to objects of other entities; nil where the tables are not the model's.
+  /// The number of references to missing objects or to objects of other entities; nil where the tables
+  /// are not the model's.
   package let danglingReferences: Int?
   /// The oldest version of steps that may open the store afterwards.
   package let minimumReader: Int
-  /// The room on the disk of the store, in bytes; nil where the system does not say.
+  /// The free space on the store's disk, in bytes; nil where the system does not report it.
   package let freeBytes: Int?
-  /// How the copy would be called that is made before; nil where none is.
+  /// The name of the copy that would be made before the run; nil when none is made.
   package let backupName: String?
-  /// The copies beside the store that were made before earlier steps, oldest first, with their names.
+  /// The kept copies of earlier runs, oldest first, with their names.
   package let copies: [(name: String, copy: KeptCopy)]
-  /// The tables that each step writes again, by the places of the plan's steps.
+  /// The tables that each step copies, by the index of the step in the plan.
   package let rebuilds: [[Rebuild]]
-  /// Whether each step writes values of its author's, by the places of the plan's steps.
+  /// Whether each step writes values of its author's, by the index of the step in the plan.
   package let writesData: [Bool]
-  /// How long each step may take, in seconds, by the places of the plan's steps.
+  /// How long each step may take, in seconds, by the index of the step in the plan.
   package let seconds: [Double]
 
-  /// - Parameters:
-  ///   - plan: What was found out before, of the same store, steps and goal.
+  /// Collects the preview.
+  /// - Parameter plan: The plan of the same store, steps and goal.
   package init(
     _ plan: MigrationPlan, of inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest
   ) throws {
@@ -54,12 +55,12 @@ package struct MigrationOutlook {
     seconds = plan.steps.map { MigrationCost(rows: $0.rows, storeBytes: 0, makesBackup: false).seconds }
   }
 
-  /// The steps behind a store, in order.
+  /// Returns the steps that a store has run, in order.
   package static func appliedSteps(_ connection: Connection) throws -> [AppliedStep] {
     try StoreHistory.read(connection).steps
   }
 
-  /// What a step writes again, each table once with how often it does.
+  /// The tables that a step copies, each once, with the number of copies.
   private static func rebuilds(of compiled: CompiledStep) -> [Rebuild] {
     var causes: [CompiledStep.Part.Rebuild] = []
     for rebuild in compiled.parts.flatMap({ $0.rebuilds(.current) }) {

@@ -1,129 +1,134 @@
-// What an opening would do to a store, found out without changing a byte.
+// What a run of steps would do to a store, determined without changing a byte.
 
 public import CipherSQLite
 private import Foundation
 
-/// What opening a store with some steps would do; or what taking steps back would, or running them again.
+/// What opening a store with some steps would do, or rolling steps back, or running steps again.
 public struct MigrationPlan: Sendable, Hashable {
-  /// One pending step, or one that would be taken back.
+  /// A pending step, or a step that would be rolled back.
   public struct Step: Sendable, Hashable {
-    /// Its number.
+    /// The number of the step.
     public let number: Int
-    /// Its name.
+    /// The name of the step.
     public let name: String
-    /// Whether it would be taken back.
+    /// Whether the step would be rolled back.
     public let leadsBack: Bool
-    /// Its operations, or those that take it back, a line each.
+    /// Its operations, or the operations that undo it, one line each.
     public let operations: [String]
-    /// Its statements for the engine of this process, in order.
+    /// Its SQL statements for the engine of this process, in order.
     public let sql: [String]
-    /// What it loses for good, such as `User.city`.
+    /// What the step loses for good, such as `User.city`.
     public let losses: [String]
-    /// The to-manys that stay and have no members any more, by the loss that takes these away, such as `Post.user` and
-    /// `User.posts`.
+    /// The remaining to-manys that lose all their members, by the loss that causes it, such as
+    /// `Post.user` and `User.posts`.
     public let emptied: [String: [String]]
-    /// What of it the step's author did not allow; of a step that would be taken back all of it.
+    /// The losses that the step's author did not allow; for a rollback, all losses.
     public let unallowedLosses: [String]
-    /// The tables that are written again whole.
+    /// The tables that are copied whole.
     public let rebuiltTables: [String]
-    /// The rows that it writes again, moves or indexes: see ``MigrationCost/rows``.
+    /// The number of rows that it copies, moves or indexes: see ``MigrationCost/rows``.
     public let rows: Int
-    /// Rows that it would refuse, so that it would fail; as far as that can be told before it runs.
+    /// The rows that it would refuse, so that it would fail; as far as they can be found before it runs.
     public let refusals: [Refusal]
-    /// What it will ask of rows and could not be asked now, with the reason, a sentence each.
+    /// The checks that could not be made before the run, each a sentence with the reason.
     public let unasked: [String]
     /// The functions of the app that it calls, in order.
     public let transforms: [Transform]
-    /// Why nothing takes the step back once it has run; nil where something does.
+    /// The reason why the step cannot be rolled back once it has run; nil when it can.
     public let irreversible: String?
   }
 
   /// A function of the app that a step calls.
   public struct Transform: Sendable, Hashable {
-    /// The operation, in one line.
+    /// The operation, on one line.
     public let operation: String
-    /// The function, as the step calls it.
+    /// The name of the function in the step.
     public let name: String
     /// The entity whose objects or values it is called with.
     public let entity: String
-    /// With how many; nil where an earlier step changes their table, or where rows are not asked.
+    /// The number of objects or values; nil when an earlier step changes their table, or rows are
+    /// not checked.
     public let rows: Int?
-    /// Whether the steps at hand came without it: running the step is refused.
+    /// Whether this program does not provide the function: running the step is refused.
     public let isMissing: Bool
   }
 
   /// Rows that an operation would refuse.
   public struct Refusal: Sendable, Hashable {
-    /// The operation, in one line.
+    /// The operation, on one line.
     public let operation: String
-    /// The entity, as the step calls it; empty where it is about several.
+    /// The entity, as the step names it; empty when several are concerned.
     public let entity: String
-    /// Its properties.
+    /// The properties of the entity that are concerned.
     public let properties: [String]
-    /// What is asked of them.
+    /// The rule that the rows break.
     public let rule: RefusalRule
-    /// How many values are there more than once, or how many rows are not as they have to be.
+    /// The number of duplicate values, or of rows that break the rule.
     public let count: Int
     /// The ids of the first such rows, at most five.
     public let rows: [Int64]
-    /// What is so and what to do.
+    /// The problem, and what to do about it.
     let text: String
   }
 
-  /// The store's version now.
+  /// The store's present version.
   public let storeVersion: Int
-  /// The version of the steps at hand.
+  /// The version of the program's steps.
   public let availableVersion: Int
   /// The version that the store would have afterwards.
   public let targetVersion: Int
-  /// The steps that would be taken back, the last one first, and then those that would run, in order.
+  /// The steps that would be rolled back, the last one first, then the steps that would run, in order.
   public let steps: [Step]
   /// The steps that ran, in order.
   public let history: [AppliedStep]
-  /// Why nothing takes a step back, by its number, of all steps that ran or are pending; those with a way back are not
-  /// in it.
+  /// The reasons why steps cannot be rolled back, by step number, for all steps that ran or are pending.
+  /// Steps that can be rolled back are not in it.
   public let irreversible: [Int: String]
-  /// The size of the file, in bytes, without its log.
+  /// The size of the file in bytes, without its write-ahead log.
   public let bytes: Int
-  /// The settings of the file.
+  /// The cipher settings of the file.
   public let cipher: CipherProfile
-  /// Why the steps would be refused whatever the rows are, a sentence each: what the tables have that the store's model has
-  /// not, or the reverse, triggers that no step has made and that a step would drop with their tables, and what no step has
-  /// made and has a name that a step gives, and views and triggers of somebody else's that name what a step takes away, or the
-  /// change of the file's format; empty when nothing is in the way.
+  /// The reasons why the steps would be refused whatever the rows are, a sentence each; empty when there
+  /// are none.
+  ///
+  /// These are: differences between the tables and the store's model; triggers that no step created and
+  /// that a step would drop with their tables; objects that no step created and whose name a step needs;
+  /// foreign views and triggers that use something that a step removes; a change of the file's format.
   public let drift: [String]
   /// Whether the tables are those of the store's model.
   package let hasOwnTables: Bool
   /// The oldest version of steps that may still open the store.
   public let minimumReader: Int
 
-  /// Whether an encrypted copy would be made before the steps, because one of them asks for it.
+  /// Whether an encrypted copy would be made before the steps, because a step requests one.
   public let makesBackup: Bool
 
   /// How many rows the steps write, and how long that may take.
   public let cost: MigrationCost
 
-  /// The room on the disk that the steps take beside the file while they run, in bytes.
+  /// The disk space in bytes that the steps need besides the file while they run.
   public let neededBytes: Int
 
-  /// Rows that would be refused, of all steps: opening would fail.
+  /// The rows that any step would refuse: if there are any, opening fails.
   public var refusals: [Refusal] { steps.flatMap(\.refusals) }
-  /// The functions of the app that steps call and that this program has not got: running the steps is refused.
+  /// The functions of the app that steps call and this program does not provide: running the steps
+  /// is refused.
   public var missingTransforms: [String] { steps.flatMap(\.transforms).filter(\.isMissing).map(\.name) }
-  /// Whether nothing would be done.
+  /// Whether there is nothing to do.
   public var isUpToDate: Bool { steps.isEmpty }
-  /// What would be lost for good, of all steps.
+  /// What any step would lose for good.
   public var losses: [String] { steps.flatMap(\.losses) }
-  /// What would be lost without the steps' authors having allowed it.
+  /// The losses that the authors of the steps did not allow.
   public var unallowedLosses: [String] { steps.flatMap(\.unallowedLosses) }
 }
 
 extension MigrationPlan {
+  /// Plans a run.
   /// - Parameters:
-  ///   - goal: What the store is to come to.
-  ///   - asksRows: Whether rows are asked what the steps will ask of them. The connection needs the functions of a store
-  ///     then.
-  ///   - makesBackups: Whether steps that ask for a copy get one.
+  ///   - goal: What the run is to do.
+  ///   - asksRows: Whether the checks of the steps run on the rows now. The connection needs the SQL
+  ///     functions of a store then.
+  ///   - makesBackups: Whether steps that request a copy get one.
   package init(
     _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false,
     makesBackups: Bool = true
@@ -149,12 +154,13 @@ extension MigrationPlan {
     drift =
       differences
       + (try ForeignObjects(layout: expected).obstacles(to: work.steps, connection))
-    // A later release may have run steps that this one cannot read, and be content with old readers.
+    // A later release may have run steps that this one cannot read, and still admit older readers.
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
     var questions = RowQuestions(connection, try TouchedTables(model, connection), isSound: hasOwnTables)
-    // Who looks at a store without asking its rows is not kept from it by what a pending step says.
+    // Without checks of rows, a faulty block in a pending step must not keep anyone from inspecting
+    // the store.
     let trial = asksRows ? SQLTrial(set) : nil
     var steps: [Step] = []
     for (index, compiled) in work.steps.enumerated() {
@@ -170,7 +176,7 @@ extension MigrationPlan {
     targetVersion = work.version
     self.history = history.steps
     bytes = try DatabasePath(inspection.path).byteCount ?? 0
-    // The log's pages are copied, too.
+    // The size includes pages in the write-ahead log, which are copied as well.
     let size = connection.contentBytes
     cost = MigrationCost(
       work, rows: rows, storeBytes: size ?? 0, makesBackups: makesBackups)
@@ -180,7 +186,7 @@ extension MigrationPlan {
     minimumReader = history.minimumReader
   }
 
-  /// The history of a store, whose errors call the file as its user did.
+  /// The history of a store, with errors that name the file as the user did.
   private static func history(_ inspection: Inspection) throws -> StoreHistory {
     do { return try StoreHistory.read(inspection.connection) } catch StoreError.notAStore {
       throw StoreError.notAStore(file: inspection.path)
@@ -202,7 +208,7 @@ extension MigrationPlan.Step {
     (losses, unallowedLosses) = (compiled.losses, compiled.unallowedLosses)
     emptied = compiled.emptied
     let copied = statements.compactMap { if case .copy(let copy) = $0 { copy.source } else { nil } }
-    // A data block between two changes has a table written twice.
+    // A table may be copied twice when a data block lies between two changes: it is listed once.
     rebuiltTables = copied.indices.filter { copied.firstIndex(of: copied[$0]) == $0 }.map { copied[$0] }
     (refusals, unasked, self.irreversible) = (asked.refusals, asked.unasked, irreversible)
     let calls = compiled.step.operations.compactMap { call in call.function.map { (call, $0) } }
@@ -216,18 +222,18 @@ extension MigrationPlan.Step {
 }
 
 extension MigrationPlan.Step {
-  /// A loss, and what it takes along under another name.
+  /// A loss, with what is lost along with it under another name.
   package func text(ofLoss loss: String) -> String { lossText(loss, emptied) }
 }
 
 extension MigrationPlan {
-  /// A loss of any step, and what it takes along under another name.
+  /// A loss of any step, with what is lost along with it under another name.
   package func text(ofLoss loss: String) -> String {
     steps.first { $0.emptied[loss] != nil }?.text(ofLoss: loss) ?? loss
   }
 }
 
 extension MigrationPlan.Refusal: CustomStringConvertible {
-  /// The operation, what is so, and what to do.
+  /// The operation, the problem, and what to do.
   public var description: String { "\(operation): \(text)" }
 }

@@ -1,24 +1,24 @@
-// What is wrong with steps beyond what their text says: what `check` asks, without a store.
+// The review of steps without a store, for the command `check`: faults that parsing does not find.
 
 internal import CipherSQLite
 
 extension MigrationSet {
-  /// What is wrong with the steps beyond their model, and what they lose: what `check` asks, in one walk.
+  /// The result of a review: faults, and losses that are not allowed.
   package struct Review {
     /// What does not fit the model that it meets, a sentence for each step.
     package var faults: [String] = []
-    /// What is wrong with the ways back that authors wrote; not asked where there are ``faults``.
+    /// The faults of `[down]` sections; not searched where there are ``faults``.
     package var wayBackFaults: [String] = []
-    /// What steps lose without their authors' `allow`; not asked where there are ``faults``.
+    /// What steps lose without their authors' `allow`; not determined where there are ``faults``.
     package var losses: [Losses] = []
   }
 
   /// What a step loses without its author's `allow`.
   package struct Losses {
     package let step: MigrationStep
-    /// By the names that allow them, such as `User.city`.
+    /// The names that `allow` takes, such as `User.city`.
     package let names: [String]
-    /// As a person reads them, each with what it takes along under another name.
+    /// The losses as text, each with what is lost along with it under another name.
     package let texts: [String]
 
     fileprivate init(_ compiled: CompiledStep) {
@@ -27,10 +27,10 @@ extension MigrationSet {
     }
   }
 
-  /// Compiles every step, as a store that lacks them all would, has the engine read the SQL in it, and tries the ways back
-  /// that authors wrote.
-  /// - Parameter models: Those of ``models()``.
-  /// - Throws: As ``model(at:)``.
+  /// Compiles every step as for a store that lacks them all, has the engine prepare the SQL in them, and
+  /// tries the `[down]` sections.
+  /// - Parameter models: The result of ``models()``.
+  /// - Throws: The errors of ``model(at:)``.
   package func review(_ models: [Schema]) throws -> Review {
     var review = Review()
     let (trial, trialBack) = (SQLTrial(self), SQLTrial(self))
@@ -50,13 +50,13 @@ extension MigrationSet {
     return review
   }
 
-  /// Compiles every step, as a store that lacks them all would.
+  /// Compiles every step as for a store that lacks them all.
   /// - Returns: What does not fit the model that it meets, a sentence for each step.
   package func compileFaults() throws -> [String] { try review(models()).faults }
 }
 
 extension MigrationStep {
-  /// What is wrong with the way back that its author wrote, a sentence each.
+  /// The faults of the step's `[down]` section, a sentence each.
   fileprivate func wayBackFaults(from before: Schema, to after: Schema, _ trial: SQLTrial) throws -> [String]
   {
     guard down != nil else { return [] }

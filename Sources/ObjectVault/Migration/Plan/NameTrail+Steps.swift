@@ -1,9 +1,11 @@
-// The names of two versions of a set of steps.
+// How names map from one version of a set of steps to another.
 
 internal import CipherSQLite
 
 extension NameTrail {
-  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the model.
+  /// Follows the names through the steps between two versions.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit
+  ///   the model.
   package init(_ set: MigrationSet, from version: Int, to later: Int) throws {
     var model = try set.model(at: version)
     var mapping = SegmentMapping(model)
@@ -23,7 +25,7 @@ extension NameTrail {
     end(mapping)
   }
 
-  /// What each block of a step writes to, in the order of the blocks.
+  /// Returns the columns that each data block of a step writes to, in the order of the blocks.
   private static func writes(of step: MigrationStep, _ model: Schema, _ trial: SQLTrial) throws
     -> [TouchedColumns]
   {

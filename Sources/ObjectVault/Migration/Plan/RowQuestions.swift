@@ -1,30 +1,30 @@
-// What a plan asks of rows that are there: whom they refuse, what could not be asked, and with how many of them each function
-// is called.
+// Preflight checks: which existing rows a pending step would reject, which checks cannot run yet, and how
+// many rows each function of the app is called with.
 
 internal import CipherSQLite
 
-/// The questions of one pending step, and their answers.
+/// The preflight checks of one pending step, with their results.
 struct RowQuestions {
   private let connection: Connection
-  /// What earlier parts have touched.
+  /// The tables that earlier parts have changed.
   private var touched: TouchedTables
-  /// Whether the tables are those of the model, so that they can be asked at all.
+  /// Whether the tables are those of the model; otherwise no check can run.
   private let isSound: Bool
 
   private(set) var refusals: [MigrationPlan.Refusal] = []
-  /// Sentences that say what could not be asked, and why.
+  /// The checks that could not run, a sentence each, with the reason.
   private(set) var unasked: [String] = []
-  /// The operations that one of those sentences is about, or of which all is known that there is to ask.
+  /// The operations that such a sentence is about, or whose checks have all run.
   private var settledOperations: Set<String> = []
-  /// Of each function, in order; nil where nobody knows.
+  /// The number of rows of each function, in order; nil where it is unknown.
   private(set) var counts: [Int?] = []
 
   init(_ connection: Connection, _ touched: TouchedTables, isSound: Bool) {
     (self.connection, self.touched, self.isSound) = (connection, touched, isSound)
   }
 
-  /// The questions of the next step, with their answers, if rows are asked at all.
-  /// - Parameter trial: Knows what data blocks write to; nil where no row is asked.
+  /// Returns the checks of the next step, with their results if rows are checked at all.
+  /// - Parameter trial: Reports what data blocks write to; nil when no row is checked.
   mutating func asked(by step: CompiledStep, _ trial: SQLTrial?) throws -> RowQuestions {
     var next = RowQuestions(connection, touched, isSound: isSound)
     if let trial { try next.ask(step, writing: trial.run(step)) }
@@ -32,10 +32,11 @@ struct RowQuestions {
     return next
   }
 
-  /// - Parameter written: The tables that data blocks write to, by the places of the step's parts.
+  /// Runs the checks of a step.
+  /// - Parameter written: The tables that data blocks write to, by the index of the part.
   private mutating func ask(_ compiled: CompiledStep, writing written: [Int: Set<String>]) throws {
     for (index, part) in compiled.parts.enumerated() {
-      // What a composite operation asks of its pieces is not all: see below.
+      // The composite operation has made the checks of these parts already.
       if !part.hasAskedBefore { try ask(part) }
       try count(part)
       touched.follow(part, writing: written[index], of: compiled.step)
@@ -48,7 +49,7 @@ struct RowQuestions {
     }
   }
 
-  // MARK: Questions
+  // MARK: Checks
 
   private mutating func ask(_ part: CompiledStep.Part) throws {
     for planned in part.planned + (part.compiler?.fittingChecks() ?? []) {
@@ -64,7 +65,7 @@ struct RowQuestions {
         if check.rule == .fitting { settledOperations.insert(planned.blamed(for: "")) }
       case .require(let text, let query):
         let answer = try answer { try touched.answer(toRequirement: text, query, connection) }
-        // No rows are counted: one value answers.
+        // There is no count of rows: the query returns one value.
         note(planned, answer) { _, _, _ in nil }
       default: break
       }
@@ -84,13 +85,14 @@ struct RowQuestions {
     counts.append(isSound ? try touched.count(of: entity, model, connection) : nil)
   }
 
-  // MARK: Answers
+  // MARK: Results
 
   private func answer(_ body: () throws -> TouchedTables.Answer) rethrows -> TouchedTables.Answer {
     isSound ? try body() : .unasked("the tables are not as the model says")
   }
 
-  /// - Parameter refusal: Makes what is told of rows, of which it gets the operation, the number and the first ids.
+  /// Records a result.
+  /// - Parameter refusal: Makes the refusal of the operation, the number of rows and their first ids.
   private mutating func note(
     _ planned: PlannedStatement, _ answer: TouchedTables.Answer,
     refusal: (String, Int, [Int64]) -> MigrationPlan.Refusal?
@@ -114,7 +116,8 @@ struct RowQuestions {
 }
 
 extension CompiledStep.Part {
-  /// Whether it is a piece of an operation that asks for its pieces before it writes rows, of which none can be asked later.
+  /// Whether it is a part of an operation that makes all its checks before it writes rows. The checks of
+  /// the part cannot run later.
   fileprivate var hasAskedBefore: Bool {
     compiler != nil && operations.contains { $0.composite?.refusesLate == false }
   }

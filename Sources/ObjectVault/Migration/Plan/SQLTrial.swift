@@ -1,31 +1,33 @@
-// The SQL that persons wrote into steps, tried without a store: in an empty database in memory that has the tables of the
-// model which each block meets. What tables are changed by runs, on no rows; what works on rows is read by the engine, behind
-// the authorizer, and does not run.
+// Tries the SQL that persons wrote into steps without a store: in an empty in-memory database that has
+// the tables of the model which each block meets. Operations on tables run there, on no rows. The engine
+// only prepares SQL on rows, under the authorizer, and does not run it.
 
 internal import CipherSQLite
 
-/// Tries the SQL of steps, one after another. It costs nothing for steps without any.
+/// Tries the SQL of steps, one step after another. It costs nothing for steps without any.
 final class SQLTrial {
   private let set: MigrationSet
-  /// Whether a raw object could not be made: what follows builds on it, and would only say so again.
+  /// Whether a raw object could not be created: later steps depend on it and would repeat the error.
   private var isLost = false
   private var runner: MigrationRunner?
-  /// What the database has, and its tables, which take longer to tell than to compare.
+  /// The model of the database, and its tables, which take longer to derive from the model than to compare.
   private var standing = Schema()
   private var tables: [TableInfo]?
 
   init(_ set: MigrationSet) { self.set = set }
 
-  /// Tries what persons wrote into a step.
-  /// - Returns: The tables that each of its data blocks writes to, as the engine says, by the places of the parts; in lower
-  ///   case.
-  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` for the first block that cannot run.
+  /// Tries the SQL that persons wrote into a step.
+  /// - Returns: The tables that each data block writes to, as the engine reports them, in lower case; by
+  ///   the index of the part.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` for the first block that
+  ///   cannot run.
   @discardableResult
   func run(_ compiled: CompiledStep) throws -> [Int: Set<String>] {
     try touched(by: compiled).mapValues(\.writtenTables)
   }
 
-  /// The same with the columns.
+  /// Tries the SQL of a step, and returns the columns that each data block writes to, by the index of
+  /// the part.
   func touched(by compiled: CompiledStep) throws -> [Int: TouchedColumns] {
     var (written, speaksOfRawObjects): ([Int: TouchedColumns], Bool) = ([:], false)
     do {
@@ -42,7 +44,7 @@ final class SQLTrial {
       }
       return written
     } catch {
-      // Whatever it left behind.
+      // The database may be in any state now: start again from an empty one.
       (runner, standing, tables) = (nil, Schema(), nil)
       isLost = speaksOfRawObjects
       throw error
@@ -75,7 +77,7 @@ final class SQLTrial {
     try runner.makeRawObjects(of: model)
   }
 
-  /// What a part has made stands.
+  /// Records that the database has the model which a part produced.
   private func stand(_ model: Schema) {
     if standing.entities != model.entities { tables = nil }
     standing = model
@@ -87,7 +89,7 @@ final class SQLTrial {
 }
 
 extension CompiledStep.Part {
-  /// Whether it makes raw objects, or changes tables that some of them speak of.
+  /// Whether it creates raw objects, or changes tables that raw objects use.
   fileprivate var makesRawObjects: Bool {
     statements.contains { statement in
       switch statement {
@@ -97,7 +99,7 @@ extension CompiledStep.Part {
     }
   }
 
-  /// Whether it has SQL that a person wrote, or tables that such SQL may speak of.
+  /// Whether it contains SQL that a person wrote, or tables that such SQL may use.
   fileprivate var hasForeignSQL: Bool {
     !before.rawObjects.isEmpty || operations.contains(where: \.rules.traits.hasForeignSQL)
   }

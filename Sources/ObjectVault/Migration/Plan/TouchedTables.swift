@@ -1,5 +1,5 @@
-// Which tables earlier pending steps change. A plan asks the file only about the others: of those it holds today what the next
-// step will find.
+// Which tables earlier pending steps change. A plan queries only the other tables: their rows are today
+// what the next step will find.
 
 internal import CipherSQLite
 
@@ -7,13 +7,15 @@ internal import CipherSQLite
 struct TouchedTables {
   /// By the tables' names in lower case.
   private var reasons: [String: String] = [:]
-  /// Columns that earlier steps add to tables that otherwise stay the same, with the reason; by the table and the column.
+  /// Columns that earlier steps add to tables that otherwise stay the same, with the reason; by table and
+  /// column in lower case.
   private var reasonsOfColumns: [String: [String: String]] = [:]
-  /// Why no table can be asked: a block may have written to any of them.
+  /// The reason why no table can be queried: a block may have written to any of them.
   private var reasonForAll: String?
-  /// What hand-made views are called in sentences, by their names in lower case.
+  /// The titles of raw views for messages, by their names in lower case.
   private var views: [String: String]
-  /// Triggers in the file that no step has made: the table that wakes each, and the words in it, in lower case.
+  /// Triggers in the file that no step created: the table that fires each, and the words in its SQL, in
+  /// lower case.
   private let foreignTriggers: [(table: String, words: Set<String>)]
 
   init(_ model: Schema, _ connection: Connection) throws {
@@ -32,11 +34,12 @@ struct TouchedTables {
   // MARK: Following
 
   /// Records what a part of a step changes.
-  /// - Parameter written: The tables that a data block writes to, in lower case; nil where nobody has asked the engine.
+  /// - Parameter written: The tables that a data block writes to, in lower case; nil where the engine was
+  ///   not asked for them.
   mutating func follow(_ part: CompiledStep.Part, writing written: Set<String>?, of step: MigrationStep) {
     let name = "\(numbered(step.number)) \(step.name)"
     views = part.model.titlesOfViews
-    // One that is made anew reads something else from now on.
+    // A view that is created again returns other rows from now on.
     for view in Set(part.before.rawObjects).symmetricDifference(part.model.rawObjects)
     where view.kind == .view {
       touch(view.name, name)
@@ -63,13 +66,13 @@ struct TouchedTables {
     for table in former.keys { touch(table, name) }
   }
 
-  /// Notes which tables a statement of a data block, or between those of a composite operation, may write to.
+  /// Records the tables that a statement of a data block or of a composite operation may write to.
   private mutating func follow(
     _ statement: CompiledStatement, _ written: Set<String>?, _ model: Schema, _ step: String
   ) {
     switch statement {
     case .data(let block, _):
-      // The engine has told of the triggers' tables, too.
+      // The engine has reported the tables that triggers write to, as well.
       if let written { return touch(tables: written, model, step) }
       touch(Set(block.tables.map { $0.lowercased() }), model, step)
     case .sql(let sql): touch(SQLTemplate.words(sql), model, step)
@@ -79,7 +82,8 @@ struct TouchedTables {
     }
   }
 
-  /// - Parameter words: The names of tables among others, in lower case; nil for all tables.
+  /// Records tables and, with them, those that triggers of the model write to.
+  /// - Parameter words: The names of tables, among other words, in lower case; nil for all tables.
   private mutating func touch(_ words: Set<String>?, _ model: Schema, _ step: String) {
     guard var words else {
       return reasonForAll = reasonForAll ?? "step \(step) may write to any table first"
@@ -103,15 +107,15 @@ struct TouchedTables {
     reasons[table.lowercased()] = "step \(step) changes \(table) first"
   }
 
-  // MARK: Asking
+  // MARK: Queries
 
-  /// The answer of the rows as they are now.
+  /// The result of a check on the rows as they are now.
   enum Answer {
     case accepted
     case refused(count: Int, rows: [Int64])
-    /// What the step will fail with, whichever rows it is about.
+    /// The reason why the step will fail, whichever rows there are.
     case failed(reason: String)
-    /// Why it cannot be asked before the steps run.
+    /// The reason why the check cannot run before the steps do.
     case unasked(String)
   }
 
@@ -125,10 +129,10 @@ struct TouchedTables {
     }
   }
 
-  /// What tells of the run itself, and not of the rows.
+  /// SQL functions whose result depends on the run itself and not on the rows.
   private static let wordsOfRun: Set<String> = ["changes", "total_changes", "last_insert_rowid"]
 
-  /// Whether a query says true of the rows as they are now: what a step requires, in the words of its author.
+  /// Checks whether a query of a `require` returns true for the rows as they are now.
   /// - Parameter sentence: What is required.
   func answer(toRequirement sentence: String, _ query: String, _ connection: Connection) throws -> Answer {
     if let reason = obstacle(to: query) { return .unasked(reason) }
@@ -149,10 +153,10 @@ struct TouchedTables {
     }
   }
 
-  /// Why a query cannot be asked before the steps run.
+  /// The reason why a query cannot run before the steps do; nil when it can.
   private func obstacle(to query: String) -> String? {
     if let reasonForAll { return reasonForAll }
-    // A column may be called as a table is.
+    // The query's tables: other words may be columns with the name of a table.
     let sources = SQLTemplate.sources(query)
     if let reason = reasons.filter({ sources.contains($0.key) }).min(by: { $0.key < $1.key })?.value {
       return reason
@@ -168,12 +172,12 @@ struct TouchedTables {
     return "the \(view.value) may read tables that change first"
   }
 
-  /// Whether a query may name all columns of a table at once.
+  /// Whether a query may name all columns of a table with `*`.
   private static func hasStar(_ query: String) -> Bool {
     query.replacing(/(?i)count\s*\(\s*\*\s*\)/, with: "").contains("*")
   }
 
-  /// How many rows an entity has at this point; nil where a step has touched their table.
+  /// The number of rows that an entity has at this point; nil where a step has changed their table.
   func count(of entity: String, _ model: Schema, _ connection: Connection) throws -> Int? {
     let place = model.place(of: entity)
     let query: SQL = "SELECT count(*) FROM \(place.rows)"

@@ -1,25 +1,25 @@
-// The unit in which a data block is run: one statement, or a group of insertions.
+// The unit in which a data block runs: one statement, or a group of insertions.
 
-/// A statement of a data block, or several insertions that follow each other, of plain values into the same columns: the engine is
-/// asked once for all of these.
+/// A statement of a data block, or several consecutive insertions of literal values into the same
+/// columns, which run as one call of the engine.
 struct DataStatements {
-  /// How many rows a group has at most. A cancellation is heard between two groups.
+  /// The maximum number of rows of a group. Cancellation takes effect between two groups.
   private static let limit = 200
 
-  /// As they were written.
+  /// The statements as they were written.
   private(set) var texts: [String]
-  /// Their first word, in lower case.
+  /// The first word of the statements, in lower case.
   let beginning: String
-  /// What they insert together; nil of another statement.
+  /// The combined insertion; nil for another statement.
   private(set) var insertion: NumberedInsert?
 
-  /// The next of some statements.
+  /// Takes the next statement or group.
   /// - Parameters:
-  ///   - position: The index of the next statement; afterwards that of the first one after the group.
-  ///   - mayGroup: Whether it may take several.
-  /// - Returns: nil where nothing is left but comments.
+  ///   - position: The index of the next statement; afterwards the index of the first one after the group.
+  ///   - mayGroup: Whether several insertions may be grouped.
+  /// - Returns: nil when only comments are left.
   init?(_ statements: [String], from position: inout Int, _ names: EntityNames, mayGroup: Bool) throws {
-    // Comments alone are no statement.
+    // Text of comments only is no statement.
     var first: String?
     while position < statements.count {
       first = SQLTemplate.beginning(statements[position])

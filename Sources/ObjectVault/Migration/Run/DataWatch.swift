@@ -1,20 +1,21 @@
-// What a statement of a data block does, as the engine's authorizer tells it.
+// What a statement of a data block does, as the engine's authorizer reports it.
 
 internal import CipherSQLite
 
-/// What one statement of a data block may do, and what it was seen to do.
+/// What one statement of a data block may do, and what it was observed to do.
 final class DataWatch {
   /// The entities that have tables of their own.
   let entities: EntityNames
-  /// What gives ids to the rows that it inserts, as it was understood; nil where it inserts none.
+  /// The parsed insertion, which gets ids for its rows; nil for other statements.
   let insertion: NumberedInsert?
   private(set) var written = TouchedColumns()
   private(set) var changesRows = false
-  /// The tables of which it changes ids, in lower case.
+  /// The tables whose ids it changes, in lower case.
   private(set) var changedIDs: Set<String> = []
-  /// The entity that it gives rows without ids, which is refused, and the trigger that does so; nil where there is none.
+  /// The entity that it inserts rows without ids into, which is refused, and the trigger that does so;
+  /// nil where there is none.
   private(set) var unnumbered: (entity: String, trigger: String?)?
-  /// What it may read and write, where its author says so.
+  /// What it may read and write, where its author declares it.
   private(set) var declared: DeclaredColumns?
 
   init(_ entities: EntityNames, _ insertion: NumberedInsert?, _ declared: DeclaredColumns?) {
@@ -35,7 +36,8 @@ final class DataWatch {
       changedIDs.insert(table.lowercased())
     default: break
     }
-    // The library's own statement calls it. That of the step cannot: DataStatements refuses the name.
+    // The library's own statement calls the function. A step's statement cannot: DataStatements refuses
+    // the name.
     if insertion != nil, action == .function(name: InsertedIDs.function) { return true }
     return MigrationRunner.reads(action) || MigrationRunner.writes(action)
   }

@@ -1,5 +1,5 @@
-// What the author of a data block says that it reads and writes, held against what the engine asks leave for: tables and columns,
-// which stand for entities and their properties.
+// Compares what the author of a data block declares that it reads and writes with what the engine's
+// authorizer reports: tables and columns, which are mapped to entities and their properties.
 
 internal import CipherSQLite
 
@@ -8,32 +8,32 @@ struct DeclaredColumns {
   private typealias Place = TransformAccess.Place
   private let access: TransformAccess
   private let model: Schema
-  /// What each column stands for, the declared property first; by the tables and columns in lower case. Either end of a
-  /// relationship stands for its links.
+  /// The properties of each column, the declared property first; by table and column in lower case. Both
+  /// ends of a relationship denote its links.
   private var columns: [String: [String: [Place]]] = [:]
-  /// The entities of which each table has rows, the root first.
+  /// The entities whose rows each table has, the root first.
   private var entities: [String: [String]] = [:]
-  /// What each table of links stands for.
+  /// The relationships of each join table.
   private var links: [String: [Place]] = [:]
   private var deeds: [String] = []
   private var missing: [(word: TransformAccess.Word, place: TransformAccess.Place)] = []
-  /// Whether rows that the block updates, or those that triggers do, may take the place of others, of which the engine does
-  /// not say that it deletes them.
+  /// Whether the block itself, or a trigger, may replace rows with `REPLACE`. The engine does not report
+  /// the deletion of replaced rows.
   private let replacesRows: (itself: Bool, byTriggers: Bool)
-  /// The tables that the statement at hand names, in lower case, and those that it was seen to write to.
+  /// The tables that the present statement names, in lower case, and those that it was observed to write to.
   private var (sources, written): (Set<String>, Set<String>) = ([], [])
 
-  /// nil where the author says nothing.
+  /// Returns nil when the author declares nothing.
   init?(_ access: TransformAccess, _ model: Schema, sql: String) {
     guard access.reads != nil || access.writes != nil else { return nil }
     (self.access, self.model) = (access, model)
-    // A statement says it for the triggers that it wakes, too.
+    // A conflict clause of a statement also applies to the triggers that it fires.
     let itself = SQLTemplate.replacesRows(sql)
     replacesRows = (
       itself,
       itself || model.rawStatements.contains { $0.isTrigger && SQLTemplate.replacesRows($0.create) }
     )
-    // Who declares a property comes before those who inherit it.
+    // A property's declaring entity comes before the entities that inherit it.
     for entity in model.parentsFirst { add(entity, entity) }
     for entity in model.parentsFirst { add(model.flattened(entity), entity) }
   }
@@ -62,15 +62,15 @@ struct DeclaredColumns {
     columns[table, default: [:]][column.lowercased(), default: []].append(place)
   }
 
-  /// The same for one statement of the block.
+  /// Returns a copy for one statement of the block.
   func of(_ statement: String) -> DeclaredColumns {
     var columns = self
     columns.sources = SQLTemplate.sources(statement)
     return columns
   }
 
-  /// Notes what the engine asks leave for.
-  /// - Parameter object: The view or the trigger that wants it; nil for the statement itself.
+  /// Records an action that the authorizer is asked about.
+  /// - Parameter object: The view or the trigger that performs it; nil for the statement itself.
   mutating func note(_ action: AuthorizerAction, in object: String?) {
     switch action {
     case .read(let table, let column): note(.reads, table, column, object)
@@ -96,7 +96,7 @@ struct DeclaredColumns {
     let (table, column) = (table.lowercased(), column.lowercased())
     if let places = links[table] { return require(word, places, word.rawValue, object) }
     if let places = columns[table]?[column] { return require(word, places, word.rawValue, object) }
-    // Which object a row is, and of which entity, may be read; to write it is to make another of it.
+    // The id and the entity of a row may be read. Writing them makes the row another object.
     guard word == .writes, MigrationRunner.isID(column) || column == EntityColumn.name else { return }
     note(.writes, rowsOf: table, "writes \(column) of", object)
   }
@@ -107,7 +107,7 @@ struct DeclaredColumns {
     let table = table.lowercased()
     if let places = links[table] { return require(word, places, word.rawValue, object) }
     guard let names = entities[table] else { return }
-    // The engine does not say of which entity of a family.
+    // The engine does not report which entity of the hierarchy.
     require(word, names.map { Place(entity: $0) }, deed, object)
   }
 
@@ -121,7 +121,7 @@ struct DeclaredColumns {
     missing.append((word, first))
   }
 
-  /// What is said of an entity holds for those below it.
+  /// Whether a declaration covers a place: declaring an entity includes its subentities.
   private func covers(_ word: TransformAccess.Word, _ place: Place) -> Bool {
     guard let entity = model.entity(named: place.entity) else { return false }
     return ([entity] + model.ancestors(of: entity)).contains {
@@ -129,9 +129,9 @@ struct DeclaredColumns {
     }
   }
 
-  /// Notes the tables whose rows alone count, as in `SELECT count(*)`: the engine asks no leave for those, and they were read
-  /// all the same. Of an entity that the author names anything of, it may be read which objects there are; what is told of one
-  /// already says as much.
+  /// Records tables of which only rows are counted, as in `SELECT count(*)`: the authorizer is not asked
+  /// about them, although they are read. Naming any property of an entity in the declaration allows
+  /// counting its objects. A table with a violation recorded already is not reported again.
   private mutating func noteSources() {
     let places = (access.reads ?? []) + (access.writes ?? []) + missing.map(\.place)
     let named = Set(places.flatMap(tables))
@@ -140,7 +140,7 @@ struct DeclaredColumns {
     }
   }
 
-  /// The tables in which what a place names lies, or the links of it.
+  /// The tables that hold the values or links of a declared place.
   private func tables(of place: Place) -> [String] {
     let relationship = place.property.flatMap {
       model.flattenedEntity(named: place.entity)?.relationship(named: $0)
@@ -150,7 +150,7 @@ struct DeclaredColumns {
     }
   }
 
-  /// What the block does beyond what is said; nil for nothing.
+  /// The error for what the block does beyond its declaration; nil for nothing.
   var refusal: ModelError? {
     var columns = self
     columns.noteSources()

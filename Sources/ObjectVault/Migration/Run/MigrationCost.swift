@@ -1,24 +1,27 @@
-// What steps come to before they run, for a screen and for a limit. The rows are counted by RowForecast.
+// The estimated cost of steps, for screens and for a limit. RowForecast counts the rows.
 
 internal import CipherSQLite
 
-/// What running steps comes to.
+/// The estimated cost of running steps.
 public struct MigrationCost: Sendable, Hashable {
-  /// The rows that are written again, moved or indexed, and those of lists of values (`INSERT … VALUES`). Of a table of more than
-  /// 10,000 it is how far its ids reach, which is more where many were deleted: counting takes longer the more there are.
+  /// The number of rows that are copied, moved or indexed, and of rows in lists of values (`INSERT
+  /// … VALUES`).
+  ///
+  /// For a table with more than 10,000 rows it is the range of its ids, because counting takes time in
+  /// proportion to the rows. That is too high where many rows were deleted.
   public let rows: Int
-  /// How long it may take, in seconds: a guess for a machine of some years, from the rows, the size of the file, whose
-  /// references are checked, and the copy that is made before.
+  /// The estimated duration in seconds on a machine some years old. It follows from the rows, the size of
+  /// the file, whose references are checked, and the copy that is made before.
   public let seconds: Double
 
-  /// 300,000 rows of 200 bytes with two indexes took 2.0 s to copy, drop and index; their references were checked in 0.16 s, of
-  /// 62 MB, and are before the steps and behind them.
+  /// Measured: 300,000 rows of 200 bytes with two indexes took 2.0 s to copy, drop and index. Checking
+  /// their references took 0.16 s for 62 MB, and happens before and after the steps.
   init(rows: Int, storeBytes: Int, makesBackup: Bool) {
     self.rows = rows
     seconds = Double(rows) * 7e-6 + Double(storeBytes) * (makesBackup ? 15e-9 : 5e-9)
   }
 
-  /// - Parameter rows: Of each step.
+  /// - Parameter rows: The rows of each step.
   init(_ work: MigrationWork, rows: [Int], storeBytes: Int, makesBackups: Bool) {
     let sum = rows.reduce(0, +)
     self.init(
@@ -27,7 +30,7 @@ public struct MigrationCost: Sendable, Hashable {
   }
 }
 
-/// How much an opening may do before it returns.
+/// The maximum work of an opening before it returns.
 public struct MigrationLimit: Sendable, Hashable {
   private enum Bound: Hashable {
     case rows(Int)
@@ -35,10 +38,15 @@ public struct MigrationLimit: Sendable, Hashable {
   }
   private let bound: Bound
 
-  /// So many rows may be written again, moved, indexed or inserted from lists of values. With 0 run only steps that touch no
-  /// row, such as `create entity` or `add attribute … optional`.
+  /// Allows this number of rows to be copied, moved, indexed or inserted from lists of values.
+  ///
+  /// With 0, only steps run that touch no row, such as `create entity` or `add attribute … optional`.
+  /// - Parameter count: The maximum number of rows: see ``MigrationCost/rows``.
+  /// - Returns: The limit.
   public static func rows(_ count: Int) -> MigrationLimit { MigrationLimit(bound: .rows(count)) }
-  /// So many seconds, as far as they can be guessed.
+  /// Allows this duration, as far as it can be estimated.
+  /// - Parameter seconds: The maximum of ``MigrationCost/seconds``.
+  /// - Returns: The limit.
   public static func seconds(_ seconds: Double) -> MigrationLimit { MigrationLimit(bound: .seconds(seconds)) }
 
   func admits(_ cost: MigrationCost) -> Bool {

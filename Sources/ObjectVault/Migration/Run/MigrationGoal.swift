@@ -1,29 +1,29 @@
-// What a run is to do with a store, and what that comes to for the history that it finds: steps to take back, the last
-// first, and steps to run. Whatever it is, one runner runs it (MigrationRunner).
+// The goal of a run, and the work that it means for a store's history: steps to roll back, the last
+// first, and steps to run. MigrationRunner performs all of it.
 
 internal import CipherSQLite
 
-/// What a run is to do.
+/// The goal of a run.
 package enum MigrationGoal: Sendable, Hashable {
   /// Run the steps that the store lacks.
   case latest
-  /// Take back the steps above a version.
+  /// Roll back the steps above a version.
   case back(to: Int)
-  /// Take back the last so many steps, and run them again.
+  /// Roll back this number of last steps, and run them again.
   case again(Int)
 
   var isAgain: Bool { if case .again = self { true } else { false } }
 }
 
-/// What a run does with one store.
+/// The work of a run on one store.
 struct MigrationWork {
-  /// The model that the store has before it.
+  /// The model of the store before the run.
   let model: Schema
-  /// What takes steps back, the last one first: each with the number and the name of the step that it takes back.
+  /// The rollbacks, the last step's first: each has the number and the name of the step that it undoes.
   var back: [CompiledStep] = []
   /// The steps that run, in order.
   var ahead: [CompiledStep] = []
-  /// The version after it.
+  /// The version after the run.
   let version: Int
   /// The lowest version of steps that may open the store afterwards.
   let minimumReader: Int
@@ -33,10 +33,10 @@ struct MigrationWork {
 }
 
 extension StoreHistory {
-  /// What a goal comes to, after the history was compared with the steps.
+  /// Returns the work that a goal means, after comparing the history with the steps.
   /// - Parameters:
-  ///   - set: The steps at hand. Those that are taken back may be missing among them: the store carries their way back.
-  ///   - file: How errors call the store.
+  ///   - set: The steps at hand. Steps to roll back may be missing: the store carries their rollback.
+  ///   - file: The name of the store in errors.
   func work(_ goal: MigrationGoal, with set: MigrationSet, file: String) throws -> MigrationWork {
     switch goal {
     case .latest:
@@ -54,9 +54,9 @@ extension StoreHistory {
       let target = max(0, version - max(0, count))
       try set.requireRepeatable(after: target, of: version)
       var work = try workBack(to: target, with: set, file: file)
-      // Behind a fold whose text was edited the steps would go on from a model that no store has.
+      // After a fold with an edited text the steps would continue from a model that no store has.
       try set.requireModel(work.back.last?.model ?? work.model, at: target)
-      // An edited step is taken back as it was and runs as it is.
+      // An edited step is rolled back as it ran, and runs again as it is now.
       let again = set.prefix(version)
       work.ahead = try again.compiled(after: target)
       return MigrationWork(
@@ -67,7 +67,7 @@ extension StoreHistory {
 
   private func workBack(to target: Int, with set: MigrationSet, file: String) throws -> MigrationWork {
     try requireKnownFormat(file: file)
-    // What is taken back may be another step than the one at hand; what stays may not.
+    // A step that is rolled back may differ from the one at hand; a step that stays may not.
     let staying = set.prefix(target)
     try checkSteps(against: staying)
     guard target < version else {
@@ -78,8 +78,8 @@ extension StoreHistory {
     for step in chain.steps { models.append(try step.applied(to: models[models.count - 1])) }
     var work = MigrationWork(
       model: models[models.count - 1], version: target,
-      // What steps that are not at hand say of readers is not carried, but none says more than all of them together.
-      // Nor does a folded step say any more what it said.
+      // The store carries no `reader` of single steps, only the highest of all, which is the bound for
+      // steps that are not at hand. A folded step has lost its `reader` as well.
       minimumReader: staying.version == target && staying.steps.last?.isPlaceholder != true
         ? staying.minimumReader : min(target, minimumReader))
     for step in chain.steps.dropFirst(target).reversed() {
@@ -95,7 +95,8 @@ extension StoreHistory {
     return work
   }
 
-  /// What the author of a step without a way back can do: nothing who wrote that there is none, nor who has not got the file.
+  /// The advice for the author of a step without a rollback; nil when the step declares itself
+  /// irreversible or its file is not at hand.
   private static func advice(_ step: MigrationStep, of set: MigrationSet) -> String? {
     guard step.irreversible == nil, set.steps.contains(step) else { return nil }
     return step.down == nil
@@ -103,20 +104,20 @@ extension StoreHistory {
       : "; correct it in its file, which stays the same step"
   }
 
-  /// The steps behind the store: those at hand where they are what ran, else as the store carries them.
+  /// The steps that the store has run: those at hand if they are what ran, else as the store carries them.
   func steps(with set: MigrationSet, file: String) throws -> MigrationSet {
     try MigrationSet(
       steps.map { applied in
         if applied.number <= set.version {
           let step = set.steps[applied.number - 1]
-          // What was folded later ran as it was, which the store carries.
+          // A step that was folded later ran in its original form, which the store carries.
           if !step.isFolded, step.isRecorded(as: applied.checksum) { return step }
         }
         return try applied.carried(in: file)
       })
   }
 
-  /// Why nothing takes a step back, by the step's number: of those behind the store, and of those that it lacks.
+  /// The reasons why steps cannot be rolled back, by step number: of steps that ran and of pending ones.
   func irreversible(with set: MigrationSet, file: String) throws -> [Int: String] {
     var (reasons, model): ([Int: String], Schema) = ([:], Schema())
     for step in try steps(with: set, file: file).steps + set.steps.dropFirst(version) {
@@ -129,12 +130,12 @@ extension StoreHistory {
 }
 
 extension AppliedStep {
-  /// Why a store that an earlier release migrated has no way back of its own.
+  /// The reason for a store that an earlier release migrated, which carries no rollback.
   private static let notCarried =
     "the store does not carry its way back, because an earlier release ran it; take it back with the files of the steps"
 
-  /// The step as the store carries it: what it did, and what leads back.
-  /// - Throws: ``StoreError/bookkeepingDamaged(file:place:reason:)`` when that cannot be read.
+  /// The step as the store carries it: its operations and its rollback.
+  /// - Throws: ``StoreError/bookkeepingDamaged(file:place:reason:)`` when they cannot be read.
   fileprivate func carried(in file: String) throws -> MigrationStep {
     let (rule, back) = BackupRule.carried(in: down ?? MigrationWayBack.none(reason: Self.notCarried).text)
     do {
@@ -144,8 +145,7 @@ extension AppliedStep {
       if step.checksum != checksum { step.recordedChecksum = checksum }
       return step
     } catch StoreError.migrationSyntax(let error) {
-      // What was written down is what the store says was written down: it is not damaged, but of a language that has
-      // grown since.
+      // The text matches its checksum: it is not damaged, but written in a later version of the language.
       let isRead = (try? MigrationStep(number: number, name: name, text: "format: 1\n[up]\n\(text)\n")) != nil
       guard isRead || checksum != "s1:" + sha256(Array(text.utf8)) else {
         throw StoreError.noWayBack(
@@ -161,13 +161,13 @@ extension AppliedStep {
 }
 
 extension BackupRule {
-  // In a comment, which releases that do not know it skip.
+  // Written as a comment, which releases skip that do not support it.
   private static let mark = "# backup: "
 
-  /// A way back as the store carries it.
+  /// The text of a rollback as the store carries it, with the rule for backups.
   func carrying(_ back: String) -> String { self == .auto ? back : Self.mark + rawValue + "\n" + back }
 
-  /// What a way back says of copies, and the rest of it.
+  /// Splits the text of a carried rollback into the rule for backups and the rollback.
   fileprivate static func carried(in back: String) -> (rule: BackupRule, back: String) {
     guard back.hasPrefix(mark), let line = back.split(separator: "\n").first,
       let rule = BackupRule(rawValue: String(line.dropFirst(mark.count)))
@@ -177,8 +177,8 @@ extension BackupRule {
 }
 
 extension MigrationStep {
-  /// What takes this step back, as a step of the same number and name. What its author allowed it to lose, it may lose on
-  /// the way there alone; and that it needs no copy was said of that way, too.
+  /// The step that undoes this one, with its number and name. The losses that the author allowed apply to
+  /// the step only and not to its rollback, and so does `backup: never`.
   func takenBack(by operations: [MigrationOperation]) -> MigrationStep {
     MigrationStep(
       number: number, name: name, operations: operations, backup: backup == .never ? .auto : backup)

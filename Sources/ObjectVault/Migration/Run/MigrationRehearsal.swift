@@ -1,23 +1,26 @@
-// A run of steps on a copy of the store, for what a plan cannot know: what the steps make of the rows, and how long they take.
+// The result of a rehearsal: a run of steps on a copy of the store, which shows effects on rows and
+// durations that a plan cannot determine.
 
-/// What running steps on a copy of a store came to: see ``Store/rehearse(at:key:migrations:profile:busyTimeout:progress:)``.
+/// The result of running steps on a copy of a store: see
+/// ``Store/rehearse(at:key:migrations:profile:busyTimeout:progress:)``.
 public struct MigrationRehearsal: Sendable {
   /// A step that ran to its end.
   public struct Step: Sendable, Hashable {
-    /// Its number.
+    /// The number of the step.
     public let number: Int
-    /// Its name.
+    /// The name of the step.
     public let name: String
-    /// Whether it was taken back.
+    /// Whether the step was rolled back.
     public let leadsBack: Bool
-    /// How long it took, in seconds.
+    /// The duration of the step, in seconds.
     public let seconds: Double
   }
 
-  /// The steps that ran to their ends, in order; where one failed, those before it.
+  /// The steps that ran to their ends, in order; when one failed, those before it.
   public let steps: [Step]
-  /// How long the run took with its commit, and without the copying, in seconds.
+  /// The duration of the run with its commit but without the copying, in seconds.
   public let seconds: Double
-  /// What running the steps on the store would throw, mostly a ``StoreError``; nil where they would run to their end.
+  /// The error that running the steps on the store would throw, usually a ``StoreError``; nil when they
+  /// would succeed.
   public let failure: (any Error)?
 }

@@ -1,26 +1,27 @@
-// A store that begins at a version: its rows were there before its steps, which are recorded and do not run.
+// Creates a store at a version from existing rows: its steps are recorded and do not run.
 
 package import CipherSQLite
 private import Foundation
 
 extension MigrationRunner {
-  /// Makes the tables of the last model in an empty file, lets them be filled, and records the steps.
-  /// - Parameter fill: Inside the transaction, while references are not looked at.
+  /// Creates the tables of the last model in an empty file, has them filled, and records the steps.
+  /// - Parameter fill: Fills the tables; called inside the transaction, while foreign keys are not enforced.
   package func createBaseline(_ model: Schema, fill: () throws -> Void) throws {
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         try OwnTables(connection).create()
         for table in model.tables { try create(table, model) }
         try fill()
-        // Behind the rows: no trigger has waited for those.
+        // After the rows, so that no trigger fires for them.
         try makeRawObjects(of: model)
         try recordBaseline(model)
       }
     }
   }
 
-  /// Makes a store of a file whose tables are those of the last model.
-  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``, ``StoreError/schemaDrift(file:differences:)``.
+  /// Turns a file whose tables are those of the last model into a store.
+  /// - Throws: ``StoreError/adoptionRefused(file:reason:takesRows:)``,
+  ///   ``StoreError/schemaDrift(file:differences:)``.
   package func adoptInPlace(_ model: Schema) throws {
     func refuse(_ reason: String, takesRows: Bool = false) -> StoreError {
       .adoptionRefused(file: connection.path, reason: reason, takesRows: takesRows)
@@ -60,7 +61,7 @@ extension MigrationRunner {
     }
   }
 
-  /// What AUTOINCREMENT has given out is not given out again.
+  /// Raises the high-water marks, so that ids which AUTOINCREMENT has issued are not issued again.
   private func raiseToSequences(_ model: Schema) throws {
     guard try connection.tableExists("sqlite_sequence") else { return }
     for entity in model.roots {
@@ -82,8 +83,8 @@ extension MigrationRunner {
 }
 
 extension Schema {
-  /// What rows that another program wrote hold and the model does not allow, a sentence each. References to rows that are not there
-  /// are not among it.
+  /// Returns the values of rows from another program that the model does not allow, a sentence each.
+  /// References to missing rows are not included.
   package func rowFindings(_ connection: Connection) throws -> [String] {
     try TypeCheck(model: self).findings(connection).map { "\($0)" }
       + ReferenceCheck.misled(connection, self)

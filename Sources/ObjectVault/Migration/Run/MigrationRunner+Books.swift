@@ -1,4 +1,4 @@
-// What a run writes into the tables that a store keeps for itself.
+// What a run writes into the store's bookkeeping tables.
 
 internal import CipherSQLite
 internal import Foundation
@@ -8,7 +8,7 @@ extension MigrationRunner {
     try SchemaDifference.found(model.layout, in: connection)
   }
 
-  /// Checks that the tables are those of the model, and writes down what the store is now.
+  /// Checks that the tables are those of the model, and records the store's new state.
   func finish(
     _ model: Schema, version: Int, minimumReader: Int, generation: Int64
   ) throws {
@@ -32,13 +32,13 @@ extension MigrationRunner {
             .text(generation: generation))
       ),
     ])
-    // Tables that were written anew have lost theirs.
+    // Tables that were rebuilt have lost their statistics.
     try TableStatistics(connection).refresh()
     if generation == 1 { try write([(.createdBy, .text("ObjectVault, \(Engine.current)"))]) }
     try connection.setUserVersion(version)
   }
 
-  /// Writes down what the store is, and gives one that has none its identity.
+  /// Records the store's state, and gives a store without identity one.
   func write(_ values: [(entry: MetaTable.Entry, value: SQLValue)]) throws {
     let meta = MetaTable(connection: connection)
     try meta.write(values)

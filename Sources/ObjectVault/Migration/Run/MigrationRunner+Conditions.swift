@@ -1,10 +1,12 @@
-// What a migration asks before its first step: losses that nobody allowed, what others have in its way, and room on the disk.
+// The checks before the first step: losses that are not allowed, foreign objects that are in the way, the
+// limit of the caller, and disk space.
 
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// What a step loses is decided by its author, in its file, and not by whoever opens the store. What a way back loses
-  /// is what people entered since, and nobody could allow that beforehand.
+  /// Checks that all losses are allowed. The author of a step allows its losses in its file, and the
+  /// caller that opens the store does not. A rollback loses what users entered since, which no author
+  /// could allow beforehand.
   func checkLosses(of work: MigrationWork) throws {
     for compiled in work.back {
       let (step, losses) = (compiled.step, compiled.losses.filter { !allowedLosses.contains($0) })
@@ -22,14 +24,14 @@ extension MigrationRunner {
     }
   }
 
-  /// What somebody else has put into the file is not dropped without a word, and its name is not given to something else.
+  /// Checks that no step drops an object that another program put into the file, or needs its name.
   /// - Throws: ``StoreError/stepsObstructed(file:obstacles:)``.
   func checkObstacles(to work: MigrationWork) throws {
     let lines = try ForeignObjects(layout: work.model.layout).obstacles(to: work.steps, connection)
     guard lines.isEmpty else { throw StoreError.stepsObstructed(file: connection.path, obstacles: lines) }
   }
 
-  /// Who opens a store at once may have said how long that may take.
+  /// Checks that the run stays within the limit that the caller has set for opening the store.
   func checkCost(of work: MigrationWork, _ history: StoreHistory) throws {
     guard let limit else { return }
     let rows = try RowForecast.rows(of: work.steps, in: connection)

@@ -1,11 +1,11 @@
-// Makes a new store: from the last model, or by running all steps where some of them write rows.
+// Creates a new store: from the last model, or by running all steps where some of them write rows.
 
 internal import CipherSQLite
 internal import Foundation
 
 extension MigrationRunner {
-  /// Fills an empty file. Where no step writes rows it is created straight from the last model; else by running all
-  /// steps, because a seed or a transform is written for the model of its own step.
+  /// Fills an empty file. Where no step writes rows, the tables of the last model are created at once.
+  /// Otherwise all steps run, because a seed or a transform is written for the model of its own step.
   package func createStore() throws {
     let hasRows = set.steps.contains { $0.operations.contains(where: \.writesRows) }
     try registerConversions()
@@ -22,7 +22,7 @@ extension MigrationRunner {
           if hasRows {
             let compiled = seeding[index]
             self.record.meter.beginStep()
-            // What a step requires of rows, it requires of those that were there before it.
+            // A `require` concerns existing rows, and a new store has none before the step.
             try run(compiled.parts.filter { !$0.isRequirement }, of: step, &audit)
             model = compiled.model
             self.record.meter.endStep()
@@ -42,7 +42,7 @@ extension MigrationRunner {
     }
   }
 
-  /// Tells the progress what the steps of a new store write.
+  /// Announces to the progress what the steps of a new store write.
   private func foresee(_ steps: [CompiledStep]) throws {
     guard let progress, !steps.isEmpty else { return }
     let rows = try RowForecast.rowsOfParts(of: steps, in: connection)

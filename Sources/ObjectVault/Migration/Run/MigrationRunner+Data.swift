@@ -1,21 +1,22 @@
-// Data blocks: what a person wrote about rows, statement by statement, behind an authorizer.
+// Runs data blocks: SQL on rows that a person wrote, statement by statement, under an authorizer.
 
 internal import CipherSQLite
 
 extension MigrationRunner {
   /// Runs the statements of a data block.
   ///
-  /// A row that they insert without an id gets one above all that were given out, and ids that they give
-  /// themselves, or change, count as given out.
-  /// - Parameter access: What their author says that they read and write.
-  /// - Returns: What they wrote.
+  /// A row that is inserted without an id gets one above all ids issued so far. Ids that a statement
+  /// gives or changes count as issued.
+  /// - Parameter access: What the author declares that they read and write.
+  /// - Returns: The columns that they wrote.
   func run(data sql: String, _ access: TransformAccess, _ model: Schema) throws -> TouchedColumns {
     var (written, columns) = (TouchedColumns(), [String: [String]]())
     let declared = DeclaredColumns(access, model, sql: sql)
-    // Entities with a parent have no table of their own, and no mark.
+    // Entities with a parent have no table of their own and no high-water mark.
     let names = EntityNames(model.roots.map(\.name))
     let statements = SQLTemplate.statements(sql)
-    // Insertions are grouped only where nothing can notice: without triggers, and where neither the SQL nor a view asks changes().
+    // Insertions are grouped only where the difference is not observable: there are no triggers, and
+    // neither the SQL nor a view uses changes().
     let mayGroup =
       try !SQLTemplate.names("changes", in: sql)
       && connection.value(
@@ -25,7 +26,7 @@ extension MigrationRunner {
     var position = 0
     do {
       while let group = try DataStatements(statements, from: &position, names, mayGroup: mayGroup) {
-        // The engine looks for a cancellation in long statements alone, and these may be many short ones.
+        // The engine checks for cancellation only within long statements, and these may be many short ones.
         try checkCancelled()
         if let entity = group.insertion?.entity, columns[entity] == nil {
           columns[entity] = try connection.tableInfo(entity).columns.map(\.name)
@@ -48,7 +49,8 @@ extension MigrationRunner {
     return written
   }
 
-  /// Runs a group as one statement. Where that fails, runs each by itself, so that the error names the one that fails.
+  /// Runs a group as one statement. If that fails, runs each statement alone, so that the error names the
+  /// one that fails.
   private func run(
     _ group: DataStatements, _ names: EntityNames, _ declared: DeclaredColumns?, columns: [String]
   ) throws -> [DataWatch] {
@@ -62,7 +64,7 @@ extension MigrationRunner {
       let whole = group.texts.joined(separator: ";")
       return [try ids.undoing { try connection.savepoint { try run(whole, group.insertion) } }]
     } catch {
-      // With the transaction all is gone, and no statement can be asked.
+      // The transaction is lost, so nothing can be run any more.
       guard !connection.hasLostTransaction else { throw error }
       return try group.texts.map { text in
         try checkCancelled()
@@ -71,10 +73,10 @@ extension MigrationRunner {
     }
   }
 
-  /// Runs one of them, or only reads it in a trial.
+  /// Runs one statement, or only prepares it in a trial.
   /// - Parameters:
-  ///   - watch: Sees what it does.
-  ///   - columns: Those of the table that it inserts into.
+  ///   - watch: Records what it does.
+  ///   - columns: The columns of the table that it inserts into.
   private func run(
     _ statement: String, _ beginning: String, _ watch: DataWatch, columns: [String]
   ) throws {
@@ -83,7 +85,7 @@ extension MigrationRunner {
     let executed = SQLTemplate.namesOnly(insertion?.sql(columns: columns) ?? statement)
     do {
       try connection.withAuthorizer(naming: { watch.allows($0, in: $1) ? .allow : .deny }) {
-        // What is told of all that was not declared is asked for before any of it happens.
+        // Preparing the statement first reports everything that was not declared before any of it happens.
         if isTrial || watch.declared != nil { try connection.validate(sql: executed) }
         if let refusal = watch.declared?.refusal { throw refusal }
         if !isTrial {
@@ -106,7 +108,7 @@ extension MigrationRunner {
     }
   }
 
-  /// What is said of a statement that the engine runs, and that nobody sees anything of.
+  /// The error for a statement that changes no row: its result would be ignored.
   static func changesNothing(_ beginning: String) -> ModelError {
     ModelError(
       reason:
@@ -114,14 +116,14 @@ extension MigrationRunner {
         + "be so as require \"…\" { SELECT … }")
   }
 
-  /// Asks for the mark of an entity.
+  /// Reads the high-water mark of an entity, once.
   private func know(_ entity: String) throws {
     guard !ids.knows(entity) else { return }
     ids.raise(entity, to: try highestID(of: entity))
   }
 
-  /// Asks for it once more, behind a change of ids.
-  /// - Throws: As ``InsertedIDs/check()``.
+  /// Reads the high-water mark again after a change of ids.
+  /// - Throws: The errors of ``InsertedIDs/check()``.
   private func knowChanged(_ entity: String) throws {
     ids.changed(entity, highest: try highestID(of: entity))
     try ids.check()
@@ -134,7 +136,7 @@ extension MigrationRunner {
   /// Whether a column, as the authorizer names it, is that of ids.
   static func isID(_ column: String) -> Bool { ["id", "rowid"].contains(column.lowercased()) }
 
-  /// Lends SQL the function that gives ids.
+  /// Registers the SQL function that issues ids.
   func registerIDs() throws {
     try connection.register(
       function: InsertedIDs.function, argumentCount: 2, isDeterministic: false

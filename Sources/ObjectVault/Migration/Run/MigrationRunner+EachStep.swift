@@ -1,34 +1,36 @@
-// Each step in a transaction of its own, for stores that are so large that nobody wants to lose the work of all steps with the
-// last one: a failure, a cancellation or a kill leaves the store behind the last whole step.
+// Runs each step in a transaction of its own. This is for stores so large that the work of all steps must
+// not be lost with the last one: after a failure, a cancellation or a kill the store has the last step
+// that was committed.
 
 internal import CipherSQLite
 
-/// What stands behind one of the steps.
+/// The state after a committed step.
 private struct StoodStep {
   let standing: StoreStanding
   let audit: RowAudit?
-  /// What is left of the work; nil where the run is over.
+  /// The remaining work; nil when the run is finished.
   let rest: MigrationWork?
 }
 
 extension MigrationRunner {
-  /// Does what a goal comes to, a step at a time. The copy is made before the first one, and stands once that does.
+  /// Brings the store to a goal, one step per transaction. The copy is made before the first step and
+  /// kept once that is committed.
   ///
-  /// Between two steps others may read, write and migrate: the history is read anew under each lock. The steps that are left
-  /// are compiled again where somebody else has changed the tables meanwhile, and not for each of them.
-  /// - Returns: What was done, by earlier attempts of the run too, and what the store goes by.
+  /// Between two steps other processes may read, write and migrate, so the history is read again under each
+  /// lock. The remaining steps are compiled again only when another process has changed the tables.
+  /// - Returns: The outcome, including that of earlier attempts of the run, and the status of the store.
   func runEachStep(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
     var rest: MigrationWork?
     while true {
       var outcome = record.outcome
       let former = outcome.backup
       let step = try inTransaction(&outcome) { try runNextStep(goal, rest, &$0) }
-      // Where nothing was left to be done, there is nothing that an error behind it would leave standing.
+      // Recorded only if this transaction committed steps: an error after it then reports exactly those.
       if outcome.steps != record.outcome.steps || outcome.takenBack != record.outcome.takenBack {
         record.commit(
           outcome, audit: step.audit, version: step.standing.version, generation: step.standing.generation)
       }
-      // At once: who is stopped at a later step has made a copy as well.
+      // Right away: a run that is stopped at a later step has made its copy as well.
       if outcome.backup != former {
         step.standing.copies.removeLeaving(beside: connection.file)
       }
@@ -37,8 +39,8 @@ extension MigrationRunner {
     }
   }
 
-  /// Inside the transaction.
-  /// - Parameter rest: What the step before left to be done.
+  /// Runs the next step, inside the transaction.
+  /// - Parameter rest: The work that remained after the step before.
   private func runNextStep(_ goal: MigrationGoal, _ rest: MigrationWork?, _ outcome: inout MigrationOutcome)
     throws -> StoodStep
   {
@@ -59,12 +61,14 @@ extension MigrationRunner {
     return StoodStep(standing: try StoreHistory.read(connection).standing, audit: written, rest: left)
   }
 
-  /// What is left to be done of a store that somebody else may have changed, with what is asked of it before a step runs.
+  /// The remaining work for a store that another process may have changed, after the checks that precede
+  /// a step.
   private func work(_ goal: MigrationGoal, _ history: StoreHistory) throws -> MigrationWork {
     let work = try history.work(goal, with: set, file: connection.path)
     try checkTransforms(of: work)
     try checkLosses(of: work)
-    // Of all steps that are left: whoever is stopped at a later one is left behind an earlier one.
+    // Checks all remaining steps: a run that is stopped at a later one leaves the store at an
+    // earlier version.
     try checkObstacles(to: work)
     if let progress {
       record.meter.begin(progress, rows: try RowForecast.rowsOfParts(of: work.steps, in: connection))
@@ -72,13 +76,15 @@ extension MigrationRunner {
     return work
   }
 
-  /// The steps that another process ran between two of this run, on the way up: what was written has their names now.
+  /// The steps that another process ran between two steps of this run, when migrating to the latest
+  /// version: the audit follows their renamings.
   private func stepsSince(_ found: StoreHistory, _ goal: MigrationGoal) throws -> [CompiledStep] {
     guard goal == .latest, let left = record.lastVersion, found.version > left else { return [] }
     return try set.prefix(found.version).compiled(after: left)
   }
 
-  /// Two runs that lead a store to and fro would go on for as long as both live.
+  /// Refuses to go on when another process moved the store in the opposite direction: two such runs would
+  /// never end.
   private func requireDirection(_ goal: MigrationGoal, _ history: StoreHistory, _ audit: RowAudit?) throws {
     let left = record.lastVersion
     record.found(version: history.version, audit)
@@ -88,16 +94,16 @@ extension MigrationRunner {
 }
 
 extension MigrationWork {
-  /// The first step as a work of its own, and what is left behind it; nil where nothing is. Steps that were folded into one
+  /// Splits off the first step. The rest is nil when nothing follows. Steps that were folded into one
   /// have no version between them.
-  /// - Parameter history: The store before it.
+  /// - Parameter history: The store before the step.
   fileprivate func split(_ set: MigrationSet, _ history: StoreHistory) -> (
     next: MigrationWork, rest: MigrationWork?
   ) {
     if let first = back.first {
-      // From a version within a fold nothing at hand leads up again: who is stopped shall not be left there.
+      // No step at hand leads up from a version within a fold, so the run must not be stopped there.
       guard back.count > 1, first.step.number > set.foldedVersion else { return (self, nil) }
-      // Those that go afterwards are not looked at again: they may be others than the steps at hand.
+      // The remaining compiled steps are kept: they may differ from the steps at hand.
       let version = first.step.number - 1
       let next = MigrationWork(
         model: model, back: [first], version: version, minimumReader: min(version, history.minimumReader))

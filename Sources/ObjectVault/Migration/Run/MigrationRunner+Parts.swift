@@ -1,9 +1,11 @@
-// The statements of a step, and what a data block may do. How one runs is in MigrationRunner+Data.
+// Runs the statements of a step, and defines what a data block may do. MigrationRunner+Data runs a
+// single block.
 
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// Runs the parts of a step, and has rows checked after each run of data blocks: for new stores and old ones.
+  /// Runs the parts of a step, and has rows checked after each sequence of data blocks: for new stores
+  /// and existing ones.
   func run(_ parts: [CompiledStep.Part], of step: MigrationStep, _ audit: inout RowAudit) throws {
     var touched = TouchedColumns()
     var writers: [MigrationOperation] = []
@@ -26,8 +28,9 @@ extension MigrationRunner {
         try run(part, of: step, &unseen)
         try audit.changedTables(part, of: step, unseen)
       }
-      // What was given out is known after each operation, of new stores as of old ones, so that the next one gives the ids that it
-      // would give in a step of its own: rows that this one moves to another table or deletes would else leave theirs to it.
+      // Issued ids are recorded after each operation, in new and existing stores alike, so that the next
+      // operation issues the ids that it would issue in a step of its own. Otherwise rows that this
+      // operation moves to another table or deletes would leave their ids to it.
       if hasChangedRows, next?.operations != part.operations {
         try raiseHighWaterMarks(part.model)
         hasChangedRows = false
@@ -36,8 +39,8 @@ extension MigrationRunner {
   }
 
   /// Runs the statements of a part.
-  /// - Parameter unseen: The columns whose values have to be looked at afterwards: gets what data statements wrote, and loses what
-  ///   was looked at on the way.
+  /// - Parameter unseen: The columns whose values have to be checked afterwards. Columns that data
+  ///   statements wrote are added, and columns that were checked on the way are removed.
   func run(_ part: CompiledStep.Part, of step: MigrationStep, _ unseen: inout TouchedColumns) throws {
     record.meter.beginPart(cost: part.planned.reduce(0) { $0 + $1.statement.cost })
     for planned in part.planned {
@@ -46,7 +49,8 @@ extension MigrationRunner {
         do {
           try metered(planned, step) { try run(planned.statement, part, of: step, &unseen) }
         } catch let error as SQLError {
-          // What a function failed with says more than what the engine made of the nothing that it gave.
+          // The error of a function is more informative than the engine's error about the NULL that
+          // it returned.
           try failures.rethrow(step)
           throw error
         }
@@ -65,7 +69,8 @@ extension MigrationRunner {
     }
   }
 
-  /// Has the meter go along with a statement: by the rows that it counts itself, or by the engine's work.
+  /// Updates the progress during a statement: by the rows that the statement counts itself, or by the
+  /// engine's instructions.
   private func metered(_ planned: PlannedStatement, _ step: MigrationStep, _ body: () throws -> Void) throws {
     guard progress != nil else { return try body() }
     let (statement, meter, every) = (planned.statement, record.meter, 50_000)
@@ -81,8 +86,8 @@ extension MigrationRunner {
     meter.endStatement()
   }
 
-  /// The error of a step whose statement the engine refuses. An error of the disk, of memory or of another process is no failure
-  /// of the step, and is returned as it is.
+  /// The error of a step whose statement the engine refuses. An error of the disk, of memory or of
+  /// another process is no failure of the step and is returned unchanged.
   private func failure(
     _ error: SQLError, _ planned: PlannedStatement, _ part: CompiledStep.Part, of step: MigrationStep
   ) -> any Error {
@@ -93,7 +98,7 @@ extension MigrationRunner {
       return step.failed(planned.blamed(for: message), "\(error)\(Self.says(code))")
     case .constraint(let message, _, _):
       let operation = planned.blamed(for: message)
-      // Of a trigger that has no words the place is all that is known.
+      // For a trigger without a message, the line in the step is all the information there is.
       let place = message.isBlank ? planned.operations.first.map { step.atLine(of: $0) } ?? "" : ""
       do {
         if let reason = try missingValues(planned.statement, message) {
@@ -101,19 +106,19 @@ extension MigrationRunner {
         }
       } catch let asking as SQLError {
         switch asking {
-        // Where that cannot be asked, the engine's own words remain.
+        // When the reason cannot be determined, the engine's own message remains.
         case .engine, .constraint: break
         default: return failure(asking, planned, part, of: step)
         }
       } catch { return error }
-      // A data block that breaks a rule is wrong itself; a change of tables meets rows that are.
+      // A data block that violates a constraint is at fault itself; a change of tables meets rows that are.
       return part.isData
         ? step.failed(operation, "\(error)\(place)") : step.refused(operation, "\(error)\(place)")
     default: return step.failed(planned.blamed(for: ""), "\(error)")
     }
   }
 
-  /// What is said of an entity whose ids are used up.
+  /// The reason when an entity has no ids left.
   static func noIDLeft(_ entity: String) -> String {
     "no id is left for a row of \(entity): ids end at \(RowIDs.highest), and new ones come behind the highest that was "
       + "given out (last in vault_ids), to this entity or to one whose rows it takes; give rows with such ids lower ones before"
@@ -139,10 +144,10 @@ extension MigrationRunner {
 
   func run(_ statement: CompiledStatement) throws {
     switch statement {
-    // They need a model: see above.
+    // These need a model: see above.
     case .transform, .data: break
     case .sql(let sql) where statement.changesRows:
-      // What picks one of several may be an expression of a person's.
+      // The expression that picks one of several links may be written by a person.
       do { try connection.execute(sql: SQLTemplate.namesOnly(sql)) } catch let error as SQLError {
         throw error.asWritten(sql)
       }
@@ -173,7 +178,7 @@ extension MigrationRunner {
     }
   }
 
-  // Data blocks reach rows of entities only: no schema, no transaction, none of the store's own tables.
+  // Data blocks reach rows of entities only: no schema, no transactions, no bookkeeping tables.
 
   static func reads(_ action: AuthorizerAction) -> Bool {
     switch action {
@@ -192,7 +197,7 @@ extension MigrationRunner {
     }
   }
 
-  /// What the engine says of a block, in words that tell what a block may do.
+  /// The engine's error about a block, with an explanation of what a block may do.
   static func explained(_ error: any Error) -> any Error {
     guard let error = error as? SQLError else { return error }
     switch error {
@@ -208,15 +213,15 @@ extension MigrationRunner {
     }
   }
 
-  /// Behind the engine's words for SQL that it does not take: another engine may take it. SQLITE_ERROR is about the
-  /// text, or a value that a function of the engine refuses.
+  /// The suffix for an engine's message about SQL that it does not accept, since another engine may
+  /// accept it. SQLITE_ERROR concerns the text, or a value that a function of the engine refuses.
   static func says(_ code: Int) -> String { code == 1 ? "; so says \(Engine.current)" : "" }
 
   static func isOfEntities(_ table: String) -> Bool {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
   }
 
-  /// Rows that a data block inserted take part in the promise that ids are never given out twice.
+  /// Raises the high-water marks to rows that a data block inserted: their ids are never issued again.
   func raiseHighWaterMarks(_ model: Schema) throws {
     for entity in model.roots {
       try RowIDs(connection: connection).raiseToRows(of: entity.name)
@@ -233,7 +238,7 @@ extension Statement {
 
 extension Connection {
   /// The one value of a query that a step requires to be true; nil where there is no row.
-  /// - Throws: ``ModelError`` for a query with more: nobody would look at the rest.
+  /// - Throws: ``ModelError`` for a query with several columns or rows, the rest of which would be ignored.
   func onlyValue(sql: String) throws -> SQLValue? {
     try withStatement(sql: sql) { statement in
       try statement.requireOneColumn()

@@ -1,10 +1,11 @@
-// Raw objects in the file. What a person wrote makes the one object that it is declared as, and whatever it does later
-// reaches rows of entities only: asked of the engine while it prepares the statements, before the step is over.
+// Creates raw objects in the file. SQL that a person wrote must create exactly the declared object, and
+// what the object does later may concern rows of entities only. The engine's authorizer verifies both
+// while it prepares the statements, before the step ends.
 
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// Makes all raw objects of a model, in a file that has its tables.
+  /// Creates all raw objects of a model, in a file that has its tables.
   func makeRawObjects(of model: Schema) throws {
     let statements = model.rawStatements
     do {
@@ -19,19 +20,20 @@ extension MigrationRunner {
     }
   }
 
-  /// Makes a raw object, also in the place of one of this name that somebody has made by hand: from then on it is what the step
-  /// says.
-  /// - Throws: ``ModelError`` with what the engine has against it; ``RowRefusal`` for rows that a unique index refuses.
+  /// Creates a raw object, and replaces one of the same name that was created by hand: from then on the
+  /// step defines it.
+  /// - Throws: ``ModelError`` with the engine's objection; ``RowRefusal`` for rows that a unique
+  ///   index refuses.
   func make(_ statement: RawStatement) throws {
     let object = statement.object
-    // The model's own of this name was taken away before.
+    // The model's own object of this name was dropped before.
     let isThere = try connection.value(
       "SELECT count(*) FROM sqlite_master WHERE type = \(object.kind.rawValue) AND name = \(object.name) COLLATE NOCASE"
     )
     if isThere != 0 { try connection.execute(sql: statement.drop) }
     do {
       try connection.withAuthorizer({ Self.makes($0, object) ? .allow : .deny }) {
-        // In a trial a name in double quotes that nothing has is no text: see requireFit.
+        // In a trial, an unknown name in double quotes is an error and not a text literal: see requireFit.
         _ = try connection.execute(
           sql: isTrial && object.kind == .index ? SQLTemplate.namesOnly(statement.create) : statement.create)
       }
@@ -42,12 +44,13 @@ extension MigrationRunner {
     } catch { throw Self.misfit(object, error) }
   }
 
-  /// Checks that the statements of a raw object can run as the tables are now.
-  /// - Throws: ``ModelError`` with what the engine has against it.
+  /// Checks that the statements of a raw object can run on the tables as they are now.
+  /// - Throws: ``ModelError`` with the engine's objection.
   func requireFit(of statement: RawStatement) throws {
     try probe(statement.object)
-    // A name in double quotes that nothing has is a text to the engine, and in other quotes an error. An index is not made
-    // twice over rows: a trial makes it so at once.
+    // The engine takes an unknown name in double quotes for a text literal, and reports an error for one
+    // in other quotes. An index is not built twice over the rows: a trial builds it with the strict
+    // quotes at once.
     let strict = SQLTemplate.namesOnly(statement.create)
     guard strict != statement.create, statement.object.kind != .index else { return }
     struct Passed: Error {}
@@ -56,17 +59,17 @@ extension MigrationRunner {
         _ = try connection.execute(sql: statement.drop)
         do { _ = try connection.execute(sql: strict) } catch { throw Self.misfit(statement.object, error) }
         try probe(statement.object)
-        // Nothing of it stays.
+        // Rolls the savepoint back.
         throw Passed()
       }
     } catch is Passed {}
   }
 
-  /// Lets the engine read a raw object that is there.
+  /// Has the engine prepare a raw object that exists in the file.
   private func probe(_ object: RawObject) throws {
     let probe: SQL?
     switch object.kind {
-    // The engine read its expressions when it was made.
+    // The engine prepared its expressions when it was created.
     case .index: probe = nil
     case .view: probe = "SELECT * FROM \(identifier: object.name)"
     case .trigger: probe = try firing(object)
@@ -75,7 +78,8 @@ extension MigrationRunner {
     var changesIDs = false
     do {
       try connection.withAuthorizer(naming: { action, place in
-        // Of the statement that wakes it, every column is changed.
+        // The statement that fires the trigger changes every column itself; only changes by the
+        // trigger count.
         if place != nil, case .update(let table, let column) = action, Self.isOfEntities(table),
           Self.isID(column)
         {
@@ -94,7 +98,7 @@ extension MigrationRunner {
     }
   }
 
-  /// A statement for which the engine has to read a trigger.
+  /// A statement that makes the engine prepare a trigger.
   private func firing(_ trigger: RawObject) throws -> SQL? {
     let table = try connection.value(
       "SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND name = \(trigger.name)")
@@ -119,16 +123,16 @@ extension MigrationRunner {
     }
   }
 
-  // MARK: What it may do
+  // MARK: Permitted actions
 
-  /// Whether an action is part of making this one object.
+  /// Whether an action is part of creating this one object.
   private static func makes(_ action: AuthorizerAction, _ object: RawObject) -> Bool {
     switch (action, object.kind) {
     case (.createView(object.name, false), .view): true
     case (.createTrigger(object.name, let table, false), .trigger): isOfEntities(table)
     case (.createIndex(object.name, let table, false), .index): isOfEntities(table)
     case (.reindex(object.name), .index): true
-    // The engine's list of what is in the file, which no SQL of an object can name: the names of tables are asked above.
+    // The engine's schema table, which no SQL of an object can name: table names are checked above.
     case (.insert("sqlite_master"), _), (.update("sqlite_master", _), _), (.read("sqlite_master", _), _),
       (.select, _):
       true
@@ -138,13 +142,13 @@ extension MigrationRunner {
     }
   }
 
-  /// Whether an action may be one of an object's, when it is used.
+  /// Whether an object may perform an action when it is used.
   private static func mayDo(_ action: AuthorizerAction) -> Bool {
     if case .function(let name) = action { return isEngineFunction(name) }
     return reads(action) || writes(action)
   }
 
-  /// A file is read by programs that lack ours: the app's extensions, the engine's own shell.
+  /// The app's extensions and the engine's shell read the file too, and lack the library's own functions.
   private static func isEngineFunction(_ name: String) -> Bool {
     !OwnTables.own(name) && name.lowercased() != "load_extension"
   }

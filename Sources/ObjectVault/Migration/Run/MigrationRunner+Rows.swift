@@ -1,11 +1,11 @@
-// How the rows of a table are copied.
+// Copies the rows of a table into its new version.
 
 internal import CipherSQLite
 
 extension MigrationRunner {
-  /// Copies in slices, so that a cancellation is heard and memory stays small.
-  /// - Parameter doubt: What is so of a row that holds something wrong: asked slice by slice.
-  /// - Returns: Whether that was asked of all rows and is so of none.
+  /// Copies the rows in slices, so that cancellation takes effect between slices and memory use stays small.
+  /// - Parameter doubt: A condition that is true of rows with a wrong value, checked slice by slice.
+  /// - Returns: Whether the condition was checked for all rows and is true of none.
   @discardableResult
   func copy(_ rows: RowCopy, doubt: SQL? = nil) throws -> Bool {
     do { return try copyRows(rows.executed, doubt) } catch let error as SQLError {
@@ -15,15 +15,15 @@ extension MigrationRunner {
 
   private func copyRows(_ copy: RowCopy, _ doubt: SQL?) throws -> Bool {
     let insert = copy.sql
-    // What cannot run is told where there is nothing to run on, too.
+    // Invalid SQL is reported even when there are no rows.
     try connection.validate(sql: insert.text)
     try requireRowByRow(copy.expressions, of: copy.source)
     guard copy.isKeyed else {
       try requireWhole(connection.execute(insert), copy.source)
       return false
     }
-    // Else the engine keeps each page of the slices before, for the case that this one alone is undone, and encrypts it once
-    // more. The savepoint of the step undoes all of them.
+    // INSERT OR FAIL: with INSERT alone the engine would keep the previous content of each page, in case
+    // this slice alone is undone, and encrypt it once more. The savepoint of the step undoes all slices.
     let slice = copy.sql(keepsPart: true)
     var copied = 0
     var isSound = doubt != nil
@@ -41,9 +41,10 @@ extension MigrationRunner {
     return isSound
   }
 
-  /// - Parameter body: Gets a condition on ids.
+  /// Calls `body` with a condition on ids for each slice.
+  /// - Parameter body: Receives a condition on ids.
   private func forEachSlice(of table: SQLName, _ body: (SQL) throws -> Void) throws {
-    // Two queries: of one alone each bound is looked up, of both together every row is.
+    // Two subqueries: each looks up one bound in the index. A single query for both would scan every row.
     let bounds =
       try connection.rows("SELECT (SELECT min(\"id\") FROM \(table)), (SELECT max(\"id\") FROM \(table))")
       .first ?? []
@@ -56,12 +57,13 @@ extension MigrationRunner {
       let end = overflow ? Int64.max : next - 1
       try body("\"id\" BETWEEN \(low) AND \(min(end, high))")
       if overflow || end >= high { break }
-      // Ids far apart are not walked through slice by slice.
+      // Skips gaps between ids instead of visiting each slice in them.
       low = try connection.value("SELECT min(\"id\") FROM \(table) WHERE \"id\" > \(end)")?.int64 ?? Int64.max
     }
   }
 
-  /// An aggregate makes one row of all rows, and of none, by which it is known.
+  /// Refuses an expression with an aggregate, which yields one row for all rows. It is recognized by the
+  /// row that it yields for no rows.
   /// - Throws: ``ModelError``.
   private func requireRowByRow(_ expressions: [String], of table: String) throws {
     guard expressions.contains(where: { $0.contains("(") }) else { return }
@@ -73,24 +75,25 @@ extension MigrationRunner {
         + "(SELECT max($\(table).id) FROM $\(table))")
   }
 
-  /// What a copy that met a NULL where none may be says of it: the engine names the column of a table that nobody knows.
-  /// - Parameter message: The engine's, such as `NOT NULL constraint failed: _mig_User.age`.
-  /// - Returns: nil for what is about something else.
+  /// The reason when a copy met a NULL in a required column. The engine's message names the column of a
+  /// temporary table that users have never seen.
+  /// - Parameter message: The engine's message, such as `NOT NULL constraint failed: _mig_User.age`.
+  /// - Returns: nil for other errors.
   func missingValues(_ statement: CompiledStatement, _ message: String) throws -> String? {
     guard case .copy(let copy) = statement,
       message.hasPrefix("NOT NULL constraint failed: \(copy.target)."),
       let index = copy.columns.firstIndex(where: { message.hasSuffix(".\($0)") })
     else { return nil }
-    // A function of the app's is not called for this: what it gave was noted.
+    // A function of the app is not called again for this: its results were recorded.
     guard !copy.expressions[index].contains(Conversion.function) else {
       return failures.missingValue(in: copy.expressions[index])
     }
-    // Around a query, as of a window nothing can be asked where rows are picked.
+    // A subquery, because window functions are not allowed where rows are filtered.
     let rows: SQL =
       "FROM (SELECT \"id\", (\(written: SQLTemplate.namesOnly(copy.expressions[index]))) AS vault_value FROM \(identifier: copy.source)) WHERE vault_value IS NULL"
     let count = try connection.value("SELECT count(*) \(rows)")?.int64 ?? 0
     let table = MigrationCompiler.finalName(of: copy.target)
-    // As of `random()`.
+    // The expression may give another value each time, as `random()` does.
     guard count > 0 else {
       return
         "an expression gave NULL for \(table).\(copy.columns[index]), which is required, and gives none when it is asked again; "

@@ -1,10 +1,10 @@
-// The app's own functions in a run: asked for before the transaction, called in it.
+// The app's own functions in a run: looked up before the transaction, called in it.
 
 internal import CipherSQLite
 private import Foundation
 
 extension MigrationRunner {
-  /// Who has not got the functions that the steps call must not begin: a program of its own has them.
+  /// Refuses a run when the program lacks functions that the steps call.
   func checkTransforms(of work: MigrationWork) throws {
     guard let (step, operation, function) = work.missingTransform(in: set) else { return }
     if let misfit = set.transforms.misfit(function) { throw step.refused(operation.summary, misfit) }
@@ -14,13 +14,13 @@ extension MigrationRunner {
   /// Calls a function with the objects of its entity.
   func run(_ transform: SwiftTransform, _ model: Schema, of step: MigrationStep) throws -> TouchedColumns {
     guard let function = set.transforms.objects[transform.name] else {
-      // A new store has no rows that anybody would be asked about.
+      // A new store has no such rows, so the function is not missed.
       let place = model.place(of: transform.entity)
       let rows = try connection.value("SELECT 1 FROM \(place.tableName)\(place.filter) LIMIT 1")
       guard rows != nil else { return TouchedColumns() }
       throw StoreError.transformMissing(step: step.number, name: step.name, transform: transform.name)
     }
-    // Rows that SQL has inserted before take part: what the function makes comes behind them.
+    // Rows that SQL inserted before count: ids of objects that the function creates are above theirs.
     try raiseHighWaterMarks(model)
     let meta = MetaTable(connection: connection)
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsTransforming) }
@@ -38,12 +38,12 @@ extension MigrationRunner {
       })
   }
 
-  /// Lends SQL the functions that convert values, see ``SegmentMapping``, and the one that gives ids.
+  /// Registers the SQL functions that convert values, see ``SegmentMapping``, and the one that issues ids.
   func registerConversions() throws {
     try registerIDs()
     let (table, failures) = (set.transforms.values, failures)
     try connection.register(function: Conversion.function, argumentCount: 5) { arguments in
-      // SQL goes on behind a failure, with nothing.
+      // SQL continues after a failure, with NULL.
       guard failures.isEmpty, case .text(let name) = arguments[0], case .text(let property) = arguments[1],
         let type = arguments[4].string.flatMap(AttributeType.init(rawValue:))
       else { return .null }
@@ -65,7 +65,7 @@ extension MigrationRunner {
 }
 
 extension ConversionFailures {
-  /// Throws what a function failed with, and forgets it.
+  /// Throws the error that a function failed with, and clears it.
   func rethrow(_ step: MigrationStep) throws {
     switch take() {
     case nil: break
@@ -77,7 +77,7 @@ extension ConversionFailures {
 }
 
 extension MigrationWork {
-  /// The first function that steps call and a set has not got.
+  /// The first function that steps call and a set does not provide.
   func missingTransform(in set: MigrationSet) -> (
     step: MigrationStep, operation: MigrationOperation, function: AppFunction
   )? {

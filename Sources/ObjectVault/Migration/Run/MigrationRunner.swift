@@ -1,54 +1,57 @@
-// How steps run: one algorithm, both engines, the whole chain in one transaction, or each step in its own where that is asked
-// for (MigrationRunner+EachStep).
-// What a run has to do is a MigrationWork. What is asked before the first step is in MigrationRunner+Conditions, the statements of
-// a step in MigrationRunner+Parts; RowAudit checks what they did to rows. A new store is made in MigrationRunner+Creation, and
-// MigrationRunner+Books writes down what was done.
+// Runs steps: one algorithm for both engines, with the whole chain in one transaction, or each step in
+// its own on request (MigrationRunner+EachStep).
+// A MigrationWork is the work of a run. MigrationRunner+Conditions has the checks before the first step,
+// MigrationRunner+Parts runs the statements of a step, and RowAudit checks their effect on rows.
+// MigrationRunner+Creation creates new stores, and MigrationRunner+Books records what was done.
 
 package import CipherSQLite
 package import Foundation
 
-/// Runs steps on one connection. The caller sees to it that nobody else uses the connection.
+/// Runs steps on one connection. The caller ensures that the connection has no other user meanwhile.
 package struct MigrationRunner {
   let connection: Connection
   let set: MigrationSet
   let progress: Progress?
-  /// Whether the copies that steps ask for are made.
+  /// Whether the copies that steps request are made.
   var makesBackups = true
-  /// Losses that are allowed beside those that the steps' authors allowed, such as `User.city`.
+  /// Losses that are allowed in addition to those that the steps' authors allow, such as `User.city`.
   var allowedLosses: Set<String> = []
-  /// What the Swift types of the last model take; empty where a program runs steps without classes.
+  /// The values that the Swift types of the last model accept; empty where a program runs steps
+  /// without classes.
   var readers: [String: ValueReader] = [:]
-  /// Whether each step is committed by itself.
+  /// Whether each step is committed in its own transaction.
   var commitsEachStep = false
-  /// What it may come to; more is refused before the first step. nil for whatever it takes.
+  /// The maximum cost; a run that exceeds it is refused before the first step. nil for no limit.
   var limit: MigrationLimit?
-  /// Whether what persons wrote about rows is only read, in an empty database in memory: see ``SQLTrial``.
+  /// Whether SQL on rows is only prepared, in an empty in-memory database: see ``SQLTrial``.
   var isTrial = false
-  /// What the run has done, this attempt at it and earlier ones.
+  /// What this attempt of the run and earlier ones have done.
   var record = RunRecord()
   let texts = SchemaTexts()
   /// The ids of rows that data blocks insert.
   let ids = InsertedIDs()
-  /// What functions of the app could not throw through the engine.
+  /// Errors of the app's functions, which cannot be thrown through the engine.
   let failures = ConversionFailures()
 
   /// Runs all pending steps.
   package func migrate() throws -> MigrationOutcome { try run(.latest) }
 
-  /// The same, and what whoever opens the store goes by from then on: that of the moment at which it was found to have all steps,
-  /// or got them. What another process makes of it the moment after is told to whoever works with it, and not taken for this.
+  /// Runs all pending steps, and returns the status that the opening process relies on: that of the
+  /// moment at which the store was found to have all steps, or got them. A change by another process
+  /// right after is reported while the store is in use.
   func migrateToOpen() throws -> (outcome: MigrationOutcome, standing: StoreStanding) { try settle(.latest) }
 
-  /// Does what a goal comes to.
-  /// A copy that a step asks for is made under the lock, before the first of them, and removed again when the
-  /// steps fail: the store is then what the copy is.
-  /// - Throws: ``StoreError``, and `CancellationError` when `progress` is cancelled; the store is then as
-  ///   it was.
+  /// Brings the store to a goal.
+  ///
+  /// A copy that a step requests is made under the lock, before the first step. It is removed again when
+  /// the steps fail, since the store then has the same content.
+  /// - Throws: ``StoreError``, and `CancellationError` when `progress` is cancelled. In one transaction,
+  ///   the store is then unchanged.
   func run(_ goal: MigrationGoal) throws -> MigrationOutcome { try settle(goal).outcome }
 
   private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
     defer { set.dropCompilation() }
-    // Of one moment: another process may run the same steps meanwhile.
+    // Both from one transaction: another process may run the same steps meanwhile.
     let (history, work) = try connection.transaction(.deferred) { try foreseen(goal) }
     guard !work.isNothing else {
       MigrationLeavings.remove(of: connection.file)
@@ -58,14 +61,14 @@ package struct MigrationRunner {
     }
     try registerConversions()
     let (outcome, standing) = try withoutForeignKeys {
-      // Steps that run again are there in either case: halves of that are no use.
+      // Steps that run again need one transaction: half of them would be of no use.
       try commitsEachStep && !goal.isAgain ? runEachStep(goal) : runAll(goal, history, work)
     }
     return (record.end(outcome, version: standing.version), standing)
   }
 
-  /// The work of a goal, as it is before the lock.
-  /// - Throws: What refuses it.
+  /// Determines the work of a goal before the lock.
+  /// - Throws: The error that refuses the run.
   private func foreseen(_ goal: MigrationGoal) throws -> (history: StoreHistory, work: MigrationWork) {
     let history = try StoreHistory.read(connection)
     let work = try history.work(goal, with: set, file: connection.path)
@@ -77,8 +80,9 @@ package struct MigrationRunner {
     return (history, work)
   }
 
+  /// Runs all steps in one transaction.
   /// - Parameters:
-  ///   - former: The store before the lock.
+  ///   - former: The history before the lock.
   ///   - planned: The work, as it was planned before the lock.
   private func runAll(_ goal: MigrationGoal, _ former: StoreHistory, _ planned: MigrationWork) throws -> (
     outcome: MigrationOutcome, standing: StoreStanding
@@ -88,13 +92,13 @@ package struct MigrationRunner {
       try run(goal, former, planned, &$0)
       return try StoreHistory.read(connection).standing
     }
-    // Who makes no copies keeps those that are there.
+    // A run that makes no copy keeps the existing ones.
     if outcome.backup != nil { standing.copies.removeLeaving(beside: connection.file) }
     return (outcome, standing)
   }
 
-  /// Runs `body` under the write lock, with the store marked from there to the commit. A copy that it made goes again when it
-  /// fails.
+  /// Runs `body` under the write lock, with the store marked until the commit. If it fails, a copy that
+  /// it made is removed.
   func inTransaction<Result>(
     _ outcome: inout MigrationOutcome, _ body: (inout MigrationOutcome) throws -> Result
   ) throws -> Result {
@@ -108,7 +112,7 @@ package struct MigrationRunner {
       return try connection.transaction(.immediate) {
         mark = MigrationMark(connection.file.path)
         record.holdsLock = true
-        // Nobody is waited for any more.
+        // The run no longer waits for another process.
         progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor)
         return try body(&outcome)
       }
@@ -118,7 +122,7 @@ package struct MigrationRunner {
     }
   }
 
-  /// Inside the transaction.
+  /// Runs all steps, inside the transaction.
   private func run(
     _ goal: MigrationGoal, _ former: StoreHistory, _ planned: MigrationWork, _ outcome: inout MigrationOutcome
   ) throws {
@@ -142,7 +146,7 @@ package struct MigrationRunner {
     try complete(outcome.backup, history, isLast: true)
   }
 
-  /// Names a copy that is whole, and has the store remember it.
+  /// Gives a complete copy its final name, and records it in the store.
   /// - Parameter isLast: Whether the run ends with this commit.
   func complete(_ backup: URL?, _ history: StoreHistory, isLast: Bool) throws {
     var copies = history.copies
@@ -154,7 +158,7 @@ package struct MigrationRunner {
 
   func backup(before work: MigrationWork, _ history: StoreHistory) throws -> URL? {
     guard makesBackups, work.steps.contains(where: \.wantsBackup) else {
-      // Making one would remove what a killed run has left of its own.
+      // Making a copy would remove what a killed run has left of its own.
       MigrationBackup.removeUnfinished(of: connection.file)
       return nil
     }
@@ -162,10 +166,11 @@ package struct MigrationRunner {
     return URL(fileURLWithPath: path)
   }
 
+  /// Runs the steps of a work.
   /// - Parameters:
-  ///   - former: What went along with the steps that this run has committed before; nil where all run together.
+  ///   - former: The audit of the steps that this run has committed before; nil where all run together.
   ///   - isLast: Whether no other step of the run follows.
-  /// - Returns: What went along with these.
+  /// - Returns: The audit of these steps.
   @discardableResult
   func run(
     _ work: MigrationWork, generation: Int64, behind former: RowAudit? = nil, isLast: Bool = true
@@ -175,7 +180,8 @@ package struct MigrationRunner {
       found: try layout(of: model), expected: model.layout, repairing: model, before: work.steps)
     guard drift.isEmpty else { throw StoreError.schemaDrift(file: connection.path, differences: drift) }
     try checkObstacles(to: work)
-    // Rows that somebody else inserted may go with their tables, and their ids stay taken.
+    // Rows that another program inserted may be dropped with their tables, and their ids still count
+    // as issued.
     try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
     let foreign = try ForeignFit(model, connection)
@@ -183,7 +189,7 @@ package struct MigrationRunner {
       do {
         try run(compiled, leadsBack: true, &audit) { try takeBack(compiled.step, since: $0) }
       } catch StoreError.rowsRefused(let step, let name, let operation, let reason) {
-        // No file has the operation where the way back follows from the step.
+        // A derived rollback has operations that are in no file.
         throw StoreError.rowsRefused(
           step: step, name: name, operation: operation,
           reason: reason + "; this is on the way back: the step's [down] can say what becomes of such rows")
@@ -202,7 +208,7 @@ package struct MigrationRunner {
     }
     if isLast { try audit.finish(model) }
     if let reason = try audit.brokenReferences(model), let step = work.steps.last?.step {
-      // Whatever did it, it was not seen behind the part that did.
+      // Some operation broke a reference, and the check after its part did not find it.
       throw step.failed("the end of all steps", reason)
     }
     try foreign.requireFit(model, connection)
@@ -211,7 +217,8 @@ package struct MigrationRunner {
     return audit
   }
 
-  /// - Parameter record: Writes down what was done; gets the time of its beginning.
+  /// Runs a compiled step.
+  /// - Parameter record: Records what was done; receives the time at which the step began.
   private func run(
     _ compiled: CompiledStep, leadsBack: Bool, _ audit: inout RowAudit, _ record: (Date) throws -> Void
   ) throws {
@@ -233,8 +240,9 @@ package struct MigrationRunner {
 
   // MARK: Around the steps
 
-  /// Inside a transaction SQLite ignores `foreign_keys = OFF` without a word, and dropping a table would then
-  /// delete the rows that refer to it. So it is set before, and read back.
+  /// Runs `body` with foreign keys disabled. Inside a transaction SQLite silently ignores `foreign_keys =
+  /// OFF`, and dropping a table would then delete the rows that refer to it. So the setting is changed
+  /// before the transaction, and read back.
   func withoutForeignKeys<Result>(_ body: () throws -> Result) throws -> Result {
     try connection.executeScript("PRAGMA foreign_keys = OFF")
     guard try connection.value("PRAGMA foreign_keys") == 0 else {
@@ -259,6 +267,7 @@ package struct MigrationRunner {
     }
   }
 
+  /// Checks for cancellation.
   /// - Throws: `CancellationError` when the progress was cancelled, or the call that runs on the connection.
   func checkCancelled() throws {
     if progress?.isCancelled == true { throw CancellationError() }
@@ -267,7 +276,7 @@ package struct MigrationRunner {
 }
 
 extension MigrationRunner {
-  /// A runner that makes stores, with every other setting as it is declared.
+  /// A runner that creates stores, with the default of every other setting.
   package init(connection: Connection, set: MigrationSet, progress: Progress?) {
     self.init(connection: connection, set: set, progress: progress, makesBackups: true)
   }

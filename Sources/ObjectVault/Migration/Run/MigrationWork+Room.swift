@@ -1,8 +1,9 @@
-// How much of the disk a run takes beside the store.
+// How much disk space a run needs besides the store.
 
 extension MigrationWork {
-  /// The room that it takes on the disk beside the store, a guess. What is written needs it twice: for itself, and in the
-  /// journal; what a step leaves free the next one takes. A backup needs what the store has.
+  /// Estimates the disk space that the run needs besides the store. Written data needs its space twice:
+  /// for itself and in the journal. A step reuses what the step before has freed. A backup needs the size
+  /// of the store.
   /// - Parameter amounts: What each step writes.
   func neededBytes(amounts: [RowForecast.Amount], storeBytes: Int, makesBackups: Bool) -> Int {
     let written = min(storeBytes, amounts.map(\.bytes).max() ?? 0)

@@ -1,41 +1,42 @@
-// Where a run of steps is, in rows. Those of a part of a step are spread over its statements by what each costs: a table that is
-// copied is dropped and indexed, too, and its rows are done behind that.
+// The progress of a run of steps, in rows. The rows of a part are spread over its statements by cost: a
+// table that is copied is also dropped and indexed, and its rows count as done after that.
 
 internal import CipherSQLite
 package import Foundation
 
-/// Tells a `Progress` of the rows that are written, and of one more for each step, so that one without rows is seen, too.
+/// Updates a `Progress` with the rows that are written, and with one more unit for each step, so that a
+/// step without rows is visible, too.
 package final class RunMeter {
   private var progress: Progress?
-  /// The rows of each part of the steps that are left, as foreseen.
+  /// The forecast rows of each part of the remaining steps.
   private var steps: ArraySlice<[Int]> = []
   private var parts: ArraySlice<Int> = []
-  /// The present part: what stands before it, its rows, and what its statements cost.
+  /// The present part: the units before it, its rows, and the cost of its statements.
   private var part: (begin: Int64, rows: Int, cost: Double) = (0, 0, 0)
-  /// What was paid of that, and what the present statement costs.
+  /// The cost of the part's finished statements, and the cost of the present statement.
   private var paid = 0.0
   private var cost = 0.0
-  /// How far the present statement is, from 0 to 1.
+  /// The finished fraction of the present statement, from 0 to 1.
   private var fraction = 0.0
   private var end: Int64 = 0
-  /// What stands, whatever becomes of the rest.
+  /// The units of committed steps.
   private var kept: Int64 = 0
 
   package init() {}
 
-  /// Begins an attempt: behind what stands of earlier ones.
-  /// - Parameter rows: Those of each part of each step that is left, as foreseen.
+  /// Begins an attempt, after the committed steps of earlier ones.
+  /// - Parameter rows: The forecast rows of each part of each remaining step.
   package func begin(_ progress: Progress, rows: [[Int]]) {
     steps = rows[...]
     (self.progress, end) = (progress, kept)
-    // The total first: who draws a bar between the two shall not see more than the whole.
+    // The total first: an observer between the two assignments must not see more than the whole.
     progress.totalUnitCount = kept + rows.reduce(0) { $0 + Self.units($1) }
     progress.completedUnitCount = kept
   }
 
   private static func units(_ parts: [Int]) -> Int64 { parts.reduce(1) { $0 + Int64($1) } }
 
-  /// The steps that have ended were committed.
+  /// Records that the finished steps were committed.
   package func keep() { kept = end }
 
   package func beginStep() {
@@ -45,16 +46,18 @@ package final class RunMeter {
     end += Self.units(parts)
   }
 
-  /// - Parameter cost: What all of its statements cost.
+  /// Begins a part.
+  /// - Parameter cost: The cost of all its statements.
   package func beginPart(cost: Double) {
     part = (part.begin + Int64(part.rows), parts.popFirst() ?? 0, cost)
     (paid, self.cost, fraction) = (0, 0, 0)
     show()
   }
 
+  /// Begins a statement.
   /// - Parameters:
-  ///   - cost: What it costs, of that of the part.
-  ///   - doing: What is shown of it meanwhile.
+  ///   - cost: Its share of the cost of the part.
+  ///   - doing: The text shown meanwhile.
   package func beginStatement(cost: Double, _ doing: @autoclosure () -> String) {
     (self.cost, fraction) = (cost, 0)
     progress?.setUserInfoObject(doing(), forKey: .storeRunsStatement)
@@ -66,20 +69,20 @@ package final class RunMeter {
     show()
   }
 
-  /// The present statement is so far.
+  /// Updates the finished fraction of the present statement.
   package func reached(_ fraction: Double) {
     self.fraction = min(1, max(self.fraction, fraction))
     show()
   }
 
-  /// The present statement is so many rows further; there may be more than were foreseen.
+  /// Adds written rows to the present statement; there may be more than were forecast.
   package func wrote(_ rows: Int) {
     guard part.rows > 0 else { return }
     reached(fraction + Double(rows) / Double(part.rows))
   }
 
-  /// The engine has done so many instructions for the present statement. How many a row takes is a guess, and what is left to be
-  /// done is never nothing.
+  /// Adds executed engine instructions to the present statement. The number per row is an estimate, so
+  /// the fraction stays below 1.
   package func worked(_ instructions: Int, perRow: Int) {
     guard part.rows > 0, fraction < Self.nearlyAll else { return }
     reached(min(Self.nearlyAll, fraction + Double(instructions) / Double(perRow * part.rows)))
@@ -100,13 +103,14 @@ package final class RunMeter {
 }
 
 extension ProgressUserInfoKey {
-  /// What runs at the moment, in words; absent while no statement of a step does.
+  /// The text of what runs at the moment; absent while no statement of a step runs.
   package static let storeRunsStatement = ProgressUserInfoKey(
     rawValue: "ObjectVault.storeRunsStatement")
 }
 
 extension CompiledStatement {
-  /// What it costs for each row, of its part's: a copy of 300,000 rows took 0.6 s, to drop them 1.0 s, an index 0.25 s.
+  /// The cost per row, relative to other statements. Measured: a copy of 300,000 rows took 0.6 s,
+  /// dropping them 1.0 s, an index 0.25 s.
   var cost: Double {
     switch self {
     case .copy: 2
@@ -120,7 +124,7 @@ extension CompiledStatement {
     }
   }
 
-  /// How many instructions of the engine a row takes, about.
+  /// The approximate number of engine instructions per row.
   var instructionsPerRow: Int { isIndex ? 10 : 20 }
 
   /// Whether rows are counted while it runs.

@@ -1,34 +1,36 @@
-// What one run of steps has done, from its first attempt to its last. Who commits each step by itself may meet the lock of
-// another process behind steps that stand, wait for it and begin anew: what stands is told all the same.
+// The record of one run of steps, from its first attempt to its last. A run that commits each step may
+// meet another process's lock after committed steps, wait and start again: the committed steps are
+// reported all the same.
 
 internal import CipherSQLite
 
-/// Kept outside of the attempts of one run, and used on one thread.
+/// Shared by all attempts of one run; used on one thread.
 final class RunRecord {
-  /// What was committed. In one transaction that is nothing, until the run is over.
+  /// What was committed. A run in one transaction has committed nothing until it ends.
   private(set) var outcome = MigrationOutcome()
-  /// What went along with the steps that stand: the last one asks of what all of them wrote.
+  /// The audit of the committed steps: the last step checks what all of them wrote.
   private(set) var audit: RowAudit?
-  /// The store's version when the run last saw it; nil as long as no step stands.
+  /// The store's version when the run last read it; nil until a step is committed.
   private(set) var lastVersion: Int?
-  /// What the store's tables were changed to by the last step that stands: where it is another, somebody else changed them.
+  /// The generation after the last committed step. When the store has another one, another process has
+  /// changed its tables.
   private(set) var lastGeneration: Int64?
-  /// Goes on where an earlier attempt left steps that stand.
+  /// Continues from the steps that earlier attempts committed.
   let meter = RunMeter()
-  /// The steps that ran to their ends, in order, with how long each took; those of a run that failed, too.
+  /// The steps that ran to their ends, in order, with their durations; also those of a run that failed.
   private(set) var laps: [MigrationRehearsal.Step] = []
   /// Whether the run has the store's write lock now, and with it the mark.
   var holdsLock = false
   private var isOver = false
 
-  /// Whether steps of this run stand.
+  /// Whether steps of this run are committed.
   var hasSteps: Bool { lastVersion != nil }
 
   func ran(_ step: MigrationStep, leadsBack: Bool, seconds: Double) {
     laps.append(.init(number: step.number, name: step.name, leadsBack: leadsBack, seconds: seconds))
   }
 
-  /// Steps were committed that do not end the run.
+  /// Records committed steps that do not end the run.
   func commit(_ outcome: MigrationOutcome, audit: RowAudit?, version: Int, generation: Int64) {
     (self.outcome, self.audit) = (outcome, audit)
     (lastVersion, lastGeneration) = (version, generation)
@@ -36,23 +38,24 @@ final class RunRecord {
     meter.keep()
   }
 
-  /// The version that the store has before the next step, read under the lock: others may have changed it since.
-  /// - Parameter audit: What went along with the steps that stand, by the names of that version: an attempt that begins anew sees
-  ///   no change of it any more.
+  /// Records the version of the store before the next step, read under the lock, because other processes
+  /// may have changed it.
+  /// - Parameter audit: The audit of the committed steps with the names of that version. An attempt that
+  ///   starts again sees none of the changes in between.
   func found(version: Int, _ audit: RowAudit?) {
     if hasSteps { (lastVersion, self.audit) = (version, audit) }
   }
 
-  /// The run has come to its end. What fails from now on is nothing of it.
+  /// Ends the run. Later errors are not errors of the run.
   func end(_ outcome: MigrationOutcome, version: Int) -> MigrationOutcome {
     (self.outcome, isOver) = (outcome, true)
     self.outcome.version = version
     return self.outcome
   }
 
-  /// Runs all attempts, and says of an error which steps stand before it. A cancellation stays what it is: whoever asked
-  /// for it knows it by that, and a `Task` does.
-  /// - Throws: ``StoreError/stopped(atVersion:by:)`` behind steps that stand.
+  /// Runs all attempts, and adds to an error which steps were committed before it. A cancellation is
+  /// thrown unchanged, so that its requester, or a `Task`, recognizes it.
+  /// - Throws: ``StoreError/stopped(atVersion:by:)`` after committed steps.
   func telling<Result>(_ attempts: () throws -> Result) throws -> Result {
     do { return try attempts() } catch {
       guard let lastVersion, !isOver, !(error is CancellationError) else { throw error }

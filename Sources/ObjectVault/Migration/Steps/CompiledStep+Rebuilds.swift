@@ -1,20 +1,21 @@
-// The tables that a part of a step writes anew, and what the engine has no statement for: what screens and lint say.
+// The tables that a part of a step copies, and the statements that the engine lacks to avoid it: for
+// screens and lint.
 
 internal import CipherSQLite
 
 extension CompiledStep.Part {
-  /// A table that the part writes anew.
+  /// A table that the part copies.
   struct Rebuild {
     /// Its name before the part.
     let table: String
-    /// The operations that it is written anew for.
+    /// The operations that require the copy.
     private(set) var operations: [MigrationOperation]
-    /// What the engine lacks that would do it in place, each once, such as `DROP COLUMN`.
+    /// The statements that the engine lacks to do it in place, each once, such as `DROP COLUMN`.
     private(set) var missing: [String]
-    /// How often it is.
+    /// The number of copies.
     private(set) var copies = 1
 
-    /// Takes in why the table is written anew once more.
+    /// Adds the reasons of another copy of the same table.
     mutating func join(_ other: Rebuild) {
       operations += other.operations
       missing += other.missing.filter { !missing.contains($0) }
@@ -22,7 +23,7 @@ extension CompiledStep.Part {
     }
   }
 
-  /// The tables that it writes anew, in order, and why.
+  /// The tables that it copies, in order, with the reasons.
   func rebuilds(_ engine: Engine) -> [Rebuild] {
     planned.compactMap { planned in
       guard case .copy(let copy) = planned.statement else { return nil }
@@ -35,9 +36,10 @@ extension CompiledStep.Part {
     }
   }
 
-  /// - Parameter name: The table's name behind the part.
+  /// The operations that changed a table.
+  /// - Parameter name: The table's name after the part.
   private func operations(onFinal name: String) -> [MigrationOperation] {
-    // An operation that stands for others is what a person wrote.
+    // A part of a composite operation has that one operation, which a person wrote.
     guard operations.count > 1, let compiler,
       let table = compiler.after.tables(but: compiler.untouched).first(where: { $0.name == name })
     else { return operations }

@@ -1,13 +1,14 @@
-// What a reviewer would ask about a step, by rules with codes that stay.
+// Lint: findings about steps for a reviewer, by rules with stable codes.
 
 internal import CipherSQLite
 
 extension MigrationSet {
-  /// What a reviewer would ask about the steps.
+  /// Returns the findings about the steps that a reviewer should look at.
   ///
   /// Pure: needs no store. The cost is that of compiling each step twice.
-  /// - Parameter version: Only steps above it: what is released cannot be changed any more.
-  /// - Throws: As ``model(at:)``.
+  /// - Parameter version: Only steps above this version are checked, since released steps cannot be changed.
+  /// - Returns: The findings, in the order of the steps.
+  /// - Throws: The errors of ``model(at:)``.
   public func findings(after version: Int = 0) throws -> [MigrationFinding] {
     var model = try model(at: version)
     var findings: [MigrationFinding] = []
@@ -27,11 +28,13 @@ extension MigrationSet {
 }
 
 extension MigrationSet {
-  /// What a schema says of former names, by ``Entity/renamed(from:)`` and ``AttributeOption/renamed(from:)``, and steps have
-  /// done: the hint has served, and would make a renaming of whatever is called so next.
+  /// Returns a finding for each former name in a schema, by ``Entity/renamed(from:)`` or
+  /// ``AttributeOption/renamed(from:)``, whose renaming a step has done already. The hint has served its
+  /// purpose, and would turn the next property or entity of that former name into a renaming.
   ///
   /// Pure: needs no store.
-  /// - Parameter schema: That of the classes.
+  /// - Parameter schema: The schema of the classes.
+  /// - Returns: A finding for each hint to remove.
   public func findings(of schema: Schema) -> [MigrationFinding] {
     schema.entities.flatMap { entity -> [MigrationFinding] in
       let binding = schema.bindings[entity.name]
@@ -51,7 +54,7 @@ extension MigrationSet {
     }
   }
 
-  /// That a hint has served, where a step renames so.
+  /// The finding that a hint can be removed, where a step contains the renaming.
   private func served(
     _ former: String, _ path: String, _ place: String, renames: (OperationSubject) -> Bool
   ) -> MigrationFinding? {
@@ -67,12 +70,12 @@ extension MigrationSet {
   }
 }
 
-/// The rules, for one step.
+/// The lint rules, applied to one step.
 struct StepLint {
   private let step: MigrationStep
   private let before: Schema
   private let former: FormerNames
-  /// For the engine of this process.
+  /// Compiled for the engine of this process.
   let compiled: CompiledStep
 
   init(_ step: MigrationStep, _ before: Schema, _ former: FormerNames) throws {
@@ -84,7 +87,7 @@ struct StepLint {
     try losses() + head() + operations() + pairs() + deniedDeletions() + rebuilds() + wayBack()
   }
 
-  /// The same of a first step, which no rows can meet.
+  /// The findings about a first step, which meets no rows.
   func findingsWithoutRows() throws -> [MigrationFinding] {
     try (head() + operations() + pairs()).filter(\.rule.holdsWithoutRows)
   }
@@ -112,7 +115,7 @@ struct StepLint {
     }
   }
 
-  /// What the head says and is not so: a name that was mistyped, or of a line that has gone since.
+  /// Statements of the head that are not true: another name, or an allowed loss that the step does not have.
   private func head() -> [MigrationFinding] {
     let name = step.statedName.map { name in
       finding(
@@ -154,7 +157,7 @@ struct StepLint {
     return findings
   }
 
-  /// To-manys that are no other end of anything, and may be meant as one.
+  /// To-manys without an inverse that may be meant as the inverse of another relationship.
   private func pairs() -> [MigrationFinding] {
     let known = Set(before.unpairedMembers)
     return compiled.model.unpairedMembers.filter { !known.contains($0) }.map { members in
@@ -173,7 +176,8 @@ struct StepLint {
     }
   }
 
-  /// Tables of links that older programs would look for: a new inverse may give one another name, or put the links elsewhere.
+  /// Join tables that older programs would look for: a new inverse may rename one, or move the
+  /// links elsewhere.
   private func movedLinks(_ operation: MigrationOperation, _ before: Schema, _ after: Schema)
     -> [MigrationFinding]
   {
@@ -187,8 +191,8 @@ struct StepLint {
     }
   }
 
-  /// References without an action of the engine to what was there before: a program that does not know them deletes what they
-  /// lead to, and its save fails.
+  /// New references without an action of the engine to existing tables: when an older program deletes a
+  /// referenced row, its save fails.
   private func deniedDeletions() -> [MigrationFinding] {
     guard step.reader < step.number else { return [] }
     let former = Dictionary(before.tables.map { ($0.name, $0.foreignKeys) }) { first, _ in first }
@@ -208,7 +212,7 @@ struct StepLint {
     guard let oldest = Engine(sqliteVersion: "3.15.2") else { return [] }
     let isOldest = Engine.current.sqliteVersion == oldest.sqliteVersion
     let old = isOldest ? compiled : try step.compiled(from: before, engine: oldest)
-    // The run copies it once; the first operation of those that it is copied for stands for all.
+    // The table is copied once per segment; its first operation represents all that require the copy.
     var causes: [(operation: MigrationOperation?, tables: [String])] = []
     for rebuild in old.parts.flatMap({ $0.rebuilds(oldest) }) {
       let cause = rebuild.operations.first

@@ -1,18 +1,19 @@
-// The chain of steps: from a folder, from the app's own code, or made of a schema.
+// The chain of steps: read from a folder, embedded in the app's code, or derived from a schema.
 
 package import CipherSQLite
 public import Foundation
 
 /// All migration steps of a program, in order.
 public struct MigrationSet: Sendable, Hashable {
-  /// The steps; number `n` at index `n - 1`.
+  /// The steps, with number `n` at index `n - 1`.
   public let steps: [MigrationStep]
-  /// The functions of the app that they call.
+  /// The app's functions that they call.
   var transforms = TransformTable()
   private let lastCompilation = LastCompilation()
 
-  /// A set of steps, in any order.
-  /// - Throws: ``StoreError/historyConflict(_:)`` when a number is missing or given twice.
+  /// Creates a set from steps in any order.
+  /// - Parameter steps: The steps.
+  /// - Throws: ``StoreError/historyConflict(_:)`` when a number is missing or occurs twice.
   public init(_ steps: [MigrationStep]) throws {
     self.steps = try Self.unfolded(steps.sorted { $0.number < $1.number })
     for (index, step) in self.steps.enumerated() where step.number != index + 1 {
@@ -23,13 +24,14 @@ public struct MigrationSet: Sendable, Hashable {
     }
   }
 
-  /// The steps of a folder: all files called like `0002_add_tags.migration`.
-  ///
-  /// - Throws: ``StoreError/migrationSyntax(_:)``, also when there is no such folder;
-  ///   ``StoreError/historyConflict(_:)``.
+  /// Reads the steps of a folder: all files with names like `0002_add_tags.migration`.
+  /// - Parameter url: The folder.
+  /// - Returns: The steps, in order.
+  /// - Throws: ``StoreError/migrationSyntax(_:)``, also when there is no such
+  ///   folder; ``StoreError/historyConflict(_:)``.
   public static func directory(_ url: URL) throws -> MigrationSet { try directory(url) { $0 } }
 
-  /// The same, as if its files had other names.
+  /// Reads the steps of a folder as if its files had other names.
   package static func directory(_ url: URL, naming: (String) -> String) throws -> MigrationSet {
     let folder = try url.filePath
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
@@ -38,7 +40,8 @@ public struct MigrationSet: Sendable, Hashable {
     var steps: [MigrationStep] = []
     for name in names.sorted() where isStepFile(name.lowercased()) || isMistyped(name, in: url) {
       guard name.hasSuffix(".migration") else {
-        // In capitals: on some disks it is the same file, and on others a step that nobody would miss.
+        // An ending in capitals denotes the same file on some disks; on others it would be a step that is
+        // silently ignored.
         throw StoreError.migrationSyntax(
           MigrationSyntaxError(
             file: name, line: 1, column: 1, reason: "a step's file ends with .migration, in small letters",
@@ -53,7 +56,7 @@ public struct MigrationSet: Sendable, Hashable {
   }
 
   private static func noFolder(_ path: String) -> MigrationSyntaxError {
-    // Of what a link leads to.
+    // The attributes are those of the target of a symbolic link.
     let goal = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let kind = try? FileManager.default.attributesOfItem(atPath: goal)[.type] as? FileAttributeType
     let hint = "give the folder that holds files like 0001_initial.migration"
@@ -66,14 +69,14 @@ public struct MigrationSet: Sendable, Hashable {
     return MigrationSyntaxError(file: path, line: 0, column: 0, reason: reason, hint: remedy)
   }
 
-  /// Whether a file is that of a step by its name. Hidden ones are not: editors and copying programs make them beside a file
-  /// and call them like it.
+  /// Whether a file name is that of a step. Hidden files are not steps: editors and copying programs
+  /// create them with similar names.
   package static func isStepFile(_ name: String) -> Bool {
     name.hasSuffix(".migration") && !name.hasPrefix(".")
   }
 
-  /// Whether a file is called like a step but for the spelling of its ending: nobody would miss the step. Copies of editors, such as
-  /// `0002_add_tags.migration~`, are not, and no folders.
+  /// Whether a file name is that of a step with a mistyped ending, which would be silently ignored.
+  /// Editors' backup files, such as `0002_add_tags.migration~`, and folders are not.
   private static func isMistyped(_ name: String, in folder: URL) -> Bool {
     guard name.first?.isNumber == true, let dot = name.lastIndex(of: ".") else { return false }
     let ending = name[dot...].dropFirst().lowercased()
@@ -82,7 +85,8 @@ public struct MigrationSet: Sendable, Hashable {
     return kind?.isDirectory != true
   }
 
-  /// The text of a step's file. What is no file is not opened: a pipe would be waited for.
+  /// The text of a step's file. Anything but a regular file is not opened, because reading a pipe
+  /// would block.
   private static func text(_ path: String, _ name: String) throws -> String {
     let unreadable = { (reason: String, hint: String) in
       StoreError.migrationSyntax(
@@ -94,7 +98,7 @@ public struct MigrationSet: Sendable, Hashable {
       throw unreadable(
         "this is a link that leads nowhere: to \(goal)", "put the file there, or take the link away")
     }
-    // A link may lead to it.
+    // The file may be the target of a symbolic link.
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
     let hint = "take it away, or give it a name that ends otherwise"
@@ -112,15 +116,20 @@ public struct MigrationSet: Sendable, Hashable {
     return text
   }
 
-  /// A step as the generated `Embedded.swift` holds it. A text that cannot be parsed is kept, and the error
-  /// thrown when the step is needed: by a store that lacks one.
+  /// A step as the generated `Embedded.swift` contains it. A text that cannot be parsed is kept, and the
+  /// error is thrown when a store needs the step.
   public struct Embedded: Sendable {
     let number: Int
     let name: String
     let checksum: String
     let text: String
 
-    /// A step's number, name, checksum and text.
+    /// Creates an embedded step from its number, name, checksum and text.
+    /// - Parameters:
+    ///   - number: The number of the step.
+    ///   - name: The name of the step.
+    ///   - checksum: The checksum of the text.
+    ///   - text: The text of the step's file.
     public init(number: Int, name: String, checksum: String, text: String) {
       self.number = number
       self.name = name
@@ -128,12 +137,13 @@ public struct MigrationSet: Sendable, Hashable {
       self.text = text
     }
 
-    /// The checksums by which stores know the steps, in the order of the numbers; nil where one is missing or there twice.
+    /// The checksums that stores record for the steps, in the order of the numbers; nil when a number is
+    /// missing or occurs twice.
     static func checksums(of steps: [Embedded]) -> [String]? {
       let isSorted = steps.indices.dropFirst().allSatisfy { steps[$0 - 1].number < steps[$0].number }
       let steps = isSorted ? steps : steps.sorted { $0.number < $1.number }
       guard let first = steps.first else { return [] }
-      // Of the steps that were folded into the first one nothing is embedded but their checksums, in its head.
+      // Steps that were folded into the first one are embedded only as checksums in its head.
       let folds = first.number > 1 ? FoldedStep.checksums(inHeadOf: first.text) : []
       guard folds.isEmpty ? first.number == 1 : folds.count == first.number,
         steps.indices.allSatisfy({ steps[$0].number == first.number + $0 })
@@ -142,9 +152,11 @@ public struct MigrationSet: Sendable, Hashable {
     }
   }
 
-  /// The steps of a generated `Embedded.swift`.
-  /// - Throws: ``StoreError/migrationSyntax(_:)``; ``StoreError/historyConflict(_:)`` when a text is not that
-  ///   of its checksum (``HistoryConflict/misembedded(number:name:)``), or the numbers have a gap.
+  /// Parses the steps of a generated `Embedded.swift`.
+  /// - Parameter steps: The embedded steps, in any order.
+  /// - Returns: The steps, in order.
+  /// - Throws: ``StoreError/migrationSyntax(_:)``; ``StoreError/historyConflict(_:)`` when a text does
+  ///   not match its checksum (``HistoryConflict/misembedded(number:name:)``), or the numbers have a gap.
   public static func embedded(_ steps: [Embedded]) throws -> MigrationSet {
     try MigrationSet(
       steps.map { embedded in
@@ -156,8 +168,12 @@ public struct MigrationSet: Sendable, Hashable {
       })
   }
 
-  /// A set of one step that creates the schema: for a first version, tests and prototypes. Write its step's
-  /// ``MigrationStep/text`` to `0001_initial.migration` before the schema changes for the first time.
+  /// Creates a set of one step that creates the schema: for a first version, tests and prototypes.
+  ///
+  /// Write the step's ``MigrationStep/text`` to `0001_initial.migration` before the schema changes for
+  /// the first time.
+  /// - Parameter schema: The schema to create.
+  /// - Returns: The set.
   /// - Throws: ``StoreError/invalidSchema(_:)`` with every fault of the schema.
   public static func creating(_ schema: Schema) throws -> MigrationSet {
     try schema.validate()
@@ -167,8 +183,11 @@ public struct MigrationSet: Sendable, Hashable {
   /// The number of the last step; 0 without any.
   public var version: Int { steps.count }
 
-  /// The first steps, up to a number: what a store at that version has been through. A store that is made of them has
-  /// that version, and one that is migrated by them goes no further.
+  /// Returns the first steps up to a number: those that a store at that version has run.
+  ///
+  /// A store that is created with them has that version, and a store that is migrated with them stops there.
+  /// - Parameter version: The number of the last step.
+  /// - Returns: The steps.
   /// - Throws: ``StoreError/historyConflict(_:)`` when there is no such step.
   public func upTo(_ version: Int) throws -> MigrationSet {
     guard (0...self.version).contains(version) else {
@@ -178,7 +197,7 @@ public struct MigrationSet: Sendable, Hashable {
     return prefix(version)
   }
 
-  /// So many of the steps, or all where there are fewer.
+  /// The first steps, or all when there are fewer than `count`.
   package func prefix(_ count: Int) -> MigrationSet { MigrationSet(first: count, of: self) }
 
   private init(first count: Int, of set: MigrationSet) {
@@ -189,29 +208,36 @@ public struct MigrationSet: Sendable, Hashable {
   /// The oldest version of steps that may open a store after the last of these.
   var minimumReader: Int { steps.map(\.reader).max() ?? version }
 
-  /// The model after so many steps, by replaying them.
-  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit the
-  ///   model it meets, ``StoreError/invalidSchema(_:)`` with what a step leaves behind.
+  /// Returns the model after a number of steps, by replaying them.
+  /// - Parameter version: The number of steps.
+  /// - Returns: The model.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit
+  ///   the model that it meets; ``StoreError/invalidSchema(_:)`` with the faults of the model after a step.
   public func model(at version: Int) throws -> Schema {
     var schema = Schema()
     for step in steps.prefix(max(0, version)) { schema = try step.applied(to: schema) }
     return schema
   }
 
-  /// What a step loses for good, such as `User.city`: tables, columns and links that no later one holds.
-  /// - Throws: As ``model(at:)``.
+  /// Returns what a step loses for good, such as `User.city`: tables, columns and links that are kept
+  /// nowhere else.
+  /// - Parameter number: The number of the step.
+  /// - Returns: The losses; empty when there is no such step.
+  /// - Throws: The errors of ``model(at:)``.
   public func losses(ofStep number: Int) throws -> [String] {
     try compiled(number)?.losses ?? []
   }
 
-  /// What a step loses without its author's `allow`.
-  /// - Throws: As ``model(at:)``.
+  /// Returns what a step loses without its author's `allow`.
+  /// - Parameter number: The number of the step.
+  /// - Returns: The losses; empty when there is no such step.
+  /// - Throws: The errors of ``model(at:)``.
   public func unallowedLosses(ofStep number: Int) throws -> [String] {
     try compiled(number)?.unallowedLosses ?? []
   }
 
-  /// The models behind each step, in one walk; that of version 0 is not among them.
-  /// - Throws: As ``model(at:)``.
+  /// The models after each step, without that of version 0, computed in one pass.
+  /// - Throws: The errors of ``model(at:)``.
   package func models() throws -> [Schema] {
     var (model, models): (Schema, [Schema]) = (Schema(), [])
     for step in steps {
@@ -221,8 +247,8 @@ public struct MigrationSet: Sendable, Hashable {
     return models
   }
 
-  /// The statements of a step, for an engine.
-  /// - Throws: As ``model(at:)``.
+  /// Returns the statements of a step for an engine.
+  /// - Throws: The errors of ``model(at:)``.
   package func sql(ofStep number: Int, on engine: Engine = .current) throws -> [String] {
     try compiled(number, on: engine)?.parts.flatMap(\.statements).map(\.text) ?? []
   }
@@ -232,7 +258,7 @@ public struct MigrationSet: Sendable, Hashable {
     return try steps[number - 1].compiled(from: try model(at: number - 1), engine: engine)
   }
 
-  /// The steps above a version, each compiled for the model that it meets and for the engine of this process.
+  /// The steps above a version, each compiled for the model that it meets and for this process's engine.
   ///
   /// A plan and the run after it compile once: the last result is kept until ``dropCompilation()``.
   func compiled(after version: Int) throws -> [CompiledStep] {
@@ -249,8 +275,8 @@ public struct MigrationSet: Sendable, Hashable {
   /// Drops the compiled steps. The run calls it at its end: a set lives as long as the program, and its seeds may be large.
   func dropCompilation() { lastCompilation.drop() }
 
-  /// The number and the name that a file's name has.
-  /// - Throws: ``StoreError/migrationSyntax(_:)`` where it is called otherwise.
+  /// Parses the number and the name of a step from its file name.
+  /// - Throws: ``StoreError/migrationSyntax(_:)`` for a file name of another form.
   package static func numberAndName(of file: String) throws -> (Int, String) {
     let base = file.dropLast(".migration".count)
     let parts = base.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
@@ -259,7 +285,7 @@ public struct MigrationSet: Sendable, Hashable {
         MigrationSyntaxError(
           file: file, line: 1, column: 1, reason: reason, hint: "call it like 0002_add_tags.migration"))
     }
-    // As a number is written there, and not what else would be read as one, such as +2.
+    // ASCII digits only: `Int` also accepts other forms, such as +2.
     guard let digits = parts.first, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       let number = Int(digits), number > 0
     else {

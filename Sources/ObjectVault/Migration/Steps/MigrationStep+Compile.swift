@@ -1,10 +1,11 @@
-// A step -> statements, segment by segment: schema operations are folded as far as the next data block.
+// Compiles a step to statements, segment by segment: consecutive operations on tables are combined up to
+// the next data block.
 
 internal import CipherSQLite
 
 /// A step, compiled for the model that it meets.
 struct CompiledStep {
-  /// A run of operations and what runs for it.
+  /// A part of a compiled step: one segment of operations, or one data block, with its statements.
   struct Part {
     fileprivate(set) var operations: [MigrationOperation]
     fileprivate(set) var planned: [PlannedStatement]
@@ -14,12 +15,12 @@ struct CompiledStep {
     let model: Schema
     /// What it loses for good, such as `User.city`.
     var losses: [String] = []
-    /// The to-manys that a loss leaves without members.
+    /// The to-manys that lose all their members, by the loss that causes it.
     var emptied: [String: [String]] = [:]
-    /// The columns that expressions filled, of which nobody knows yet what is in them.
+    /// The columns that expressions filled, whose values have not been checked yet.
     var filled = TouchedColumns()
     fileprivate var trail = OperationTrail()
-    /// What compiled it; nil for what is written as SQL.
+    /// The compiler that made it; nil for parts written as SQL.
     fileprivate(set) var compiler: MigrationCompiler?
 
     /// The statements, in order.
@@ -29,13 +30,13 @@ struct CompiledStep {
     var isData: Bool { operations.allSatisfy(\.isData) }
     var isRequirement: Bool { operations.first?.isRequirement == true }
 
-    /// Whether rows come into its tables by copies alone, so that what a copy wrote stays what is there.
+    /// Whether its tables get rows by copies alone, so that the values are those that a copy wrote.
     var onlyCopiesRows: Bool { !statements.contains(where: \.changesRows) }
 
-    /// Whether rows may come, go or change by more than copies.
+    /// Whether it may insert, delete or change rows other than by copies.
     var changesRows: Bool { !isRequirement && !onlyCopiesRows }
 
-    /// Makes it a part of an operation that stands for others: that is what a person wrote.
+    /// Makes it a part of a composite operation, which errors then name, since that is what a person wrote.
     fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
       operations = [operation]
       losses.removeAll(where: kept.contains)
@@ -46,7 +47,7 @@ struct CompiledStep {
       }
     }
 
-    /// The operations that a wrong value in a column is about, as text.
+    /// The operations that may be responsible for a wrong value in a column, as text.
     func blamed(entity: String, property: String) -> String {
       let found = trail.operations(of: [entity], column: property)
       return (found.isEmpty ? operations : found).map(\.summary).joined(separator: "; ")
@@ -64,12 +65,12 @@ struct CompiledStep {
     return parts.flatMap(\.losses).filter { seen.insert($0).inserted }
   }
 
-  /// The to-manys that stay and have no members any more, by the loss that leaves them so.
+  /// The remaining to-manys that lose all their members, by the loss that causes it.
   var emptied: [String: [String]] {
     let losses = Set(losses)
     return parts.reduce(into: [:]) { emptied, part in
       for (loss, names) in part.emptied where part.losses.contains(loss) {
-        // One whose order goes, too, has been named as a loss of its own.
+        // A to-many whose order is lost as well is a loss already.
         let names = names.filter { !losses.contains($0) }
         if !names.isEmpty { emptied[loss, default: []] += names }
       }
@@ -90,7 +91,7 @@ struct CompiledStep {
 }
 
 extension OperationSubject {
-  /// Whether it takes rows out of a table that stays.
+  /// Whether it deletes rows from a table that stays.
   fileprivate func dropsChild(in model: Schema) -> Bool {
     guard case .droppedEntity(let name) = self else { return false }
     return model.entity(named: name)?.parent != nil
@@ -98,13 +99,14 @@ extension OperationSubject {
 }
 
 extension MigrationStep {
-  /// Schema operations on their way to a part.
+  /// A segment: operations on tables that are compiled together.
   private struct Run {
     let before: Schema
     private(set) var after: Schema
     private(set) var mapping: SegmentMapping
     private(set) var operations: [MigrationOperation] = []
-    /// Whether it changes attributes, and of relationships no more than where their links lie.
+    /// Whether its operations change attributes only, and of relationships nothing but where their links
+    /// are stored.
     private var leavesLinks = true
 
     init(_ model: Schema) {
@@ -112,12 +114,13 @@ extension MigrationStep {
       mapping = SegmentMapping(model)
     }
 
-    /// Whether an operation belongs to it behind those that it has.
+    /// Whether an operation can be appended to the segment.
     func takes(_ rules: any OperationRules) -> Bool {
       guard !rules.subject.movesRows, !rules.needsOwnRun(behind: mapping, in: after),
         !mapping.hasAddedInverse(of: rules.subject, in: after)
       else { return false }
-      // Links are read where they lie before the run, which nothing beside them may change, nor ask where they went.
+      // Links are read where they are before the segment: no other operation of the segment may change
+      // that, or read them where they are moved to.
       if rules.subject.movesLinks { return leavesLinks }
       return mapping.moves.isEmpty
         || !rules.traits.hasForeignSQL && rules.subject.isOfAttributes(in: after)
@@ -131,7 +134,7 @@ extension MigrationStep {
       operations.append(operation)
     }
 
-    /// Lets the model say what a data block asks of it, and leaves it as it is.
+    /// Has the model validate a data block's declarations, and leaves the segment unchanged.
     func check(_ operation: MigrationOperation) throws(ModelError) {
       var model = after
       try operation.apply(to: &model)
@@ -141,7 +144,7 @@ extension MigrationStep {
       let compiler = MigrationCompiler(engine: engine, before: before, after: after, mapping: mapping)
       let statements = compiler.statements().map { statement in
         var statement = statement
-        // A statement that follows from what is done elsewhere stands for the whole run.
+        // A statement without an operation follows from the segment as a whole.
         if statement.operations.isEmpty { statement.operations = operations }
         return statement
       }
@@ -155,7 +158,7 @@ extension MigrationStep {
     }
   }
 
-  /// A step on its way to parts: those that are there, and the operations of the next.
+  /// A step during compilation: the finished parts, and the segment of the next one.
   private struct Compilation {
     let step: MigrationStep
     let engine: Engine
@@ -179,7 +182,7 @@ extension MigrationStep {
       case .transform(let transform):
         flush()
         do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
-        // Its objects are those of a whole model.
+        // The function works with objects, which need a model without faults.
         let faults = run.after.modelFaults
         guard faults.isEmpty else { throw step.failed(operation, faults, in: run.after) }
         append(.transform(transform), operation)
@@ -192,12 +195,12 @@ extension MigrationStep {
       case .tables:
         if !run.takes(rules) { flush() }
         do { try run.append(operation) } catch { throw step.failed(operation, error.reason) }
-        // What follows asks nothing of rows that are gone by then.
+        // Later operations of a segment would read rows that are no longer there.
         if rules.subject.movesRows || rules.subject.dropsChild(in: model) { flush() }
       }
     }
 
-    /// Adds what an operation stands for, as parts that are known by its name.
+    /// Adds the parts of a composite operation, named after the operation.
     private mutating func add(_ composite: any CompositeOperation, _ operation: MigrationOperation) throws {
       flush()
       let (first, before) = (parts.count, run.after)
@@ -240,19 +243,23 @@ extension MigrationStep {
         CompiledStep.Part(operations: [operation], planned: [planned], before: run.after, model: run.after))
     }
 
-    /// Makes a part of the operations that wait for one.
+    /// Makes a part of the segment and begins a new one.
     mutating func flush() {
-      // What changes no table leaves the model as it is.
+      // Without operations the model is unchanged.
       guard !run.operations.isEmpty else { return }
       parts.append(run.part(engine))
       run = Run(run.after)
     }
   }
 
+  /// Compiles the step.
   /// - Parameters:
   ///   - model: The model before the step.
   ///   - engine: The engine that will run the statements.
-  ///   - known: The model after the step, where it was made and asked for its faults before.
+  ///   - known: The model after the step, when it was already made and checked for faults.
+  /// - Returns: The compiled step.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` when an operation does not fit
+  ///   the model.
   func compiled(
     from model: Schema, engine: Engine, to known: Schema? = nil
   ) throws -> CompiledStep {

@@ -1,22 +1,27 @@
-// What leads back from a step: what its author wrote, or else what follows from its operations where they lose nothing. What
-// takes a single operation back is in its file.
+// The rollback of a step: the one that its author wrote, or else the one derived from its operations when
+// they lose nothing. The rollback of a single operation is in the operation's file.
 
 internal import CipherSQLite
 
 extension MigrationStep {
-  /// What takes this step back: its `[down]` section, or where it has none what is derived from its operations.
+  /// Returns the operations that undo this step: those of its `[down]` section, or else operations
+  /// derived from the step.
   ///
-  /// Derived is what restores the model and every value: a property or entity that was added is dropped, a name is given
-  /// back, a default, rule or index is as before. What was dropped, retyped or computed is gone, and the step
-  /// is irreversible then, unless its author says how in `[down]`. What is entered after the step in properties that it
-  /// added goes with them: see ``MigrationPlan/Step/losses`` of a plan that leads back.
+  /// A rollback is derived only if it restores the model and every value: it drops added properties and
+  /// entities, and restores names, defaults, rules and indexes. If the step drops, retypes or computes
+  /// something, it is irreversible unless its author writes `[down]`. A rollback discards values entered
+  /// after the step in properties that the step added: see ``MigrationPlan/Step/losses`` in a plan of
+  /// the rollback.
   /// - Parameter model: The model before the step.
-  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` where the step does not fit the model.
+  /// - Returns: The operations, or the reason why there is no rollback.
+  /// - Throws: ``StoreError/migrationFailed(step:name:operation:reason:)`` where the step does not fit
+  ///   the model.
   public func wayBack(from model: Schema) throws -> MigrationWayBack {
     try wayBack(from: model, to: applied(to: model))
   }
 
-  /// - Parameter after: The model after the step, where it is known already.
+  /// Returns the rollback for a model after the step that was made before.
+  /// - Parameter after: The model after the step.
   func wayBack(from model: Schema, to after: Schema) throws -> MigrationWayBack {
     if let irreversible { return .none(reason: irreversible) }
     if let down {
@@ -28,7 +33,7 @@ extension MigrationStep {
         ? .operations(down) : .none(reason: "its [down] section does not lead to the model before it")
     }
     let derived = try derivedWayBack(from: model, to: after)
-    // What is kept in another place after the step may be gone without an operation that says so.
+    // The step may lose values without an operation that drops them, where an inverse keeps links elsewhere.
     if case .operations = derived, operations.contains(where: \.subject.mayGiveInverses),
       let lost = try compiled(from: model, engine: .current).losses.first
     {
@@ -54,7 +59,8 @@ extension MigrationStep {
     return .none(reason: "its operations depend on each other")
   }
 
-  /// New entities that lead to each other are dropped after their relationships.
+  /// Drops the relationships of new entities first, since entities that reference each other cannot
+  /// be dropped.
   private static func cuttingFirst(
     _ operations: [MigrationOperation], in model: Schema
   ) -> [MigrationOperation] {
