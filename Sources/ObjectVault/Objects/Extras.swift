@@ -140,6 +140,7 @@ package final class ToManyState {
   /// The value of ``ObjectHost/deletionCount`` when `typed` was made or corrected.
   var seenDeletions = 0
 
+  /// Creates the state of a to-many whose members are not in memory, or that has none.
   /// - Parameter isNew: Whether there are no members yet, as on a new object.
   init(isOrdered: Bool, isNew: Bool) {
     order = isOrdered ? MemberOrder([]) : nil

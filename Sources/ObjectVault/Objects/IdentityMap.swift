@@ -133,6 +133,7 @@ package final class IdentityMap {
 /// Proves that all objects of a map are of a class. Code that returns many objects then checks the class
 /// once and not for each object.
 struct ClassProof<Object: ManagedObject> {
+  /// Proves that the objects of a map are of `Object`.
   /// - Returns: nil if the map's objects are of another class.
   init?(_ map: IdentityMap) {
     guard map.objectClass is Object.Type else { return nil }

@@ -92,6 +92,7 @@ protocol GetterProbe: AnyObject {
   func target<Target: ManagedObject>(
     of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
   ) -> Target?
+  /// Supplies the value of a to-many.
   /// - Parameter make: Creates the property's value from objects of that class.
   func members<Members: Equatable>(
     of object: ManagedObject, _ slot: Int, _ target: ManagedObject.Type, _ property: () -> AnyKeyPath,

@@ -36,6 +36,7 @@ extension ObjectTable {
       "\(state.count) objects are counted in all")
   }
 
+  /// Checks the hash table's places and each block.
   /// - Returns: The first ids of all blocks.
   private func checkBlocks(_ broken: inout Broken) -> Set<Int64> {
     let state = unsafe table.pointee

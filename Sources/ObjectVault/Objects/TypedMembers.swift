@@ -5,6 +5,7 @@
 /// make `parent.children.insert(child)` in a loop quadratic twice over.
 class TypedMembers {
   func insert(_ object: AnyObject) {}
+  /// Removes an object.
   /// - Parameter place: Returns the place of a member in the order of all members; nil in a relationship
   ///   without an order.
   func remove(_ object: AnyObject, _ place: (AnyObject) -> Int?) {}

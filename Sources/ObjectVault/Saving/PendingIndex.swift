@@ -191,6 +191,7 @@ private enum ComparedValue: Hashable {
   case text(String)
   case bytes(Data)
 
+  /// Creates the key of a value.
   /// - Parameter isNumber: Whether texts are compared as numbers, as those of a Decimal are.
   init(_ value: SQLValue, isNumber: Bool) {
     switch value {

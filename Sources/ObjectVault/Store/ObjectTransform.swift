@@ -24,6 +24,7 @@ struct ObjectTransform: RowTransform {
     return touched
   }
 
+  /// Runs the function on the next batch of objects, and saves their changes.
   /// - Returns: The ids of the batch's rows, in order.
   private func batch(
     _ work: TransformWork, _ core: StoreCore, _ entity: EntityMapping, after last: Int64, to highest: Int64,

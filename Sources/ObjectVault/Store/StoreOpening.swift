@@ -20,6 +20,7 @@ struct StoreOpening: Sendable {
   /// The steps; nil if only their checksums are needed so far, and if the store carries the steps.
   private let steps: MigrationSet?
 
+  /// Prepares an opening, without access to the file of the store.
   /// - Throws: Errors of the classes, and of steps that must be read because their checksums are not
   ///   known.
   init(
@@ -180,6 +181,7 @@ struct StoreOpening: Sendable {
       lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 
+  /// Creates the store if its file does not exist.
   /// - Returns: The key of a file that was created; nil if the file exists.
   private func createIfAbsent(_ file: DatabasePath, _ key: Key, _ steps: inout MigrationSet?) throws
     -> UnlockedKey?
