@@ -1,24 +1,26 @@
-// What an object carries beside its row: of most objects nothing, or one thing, which is kept without another object around it.
+// What an object carries besides its row, in one word. Most objects carry nothing or one reference, which
+// needs no further object.
 
-/// What an object carries, in one word: nothing; the target of a to-one; an overlay, which is what was written; or extras, which have
-/// room for all.
+/// What an object carries, in one tagged word: nothing, the target of a to-one, an overlay (the values
+/// that were written), or extras, which have room for all of these.
 ///
-/// No address of an object has the two lowest bits, so they say which of these it is:
+/// Addresses of objects have zeros in the two lowest bits, so these bits are the tag:
 ///
-/// - 0 alone: nothing.
+/// - 0 as the whole word: nothing.
 /// - `…01`: the one target of a to-one that the object keeps alive.
-/// - `…10`: the overlay, without members or targets, as most new and changed objects have it.
+/// - `…10`: the overlay, without members or targets, as on most new and changed objects.
 /// - `…00`: the extras.
 ///
-/// It retains what it was made of, and whoever replaces or forgets it calls ``release()`` once: a property that does so by itself
-/// would count references at each look.
+/// It retains the object that it was created with. The code that replaces or discards it must call
+/// ``release()`` exactly once. A property with automatic reference counting would retain and release at
+/// each access.
 @safe @usableFromInline
 struct Attachment<Target: AnyObject, Writing: AnyObject, Rest: AnyObject> {
   @usableFromInline let word: UInt
 
   @inlinable @inline(__always) init(word: UInt) { self.word = word }
 
-  /// Nothing.
+  /// Carries nothing.
   @inlinable @inline(__always) static var none: Attachment { Attachment(word: 0) }
 
   /// Keeps the target of a to-one alive.
@@ -26,28 +28,29 @@ struct Attachment<Target: AnyObject, Writing: AnyObject, Rest: AnyObject> {
     word = unsafe UInt(bitPattern: Unmanaged.passRetained(target).toOpaque()) | 1
   }
 
-  /// Keeps what was written.
+  /// Retains the overlay, which has the written values.
   @inline(__always) init(overlay: Writing) {
     word = unsafe UInt(bitPattern: Unmanaged.passRetained(overlay).toOpaque()) | 2
   }
 
-  /// Keeps extras.
+  /// Retains extras.
   @inline(__always) init(extras: Rest) {
     word = unsafe UInt(bitPattern: Unmanaged.passRetained(extras).toOpaque())
   }
 
-  /// Whether it is nothing.
+  /// Whether it carries nothing.
   @inlinable @inline(__always) var isEmpty: Bool { word == 0 }
-  /// Whether it is a target alone.
+  /// Whether it carries only the target of a to-one.
   @inlinable @inline(__always) var isTarget: Bool { word & 1 == 1 }
 
-  // Safe, all three: the bits say what was retained, which lives until it is released.
-  /// The target, where that is all.
+  // Safe, all three: the tag bits identify the object that was retained, which lives until it is
+  // released.
+  /// The target, if that is all that is carried.
   var target: Unmanaged<Target>? {
     guard isTarget else { return nil }
     return unsafe UnsafeRawPointer(bitPattern: word & ~1).map { unsafe Unmanaged.fromOpaque($0) }
   }
-  /// What was written, where that is all.
+  /// The overlay, if that is all that is carried.
   @inlinable @inline(__always) var overlay: Unmanaged<Writing>? {
     guard word & 2 == 2 else { return nil }
     return unsafe UnsafeRawPointer(bitPattern: word & ~2).map { unsafe Unmanaged.fromOpaque($0) }
@@ -57,7 +60,7 @@ struct Attachment<Target: AnyObject, Writing: AnyObject, Rest: AnyObject> {
     return unsafe UnsafeRawPointer(bitPattern: word).map { unsafe Unmanaged.fromOpaque($0) }
   }
 
-  /// Lets go of what it kept. It must not be asked any more.
+  /// Releases what it carries. It must not be used afterwards.
   @inline(__always) func release() {
     if let target = unsafe target {
       unsafe target.release()

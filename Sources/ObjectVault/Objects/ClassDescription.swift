@@ -1,11 +1,12 @@
-// What a Swift class declares: found once per class, by making one object of it while the wrappers record.
+// What a Swift class declares. It is found once per class, by creating one object of the class while its
+// property wrappers record their declarations.
 
 private import CVaultShims
 internal import CipherSQLite
 
-/// A declared property, in slot order.
+/// A declared property.
 struct PropertyDeclaration {
-  /// How many objects a relationship leads to.
+  /// How many objects a relationship refers to, and whether they have an order.
   enum Number { case one, many, ordered }
 
   enum Kind {
@@ -19,25 +20,27 @@ struct PropertyDeclaration {
   var name: String
   var slot: Int
   let kind: Kind
-  /// Whether the Swift type can read a stored value: an enum has fewer values than the type it is stored as.
+  /// Checks whether the Swift type can read a stored value: an enum has fewer values than the type that
+  /// it is stored as.
   var reader: ValueReader?
-  /// How many classes above the one that was recorded declare it: 0 for its own.
+  /// How many levels the declaring class is above the recorded class; 0 for the recorded class itself.
   var level = 0
 }
 
-// Safe to share: never changed after it was made.
-/// What a class declares, and the classes above it.
+// Safe to share: never changed after init.
+/// The declarations of a class and of its superclasses.
 @safe final class ClassDescription: @unchecked Sendable {
   let type: ManagedObject.Type
   let entityName: String
-  /// The class above it; nil where that is `ManagedObject`.
+  /// The superclass; nil if that is `ManagedObject`.
   let parent: ManagedObject.Type?
-  /// In the order of their slots: those of the highest class come first, and the class's own last.
+  /// The properties in slot order: those of the topmost class first, the class's own last.
   let properties: [PropertyDeclaration]
-  /// A property that the class's initializer uses; nil when it uses none, as it should.
+  /// A property that the class's initializer reads or writes, which is an error; nil if there is none.
   let usedProperty: String?
-  // For the shim: how many properties there are, then the slot of each in the order in which they are set up. Allocated
-  // here, freed in deinit, never written to afterwards. nil where that order is that of the slots.
+  // Read by the C shim: the number of properties, then the slot of each property in the order of their
+  // initialization. Allocated in init, freed in deinit, never written in between. nil if the order of
+  // initialization is the slot order.
   private let places: UnsafeMutablePointer<UInt16>?
 
   private init(type: ManagedObject.Type, _ recorded: DeclarationRecorder.Recorded) {
@@ -64,23 +67,24 @@ struct PropertyDeclaration {
 
   deinit { unsafe places?.deallocate() }
 
-  /// What makes a new object of the class, each of whose properties has the slot that it has in the classes above.
+  /// Creates objects of the class. An inherited property has the slot that it has in the superclass.
   var maker: () -> ManagedObject {
-    // Most classes are below no other, and a fetch makes an object for each row.
+    // Most classes inherit no properties, and a fetch creates an object for each row.
     if unsafe places == nil { return { [type] in making { type.init() } } }
     return { self.make() }
   }
 
-  /// A new object of the class, as one of ``maker``.
+  /// Creates an object as ``maker`` does, for classes with `places`.
   func make() -> ManagedObject {
     making {
-      // The places are read before the object is there, and this is retained for as long.
+      // The places are read while the object is created, and `self`, which owns them, is retained until
+      // then.
       if let places = unsafe places { unsafe vault_start_placing(places) }
       return type.init()
     }
   }
 
-  /// Whether it declares an attribute of this name, or a class above it does.
+  /// Whether the class or one of its superclasses declares an attribute of this name.
   func hasAttribute(_ name: String) -> Bool {
     properties.contains { property in
       if case .attribute = property.kind { property.name == name } else { false }
@@ -89,7 +93,7 @@ struct PropertyDeclaration {
 
   private static let known = Locked<[ObjectIdentifier: ClassDescription]>([:])
 
-  /// The description of a class; made on first use.
+  /// Returns the description of a class, which is made on first use.
   static func of(_ type: ManagedObject.Type) -> ClassDescription {
     if let found = known.withLock({ $0[ObjectIdentifier(type)] }) { return found }
     let made = ClassDescription(type: type, DeclarationRecorder.record(type))

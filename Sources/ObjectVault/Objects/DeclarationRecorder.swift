@@ -1,24 +1,27 @@
-// What the wrappers of one object say of themselves while it is made, and the names that its mirror has for them.
+// Records what the property wrappers of an object declare while the object is created, and finds the
+// names of its properties through its mirror.
 
 private import CVaultShims
 internal import CipherSQLite
 private import Foundation
 
-/// Collects what the wrappers of one object say while it is made.
+/// Collects the declarations of an object's property wrappers while the object is created.
 enum DeclarationRecorder {
-  /// The properties in the order in which they are set up, by which their slots are numbered as yet.
+  /// The properties in the order of their initialization, which also numbers their slots at this stage.
   struct Recorded {
     var properties: [PropertyDeclaration] = []
     /// The slot of a property that the initializer read or wrote.
     var usedSlot: Int?
   }
 
-  // Recursive, because an initializer is the program's own code, and may use what leads back here.
+  // Recursive, because an initializer is the program's own code and may call code that needs this lock
+  // again.
   private static let lock = NSRecursiveLock()
-  // Guarded by `lock`: nil but between begin and end of record(), on the thread that runs it.
+  // Guarded by `lock`: nil except between begin and end of record(), on the thread that runs it.
   private nonisolated(unsafe) static var current: Recorded?
 
-  /// Notes that a property was used, if that happens while this thread records: by the initializer of the class.
+  /// Records that the class's initializer used a property, if this thread is recording.
+  /// - Returns: Whether this thread is recording.
   static func noteUse(of object: ManagedObject, _ slot: Int) -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -46,8 +49,8 @@ enum DeclarationRecorder {
     return found
   }
 
-  /// The names of an object's slots, and how many classes above its own declare them: a wrapped property `name` is stored
-  /// as `_name`.
+  /// Returns the name of each slot of an object, and how many levels above the object's class it is
+  /// declared. A wrapped property `name` is stored as `_name`.
   static func names(of object: ManagedObject) -> [Int: (name: String, level: Int)] {
     var names: [Int: (String, Int)] = [:]
     var (mirror, level): (Mirror?, Int) = (Mirror(reflecting: object), 0)

@@ -1,31 +1,32 @@
-// The ids from 0 on of a table whose objects mostly have such ids: one address for each, at its place. A look-up is a
-// comparison and a load, which no other look-up waits for. Part of an ObjectTable, which says when it grows and ends.
+// The addresses of objects by id, for a table in which most of the ids from 0 on have an object: an array
+// with one place for each id. A look-up is one comparison and one load, which does not depend on an
+// earlier look-up. Part of an ObjectTable, which decides when it grows and when it ends.
 
-/// The addresses of the live objects whose ids lie below a limit.
+/// The addresses of the live objects whose ids are below a limit.
 @safe @usableFromInline struct DenseObjects {
-  // One for each id below `capacity`; nil with none. Allocated in `grow`, freed there and in `free`, which the ObjectTable
-  // calls in its deinit.
+  // One place for each id below `capacity`; nil if there are none. Allocated in `grow`, freed there and
+  // in `free`, which the ObjectTable calls in its deinit.
   @usableFromInline var slots: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
-  /// How many ids have a place: 0, or a power of two.
+  /// The number of ids that have a place: 0 or a power of two.
   @usableFromInline var capacity: UInt64 = 0
-  /// How many of them have an object.
+  /// The number of places that have an object.
   var count = 0
 
-  /// The fewest places that are made.
+  /// The smallest capacity.
   static let fewest: UInt64 = 64
 
-  /// Whether an id has its place here. Those below 0 have none.
+  /// Whether an id has a place here. Negative ids have none.
   @inlinable @inline(__always) func covers(_ id: Int64) -> Bool { UInt64(bitPattern: id) < capacity }
 
-  // @inlinable for ObjectContext.existing(_:), which says why.
-  /// The address of an id; nil for one that has no place here.
+  // @inlinable for ObjectContext.existing(_:), which gives the reason.
+  /// Returns the address of an id; nil if the id has no object or no place here.
   @inlinable @inline(__always) func find(_ id: Int64) -> UnsafeMutableRawPointer? {
     guard covers(id) else { return nil }
     return unsafe slots.unsafelyUnwrapped[Int(truncatingIfNeeded: id)]
   }
 
-  /// Puts an address in, or nil, at an id that has its place here.
-  /// - Returns: The one that was there.
+  /// Stores an address, or nil, for an id that has a place here.
+  /// - Returns: The former address.
   @inline(__always) mutating func put(_ address: UnsafeMutableRawPointer?, _ id: Int64)
     -> UnsafeMutableRawPointer?
   {
@@ -37,13 +38,14 @@
     return unsafe former
   }
 
-  /// How many places an id asks for: the next power of two. nil for one that gets none.
+  /// Returns the capacity that an id needs: the next power of two, at least ``fewest``. nil for an id
+  /// that gets no place: a negative one, or one from 2^40 on.
   static func places(for id: Int64) -> UInt64? {
     guard id >= 0, id < 1 << 40 else { return nil }
     return max(fewest, 1 << UInt64(Int64.bitWidth - id.leadingZeroBitCount))
   }
 
-  /// Makes room for all ids below `places`, which are more than there are.
+  /// Makes room for all ids below `places`, which must be above the present capacity.
   mutating func grow(to places: UInt64) {
     let (new, old) = (Int(places), Int(capacity))
     let grown = UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: new)
@@ -56,7 +58,7 @@
     capacity = places
   }
 
-  /// Gives the memory back. Nobody has a place here any more.
+  /// Frees the memory. No id has a place here afterwards.
   mutating func free() {
     unsafe slots?.deallocate()
     unsafe slots = nil

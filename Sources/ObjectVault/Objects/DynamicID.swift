@@ -1,18 +1,20 @@
-// The name of an object without a class, which may leave its context.
+// The id of an object without a Swift class, which may leave its context.
 
-/// Identifies a ``DynamicObject`` in its store: its entity, and its row's number.
+/// Identifies a ``DynamicObject`` in its store: its entity and the id of its row.
 ///
-/// It is to dynamic objects what ``ObjectID`` is to those of classes: a value that may be kept, sent and coded. One that
-/// an object or a fetch gave knows its store besides, and finds no row of another one.
+/// It is to dynamic objects what ``ObjectID`` is to objects of classes: a value that may be kept, sent
+/// and coded. An id from an object or a fetch also has the mark of its store, and finds no row in another
+/// store.
 public struct DynamicID: Hashable, Sendable {
   /// The entity's name.
   public let entity: String
-  /// The row's id; negative while the object is new, but for one of a write.
+  /// The row's id. It is negative while the object is new, except inside a write, where it is final at
+  /// once.
   public let rowID: Int64
-  /// The store it is of. No part of what it is equal to, nor of its coded form.
+  /// The store that the id belongs to. Neither equality nor the coded form includes it.
   let store: StoreMark
 
-  /// The id of the row `rowID` of an entity's table.
+  /// Creates the id of the row `rowID` in an entity's table.
   public init(entity: String, rowID: Int64) { self.init(entity: entity, rowID: rowID, of: .unknown) }
 
   init(entity: String, rowID: Int64, of store: StoreMark) {
@@ -22,11 +24,11 @@ public struct DynamicID: Hashable, Sendable {
   /// Whether the object has not been saved yet.
   public var isTemporary: Bool { rowID < 0 }
 
-  /// Whether both are the same number of one entity.
+  /// Whether both have the same entity and the same row id.
   public static func == (left: DynamicID, right: DynamicID) -> Bool {
     left.rowID == right.rowID && left.entity == right.entity
   }
-  /// Hashes the number and the entity.
+  /// Hashes the row id and the entity.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(rowID)
     hasher.combine(entity)
@@ -36,14 +38,14 @@ public struct DynamicID: Hashable, Sendable {
 extension DynamicID: Codable {
   private enum CodingKeys: CodingKey { case entity, rowID }
 
-  /// From an object with the entity and the number.
+  /// Decodes a keyed container with the entity and the row id.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
       entity: try container.decode(String.self, forKey: .entity),
       rowID: try container.decode(Int64.self, forKey: .rowID))
   }
-  /// As an object with the entity and the number.
+  /// Encodes a keyed container with the entity and the row id.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(entity, forKey: .entity)
@@ -52,12 +54,12 @@ extension DynamicID: Codable {
 }
 
 extension DynamicID: CustomStringConvertible {
-  /// Such as `User 42`.
+  /// The entity and the row id, such as `User 42`; `User (new)` for a temporary id.
   public var description: String { "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)")" }
 }
 
 extension StoreMark {
-  /// The row of an id in this store.
+  /// Returns the row id of an id, if the id may belong to this store.
   /// - Throws: ``StoreError/idOfAnotherStore(entity:rowID:)``.
   func row(of id: DynamicID) throws -> Int64 {
     guard admits(id.store) else { throw StoreError.idOfAnotherStore(entity: id.entity, rowID: id.rowID) }

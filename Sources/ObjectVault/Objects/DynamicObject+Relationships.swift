@@ -1,7 +1,11 @@
-// Relationships by their names.
+// Access to the relationships of a DynamicObject by name.
 
 extension DynamicObject {
-  /// The object that a to-one leads to.
+  /// The object that a to-one refers to; nil if there is none or it is to be deleted.
+  ///
+  /// Neither the getter nor the setter throws: an error goes to ``ObjectContext/faultErrors``, and the
+  /// next save throws it.
+  /// - Parameter name: The name of the to-one.
   public subscript(toOne name: String) -> DynamicObject? {
     get {
       do {
@@ -24,7 +28,11 @@ extension DynamicObject {
     }
   }
 
-  /// The members of a to-many. A change of one member is faster by ``add(_:to:)`` and ``remove(_:from:)``, which copy no set.
+  /// The members of a to-many, as a set.
+  ///
+  /// To change single members, ``add(_:to:)`` and ``remove(_:from:)`` are faster, because they copy no
+  /// set. Errors go to ``ObjectContext/faultErrors``.
+  /// - Parameter name: The name of the to-many.
   public subscript(toMany name: String) -> Set<DynamicObject> {
     get {
       do {
@@ -45,12 +53,16 @@ extension DynamicObject {
     }
   }
 
-  /// The members of an ordered to-many, in their order. What is written is the order from then on; of objects that it has twice
-  /// the first one counts. By ``subscript(toMany:)`` they are a set, whose new members go to the end.
+  /// The members of an ordered to-many, in their order.
+  ///
+  /// Setting it sets the members and their order. Duplicates are dropped; the first occurrence wins.
+  /// ``subscript(toMany:)`` gives the members as a set; members that are added through it go to the end
+  /// of the order. Errors go to ``ObjectContext/faultErrors``.
   ///
   /// ```swift
   /// object[ordered: "songs"].swapAt(0, 1)
   /// ```
+  /// - Parameter name: The name of the ordered to-many.
   public subscript(ordered name: String) -> [DynamicObject] {
     get {
       do {
@@ -71,10 +83,14 @@ extension DynamicObject {
     }
   }
 
-  /// Sets a to-one, and keeps the inverse on both sides.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``
-  ///   for an object of another entity than the relationship leads to, ``StoreError/foreignObject(entity:property:)`` for
-  ///   one of another context, a deleted one or one of no context; what ``set(_:to:)`` throws of either object.
+  /// Sets a to-one, and updates the inverse of the former and the new target.
+  /// - Parameters:
+  ///   - name: The name of the to-one.
+  ///   - object: The new target; nil for none.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``;
+  ///   ``StoreError/propertyMisused(entity:property:reason:)`` if the object is not of the relationship's
+  ///   destination; ``StoreError/foreignObject(entity:property:)`` if it belongs to another context or to
+  ///   none, or is deleted; the errors of ``set(_:to:)`` for either object.
   public func set(_ name: String, toOne object: DynamicObject?) throws {
     let relationship = try relationship(name, isToMany: false)
     try requireChangeable(name)
@@ -86,7 +102,10 @@ extension DynamicObject {
     writeToOne(object, UInt16(relationship.slot))
   }
 
-  /// Adds an object to a to-many, in a time that does not depend on how many members there are.
+  /// Adds an object to a to-many, in a time that does not depend on the number of members.
+  /// - Parameters:
+  ///   - object: The new member.
+  ///   - name: The name of the to-many.
   /// - Throws: As ``set(_:toOne:)``.
   public func add(_ object: DynamicObject, to name: String) throws {
     let relationship = try relationship(name, isToMany: true)
@@ -95,8 +114,13 @@ extension DynamicObject {
     addMember(object, relationship)
   }
 
-  /// Takes an object out of a to-many. An object that is no member stays as it is. Of a many-to-many the link to an object that is to
-  /// be deleted is removed, too: it may be what denies the deletion.
+  /// Removes an object from a to-many.
+  ///
+  /// An object that is not a member is not changed. In a many-to-many the link to an object that is to be
+  /// deleted can be removed too: that link may be the reason why a delete rule refuses the deletion.
+  /// - Parameters:
+  ///   - object: The member.
+  ///   - name: The name of the to-many.
   /// - Throws: As ``set(_:toOne:)``.
   public func remove(_ object: DynamicObject, from name: String) throws {
     let relationship = try relationship(name, isToMany: true)
@@ -124,23 +148,25 @@ extension DynamicObject {
     throw misused(name, "has members without an order; use [toMany: \"\(name)\"]")
   }
 
-  /// Whether a relationship takes an object: what it would only tell is thrown.
+  /// Checks whether a relationship accepts an object, and throws what a setter would only report.
   private func check(_ object: DynamicObject, _ relationship: RelationshipMapping) throws {
     try checkEntity(of: object, relationship)
     let isUsable = object.state == .inserted || object.state == .loaded || object.state == .fault
     guard object.host === host, isUsable else {
       throw StoreError.foreignObject(entity: entityName, property: relationship.name)
     }
-    // Its own column is written, which asks for its row.
+    // The write goes to the column of that object, so its row is needed.
     if let inverse = relationship.inverseSlot, relationship.inverseHasColumn {
       try object.requireChangeable(relationship.destination.slots[inverse].name)
     }
   }
 
-  /// What the compiler does for classes. An object of no context is refused by the relationship itself.
+  /// Checks that an object is of the relationship's destination, as the compiler does for classes. An
+  /// object without an entity passes: the relationship itself refuses objects of no context.
   private func checkEntity(of object: DynamicObject, _ relationship: RelationshipMapping) throws(StoreError) {
     let destination = relationship.destination
-    // Of another store's model a name says which entity it is; the relationship refuses objects of other contexts.
+    // An object of another store's model is compared by the entity's name here. The relationship refuses
+    // objects of other contexts anyway.
     guard let origin = object.origin, origin.name != destination.name, !destination.includes(origin) else {
       return
     }
@@ -148,7 +174,8 @@ extension DynamicObject {
       relationship.name, "leads to \(destination.name), and was given an object of \(object.entityName)")
   }
 
-  /// Whether there is a context that knows what a relationship leads to; else that is told.
+  /// Whether the object is in a context, which reading a relationship needs. If not, the error is
+  /// reported.
   private func isReadable(_ name: String) -> Bool {
     host?.reads?(entityName, name, rowID)
     if host == nil { StrayErrors.tell(.noContext(entity: entityName, property: name)) }

@@ -1,9 +1,9 @@
-// Objects of entities that have no Swift class here: the same rows, overlays and rules, reached by names.
-// Relationships are in DynamicObject+Relationships.
+// Objects of entities that have no Swift class in this program: the same rows, overlays and rules,
+// accessed by names. Relationships are in DynamicObject+Relationships.
 
 public import CipherSQLite
 
-/// An object of any entity of a store that was opened by its own model, without Swift classes.
+/// An object of any entity, in a store that was opened by its own model, without Swift classes.
 ///
 /// ```swift
 /// let store = try await Store.open(at: url, key: .passphrase("correct horse"))
@@ -16,12 +16,13 @@ public import CipherSQLite
 /// }
 /// ```
 ///
-/// Subscripts are what properties are to classes: they cannot throw. What is wrong with a name or a type goes to
-/// ``ObjectContext/faultErrors``, and the next save throws it. The methods ``value(_:)``, ``set(_:to:)``,
-/// ``set(_:toOne:)``, ``add(_:to:)`` and ``remove(_:from:)`` throw it themselves, whatever keeps the object from changing,
-/// and leave the object as it was: they are for names, values and objects that come from outside.
+/// Subscripts replace the properties of classes and, like these, cannot throw. A wrong name or type is an
+/// error in ``ObjectContext/faultErrors``, which the next save throws. For names, values and objects that
+/// come from outside, use the methods ``value(_:)``, ``set(_:to:)``, ``set(_:toOne:)``, ``add(_:to:)``
+/// and ``remove(_:from:)``: they throw every error themselves, and leave the object unchanged then.
 public final class DynamicObject: ManagedObject {
-  // Set once, by the context that makes the object; kept by it, so that what it is can be told when its store is gone.
+  // Set once, by the context that creates the object. The object keeps it, so that messages can name the
+  // entity after the store is closed.
   final var origin: EntityMapping?
 
   package static func make(_ entity: EntityMapping) -> DynamicObject {
@@ -30,16 +31,18 @@ public final class DynamicObject: ManagedObject {
     return object
   }
 
-  /// The name of its entity; empty for an object that was made by its own initializer.
+  /// The name of its entity; empty for an object that was created by its own initializer.
   public var entityName: String { origin?.name ?? "" }
 
-  /// The entity as the store's model describes it; nil for an object that was made by its own initializer.
+  /// The entity as the store's model describes it; nil for an object that was created by its own
+  /// initializer.
   public var entityDescription: EntityDescription? { origin?.description }
 
-  /// What an object without a class is known by.
+  /// The type of the object's id.
   public typealias ID = DynamicID
 
-  /// The object's id: temporary until the first save, then final; inside ``Store/write(_:)`` final at once.
+  /// The object's id: temporary until the first save, then final. Inside ``Store/write(_:)`` it is final
+  /// at once.
   public var id: DynamicID {
     let id = knownRowID
     return DynamicID(entity: entityName, rowID: id, of: mark(of: id))
@@ -47,7 +50,7 @@ public final class DynamicObject: ManagedObject {
 
   // MARK: Attributes
 
-  /// An attribute, as a type that holds what the attribute's does:
+  /// An attribute, read or written as a Swift type that fits the attribute's type.
   ///
   /// ```swift
   /// let name: String = object["name"]
@@ -55,9 +58,11 @@ public final class DynamicObject: ManagedObject {
   /// object["city"] = "北京"
   /// ```
   ///
-  /// Whole numbers may be of any size, and stand for floating-point numbers and decimals; a `String` for whatever is
-  /// stored as text, in its stored form. Nil reads as the placeholder of a type that has no nil: 0, or the empty string.
-  /// A value that is none of the attribute's is refused by the save, which names it.
+  /// Integer types of any size fit integer attributes, and may also be written to floating-point and
+  /// decimal attributes. A `String` fits every attribute that is stored as text, and has its stored form.
+  /// nil reads as the placeholder of a type that has no nil: 0 or the empty string. A save refuses a
+  /// value that does not fit the attribute, and names the attribute.
+  /// - Parameter name: The attribute's name.
   public subscript<Value: AttributeValue>(name: String) -> Value {
     get {
       do { return try read(name) } catch {
@@ -96,10 +101,13 @@ public final class DynamicObject: ManagedObject {
     return Value.placeholder
   }
 
-  /// The stored form of an attribute, or the row id of a to-one; negative for a new object.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``
-  ///   for a to-many; ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for a to-one without
-  ///   a column when the context is gone; ``SQLError``.
+  /// Returns the stored form of an attribute, or the row id of a to-one's target, which is negative for a
+  /// new object.
+  /// - Parameter name: The name of the attribute or to-one.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
+  ///   ``StoreError/propertyMisused(entity:property:reason:)`` for a to-many;
+  ///   ``StoreError/objectGone(entity:rowID:)``; ``StoreError/noContext(entity:property:)`` for a to-one
+  ///   without a column when the context no longer exists; ``SQLError``.
   public func value(_ name: String) throws -> SQLValue {
     let slot = try slot(name)
     if origin?.slots[slot].relationship?.isToMany == true {
@@ -107,7 +115,7 @@ public final class DynamicObject: ManagedObject {
     }
     host?.reads?(entityName, name, rowID)
     let isLookedUp = origin?.slots[slot].relationship?.isLookedUp == true
-    // Of an object whose row is gone, memory may have what it was.
+    // If the row no longer exists, memory may still have its last values.
     let isGone = state == .invalid && host != nil
     let isKnown = isLookedUp ? state == .inserted : overlay?.changed.contains(slot) == true
     if isGone || (!hasRow && !isKnown) {
@@ -121,24 +129,31 @@ public final class DynamicObject: ManagedObject {
     return .integer(target.rowID)
   }
 
-  /// Reads the members of a relationship, so that an error is thrown: a getter would only note it.
+  /// Reads the members of a relationship and throws an error, which a getter would only record.
   final func loadMembers(_ slot: Int) throws {
     let state = members(slot)
     if !state.isWhole { try host?.loadMembers(of: self, slot, state) }
   }
 
-  /// Sets an attribute, and throws what the subscript could not: an unknown name, a value that is none of its type's, an
-  /// object that takes no change.
-  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``, ``StoreError/propertyMisused(entity:property:reason:)``,
-  ///   ``StoreError/objectGone(entity:rowID:)`` for an object that is deleted or whose row is gone,
-  ///   ``StoreError/noContext(entity:property:)``, ``StoreError/readOnlyContext``; `CancellationError` in a write that was
-  ///   cancelled; ``SQLError``.
+  /// Sets an attribute, and throws the errors that the subscript cannot throw: an unknown name, a value
+  /// that does not fit the type, an object that accepts no change.
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - value: The new value.
+  /// - Throws: ``StoreError/noProperty(entity:property:similar:)``,
+  ///   ``StoreError/propertyMisused(entity:property:reason:)``; ``StoreError/objectGone(entity:rowID:)``
+  ///   for an object that is deleted or whose row no longer exists;
+  ///   ``StoreError/noContext(entity:property:)``, ``StoreError/readOnlyContext``; `CancellationError` in
+  ///   a write that was cancelled; ``SQLError``.
   public func set(_ name: String, to value: (any AttributeValue)?) throws {
     let (slot, attribute) = try attribute(name)
     try change(name, slot) { try value.map { try stored($0, as: attribute) } ?? .null }
   }
 
-  /// Sets an attribute by the form in which it is stored, as ``value(_:)`` gives it.
+  /// Sets an attribute from its stored form, as ``value(_:)`` returns it.
+  /// - Parameters:
+  ///   - name: The attribute's name.
+  ///   - value: The stored form of the new value.
   /// - Throws: As ``set(_:to:)``.
   public func set(_ name: String, toStored value: SQLValue) throws {
     let (slot, attribute) = try attribute(name)
@@ -187,7 +202,8 @@ public final class DynamicObject: ManagedObject {
     .propertyMisused(entity: entityName, property: name, reason: reason)
   }
 
-  /// Whether there is a context that takes changes or says why not; else that is told.
+  /// Whether the object is in a context, which accepts the change or reports why not. If it is in none,
+  /// the error is reported here.
   func isReachable(_ name: String) -> Bool {
     guard host == nil else { return true }
     let error = unreachable(name)
@@ -195,7 +211,8 @@ public final class DynamicObject: ManagedObject {
     return false
   }
 
-  /// Fetches the row of a fault, whose version the save has to know, and throws what a setter would only tell.
+  /// Checks that the object accepts changes, and throws what a setter would only report. Fetches the row
+  /// of a fault, because the save needs its version.
   func requireChangeable(_ name: String) throws {
     guard let host else { throw unreachable(name) }
     if let refusal = host.refusal { throw refusal }
@@ -205,7 +222,8 @@ public final class DynamicObject: ManagedObject {
     }
   }
 
-  /// Why an object without a context cannot be changed: it left a context that is still there, or has none at all.
+  /// The error for a change to an object without a context: the object left a context that still exists,
+  /// or never had one.
   private func unreachable(_ name: String) -> StoreError {
     extras?.former?.host == nil
       ? .noContext(entity: entityName, property: name) : .objectGone(entity: entityName, rowID: rowID)

@@ -1,12 +1,14 @@
-// What an object has beside its row and its overlay: the members of its relationships, and targets that it keeps alive. The order of
-// members is a MemberOrder, and what getters return of them TypedMembers.
+// What an object carries besides its row and its overlay: the members of its relationships, and the
+// targets that it keeps alive. MemberOrder has the order of members, TypedMembers the values that getters
+// return.
 
 internal import CipherSQLite
 
-/// What only objects in use have; one of these is made when the first of it is needed.
+/// The rarely needed state of an object, created when its first part is needed.
 @safe @usableFromInline
 final class Extras {
-  // Retained here, and released in deinit and by the setter: a setter of the object, which only lends it, then counts nothing.
+  // Retained here, and released in deinit and by the setter. Code that only borrows the overlay then
+  // costs no reference counting.
   @usableFromInline @safe @exclusivity(unchecked) private(set) var overlayReference: Unmanaged<Overlay>?
   var overlay: Overlay? {
     get { unsafe overlayReference?.takeUnretainedValue() }
@@ -18,25 +20,26 @@ final class Extras {
   }
   /// The members of relationships that have been read or changed, by slot.
   @safe @exclusivity(unchecked) var toMany = MemberStates()
-  // The targets of to-ones that have been read, kept alive: a loop over objects that share one fetches it once. Most objects
-  // have one of them, which needs no list.
+  // The targets of to-ones that have been read, kept alive so that a loop over objects with a common
+  // target fetches it once. Most objects have one such target, which needs no list.
   @safe @exclusivity(unchecked) private var target: (slot: Int, object: ManagedObject)?
   @safe @exclusivity(unchecked) private var furtherTargets: [(slot: Int, object: ManagedObject)] = []
-  /// Whether other objects are kept alive.
+  /// Whether it keeps other objects alive.
   var holdsObjects: Bool { !toMany.isEmpty || target != nil }
-  /// The way to the context that an object has left, which is told what is written to it.
+  /// A reference to the context that the object has left. Writes to the object are reported there.
   var former: FormerHost?
-  /// Set on prototypes only: their getters note what they are asked for.
+  /// Set on prototypes only: records which properties their getters read.
   var recording: (any GetterProbe)?
-  /// The row that a fault had in memory before: what can still be read where the file has none any more.
+  /// The row that a fault had in memory before. It can still be read if the file no longer has the row.
   var lastRow: LastRow?
 
-  /// Whether an object in a context can do without it.
+  /// Whether an object in a context needs no extras.
   var isEmpty: Bool { unsafe overlayReference == nil && !holdsObjects && lastRow == nil }
 
   init(overlay: Overlay?) { self.overlay = overlay }
 
-  /// Those of a prototype. Of an object with an overlay no getter looks into the row first.
+  /// Creates the extras of a prototype. The empty overlay makes getters take the slow path, which reads
+  /// `recording`.
   init(recording: any GetterProbe) {
     self.recording = recording
     overlay = Overlay(slotCount: 0)
@@ -44,15 +47,15 @@ final class Extras {
 
   deinit { unsafe overlayReference?.release() }
 
-  /// The target of a to-one that is kept.
+  /// Returns the target of a to-one, if it is kept alive here.
   @inline(__always) func target(_ slot: Int) -> ManagedObject? {
     if let target, target.slot == slot { return target.object }
     return furtherTargets.isEmpty ? nil : furtherTargets.first { $0.slot == slot }?.object
   }
 
-  /// Keeps the target of a to-one.
+  /// Keeps the target of a to-one alive.
   func hold(_ object: ManagedObject, _ slot: Int) {
-    // Another target may go with this, whose deinit is not to find the list half changed.
+    // The replaced target may be deallocated by this. Its deinit must not find the list half changed.
     let former = (target, furtherTargets)
     if target == nil || target?.slot == slot {
       target = (slot, object)
@@ -62,7 +65,7 @@ final class Extras {
     withExtendedLifetime(former) {}
   }
 
-  /// Keeps no target any more.
+  /// Releases all targets.
   func releaseTargets() {
     let former = (target, furtherTargets)
     (target, furtherTargets) = (nil, [])
@@ -72,12 +75,13 @@ final class Extras {
 
 /// A row that was in memory.
 @safe struct LastRow {
-  // Lies in the page.
+  // Points into the page.
   let cells: UnsafeRawPointer
   let page: RowPage
 }
 
-// Not a dictionary: an object has few of them, and hashing a slot costs more than to look at all. Most have one, without a list.
+// Not a dictionary: an object has few entries, and hashing a slot costs more than comparing all of them.
+// Most objects have one entry, which needs no list.
 /// The members of relationships, by slot.
 struct MemberStates {
   private var first: (slot: Int, state: ToManyState)?
@@ -91,7 +95,7 @@ struct MemberStates {
     return nil
   }
 
-  /// Puts in those of a slot that has none.
+  /// Adds the members of a slot that has none yet.
   mutating func add(_ state: ToManyState, _ slot: Int) {
     if first == nil { first = (slot, state) } else { others.append((slot, state)) }
   }
@@ -106,18 +110,20 @@ struct MemberStates {
   }
 }
 
-/// The members of a to-many, as far as they are known, and what changed since the last save.
+/// The members of a to-many as far as they are in memory, and the changes since the last save.
 package final class ToManyState {
-  // Sets of members cost more than the members, and of most new objects nobody ever asks for them.
-  /// Who was inserted since anybody last asked, and is in none of the sets yet; empty in a relationship with an order.
+  // Sets cost more memory than the members themselves, and the members of most new objects are never
+  // read.
+  /// Members that were inserted since the members were last read, and are in none of the sets yet. Always
+  /// empty in a relationship with an order.
   private var news: [ManagedObject] = []
   private var knownMembers: Set<ManagedObject>?
-  /// Who came since the last save, but for the news.
+  /// Members added since the last save, without `news`.
   private var knownAdded: Set<ManagedObject> = []
-  /// Who went since the last save.
+  /// Members removed since the last save.
   private(set) var removed: Set<ManagedObject> = []
-  /// All members, with the changes; nil while they have not been fetched. Who was added or removed then may have been
-  /// a member before, or not: the last word counts.
+  /// All members, with the pending changes; nil until they are fetched. Until then an added or removed
+  /// object may or may not be a member in the file, and the latest change counts.
   var members: Set<ManagedObject>? {
     takeNewsIn()
     return knownMembers
@@ -126,14 +132,16 @@ package final class ToManyState {
     takeNewsIn()
     return knownAdded
   }
-  /// The order of the members, and before they are fetched of those that were added; nil for a relationship without one.
+  /// The order of the members; before they are fetched, the order of the added ones. nil for a
+  /// relationship without an order.
   private(set) var order: MemberOrder<ManagedObject>?
   /// `members` without the deleted ones, in the form that the getter returns.
   var typed: TypedMembers?
-  /// The count of ``ObjectHost/deletionCount`` when `typed` was made or corrected.
+  /// The value of ``ObjectHost/deletionCount`` when `typed` was made or corrected.
   var seenDeletions = 0
 
-  /// - Parameter isNew: Whether it has no members, as those of a new object.
+  /// Creates the state of a to-many whose members are not in memory, or that has none.
+  /// - Parameter isNew: Whether there are no members yet, as on a new object.
   init(isOrdered: Bool, isNew: Bool) {
     order = isOrdered ? MemberOrder([]) : nil
     knownMembers = isNew ? [] : nil
@@ -141,32 +149,34 @@ package final class ToManyState {
 
   /// Whether all members are in memory.
   var isWhole: Bool { knownMembers != nil }
-  /// Whether it is known to have no members.
+  /// Whether there are certainly no members.
   var isWholeAndEmpty: Bool { news.isEmpty && knownMembers?.isEmpty == true }
-  /// Whether it differs from the file by members that came or went.
+  /// Whether members were added or removed since the last save.
   var isChanged: Bool { !(news.isEmpty && knownAdded.isEmpty && removed.isEmpty) }
 
-  /// Whether it got members since the last save that nobody has asked for. Who has them is among those who were touched.
+  /// Whether it has added members that have not been read yet. Its owner is then already in
+  /// `PendingChanges.touched`.
   var hasNews: Bool { !news.isEmpty }
 
   private func takeNewsIn() {
     guard !news.isEmpty else { return }
     defer { news = [] }
     guard knownAdded.isEmpty else {
-      // In place: who adds members one by one asks each time.
+      // In place: a caller that adds members one by one gets here after each.
       knownAdded.formUnion(news)
       knownMembers?.formUnion(news)
       return
     }
-    // One set for both, where they are the same.
+    // If both sets are equal, they share one storage.
     knownAdded = Set(news)
     if knownMembers?.isEmpty == true { knownMembers = knownAdded } else { knownMembers?.formUnion(news) }
   }
 
-  /// Whether the order is another than the file's with the new members at its end.
+  /// Whether the order differs from the file's order with the new members at its end.
   var isRearranged: Bool { order?.isRearranged == true }
 
-  /// Whether an object that comes back goes behind members which are not known.
+  /// Whether the members must be fetched before an object is inserted: it was removed before, and its new
+  /// place is after members that are not in memory.
   func needsMembers(for object: ManagedObject) -> Bool {
     order != nil && knownMembers == nil && removed.contains(object)
   }
@@ -177,7 +187,7 @@ package final class ToManyState {
     }
     takeNewsIn()
     let isThere = knownMembers?.contains(object) ?? knownAdded.contains(object)
-    // In the file it has a place that is not the end.
+    // In the file its place may be another than the end.
     if order != nil, knownMembers != nil, removed.contains(object) { order?.didArrange() }
     if !isThere {
       order?.append(object)
@@ -194,7 +204,7 @@ package final class ToManyState {
     removed.insert(object)
   }
 
-  /// An object is no member any more, in the file neither.
+  /// Removes an object that is not a member in the file either.
   func leave(_ object: ManagedObject) {
     takeNewsIn()
     leaveTyped(object)
@@ -202,20 +212,20 @@ package final class ToManyState {
     order?.remove(object)
   }
 
-  /// An object is not returned by the getter any more, as one that is to be deleted.
+  /// Removes an object from the value that the getter returns, such as one that is to be deleted.
   func leaveTyped(_ object: ManagedObject) {
     typed?.remove(object) { order?.place(of: $0) }
   }
 
-  /// Forgets members whose rows are gone.
+  /// Removes members whose rows no longer exist.
   func leaveInvalid() {
     guard let members else { return }
     for object in members where object.state == .invalid { leave(object) }
   }
 
-  /// The members as they were fetched, in their order.
+  /// Takes over the fetched members, in their order.
   package func adopt(_ fetched: [ManagedObject]) {
-    // Deleted ones too, which `typed` leaves out: a rollback brings them back.
+    // Includes deleted objects, which `typed` omits: a rollback brings them back.
     let present = fetched.filter { !removed.contains($0) }
     let stored = Set(present)
     knownMembers = stored.union(added)
@@ -223,8 +233,8 @@ package final class ToManyState {
     if let new = order?.objects { order = MemberOrder(present + new.filter { !stored.contains($0) }) }
   }
 
-  /// Puts the members into an order; those that are not in it stay behind.
-  /// - Returns: Whether that is another one.
+  /// Puts the members into the wanted order. Members that it does not name follow at the end.
+  /// - Returns: Whether the order changed.
   package func arrange(_ wanted: [ManagedObject]) -> Bool {
     guard let members, let present = order?.objects else { return false }
     let first = wanted.filter(members.contains)
@@ -239,10 +249,10 @@ package final class ToManyState {
 
   // MARK: Saves
 
-  /// The store holds what memory holds.
+  /// Makes the pending changes the saved state.
   ///
-  /// Members that nobody has asked for are not kept alive by an object that was new, or was known to have none before: they are
-  /// fetched when somebody does.
+  /// Members that have not been read yet are not kept alive if the other members are not in memory or
+  /// there are none. The next read fetches them.
   func didSave() {
     if knownMembers?.isEmpty != false, !news.isEmpty {
       news = []
@@ -254,13 +264,14 @@ package final class ToManyState {
     if knownMembers == nil { keepAdded() }
   }
 
-  /// Members that a save may have to place, in their order. Where the order was not rearranged they go to the end.
+  /// Added members that a save may have to place, in their order. If the members were not rearranged,
+  /// these are at the end.
   var unplaced: [ManagedObject] {
     takeNewsIn()
     return order?.last(knownAdded) ?? []
   }
 
-  /// Back to not being fetched.
+  /// Discards the members and their changes. The next read fetches the members.
   func forget() {
     news = []
     knownMembers = nil
@@ -268,7 +279,8 @@ package final class ToManyState {
     didSave()
   }
 
-  /// What was fetched is older than the file; what was changed stays. For members without an order.
+  /// Discards the fetched members, which are older than the file, and keeps the changes. Only for
+  /// relationships without an order.
   func forgetFetched() {
     takeNewsIn()
     (knownMembers, typed) = (nil, nil)
@@ -276,24 +288,24 @@ package final class ToManyState {
 
   // MARK: Taking back
 
-  /// An object is no new member any more.
+  /// Undoes the insertion of an object.
   func takeBack(inserted object: ManagedObject) {
     takeNewsIn()
     guard knownAdded.remove(object) != nil else { return }
     leave(object)
   }
 
-  /// An object is a member again, as it is in the file.
+  /// Undoes the removal of an object: it is a member again, as in the file.
   func takeBack(removed object: ManagedObject) {
     takeNewsIn()
     guard removed.remove(object) != nil else { return }
     guard knownMembers != nil else { return }
     if order != nil, !isRearranged {
-      // Where it stands, the file says.
+      // Only the file has its place, so the next read fetches the members.
       (knownMembers, typed) = (nil, nil)
       return keepAdded()
     }
-    // In the file it has a place that is not the end.
+    // In the file its place may be another than the end.
     order?.didArrange()
     knownMembers?.insert(object)
     order?.append(object)

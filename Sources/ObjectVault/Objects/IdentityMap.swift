@@ -1,31 +1,35 @@
-// Which object stands for which row: one map per entity and context. The table itself is ObjectTable. Entities that share a
-// table of the file share one here: an id is that of one row of the family, whichever of its entities is asked for it.
+// Maps row ids to live objects: one map per entity and context. The table itself is an ObjectTable.
+// Entities that share a table in the file also share an ObjectTable here, because an id then identifies
+// one row of the whole inheritance hierarchy, whichever entity the query is for.
 
 internal import CipherSQLite
 
-/// A map that does not keep its objects alive: each removes itself in deinit.
+/// A map from row ids to live objects that does not keep them alive: each object removes itself in its
+/// deinit.
 package final class IdentityMap {
   private let objects: ObjectTable
-  /// Whose table it is: the root's; nil for a table of its own.
+  /// The map of the root entity, whose table this one uses; nil if the map has its own table.
   private let root: IdentityMap?
-  /// Whether objects of other entities are in the table.
+  /// Whether the table also contains objects of other entities.
   let isShared: Bool
-  /// The index of the entity at the root of its table.
+  /// The index of the root entity of the table.
   let table: Int
-  /// What its objects are of.
+  /// The entity of the map's objects.
   package let entity: EntityMapping
   // Unchecked exclusivity: changed by each insertion, and never passed inout.
-  /// Where the values of its objects are put that are written next. Of one entity, as objects of one entity are mostly let go
-  /// together: a page stays for as long as any row in it does.
+  /// The page for the values of the objects that are written next. There is one page per entity, because
+  /// objects of one entity are mostly released together and a page stays in memory as long as any row in
+  /// it does.
   @safe @exclusivity(unchecked) var draftPage: RowPage?
-  /// The highest id that a save of this context gave to one of them.
+  /// The highest id that this context assigned in the table, by a save or inside a write. Set on the map
+  /// of the root entity only.
   var highest: Int64 = 0
-  /// The class of all of its objects: no other object is ever put in. See ``ClassProof``.
+  /// The class of all objects of the entity: no other object is ever inserted. See ``ClassProof``.
   let objectClass: ManagedObject.Type
-  /// Makes an object of that class.
+  /// Creates an object of that class.
   package let make: () -> ManagedObject
-  /// The context that owns the map: set once, by it, and not retained. Safe, as nobody else retains the map
-  /// but what the context has, too.
+  /// The context that owns the map. Set once, by the context, and not retained. Safe: the map is retained
+  /// only by the context and by what the context owns, so it does not outlive the context.
   @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
 
   package init(
@@ -40,7 +44,7 @@ package final class IdentityMap {
     root = nil
   }
 
-  /// A map of an entity that shares the table of another one.
+  /// Creates the map of an entity that shares the table of the root entity's map.
   init(
     _ entity: EntityMapping, of objectClass: ManagedObject.Type, sharing root: IdentityMap,
     make: @escaping () -> ManagedObject
@@ -50,35 +54,39 @@ package final class IdentityMap {
     isShared = entity.isInFamily
     self.objectClass = objectClass
     self.make = make
-    // Kept alive by this one.
+    // Retained here, because the shared table belongs to it.
     self.root = root
     objects = ObjectTable(lentBy: root.objects)
   }
 
-  // What is found is alive, and may be taken unretained: every object removes its address here in its deinit.
+  // Safe to take unretained: every object in the table is alive, because it removes its address in its
+  // deinit.
   @inline(__always) private func object(at address: ObjectTable.Address) -> ManagedObject {
     unsafe Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
-  /// Whether no object is alive, of whichever entity of the table.
+  /// Whether no object in the table is alive, of any of its entities.
   var isEmpty: Bool { objects.isEmpty }
 
-  /// The live object of `key`: of whichever entity of the table.
+  /// Returns the live object with this id, of any entity of the table.
   @inline(__always) package func find(_ key: Int64) -> ManagedObject? {
     unsafe objects.find(key).map(object(at:))
   }
 
-  /// The same, not retained: for who does it, or asks it something.
+  /// Returns the live object with this id, unretained: for callers that retain it themselves or only read
+  /// from it.
   @inline(__always) func reference(_ key: Int64) -> Unmanaged<ManagedObject>? {
     guard let address = unsafe objects.find(key) else { return nil }
     return unsafe Unmanaged.fromOpaque(address)
   }
 
-  /// Where objects are found by ids that are mostly taken, for as long as the map is; nil in a table that other entities share.
+  /// A pointer to the part of the table with densely used ids, valid as long as the map; nil if other
+  /// entities share the table.
   var dense: UnsafeMutablePointer<DenseObjects>? { isShared ? nil : unsafe objects.dense }
 
-  /// The live object of `key` if its row is in memory, or it is new; nil in a table that other entities share. Its state is
-  /// asked before it is retained, as each retaining waits for the memory where the object lies.
+  /// Returns the live object with this id if its row is in memory or it is new. Always nil if other
+  /// entities share the table. The state is checked before the object is retained, because each retain
+  /// waits for the object's memory.
   @inline(__always) func findOpen(_ key: Int64) -> ManagedObject? {
     guard !isShared, let address = unsafe objects.find(key) else { return nil }
     let found = unsafe Unmanaged<ManagedObject>.fromOpaque(address)
@@ -86,7 +94,7 @@ package final class IdentityMap {
     return isOpen ? unsafe found.takeUnretainedValue() : nil
   }
 
-  /// Makes the object of `key`, which has none, as a fault.
+  /// Creates the object of this id, which has none yet, as a fault.
   @inline(__always) func add(_ key: Int64) -> ManagedObject {
     let object = make()
     object.map = self
@@ -96,45 +104,51 @@ package final class IdentityMap {
     return object
   }
 
-  /// Puts an object in. Another that had its key, such as a fault of a row that was not there yet, is invalid from then on:
-  /// nothing would tell it that the map goes.
+  /// Inserts an object. If another object had the id, such as a fault of a row that did not exist yet,
+  /// that object becomes invalid and loses its reference to this map: it is no longer in the map, so
+  /// nothing else would clear that unretained reference when the map is freed.
   @inline(__always) package func insert(_ object: ManagedObject, for key: Int64) {
     assert(type(of: object) == objectClass, "an object of another class")
     let former = unsafe objects.insert(Unmanaged.passUnretained(object).toOpaque(), for: key)
     guard let former = unsafe former.map(self.object(at:)), former !== object else { return }
-    // Of a row whose id no store gives, such as one below 0 that SQL wrote: what was changed in it is told to be lost.
+    // Only an id that no store assigns can be taken, such as a negative one that SQL wrote. Pending
+    // changes of the former object are reported as lost.
     if former.isPending { host?.note(StoreError.objectGone(entity: entity.name, rowID: key)) }
     former.map = nil
     former.state = .invalid
   }
 
-  /// Removes `key` if it leads to `object`.
+  /// Removes this id if it belongs to `object`.
   func remove(_ key: Int64, _ object: ManagedObject) {
     unsafe objects.remove(key, Unmanaged.passUnretained(object).toOpaque())
   }
 
-  /// All live objects of the entity itself, in no order.
+  /// All live objects of the entity itself, in no particular order.
   package var all: [ManagedObject] {
     let all = unsafe objects.all.map(object(at:))
     return entity.isInFamily ? all.filter { $0.map === self } : all
   }
 }
 
-/// The proof that the objects of a map are of a class, for those who hand out many: asked once, and not of each object.
+/// Proves that all objects of a map are of a class. Code that returns many objects then checks the class
+/// once and not for each object.
 struct ClassProof<Object: ManagedObject> {
-  /// - Returns: nil when the map's objects are of another class.
+  /// Proves that the objects of a map are of `Object`.
+  /// - Returns: nil if the map's objects are of another class.
   init?(_ map: IdentityMap) {
     guard map.objectClass is Object.Type else { return nil }
   }
 
-  /// Objects of that map as what they are.
-  // No loop and no second array: code that is generic over the class makes one in twice the time of the rest of a row.
+  /// Returns objects of that map as an array of their class.
+  // No loop and no second array: generic code over the class takes twice the time of all other work on a
+  // row to make one.
   func callAsFunction(_ objects: [ManagedObject]) -> [Object] {
     #if DEBUG
       for object in objects { assert(object is Object, "an object of another class") }
     #endif
-    // Safe: the map's objects are of its class (insert), which is this one or a subclass (init), and those of the entities
-    // below are of classes below that (SchemaCollector.strangers); arrays of references to objects have one layout.
+    // Safe: the map's objects are of its class (insert), which is `Object` or a subclass (init). Objects
+    // of subentities are of subclasses of that class (SchemaCollector.strangers). Arrays of references to
+    // objects have one layout.
     return unsafe unsafeBitCast(objects, to: [Object].self)
   }
 }

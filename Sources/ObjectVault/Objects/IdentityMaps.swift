@@ -1,21 +1,22 @@
-// The identity maps of one context, each made when it is first asked for: a context that writes one row needs one of them,
-// however many entities the model has.
+// The identity maps of one context. Each is created on first use: a context that writes one row needs one
+// map, however many entities the model has.
 
 internal import CipherSQLite
 
-/// One map for each entity; those of a family share the table of their root.
+/// One map per entity. The maps of an inheritance hierarchy share the table of the root entity's map.
 package final class IdentityMaps {
-  /// What the maps are of, by index.
+  /// The entities, by index.
   private let entities: [EntityMapping]
-  /// Makes the map of an entity. The second parameter is the map of its root; nil for an entity that is its own root.
+  /// Creates the map of an entity. The second parameter is the map of its root entity; nil if the entity
+  /// is its own root.
   private let make: (EntityMapping, IdentityMap?) -> IdentityMap
-  /// Knows the context that the maps are of; nil where there is none.
+  /// Refers to the context of the maps; nil if there is none.
   private let former: FormerHost?
-  // Unchecked exclusivity: asked for at each look-up, and never passed inout.
-  /// Those that were asked for, by the index of the entity.
+  // Unchecked exclusivity: read at each look-up, and never passed inout.
+  /// The maps created so far, by the entity's index.
   @safe @exclusivity(unchecked) private var known: [IdentityMap?]
 
-  /// Maps without a context.
+  /// Creates maps without a context.
   package convenience init(
     _ entities: [EntityMapping], make: @escaping (EntityMapping, IdentityMap?) -> IdentityMap
   ) {
@@ -30,7 +31,7 @@ package final class IdentityMaps {
     known = [IdentityMap?](repeating: nil, count: entities.count)
   }
 
-  /// The map of an entity, by the entity's index.
+  /// Returns the map of an entity, by the entity's index.
   package subscript(index: Int) -> IdentityMap { known[index] ?? made(index) }
 
   private func made(_ index: Int) -> IdentityMap {
@@ -41,12 +42,12 @@ package final class IdentityMaps {
     return map
   }
 
-  /// How many entities there are.
+  /// The number of entities.
   var count: Int { entities.count }
 
-  /// The maps that were asked for. No other has an object.
+  /// The maps created so far. No other map has an object.
   package var all: [IdentityMap] { known.compactMap { $0 } }
 
-  /// All live objects, in no order.
+  /// All live objects, in no particular order.
   package var objects: [ManagedObject] { known.flatMap { $0?.all ?? [] } }
 }

@@ -1,10 +1,11 @@
-// Loops over all objects of a save or of a prefetch. A plain loop counts each object's references up and down, which takes
-// longer than what most of these do with it: here the array has the objects, and lends them.
+// Loops over all objects of a save or a prefetch without reference counting. A plain loop retains and
+// releases each object, which takes longer than most of these loops' bodies; here the array keeps the
+// objects alive.
 
 extension Array where Element: ManagedObject {
-  /// Calls `body` with each object, which the array keeps for as long.
+  /// Calls `body` with each object, which the array keeps alive.
   @inline(__always) func forEachLent(_ body: (Element) throws -> Void) rethrows {
-    // Safe: self is not changed before this returns, and has all of its objects.
+    // Safe: `self` does not change before this returns, and retains all of its objects.
     try unsafe withUnsafeBufferPointer { objects in
       for index in objects.indices {
         try unsafe Unmanaged.passUnretained(objects[index])._withUnsafeGuaranteedRef { try body($0) }
@@ -12,7 +13,7 @@ extension Array where Element: ManagedObject {
     }
   }
 
-  /// Whether `holds` is true of all objects.
+  /// Whether `holds` is true for all objects.
   @inline(__always) func allLent(_ holds: (Element) -> Bool) -> Bool {
     // Safe: as above.
     unsafe withUnsafeBufferPointer { objects in

@@ -1,5 +1,5 @@
-// Relationships in memory: reading through faults, and writing on both sides. What the properties of to-manys give and take
-// is in ManagedObject+ToMany.
+// Relationships in memory: reading through faults, and writing both ends. The properties of to-manys are
+// in ManagedObject+ToMany.
 
 internal import CipherSQLite
 
@@ -12,7 +12,7 @@ extension ManagedObject {
   )
     -> Target?
   {
-    // What most loops find: the target was read before, and nothing was written since.
+    // The most common case in loops: the target was read before, and nothing was written since.
     if isInContext, !isOverlaid, let held = heldTarget(Int(slot)), held.state != .deleted,
       held.state != .invalid, held.isInContext,
       rowCell(Int(slot))?.int64 == held.rowID
@@ -33,7 +33,8 @@ extension ManagedObject {
     if let inverse = relationship.inverseSlot, relationship.hasMembers {
       return writePartner(target, slot, inverse)
     }
-    // Who is gone has no members to be taken out of: the save compares versions.
+    // A target whose row no longer exists has no members to update, and the save compares versions: its
+    // absence is not reported.
     let old = isUnset(slot) ? nil : toOneTarget(slot, tells: false)
     guard old !== target else { return }
     guard let inverse = relationship.inverseSlot else {
@@ -45,22 +46,23 @@ extension ManagedObject {
     target?.gain(self, inverse, isOrdered: relationship.inverseOrder != nil)
   }
 
-  /// Whether a slot was not set yet, or to nil, as that of a new object: known without asking whom it leads to.
+  /// Whether nil was written to a slot, as on a new object. Needs no look-up of the target.
   private func isUnset(_ slot: Int) -> Bool {
     withOverlay { $0.changed.contains(slot) && $0.isNull(slot) } == true
   }
 
   // MARK: One-to-one
 
-  /// Sets the end that has no column: the object at the other end has it.
-  /// - Parameter column: Its slot there.
+  /// Sets the end of a one-to-one that has no column: the reference is in the row of the object at the
+  /// other end.
+  /// - Parameter column: The slot of the other end.
   private func writePartner(_ target: ManagedObject?, _ slot: Int, _ column: Int) {
     guard let target else {
       partner(slot)?.writeToOne(nil, UInt16(column))
       return
     }
     target.writeToOne(self, UInt16(column))
-    // What was read of this end may be older than the row of the other one, which led here already.
+    // The members in memory may be older than the target's row, which referred to this object already.
     if let state = toMany[slot], state.isWhole, state.members?.contains(target) == false,
       target.leads(to: self, column)
     {
@@ -68,19 +70,21 @@ extension ManagedObject {
     }
   }
 
-  /// The object that is looked up: the one whose column leads here.
-  /// - Parameter slot: That of the end without a column.
+  /// Returns the object at the other end of a one-to-one, whose column refers to this object.
+  /// - Parameter slot: The slot of the end without a column.
   private func partner(_ slot: Int) -> ManagedObject? {
     guard host != nil, let column = entity?.slots[slot].relationship?.inverseSlot else { return nil }
     let state = loadedMembers(slot)
     func isPartner(_ object: ManagedObject) -> Bool {
       object.state != .deleted && object.leads(to: self, column)
     }
-    // Where another context has given it a partner meanwhile, the one that it was given here goes first.
+    // If another context has written another partner meanwhile, the one that was set here takes
+    // precedence.
     return state.added.first(where: isPartner) ?? state.members?.first(where: isPartner)
   }
 
-  /// A row was read that leads here. Where another partner was found before, or none, the next read asks again.
+  /// Notes that an object's row was read whose column refers to this object. If the members in memory do
+  /// not include it, they are discarded, and the next read fetches them.
   final func isLedTo(by object: ManagedObject, _ slot: Int) {
     guard let state = toMany[slot], state.isWhole, state.members?.contains(object) == false,
       !state.removed.contains(object)
@@ -88,14 +92,15 @@ extension ManagedObject {
     state.forgetFetched()
   }
 
-  /// Whether a to-one with a column leads to an object. The row of a fault is read, and may be gone.
+  /// Whether a to-one with a column refers to an object. Reads the row if this is a fault; the row may no
+  /// longer exist.
   private func leads(to object: ManagedObject, _ column: Int) -> Bool {
     let id = storedValue(column)?.int64
     return id == object.rowID && state != .invalid
   }
 
-  /// Takes the object out of the columns that lead to it, as another is about to.
-  /// - Returns: Whether these could be read; else nothing is changed.
+  /// Clears the columns that refer to this object, because another object is about to refer to it.
+  /// - Returns: Whether the partners could be read. If not, nothing is changed.
   private func giveUpPartners(_ slot: Int, column: Int) -> Bool {
     if hasNoMembers(slot) { return true }
     let state = loadedMembers(slot)
@@ -106,7 +111,7 @@ extension ManagedObject {
       guard partner.state != .fault else { return false }
     }
     for partner in present where partner.leads(to: self, column) {
-      // Of one that is about to be deleted the delete rules follow the references.
+      // setStored would refuse an object that is to be deleted, but delete rules follow its references.
       if partner.state == .deleted {
         partner.overwrite(.null, column, nil)
       } else {
@@ -117,23 +122,25 @@ extension ManagedObject {
     return true
   }
 
-  /// The object that a to-one refers to, as a fault if need be.
-  /// - Parameter tells: Whether it is told that the row is gone, where it has to be read to know the class.
+  /// Returns the target of a to-one, as a fault if its row is not in memory.
+  /// - Parameter tells: Whether a missing row is reported. The row is read only if the target's class
+  ///   depends on it.
   final func toOneTarget(_ slot: Int, tells: Bool = true) -> ManagedObject? {
     guard state != .invalid, let relationship = entity?.slots[slot].relationship, let host else { return nil }
     if relationship.hasMembers { return partner(slot) }
     guard case .integer(let id) = storedValue(slot) ?? .null else { return nil }
     if let held = heldTarget(slot), held.rowID == id, held.isInContext, held.state != .invalid { return held }
-    // A new object that was deleted again leaves nothing to fetch.
+    // A new object that was deleted before a save has no row to fetch.
     if id < 0, host.find(relationship.destination, id) == nil { return nil }
     guard let target = host.object(relationship.destination, id, tells: tells) else { return nil }
     hold(target, slot)
     return target
   }
 
-  /// The id of the object that a to-one refers to, where its row is to be fetched: for many in turn, whose targets' entity has
-  /// no others below. Most of them have their rows, and nothing of their own.
-  /// - Parameter map: The targets' map, in the context of this object.
+  /// Returns the id of a to-one's target if the target's row must be fetched, and keeps the target alive.
+  /// For prefetches, which call it for many owners; the destination must have no subentities. The fast
+  /// path is an owner with a row and no attachment, as most have.
+  /// - Parameter map: The map of the destination, in the context of this object.
   final func toOneFault(_ slot: Int, in map: IdentityMap) -> Int64? {
     guard attached.isEmpty, state == .loaded, !map.isShared, let id = rowCell(slot)?.int64, id > 0 else {
       guard let target = toOneTarget(slot), target.isUnread else { return nil }
@@ -152,7 +159,8 @@ extension ManagedObject {
 
   // MARK: To-many
 
-  /// The relationship and the context of a change; nil, with the reason told, when the object takes none.
+  /// Returns the relationship and the context for a change; nil, with the reason reported, if the object
+  /// accepts none.
   final func related(_ slot: Int) -> (RelationshipMapping, any ObjectHost)? {
     guard let host, let relationship = entity?.slots[slot].relationship else {
       if overlay == nil { tellStrayWrite(slot) }
@@ -163,7 +171,7 @@ extension ManagedObject {
       host.note(StoreError.objectGone(entity: (entity ?? relationship.owner).name, rowID: rowID))
       return nil
     }
-    // A to-one lies in the row, whose version the save has to know.
+    // A to-one is in the row, whose version the save needs.
     if !relationship.hasMembers, state == .fault {
       host.fire(self)
       guard state == .loaded else { return nil }
@@ -195,7 +203,8 @@ extension ManagedObject {
     disconnect(object, relationship)
   }
 
-  /// Whether an object may be taken out of a many-to-many although it is to be deleted: the link may be what denies the deletion.
+  /// Whether an object may be removed from a many-to-many although it is to be deleted: the link may be
+  /// the reason why a delete rule refuses the deletion.
   final func isLinkToDeleted(_ object: ManagedObject, _ relationship: RelationshipMapping) -> Bool {
     relationship.join != nil && object.state == .deleted && object.host === host
   }
@@ -227,7 +236,7 @@ extension ManagedObject {
     host?.link(self, object, relationship, isAdded: false, isKnown: isKnown)
   }
 
-  /// Takes the object out of all its relationships, so that no delete rule reaches anybody.
+  /// Removes the object from all its relationships, so that its delete rules affect no other object.
   final func leaveEverybody() {
     for relationship in entity?.relationships ?? [] {
       if relationship.hasMembers {
@@ -238,7 +247,7 @@ extension ManagedObject {
     }
   }
 
-  /// The state of a to-many, made when it is first touched.
+  /// Returns the state of a to-many, created on first use.
   package final func members(_ slot: Int) -> ToManyState {
     if let state = toMany[slot] { return state }
     // The members of a new object are all in memory.
@@ -251,27 +260,28 @@ extension ManagedObject {
     return state
   }
 
-  /// Whether it is known to have no members; asks nothing of the file.
+  /// Whether there are certainly no members. Reads nothing from the file.
   final func hasNoMembers(_ slot: Int) -> Bool {
     toMany[slot]?.isWholeAndEmpty ?? (state == .inserted && !mayHaveGained)
   }
 
-  /// The state of a to-many that may differ from the file; nil of one that nobody has asked for, and that gained nobody.
+  /// Returns the state of a to-many that may differ from the file; nil if its members were never read and
+  /// none were added.
   final func changedMembers(_ slot: Int) -> ToManyState? {
     if let state = toMany[slot] { return state }
     return mayHaveGained ? members(slot) : nil
   }
 
-  /// The same, for a change: the object is kept alive until the change is saved.
+  /// Returns the state of a to-many for a change. The object is kept alive until the change is saved.
   final func touchedMembers(_ slot: Int) -> ToManyState {
     host?.didTouchMembers(self)
     return members(slot)
   }
 
-  /// Has a member more.
+  /// Adds a member to a to-many, as the inverse of a write.
   private func gain(_ object: ManagedObject, _ slot: Int, isOrdered: Bool) {
     if let state = extras?.toMany[slot] {
-      // Touched before, and without an order.
+      // It is already among the touched objects, and has no order.
       if state.hasNews { return state.insert(object) }
     } else if !isOrdered {
       mayHaveGained = true
@@ -283,15 +293,15 @@ extension ManagedObject {
     state.insert(object)
   }
 
-  /// The state of a to-many with its members fetched. When fetching fails the error is noted and the members
-  /// stay unknown, so that a later read tries again.
+  /// Returns the state of a to-many with its members fetched. If fetching fails, the error is noted and
+  /// the members stay unknown, so that the next read tries again.
   final func loadedMembers(_ slot: Int) -> ToManyState {
     let state = toMany[slot] ?? members(slot)
     if !state.isWhole { host?.fireMembers(of: self, slot, state) }
     return state
   }
 
-  /// The objects at the other end, as far as they are in memory: of a new object all.
+  /// Returns the objects at the other end, as far as they are in memory; for a new object, all of them.
   final func related(by relationship: RelationshipMapping) -> [ManagedObject] {
     guard relationship.hasMembers else { return toOneTarget(relationship.slot).map { [$0] } ?? [] }
     return Array(members(relationship.slot).members ?? [])
@@ -304,7 +314,7 @@ extension ManagedObject {
       : toOneTarget(relationship.slot) === object
   }
 
-  /// Takes the object out of the sets of those it is related to, when it is deleted.
+  /// Removes the object from the members of the objects that it is related to, when it is deleted.
   final func leaveRelationships() {
     guard let entity else { return }
     for (slot, info) in entity.slots.enumerated() {

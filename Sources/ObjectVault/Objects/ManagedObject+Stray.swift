@@ -1,29 +1,31 @@
-// Objects that belong to no context: where what is done with them is told.
+// Objects that belong to no context: where errors of their use are reported.
 
 extension ManagedObject {
-  /// The entity's name, for messages, wherever the object went; of one that never had a context, the class.
+  /// The entity's name for messages, in or out of a context; the class's name for an object that was
+  /// never in one.
   final var nameOfEntity: String {
     entity?.name ?? (self as? DynamicObject)?.origin?.name ?? "\(type(of: self))"
   }
 
-  /// Why an object that is not in a context cannot be deleted there.
+  /// The error for deleting an object in a context that it is not in.
   final var strayDeletion: StoreError {
     if isInContext { return .foreignDeletion(entity: nameOfEntity, rowID: rowID) }
     guard extras?.former?.host == nil else { return .objectGone(entity: nameOfEntity, rowID: rowID) }
     return .noContext(entity: nameOfEntity, property: "delete")
   }
 
-  /// Says that something was written to an object that belongs to no context: to the one that it belonged to.
+  /// Reports a write to an object that belongs to no context: to its former context if that still exists.
   final func tellStrayWrite(_ slot: Int) {
     guard let former = extras?.former?.host else { return tellStray(slot) }
     former.note(StoreError.objectGone(entity: nameOfEntity, rowID: rowID))
   }
 
-  /// Says that a property was used of an object that belongs to no context.
+  /// Reports the use of a property on an object that belongs to no context.
   final func tellStray(_ slot: Int) {
-    // A class whose declarations are being recorded cannot be looked up; its schema tells.
+    // A class whose declarations are being recorded cannot be looked up; its schema reports the use.
     if DeclarationRecorder.noteUse(of: self, slot) { return }
-    // Of an object that somebody else made, the class does not say which property has which slot.
+    // The program itself created the object, so the class description may number the slots differently:
+    // the names come from the object.
     let property = DeclarationRecorder.names(of: self)[slot]?.name ?? "?"
     StrayErrors.tell(StoreError.noContext(entity: "\(type(of: self))", property: property))
   }

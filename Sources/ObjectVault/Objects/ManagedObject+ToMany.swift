@@ -1,4 +1,4 @@
-// What the properties of to-manys give and take: a set, or a list where the members have an order.
+// The values of to-many properties: a set, or an array if the members have an order.
 
 internal import CipherSQLite
 
@@ -64,27 +64,28 @@ extension ManagedObject {
     for object in added { connect(object, relationship) }
   }
 
-  /// What a set has more and less than the members. The old set is let go on return: held any longer it would
-  /// be copied whole when the members change.
+  /// Returns what a new set adds to the members and what it lacks. The old set is released on return: if
+  /// it were still retained when the members change, it would be copied as a whole.
   private func difference<Target: ManagedObject>(
     _ new: Set<Target>, _ relationship: RelationshipMapping
   ) -> (added: [Target], removed: [Target]) {
     var (added, removed): ([Target], [Target]) = ([], [])
-    // What a new object gets first is compared with nothing: no set is made to be returned to nobody.
+    // The first members of a new object need no comparison, and no set is created that nothing returns.
     let isFirst = hasNoMembers(relationship.slot)
     let old = isFirst ? [] : memberSet(UInt16(relationship.slot), Target.self)
-    // Where the members cannot be read nothing is changed: what a set has less than they would stay.
+    // If the members cannot be read, nothing is changed: members that the new set lacks would stay.
     guard isFirst || members(relationship.slot).isWhole else { return ([], []) }
     for object in new where !old.contains(object) { added.append(object) }
     if new.count - added.count < old.count {
       for object in old where !new.contains(object) { removed.append(object) }
     }
-    // A set says nothing of an order: new members come in that of their making.
+    // A set has no order: new members are appended in the order of their creation.
     if relationship.isOrdered { added.sort { $0.wasMade(before: $1) } }
     return (added, removed)
   }
 
-  /// By ids, and new objects behind, whose temporary ids fall.
+  /// Orders objects by id, and new ones after them in the order of their creation: temporary ids
+  /// decrease.
   private func wasMade(before other: ManagedObject) -> Bool {
     (rowID < 0 ? 1 : 0, rowID.magnitude) < (other.rowID < 0 ? 1 : 0, other.rowID.magnitude)
   }
@@ -115,7 +116,7 @@ extension ManagedObject {
   }
 
   private func write<Target: ManagedObject>(_ new: [Target], _ relationship: RelationshipMapping) {
-    // If the members cannot be read, nothing is changed: those that the list lacks would stay.
+    // If the members cannot be read, nothing is changed: members that the list lacks would stay.
     guard loadedMembers(relationship.slot).isWhole else { return }
     if let added = additions(new, relationship) {
       for object in added { connect(object, relationship) }
@@ -130,8 +131,9 @@ extension ManagedObject {
     if members(relationship.slot).arrange(wanted) { host?.didTouchMembers(self) }
   }
 
-  /// What a list has more than the members, where it goes on behind them; nil where it differs otherwise. The old list is let
-  /// go on return: held any longer it would be copied whole when the members change.
+  /// Returns what a list appends to the members; nil if it differs from them otherwise. The old list is
+  /// released on return: if it were still retained when the members change, it would be copied as a
+  /// whole.
   private func additions<Target: ManagedObject>(_ new: [Target], _ relationship: RelationshipMapping)
     -> [Target]?
   {

@@ -1,5 +1,5 @@
-// The path of a write to an attribute or to-one: from the property wrapper to what was written (Overlay). Most writes are to
-// objects that have been written to, which are asked nothing more.
+// The path of a write to an attribute or to-one, from the property wrapper to the overlay. Most writes
+// are to objects that already have pending changes, which need no further checks.
 
 public import CipherSQLite
 
@@ -7,7 +7,8 @@ extension ManagedObject {
   @inlinable @inline(__always)
   final func writeAttribute<Value: AttributeValue>(_ value: Value, _ slot: UInt16) {
     do {
-      // Known where it is compiled for most types, so that numbers are put in as the word that they are.
+      // The case is known at compile time for most types, so that numbers are stored as their machine
+      // word.
       switch try value.stored() {
       case .integer(let number): setWord(UInt64(bitPattern: number), 1, Int(slot))
       case .real(let number): setWord(number.bitPattern, 2, Int(slot))
@@ -17,10 +18,11 @@ extension ManagedObject {
     } catch { refuse(error, Int(slot)) }
   }
 
-  /// Writes to an object without a reference of its own, which the compiler would else count up and down at each write.
+  /// Writes to an object without retaining it; the compiler would otherwise retain and release it at each
+  /// write.
   @inlinable @inline(__always)
   static func write<Value: AttributeValue>(_ value: Value, _ slot: UInt16, to owner: ManagedObject) {
-    // The caller has one for as long.
+    // The caller retains the object for as long.
     withExtendedLifetime(owner) {
       unsafe Unmanaged.passUnretained(owner)._withUnsafeGuaranteedRef { $0.writeAttribute(value, slot) }
     }
@@ -28,19 +30,19 @@ extension ManagedObject {
 
   @usableFromInline
   final func setStored(_ value: SQLValue, _ slot: Int) {
-    // Most writes are to objects that have been written to, and have been asked then whether they take any.
+    // Most objects were written to before, and the checks were made then.
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(value, slot) }) == true { return }
     if let host = writableHost(slot) { overwrite(value, slot, nil, in: host) }
   }
 
-  /// The same for a text.
+  /// Writes a text, as ``setStored(_:_:)`` does.
   @usableFromInline
   final func setText(_ text: String, _ slot: Int) {
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(text, slot) }) == true { return }
     if let host = writableHost(slot) { overwrite(.text(text), slot, nil, in: host) }
   }
 
-  /// The same for a number: an integer with the tag 1, a real with 2.
+  /// Writes a number, as ``setStored(_:_:)`` does: an integer with the tag 1, a real with the tag 2.
   @usableFromInline
   final func setWord(_ word: UInt64, _ tag: UInt8, _ slot: Int) {
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(word, tag, slot) }) == true {
@@ -51,7 +53,7 @@ extension ManagedObject {
     overwrite(number, slot, nil, in: host)
   }
 
-  /// Whether the object is pending already, so that one more value changes nothing else.
+  /// Whether the object is already pending, so that one more value changes nothing else.
   @inline(__always) private final var isOpen: Bool {
     state == .inserted || (state == .loaded && isRegistered)
   }
@@ -61,14 +63,15 @@ extension ManagedObject {
     if let host = writableHost(slot) { overwrite(.null, slot, error, in: host) }
   }
 
-  /// Puts a value in without asking. The object has its row, or is new.
+  /// Writes a value without checks. The object has its row in memory, or is new.
   /// - Parameters:
-  ///   - error: Why it stands for something that cannot be stored.
+  ///   - error: The reason why `value` replaces a value that cannot be stored.
   final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?) {
     overwrite(value, slot, error, in: host)
   }
 
-  /// The same for who has asked for the object's host, which counts references.
+  /// Writes a value without checks, for callers that already have the object's host: reading it again
+  /// costs reference counting.
   private func overwrite(
     _ value: SQLValue, _ slot: Int, _ error: (any Error)?,
     in host: (any ObjectHost)?
@@ -81,7 +84,7 @@ extension ManagedObject {
       if overlay.refused?.isEmpty == true { overlay.refused = nil }
       overlay.tellsNextWrite = false
     } else {
-      // Writing what is there already is no change.
+      // Writing the value that the row already has is no change.
       if error == nil, rowHolds(value, slot) { return }
       overlay =
         withMap { Overlay(slotCount: $0.entity.slotCount, run: host?.run, in: host?.page($0)) }
@@ -94,24 +97,24 @@ extension ManagedObject {
     host?.didWrite(self, isFirst: isFirst)
   }
 
-  /// Whether the row in memory has a value.
+  /// Whether the row in memory has this value in a slot.
   private func rowHolds(_ value: SQLValue, _ slot: Int) -> Bool {
     guard let cell = rowCell(slot) else { return false }
     if case .integer(let number) = value { return cell.int64 == number }
     return cell.value.isStored(as: value)
   }
 
-  /// The host of an object that takes changes; fetches the row of a fault, whose version the save has to know. nil when it
-  /// takes none, and the reason is told.
+  /// Returns the host of an object that accepts changes, after fetching the row of a fault, whose version
+  /// the save needs. nil, with the reason reported, if it accepts none.
   private func writableHost(_ slot: Int) -> (any ObjectHost)? {
     guard let host else {
-      // A prototype, whose getters and setters are only looked at, has no context either.
+      // A prototype has no context either, but only its getters and setters are examined.
       if overlay == nil { tellStrayWrite(slot) }
       return nil
     }
     guard host.takesChanges else { return nil }
     if state == .fault {
-      // Which tells why there is no row.
+      // Reports why there is no row, if so.
       host.fire(self)
       return state == .loaded ? host : nil
     }

@@ -1,45 +1,50 @@
-// The base class of all entities: identity, state, and the path of a read; that of a write is in ManagedObject+Writing.
-// Relationships are in ManagedObject+Relationships; what a save does with an object in Context/.
+// The base class of all entities: identity, state, and the path of a read. The path of a write is in
+// ManagedObject+Writing, relationships are in ManagedObject+Relationships, and what a save does with an
+// object is in Context/.
 
 private import CVaultShims
 public import CipherSQLite
 
-/// What ``ManagedObject`` conforms to so that each class has ids of its own type.
+/// The protocol of ``ManagedObject`` that gives each class ids of its own type.
 public protocol Persistable: AnyObject {}
 
-/// An object of an entity, with its row fetched when first needed.
+/// An object of an entity, whose row is fetched when it is first needed.
 ///
-/// Declare an entity by a subclass whose properties carry ``Attribute``, ``ToOne`` or ``ToMany``: a final one, unless other
-/// entities are to stand below it (<doc:inheritance>). Make objects with ``ObjectContext/insert(_:_:)``. An object belongs to one context and is used where its context
-/// is used; neither is `Sendable`, so the compiler keeps them in one task. What may leave is its ``id``.
+/// Declare an entity as a subclass whose properties have the wrappers ``Attribute``, ``ToOne`` or
+/// ``ToMany``. Make the class final, unless other entities inherit from it (<doc:inheritance>). Create
+/// objects with ``ObjectContext/insert(_:_:)``.
+///
+/// An object belongs to one context and is used only where its context is used. Neither is `Sendable`, so
+/// the compiler keeps both in one task. To refer to an object elsewhere, use its ``id``.
 @safe open class ManagedObject: Persistable {
-  /// Where an object stands.
+  /// The state of an object.
   public enum State: UInt8, Sendable {
-    /// Made without a context: it holds nothing.
+    /// Created without a context. It has no values.
     case detached
     /// New, not yet saved.
     case inserted
-    /// Its row has not been fetched, or could not be read: the next getter tries again.
+    /// Its row has not been fetched, or could not be read. The next getter tries again.
     case fault
     /// Its row is in memory.
     case loaded
-    /// It will be deleted by the next save.
+    /// The next save deletes it.
     case deleted
-    /// Its row, or its context, is gone. What was read before can still be read, but of an object that its own context deleted;
-    /// relationships are empty.
+    /// Its row or its context no longer exists. Values that were read before can still be read, except on
+    /// an object that its own context deleted. Its relationships are empty.
     ///
-    /// A row can come back with its id, as when a deletion is undone. Whatever finds it then in the context fills the object
-    /// anew: a fetch, a look-up by the id, a to-one, ``ManagedObject/load()``. Only an object that its own context has deleted
-    /// stays invalid, and the row gets a new object.
+    /// A row can return with its id, for example when a deletion is undone. The object is then loaded
+    /// again by whatever finds the row in the context: a fetch, a look-up by id, a to-one,
+    /// ``ManagedObject/load()``. Only an object that its own context deleted stays invalid, and the row
+    /// gets a new object.
     case invalid
   }
 
-  // Unchecked exclusivity: none of these is ever passed inout, so accesses cannot overlap; the checks would
-  // cost a third of a fetch. That is what makes them safe.
+  // Unchecked exclusivity: none of these is ever passed inout, so accesses cannot overlap, which makes
+  // them safe. The checks would cost a third of a fetch.
 
-  // The packed row of `page`, which this object keeps alive; nil while there is none.
+  // The packed row in `page`, which this object retains; nil if there is none.
   @usableFromInline @exclusivity(unchecked) package final var row: UnsafeRawPointer?
-  // What is replaced is released here, in deinit and by the setters, as a setter of a property only lends it.
+  // The setters and deinit release a replaced value: the property itself does not retain.
   @usableFromInline @safe @exclusivity(unchecked) private(set) final var attached = Attachment<
     ManagedObject, Overlay, Extras
   >.none
@@ -48,7 +53,7 @@ public protocol Persistable: AnyObject {}
     get { unsafe extrasReference?.takeUnretainedValue() }
     set {
       let former = attached
-      // They have room for both.
+      // Extras have room for a target and an overlay.
       if let target = unsafe former.target {
         unsafe newValue?.hold(target.takeUnretainedValue(), Int(soleSlot))
       }
@@ -58,8 +63,9 @@ public protocol Persistable: AnyObject {}
     }
   }
   @safe @exclusivity(unchecked) package final var page: RowPage?
-  // Leads to the context and the entity. Not retained: the context outlives this reference, as its deinit sets
-  // it to nil in every live object, which its maps know. Unmanaged, so that what only asks the map need not retain it.
+  // Refers to the context and the entity. Not retained: the context outlives this reference, because its
+  // deinit sets it to nil in every live object, all of which its maps have. Unmanaged, so that code which
+  // only reads from the map need not retain it.
   @safe @exclusivity(unchecked) private final var mapReference: Unmanaged<IdentityMap>?
   package final var map: IdentityMap? {
     @inline(__always) get { unsafe mapReference?.takeUnretainedValue() }
@@ -67,33 +73,34 @@ public protocol Persistable: AnyObject {}
   }
   @safe @exclusivity(unchecked) package final var rowID: Int64 = 0
   @safe @exclusivity(unchecked) package final var rowVersion: Int64 = 0
-  // Of the relationship whose target is kept without extras.
+  // The slot of the relationship whose target is retained without extras.
   @safe @exclusivity(unchecked) private final var soleSlot: UInt16 = 0
-  // Two in one byte: with one byte more many an object would need a larger piece of memory.
+  // Two flags in one byte: with one more byte many objects would need a larger memory block.
   @safe @exclusivity(unchecked) private final var marks: UInt8 = 0
   package final var isRegistered: Bool {
     @inline(__always) get { marks & 1 != 0 }
     @inline(__always) set { marks = newValue ? marks | 1 : marks & ~1 }
   }
-  /// Whether others may have become members of it while nobody asked for its members: see GainedMembers. A save does not take
-  /// the mark away, as it would have to look for all owners.
+  /// Whether objects may have become its members before its members were read: see GainedMembers. A save
+  /// does not clear the flag, because it would have to find all owners.
   final var mayHaveGained: Bool {
     @inline(__always) get { marks & 2 != 0 }
     @inline(__always) set { marks = newValue ? marks | 2 : marks & ~2 }
   }
-  /// Where the object stands.
+  /// The object's state.
   @safe @exclusivity(unchecked) public package(set) final var state = State.detached
 
-  /// Called by the store. Use ``ObjectContext/insert(_:_:)``: an object made otherwise belongs to no context,
-  /// holds nothing, and cannot be saved.
+  /// Called by the store. Use ``ObjectContext/insert(_:_:)`` instead: an object that is created directly
+  /// belongs to no context, has no values and cannot be saved.
   public required init() {
-    // The property wrappers of the subclass have taken their numbers; the next object counts from 0 again.
+    // The property wrappers of the subclass have taken their numbers. The next object counts from 0
+    // again.
     vault_reset_slots()
   }
 
   deinit {
     leaveMap()
-    // Asked first: most objects have none.
+    // Checked first: most objects carry nothing.
     guard !attached.isEmpty else { return }
     // Most targets keep nothing alive themselves.
     if let target = unsafe attached.target, unsafe target._withUnsafeGuaranteedRef({ $0.attached.isEmpty }) {
@@ -102,8 +109,8 @@ public protocol Persistable: AnyObject {}
       return
     }
     defer { extras = nil }
-    // What is related is released from a list: each object of a chain would else release the next one from
-    // inside its own deinit, and a long chain overflow the stack.
+    // Related objects are released from a list. Otherwise each object of a chain would release the next
+    // one in its own deinit, and a long chain would overflow the stack.
     guard let host = map?.host else { return }
     if let target = unsafe attached.target {
       unsafe host.releasing.append(target.takeUnretainedValue())
@@ -114,59 +121,61 @@ public protocol Persistable: AnyObject {}
     host.releaseExtras()
   }
 
-  // Takes the object out of its context's identity map.
+  // Removes the object from its context's identity map.
   @inline(__always) final func leaveMap() {
     unsafe mapReference?._withUnsafeGuaranteedRef { $0.remove(rowID, self) }
   }
 
-  /// The id by which others know the object: that of its row, also where the row is written later.
+  /// The id that other code sees: the row's id, or the final id that a new object was assigned before its
+  /// row is written.
   final var knownRowID: Int64 { rowID < 0 && state == .inserted ? host?.givenID(of: self) ?? rowID : rowID }
 
   final var host: (any ObjectHost)? { withMap { $0.host } ?? nil }
-  /// Calls `body` with its map, which is not retained: whoever is in the object's context has both.
+  /// Calls `body` with the object's map, unretained: code that runs in the object's context keeps both
+  /// alive.
   @inline(__always) final func withMap<Result>(_ body: (IdentityMap) -> Result) -> Result? {
     unsafe mapReference?._withUnsafeGuaranteedRef { body($0) }
   }
   @inline(__always) final func isIn(_ map: IdentityMap) -> Bool {
     unsafe mapReference?.toOpaque() == Unmanaged.passUnretained(map).toOpaque()
   }
-  /// Whether it is in a context; an object that left one never comes into another.
+  /// Whether it is in a context. An object that left its context never enters another one.
   @inline(__always) final var isInContext: Bool { unsafe mapReference != nil }
   package final var entity: EntityMapping? { map?.entity }
 
   /// Whether its row is in memory.
   @inline(__always) final var hasRow: Bool { unsafe row != nil }
-  /// Whether its row is to be read by whoever asks for it: it was never read, or was gone when it last was.
+  /// Whether its row must be read before use: it was never read, or did not exist when it was last read.
   @inline(__always) final var isUnread: Bool { state == .fault || state == .invalid }
 
-  // The page of the row lives as long as the object has it, and a slot is the entity's, which the row was packed for.
-  /// What a slot of its row holds; nil while the row is not in memory.
+  // The object retains the page of its row. The slot belongs to the entity that the row was packed for.
+  /// Returns the value of a slot in its row; nil if the row is not in memory.
   @inline(__always) final func rowValue(_ slot: Int) -> SQLValue? {
     unsafe row.map { unsafe RowCell(row: $0, slot: slot).value }
   }
 
-  // As above.
-  /// The cell of a slot of its row; nil while the row is not in memory.
+  // Safe as above.
+  /// Returns the cell of a slot in its row; nil if the row is not in memory.
   @inline(__always) final func rowCell(_ slot: Int) -> RowCell? {
     unsafe row.map { unsafe RowCell(row: $0, slot: slot) }
   }
 
-  // Safe: a row belongs to one object, which has its page, and is read by the object's own task alone.
-  /// Puts what was written into its row, which is read by nobody meanwhile.
-  /// - Parameter slots: Those that were written.
-  /// - Returns: Whether it has one, and there was room; if not, the row is as it was.
+  // Safe: a row belongs to one object, which retains its page, and only the object's own task reads it.
+  /// Copies written values into its row, which no other code reads meanwhile.
+  /// - Parameter slots: The slots that were written.
+  /// - Returns: Whether it has a row with enough room. If not, the row is unchanged.
   @inline(__always) final func putIntoRow(_ overlay: Overlay, _ slots: [Int]) -> Bool {
     unsafe row.map { unsafe overlay.values.put(slots, into: $0) } ?? false
   }
 
-  /// Forgets its row.
+  /// Discards its row.
   final func dropRow() {
     unsafe row = nil
     page = nil
   }
 
-  // Safe, here and below: the row lies in the page that goes with it.
-  /// Forgets its row until it is read again, or found to be gone.
+  // Safe, here and below: `page`, which is kept with it, contains the row.
+  /// Moves its row to the extras until it is read again or found not to exist.
   final func setRowAside() {
     guard let cells = unsafe row, let page else { return }
     if extras == nil { extras = Extras(overlay: nil) }
@@ -174,7 +183,8 @@ public protocol Persistable: AnyObject {}
     dropRow()
   }
 
-  /// Makes an object invalid whose row is gone. What it had in memory before can be read.
+  /// Makes the object invalid, because its row no longer exists. The values that it had in memory can
+  /// still be read.
   final func loseRow() {
     state = .invalid
     guard !hasRow, let last = extras?.lastRow else { return }
@@ -182,7 +192,7 @@ public protocol Persistable: AnyObject {}
     page = last.page
   }
 
-  /// Lets the row go that was in memory before the present one.
+  /// Discards the row that was in memory before the present one.
   @inline(__always) final func dropLastRow() {
     guard !attached.isEmpty, unsafe extrasReference?._withUnsafeGuaranteedRef({ $0.lastRow != nil }) == true
     else {
@@ -192,7 +202,7 @@ public protocol Persistable: AnyObject {}
     if let extras, extras.isEmpty { self.extras = nil }
   }
 
-  // What was written and not yet saved; nil when nothing was.
+  // The values that were written and not yet saved; nil if there are none.
   package final var overlay: Overlay? {
     get { unsafe overlayReference?.takeUnretainedValue() }
     set {
@@ -209,15 +219,15 @@ public protocol Persistable: AnyObject {}
     }
   }
 
-  /// The same, not retained.
+  /// The overlay, unretained.
   @inlinable @inline(__always) final var overlayReference: Unmanaged<Overlay>? {
     if attached.isEmpty { return nil }
     if let sole = unsafe attached.overlay { return unsafe sole }
     return unsafe extrasReference?._withUnsafeGuaranteedRef { $0.overlayReference }
   }
 
-  // For loops over all objects of a save, which would else count each reference up and down.
-  /// Calls `body` with what was written, which the object has for as long; nil when nothing was.
+  // For loops over all objects of a save, which would otherwise retain and release each overlay.
+  /// Calls `body` with the overlay, which the object retains for as long; returns nil if there is none.
   @inline(__always) final func withOverlay<Result>(_ body: (Overlay) throws -> Result) rethrows -> Result? {
     guard let overlay = unsafe overlayReference else { return nil }
     return try unsafe overlay._withUnsafeGuaranteedRef { try body($0) }
@@ -231,7 +241,7 @@ public protocol Persistable: AnyObject {}
     extras?.toMany.add(state, slot)
   }
 
-  /// Notes where the object was, which it is no more.
+  /// Records the context that the object has left.
   final func remember(_ former: FormerHost) {
     if extras == nil { extras = Extras(overlay: nil) }
     extras?.former = former
@@ -248,7 +258,7 @@ public protocol Persistable: AnyObject {}
     extras?.hold(target, slot)
   }
 
-  /// The target of a to-one that is kept alive.
+  /// Returns the target of a to-one, if it is kept alive.
   @inline(__always) final func heldTarget(_ slot: Int) -> ManagedObject? {
     if let target = unsafe attached.target {
       return soleSlot == slot ? unsafe target.takeUnretainedValue() : nil
@@ -256,13 +266,13 @@ public protocol Persistable: AnyObject {}
     return extras?.target(slot)
   }
 
-  /// Keeps no target of a to-one alive any more.
+  /// Releases all targets of to-ones.
   private final func releaseTargets() {
     if attached.isTarget { extras = nil } else { extras?.releaseTargets() }
   }
 
-  /// Forgets what was fetched of its relationships, but for members with changes.
-  /// - Parameter keepsOrders: Whether lists stay whose order alone was changed.
+  /// Discards what was fetched of its relationships, except members with changes.
+  /// - Parameter keepsOrders: Whether members are kept too if only their order was changed.
   final func forgetFetchedMembers(keepsOrders: Bool = true) {
     toMany.forEach { state in
       if !state.isChanged, !keepsOrders || !state.isRearranged { state.forget() }
@@ -276,10 +286,10 @@ public protocol Persistable: AnyObject {}
     if unsafe overlayReference == nil { extras = nil }
   }
 
-  /// Whether the object differs from its row; inside ``Store/write(_:)`` also whether the write has changed the row, and not
-  /// yet committed it.
+  /// Whether the object differs from its row. Inside ``Store/write(_:)`` also whether the write has
+  /// changed the row and not yet committed it.
   public final var hasChanges: Bool { isPending || host?.isUncommitted(self) == true }
-  /// Whether the next save writes something of it, or deletes it.
+  /// Whether the next save writes any of its values or deletes it.
   final var isPending: Bool { state == .inserted || state == .deleted || overlay != nil }
   /// Whether it is new and not yet saved.
   public final var isInserted: Bool { state == .inserted }
@@ -288,8 +298,9 @@ public protocol Persistable: AnyObject {}
   /// Whether its row has not been fetched.
   public final var isFault: Bool { state == .fault }
 
-  /// The names of the attributes and to-ones written since the last save, with the values to be stored; inside
-  /// ``Store/write(_:)`` since the write began, whether a save has put them into the file or not.
+  /// The names of the attributes and to-ones that were written since the last save, with the values to be
+  /// stored. Inside ``Store/write(_:)``: since the write began, whether or not a save has written them to
+  /// the file.
   public final var changedValues: [String: SQLValue] {
     guard let host, let entity else { return [:] }
     var values = host.uncommittedValues(of: self)
@@ -300,9 +311,9 @@ public protocol Persistable: AnyObject {}
     return values
   }
 
-  /// Fetches the row now, if it has not been: the throwing way to do what a getter does. Where the row was gone it is asked for
-  /// again.
-  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` when the row is gone; ``SQLError``.
+  /// Fetches the row now, if it is not in memory, and throws errors that a getter cannot throw. A row
+  /// that did not exist before is read again.
+  /// - Throws: ``StoreError/objectGone(entity:rowID:)`` if the row does not exist; ``SQLError``.
   public final func load() throws {
     guard isUnread || state == .detached else { return }
     guard let host else { throw StoreError.objectGone(entity: nameOfEntity, rowID: rowID) }
@@ -311,11 +322,11 @@ public protocol Persistable: AnyObject {}
 
   // MARK: Attributes
 
-  /// Whether something was written that is not saved.
+  /// Whether values were written that are not saved.
   @inlinable @inline(__always) final var isOverlaid: Bool { unsafe overlayReference != nil }
 
-  // @inlinable, so that a read of an Int is a test, a load and a return.
-  /// The value of an attribute; `property` is its key path, which only prototypes ask for.
+  // @inlinable, so that reading an Int is a test, a load and a return.
+  /// Returns the value of an attribute. `property` is its key path, which only prototypes need.
   @inlinable
   final func readAttribute<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
     if let row = unsafe row, !isOverlaid,
@@ -347,7 +358,8 @@ public protocol Persistable: AnyObject {}
     return Value.placeholder
   }
 
-  /// The stored form of an attribute or to-one as it is in memory; nil when there is none.
+  /// Returns the stored form of an attribute or to-one, after fetching the row of a fault; nil if there
+  /// is no row.
   final func storedValue(_ slot: Int) -> SQLValue? {
     if let overlay {
       if overlay.changed.contains(slot) { return overlay[slot] }
@@ -358,8 +370,8 @@ public protocol Persistable: AnyObject {}
 }
 
 extension ManagedObject: Hashable {
-  /// The same object.
+  /// Whether both are the same object.
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
-  /// Hashes the identity.
+  /// Hashes the object's identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -1,39 +1,40 @@
-// Objects in an order, from which any of them is taken out in a time that does not depend on how many there are.
+// An ordered list of objects. Removing any of them takes a time that does not depend on their number.
 
 /// The members of a to-many in their order, each once.
 struct MemberOrder<Object: AnyObject & Hashable> {
-  /// Nobody in the place of who was taken out.
+  /// nil in the place of a removed object.
   private var places: [Object?]
-  /// The places by object; made when one is first taken out, as few lists lose any.
+  /// The places by object; built for the first removal, because few lists lose objects.
   private var indexes: [ObjectIdentifier: Int]?
   private var gaps = 0
-  /// Whether it is another order than the file's with the new members at its end.
+  /// Whether the order differs from the file's order with the new members at its end.
   private(set) var isRearranged = false
 
   init(_ objects: [Object] = []) { places = objects }
 
   var objects: [Object] { places.compactMap { $0 } }
 
-  /// A number that rises along the list, and may have gaps; nil for an object that is not in it.
+  /// Returns a number that rises along the list and may have gaps; nil for an object that is not in the
+  /// list.
   mutating func place(of object: AnyObject) -> Int? {
     let known = indexes ?? indexesByObject
     indexes = known
     return known[ObjectIdentifier(object)]
   }
 
-  /// It is another order than the file's from now on.
+  /// Notes that the order differs from the file's.
   mutating func didArrange() { isRearranged = true }
 
-  /// The file holds the order.
+  /// Notes that the order was saved.
   mutating func didSave() { isRearranged = false }
 
-  /// Puts an object, which is not in it, at the end.
+  /// Appends an object, which must not be in the list.
   mutating func append(_ object: Object) {
     indexes?[ObjectIdentifier(object)] = places.count
     places.append(object)
   }
 
-  /// Takes an object out, if it is in it.
+  /// Removes an object, if it is in the list.
   mutating func remove(_ object: Object) {
     var known = indexes.take() ?? indexesByObject
     if let index = known.removeValue(forKey: ObjectIdentifier(object)) {
@@ -46,8 +47,8 @@ struct MemberOrder<Object: AnyObject & Hashable> {
     (indexes, gaps) = (nil, 0)
   }
 
-  /// Those of some objects that stand last, one after the other; all of them where the order was not rearranged and these
-  /// are the new ones.
+  /// Returns those of the given objects that are in the list, in order. Scans from the end, where new
+  /// members are unless the order was changed.
   func last(_ some: Set<Object>) -> [Object] {
     var found: [Object] = []
     for object in places.reversed() {

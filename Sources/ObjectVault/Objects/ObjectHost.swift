@@ -1,85 +1,90 @@
-// What an object asks of those above it: of the context that it is in, or was in, and, as a prototype, of who records its getters.
+// The protocols through which objects reach higher layers: their present or former context and, for
+// prototypes, the recorder of their getters.
 
 internal import CipherSQLite
 
-/// Where an object lives: its context, as far as an object needs it.
+/// The context of an object, as far as objects need it.
 protocol ObjectHost: AnyObject {
-  /// The live object of an id; nil where none is in memory.
+  /// Returns the live object with an id; nil if none is in memory.
   func find(_ entity: EntityMapping, _ id: Int64) -> ManagedObject?
-  /// The call that all work is part of, which may be cancelled.
+  /// The cancellable call that the present work belongs to.
   var run: CancellableRun? { get }
-  /// What the id of one of its objects is of: the store, or the context alone for a temporary one.
+  /// Returns the mark of an object's id: the store's, or the context's own for a temporary id.
   func mark(of id: Int64) -> StoreMark
-  /// Counts deletions after which sets that are in memory may hold an object that is no member any more.
+  /// Rises with each deletion, or undoing of one, after which sets in memory may have a wrong member.
   var deletionCount: Int { get }
-  /// What was deleted after the first `seen` of these; nil when that is not known any more.
+  /// Returns the objects deleted after the first `seen` deletions; nil if that is no longer recorded.
   func deletions(since seen: Int) -> ArraySlice<ManagedObject>?
-  /// Whether changes are taken now. The reason why not is told.
+  /// Whether changes are accepted now. If not, the reason is reported.
   var takesChanges: Bool { get }
-  /// Why changes are not taken now; nil when they are.
+  /// The reason why changes are not accepted now; nil if they are.
   var refusal: (any Error)? { get }
 
-  /// The object of a row, as a fault when it is not in memory; nil where its class is known with the row alone and that is
-  /// gone, which is told where `tells` says so.
+  /// Returns the object of a row, as a fault if the row is not in memory. If only the row determines the
+  /// class, it is read at once; nil if it does not exist, which is reported if `tells` is set.
   func object(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject?
-  /// Fills a fault, or throws.
+  /// Fetches the row of a fault, or throws.
   func load(_ object: ManagedObject) throws
-  /// Fills a fault for a getter: an error is noted. Where the row is gone the object is invalid then; after any other error it
-  /// stays a fault.
+  /// Fetches the row of a fault for a getter: an error is recorded. If the row does not exist, the object
+  /// becomes invalid; after any other error it stays a fault.
   func fire(_ object: ManagedObject)
-  /// Fills the members of a to-many, or throws.
+  /// Fetches the members of a to-many, or throws.
   func loadMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) throws
 
-  /// Who is told which properties of its objects are read by their names, and of which rows; nil where nobody asks.
+  /// Called with each property that is read by its name, and the id of the row; nil if nothing observes
+  /// reads.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)? { get }
-  /// Whether a write has changed the row of an object, and not yet committed it.
+  /// Whether a write has changed the row of an object and not yet committed it.
   func isUncommitted(_ object: ManagedObject) -> Bool
-  /// What a write has put into the row of an object, and not yet committed.
+  /// Returns the values that a write has put into the row of an object and not yet committed.
   func uncommittedValues(of object: ManagedObject) -> [String: SQLValue]
-  /// The id that a to-one is known to hold: a new object's final id where it was given one.
+  /// Returns the value of a to-one as other code sees it: the final id of a new target that was assigned
+  /// one.
   func known(_ value: SQLValue) -> SQLValue
-  /// The id by which others know a new object: the final one inside a write, and its temporary one elsewhere.
+  /// Returns the id of a new object as other code sees it: the final one inside a write, the temporary
+  /// one elsewhere.
   func givenID(of object: ManagedObject) -> Int64
-  /// Keeps an error that an accessor cannot throw.
+  /// Records an error that an accessor cannot throw.
   func note(_ error: any Error)
-  /// Keeps what a getter met and could not read.
+  /// Records a value that a getter could not read.
   func noteUnreadable(_ error: StoreError)
 
-  /// Where the values of an object of a map are put that are written next.
+  /// Returns the page for the values of the object that is written next, for the objects of a map.
   func page(_ map: IdentityMap) -> RowPage
 
-  /// Something was written to an object.
-  /// - Parameter isFirst: Whether it was as its row before.
+  /// Notes that a value was written to an object.
+  /// - Parameter isFirst: Whether the object had no written values before.
   func didWrite(_ object: ManagedObject, isFirst: Bool)
-  /// A row of a table is another object's from now on.
+  /// Notes that a row of a table now belongs to another object.
   func didLoseRow(_ id: Int64, table: Int)
-  /// Members of an object differ from the store's from now on.
+  /// Notes that the members of an object differ from the store's.
   func didTouchMembers(_ object: ManagedObject)
-  /// An object became a member of one whose members nobody has asked for.
+  /// Notes that an object became a member of an owner whose members have not been read.
   func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int)
-  /// Takes out what one relationship of an object gained, which is asked for its members now.
+  /// Removes and returns the members that one relationship of an owner has gained, because its members
+  /// are being read.
   func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject]
-  /// Whether a relationship takes an object. The reason why not is told.
+  /// Whether a relationship accepts an object. If not, the reason is reported.
   func accepts(_ target: ManagedObject?, for owner: ManagedObject, _ relationship: RelationshipMapping)
     -> Bool
-  /// A many-to-many has one link more or less.
+  /// Notes that a many-to-many has gained or lost a link.
   func link(
     _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipMapping, isAdded: Bool,
     isKnown: Bool)
-  /// What released objects held of others, and is to be released.
+  /// References that deallocated objects had to other objects, and that are to be released.
   var releasing: [AnyObject?] { get set }
-  /// Releases it, one by one.
+  /// Releases these references one by one.
   func releaseExtras()
 }
 
 extension ObjectHost {
-  /// Fills the members of a to-many for a getter: an error is noted.
+  /// Fetches the members of a to-many for a getter: an error is recorded.
   func fireMembers(of owner: ManagedObject, _ slot: Int, _ state: ToManyState) {
     do { try loadMembers(of: owner, slot, state) } catch { note(error) }
   }
 }
 
-/// Who looks at what the getters of a prototype are asked for, and gives them values.
+/// Observes the getters of a prototype and supplies their values.
 protocol GetterProbe: AnyObject {
   func attribute<Value: AttributeValue>(
     of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
@@ -87,7 +92,8 @@ protocol GetterProbe: AnyObject {
   func target<Target: ManagedObject>(
     of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
   ) -> Target?
-  /// - Parameter make: Makes a property's value of objects of that class.
+  /// Supplies the value of a to-many.
+  /// - Parameter make: Creates the property's value from objects of that class.
   func members<Members: Equatable>(
     of object: ManagedObject, _ slot: Int, _ target: ManagedObject.Type, _ property: () -> AnyKeyPath,
     _ make: ([ManagedObject]) -> Members
@@ -95,18 +101,19 @@ protocol GetterProbe: AnyObject {
   func noteID<ID>(of object: ManagedObject, _ id: ID.Type, _ property: () -> AnyKeyPath)
 }
 
-/// Where an object was.
+/// A reference from objects to the context that they belong to or have left. It outlives the context.
 final class FormerHost {
-  // Safe: set by the context alone, and to nil as the first thing in its deinit; whoever asks is used by the one task that
-  // uses the context. A weak reference would make the context count all its references the slow way.
+  // Safe: only the context sets it, and sets it to nil as the first action of its deinit; only the task
+  // that uses the context reads it. A weak reference would make all reference counting of the context
+  // slow.
   @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
-  /// The store, which an object's id is of wherever the object went.
+  /// The mark of the store, which an object's id keeps wherever the object is.
   private let store: StoreMark
-  /// What the temporary ids of the context have in its place: another context may have given the same numbers.
+  /// The mark of the context's temporary ids: another context may issue the same numbers.
   let temporary = StoreMark.ofNewContext()
 
   init(of store: StoreMark) { self.store = store }
 
-  /// What an id of the context is of.
+  /// Returns the mark of an id of the context.
   func mark(of id: Int64) -> StoreMark { id < 0 ? temporary : store }
 }

@@ -1,7 +1,8 @@
-// What holds of an ObjectTable between two calls, asked by tests after each step.
+// The invariants of an ObjectTable between two calls. Tests check them after each step.
 
 extension ObjectTable {
-  /// What does not hold, in words; nothing when the table is sound. Looks at every place.
+  /// Returns the broken invariants as sentences; empty if the table is sound. Reads every place of the
+  /// table.
   package func brokenInvariants() -> [String] {
     var broken = Broken()
     checkCounts(&broken)
@@ -10,7 +11,7 @@ extension ObjectTable {
     return broken.texts
   }
 
-  /// What was found not to hold.
+  /// Collects the broken invariants.
   private struct Broken {
     var texts: [String] = []
 
@@ -35,6 +36,7 @@ extension ObjectTable {
       "\(state.count) objects are counted in all")
   }
 
+  /// Checks the hash table's places and each block.
   /// - Returns: The first ids of all blocks.
   private func checkBlocks(_ broken: inout Broken) -> Set<Int64> {
     let state = unsafe table.pointee
@@ -53,7 +55,7 @@ extension ObjectTable {
       unsafe check(block, of: first, &broken)
     }
     broken.check(places == state.used, "\(places) places are in use, and \(state.used) are counted")
-    // Of a search that finds nothing: it ends at a free place.
+    // A search that finds nothing must end at a free place.
     broken.check(state.used * 4 <= state.capacity * 3, "\(state.used) of \(state.capacity) places are in use")
     broken.check(
       places - tombs == firsts.count, "\(places - tombs) blocks stand for \(firsts.count) of them")
@@ -69,7 +71,7 @@ extension ObjectTable {
       unsafe "the block of \(first) has \(count) objects, and counts \(block.pointee.header & 7) and one")
   }
 
-  /// The blocks that are kept at hand.
+  /// Checks the cached blocks.
   private func checkLast(of firsts: Set<Int64>, _ broken: inout Broken) {
     let state = unsafe table.pointee
     if let last = unsafe state.last {
@@ -84,10 +86,12 @@ extension ObjectTable {
       state.spare == nil || state.spare != state.last, "the spare block is the one of the last look-up")
   }
 
-  /// How many places a search looks at before it finds a block; nil when it does not.
+  /// Returns the number of places that a search visits before it finds a block; nil if it does not find
+  /// it.
   private func steps(to first: Int64, from block: Pointer) -> Int? {
     var probe = unsafe Probe(first, table.pointee.capacity)
-    // The higher bits lead to every place in the end, but not in as many steps.
+    // Without the higher bits of the number, the sequence visits every place in as many steps as there
+    // are places. With them it takes more steps.
     for step in unsafe 0..<table.pointee.capacity * 16 {
       guard let found = unsafe table.pointee.blocks[probe.index] else { return nil }
       if unsafe found == block { return step }
@@ -96,10 +100,10 @@ extension ObjectTable {
     return nil
   }
 
-  /// How many ids have places of their own.
+  /// The number of ids that have a place in the dense part.
   package var densePlaces: Int { unsafe Int(table.pointee.dense.capacity) }
 
-  /// How many places a table of so many objects has, and those that are taken by blocks that are gone.
+  /// The number of places of the table, and the number of those that removed blocks still occupy.
   package var places: (all: Int, removed: Int) {
     unsafe (table.pointee.capacity, table.pointee.used - blocks.count)
   }

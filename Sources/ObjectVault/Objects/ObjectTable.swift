@@ -1,24 +1,25 @@
-// Row id -> address of a live object: the table of one IdentityMap, which knows what the addresses are of.
+// Maps a row id to the address of a live object: the table of one IdentityMap, which has the type of the
+// objects.
 //
-// Rows mostly come in the order of their ids, so it is a hash table of blocks, each for eight ids that
-// follow each other: ten bytes an object where a table of entries takes some fifty, no table to be copied as it
-// grows but one of pointers to blocks, and a look-up next to the last one that hashes nothing.
-// Where there are as many objects as a quarter of the ids from 0 on, as in most tables that are fetched whole, those ids have
-// their addresses side by side instead (DenseObjects): mostly eight bytes an object, and 64 at most.
-// What must hold of it at every moment is in ObjectTable+Invariants.
+// Rows mostly come in the order of their ids, so this is a hash table of blocks, each for eight
+// consecutive ids. That takes ten bytes per object, where a table of single entries takes about fifty;
+// growing copies only the pointers to the blocks, and a look-up next to the last one hashes nothing. If
+// the objects number at least a quarter of the ids from 0 on, as in most tables that are fetched whole,
+// those ids have their addresses in an array instead (DenseObjects): mostly eight bytes per object, and
+// 64 at most. The invariants are in ObjectTable+Invariants.
 
-/// The addresses of the live objects of some ids. It looks at none of them.
+/// The addresses of live objects by id. It reads none of the objects.
 @safe package struct ObjectTable: ~Copyable {
   package typealias Address = UnsafeMutableRawPointer
 
-  /// The objects of eight ids; in the table only while it has one at least.
+  /// The objects of eight ids. A block is in the table only while it has at least one object.
   @safe struct Block {
-    /// The first of its ids, always a multiple of eight, and in the three bits below it how many of them have
-    /// an object, less one.
+    /// The first of its ids, always a multiple of eight. The three lowest bits are the number of its ids
+    /// that have an object, minus one.
     var header: Int64
     var slots: (Address?, Address?, Address?, Address?, Address?, Address?, Address?, Address?)
 
-    /// A block that counts one object already, which the caller fills in.
+    /// Creates a block that already counts one object, which the caller stores.
     init(first: Int64) {
       header = first
       unsafe slots = (nil, nil, nil, nil, nil, nil, nil, nil)
@@ -28,32 +29,35 @@
   }
   typealias Pointer = UnsafeMutablePointer<Block>
 
-  /// Open addressing. The capacity is a power of two, three quarters of it at most in use.
+  /// The state of the table. It uses open addressing. The capacity is a power of two, and at most three
+  /// quarters of the places are in use.
   @safe struct Table {
-    /// The ids from 0 on, when they are mostly taken: no block has one of them then.
+    /// The ids from 0 on, if most of them have an object. No block has any of these ids then.
     var dense = DenseObjects()
-    /// How many objects there are in all.
+    /// The number of all objects.
     var count = 0
     var blocks: UnsafeMutablePointer<Pointer?>
     var capacity: Int
-    /// How many places are not free: those of the blocks, and of blocks that were removed.
+    /// The number of places that are not free: places of blocks and of removed blocks.
     var used = 0
-    /// Stands in the place of a block that was removed: no search ends with it.
+    /// Marks the place of a removed block, at which no search ends.
     let removed: Pointer
-    /// The block of the last look-up; nil when that one is gone.
+    /// The block of the last look-up; nil if it was removed.
     var last: Pointer?
-    /// The first id of the block that the last search did not find, so that who puts an object in behind a look-up in vain need
-    /// not search once more; while there is none, a number that is no multiple of eight.
+    /// The first id of the block that the last search did not find, so that an insertion after a failed
+    /// look-up need not search again. If there is none, a number that is not a multiple of eight.
     var missed: Int64 = 1
-    /// An empty block that the next insertion takes, so that objects that come and go one by one cost no
-    /// allocation.
+    /// An empty block that the next insertion uses, so that objects that are created and released one by
+    /// one cost no allocation.
     var spare: Pointer?
   }
-  // Behind pointers, so that the hot loop of a fetch is free of checks for overlapping access. Blocks are
-  // allocated in insert, freed in remove and deinit; the table in init and makeRoom, freed there and in deinit.
-  // Nothing else has a pointer to them, and like its context the table is used by one task at a time.
+  // Allocated separately, so that the hot loop of a fetch has no checks for overlapping access. The Table
+  // is allocated in init and freed in deinit. Its array of pointers is allocated in init and makeRoom,
+  // and freed in makeRoom and deinit. Blocks are allocated in addBlock, and freed in removeBlock and
+  // deinit. Only tables with `isLent` and the users of `dense` have pointers to these, and this table
+  // outlives both. Like its context, the table is used by one task at a time.
   let table: UnsafeMutablePointer<Table>
-  /// Whether another one allocated it.
+  /// Whether another ObjectTable allocated and frees the table.
   private let isLent: Bool
 
   package init() {
@@ -64,7 +68,8 @@
     unsafe table.initialize(to: Table(blocks: Self.allocate(8), capacity: 8, removed: removed))
   }
 
-  /// The same table once more. It is not kept alive: whoever makes this sees to it that the other one lives longer.
+  /// Creates a second reference to the same table. It does not keep the table alive: the caller must make
+  /// sure that `other` lives longer.
   init(lentBy other: borrowing ObjectTable) {
     isLent = true
     unsafe table = unsafe other.table
@@ -88,20 +93,21 @@
 
   // MARK: Use
 
-  /// The address of `key`.
+  /// Returns the address of an id.
   @inline(__always) package func find(_ key: Int64) -> Address? {
     if unsafe table.pointee.dense.covers(key) { return unsafe table.pointee.dense.find(key) }
     return unsafe block(of: key).flatMap { unsafe slot($0, key).pointee }
   }
 
-  /// Where the addresses of ids are that are mostly taken, for as long as the table is: for who looks many up.
+  /// A pointer to the part of the table with densely used ids, valid as long as the table: for callers
+  /// that make many look-ups.
   var dense: UnsafeMutablePointer<DenseObjects> {
-    // The table's first property.
+    // `dense` is the first property of Table.
     unsafe UnsafeMutableRawPointer(table).assumingMemoryBound(to: DenseObjects.self)
   }
 
-  /// Puts an address in.
-  /// - Returns: The one that the key had, if any.
+  /// Stores an address for an id.
+  /// - Returns: The former address of the id, if any.
   @inline(__always) package func insert(_ address: Address, for key: Int64) -> Address? {
     if unsafe table.pointee.dense.covers(key) {
       let former = unsafe table.pointee.dense.put(address, key)
@@ -122,7 +128,7 @@
     return unsafe former
   }
 
-  /// The same for a key that has no block.
+  /// Stores an address for an id that has no block.
   private func insertApart(_ address: Address, for key: Int64) {
     unsafe table.pointee.count &+= 1
     if becomesDense(for: key) {
@@ -132,7 +138,7 @@
     }
   }
 
-  /// Removes `key` if it leads to `address`.
+  /// Removes an id if it belongs to `address`.
   package func remove(_ key: Int64, _ address: Address) {
     if unsafe table.pointee.dense.covers(key) {
       guard unsafe table.pointee.dense.find(key) == address else { return }
@@ -154,7 +160,7 @@
     }
   }
 
-  /// All addresses, in no order.
+  /// All addresses, in no particular order.
   package var all: [Address] {
     let dense = unsafe table.pointee.dense
     let first = unsafe (0..<Int64(dense.capacity)).compactMap { unsafe dense.find($0) }
@@ -162,12 +168,13 @@
       + blocks.flatMap { block in unsafe (0..<8).compactMap { unsafe slot(block, $0).pointee } }
   }
 
-  /// Whether there are none.
+  /// Whether there are no objects.
   package var isEmpty: Bool { unsafe table.pointee.count == 0 }
 
-  // MARK: Ids that are mostly taken
+  // MARK: Dense ids
 
-  /// Gives all ids up to `key` their own places, where there are a quarter as many objects at least, whatever their ids are.
+  /// Moves all ids up to `key` into the dense part, if the number of all objects is at least a quarter of
+  /// its new capacity.
   /// - Returns: Whether it did.
   private func becomesDense(for key: Int64) -> Bool {
     guard let places = DenseObjects.places(for: key),
@@ -185,8 +192,9 @@
     return true
   }
 
-  /// Takes the places away where there is one object to eight of them, no more: half of those have gone then that there were
-  /// at least when they were made, so that who looks rows up one by one beside many others makes them once, and not each time.
+  /// Ends the dense part when there are fewer objects than one per eight places. It began with at least
+  /// one per four places, so at least half of those objects were removed meanwhile. Single look-ups next
+  /// to many other objects therefore do not create and end it again and again.
   @inline(__always) private func endDenseIfEmptied() {
     if unsafe table.pointee.dense.capacity > UInt64(clamping: table.pointee.count) &* 8 { endDense() }
   }
@@ -209,7 +217,7 @@
   // MARK: Blocks
 
   @inline(__always) func slot(_ block: Pointer, _ key: Int64) -> UnsafeMutablePointer<Address?> {
-    // A tuple's elements of one type lie in a row.
+    // The elements of a tuple of one type are contiguous in memory.
     let slots =
       unsafe UnsafeMutableRawPointer(block) + MemoryLayout.offset(of: \Block.slots).unsafelyUnwrapped
     return unsafe slots.assumingMemoryBound(to: Address?.self) + Int(truncatingIfNeeded: key & 7)
@@ -224,7 +232,7 @@
   func search(_ first: Int64) -> Pointer? {
     var probe = unsafe Probe(first, table.pointee.capacity)
     while let block = unsafe table.pointee.blocks[probe.index] {
-      // The lowest ids have the number of the block that stands for removed ones.
+      // The lowest possible ids have the same first id as the marker of removed blocks.
       if unsafe block.pointee.first == first, unsafe block != table.pointee.removed {
         unsafe table.pointee.last = unsafe block
         return unsafe block
@@ -235,8 +243,9 @@
     return nil
   }
 
-  // Blocks that follow each other lie side by side in the table, which makes a fetch by ascending ids walk
-  // through it; what would then collide goes its own way by the higher bits of its number.
+  // The sequence of places in which a block is searched. Consecutive blocks are in adjacent places, so
+  // that a fetch by ascending ids walks through the table. Blocks that collide continue in different
+  // places, by the higher bits of their numbers.
   struct Probe {
     private let mask: UInt64
     private var rest: UInt64
@@ -294,7 +303,8 @@
     }
   }
 
-  /// Places all blocks anew, in a larger table unless half of it is places of removed ones.
+  /// Inserts all blocks again, into a table of twice the capacity unless at least half of the used places
+  /// belong to removed blocks.
   private func makeRoom() {
     let (old, oldCapacity, removed) = unsafe (
       table.pointee.blocks, table.pointee.capacity, table.pointee.removed

@@ -1,24 +1,27 @@
-// What was written to an object since it was fetched or saved. The committed row stays beside it.
+// The values that were written to an object since it was fetched or saved. The committed row is kept
+// unchanged next to them.
 
 package import CipherSQLite
 
-/// The values that were written.
+/// The values that were written to an object and not yet saved.
 @usableFromInline
 package final class Overlay {
-  // Unchecked exclusivity, for setters: like its object, the overlay is used by one task at a time, and putting a value in
-  // leads to nobody else.
-  /// One value for each slot; meaningful where `changed` says so.
+  // Unchecked exclusivity, for setters: like its object, an overlay is used by one task at a time, and
+  // storing a value runs no other code.
+  /// One value for each slot, valid where `changed` contains the slot.
   @safe @exclusivity(unchecked) package var values: RowDraft
   @safe @exclusivity(unchecked) package var changed: SlotSet
-  /// Why slots hold nil although something else was written: it has no stored form. The save says so.
+  /// The errors of slots that are nil although another value was written, because that value has no
+  /// stored form. The save reports them.
   @safe @exclusivity(unchecked) var refused: [Int: any Error]? { didSet { isOpen = takesUntold } }
-  /// Whether its context is told of the next write, too, as of the first one: the index of pending objects asks for it.
+  /// Whether the context is notified of the next write too, as it is of the first one. The index of
+  /// pending objects sets it.
   @safe @exclusivity(unchecked) var tellsNextWrite = false { didSet { isOpen = takesUntold } }
   private var takesUntold: Bool { refused == nil && !tellsNextWrite }
-  /// Whether a value is put in, and that is all. Kept, as each setter asks.
+  /// Whether a write only has to store the value. Cached, because each setter reads it.
   @safe @exclusivity(unchecked) private var isOpen = true
-  /// The call that the object is used in, which may be cancelled. Here, and not reached through the context,
-  /// because each setter asks.
+  /// The call that the object is used in, which may be cancelled. Stored here and not read from the
+  /// context, because each setter checks it.
   let run: CancellableRun?
 
   init(
@@ -29,12 +32,12 @@ package final class Overlay {
     self.run = run
   }
 
-  /// One that nobody cancels, as tests make it.
+  /// Creates an overlay that cannot be cancelled, for tests.
   package convenience init(slotCount: Int, changed: SlotSet = SlotSet()) {
     self.init(slotCount: slotCount, changed: changed, run: nil)
   }
 
-  /// The same values, of its own.
+  /// Creates a copy with its own storage.
   init(copy other: Overlay) {
     values = RowDraft(copy: other.values)
     changed = other.changed
@@ -43,7 +46,7 @@ package final class Overlay {
     isOpen = takesUntold
   }
 
-  /// The value of a slot of its entity.
+  /// The value of a slot of the entity.
   package subscript(slot: Int) -> SQLValue {
     get { values.cell(slot).value }
     set {
@@ -51,8 +54,8 @@ package final class Overlay {
     }
   }
 
-  /// Writes to an object that has been written to before, and was asked then whether it takes any.
-  /// - Returns: Whether that was enough.
+  /// Stores a value without further checks, which the first write to the object has made.
+  /// - Returns: Whether that was enough. If not, nothing is stored, and the caller must make the checks.
   @inline(__always) func put(_ value: SQLValue, _ slot: Int) -> Bool {
     guard isOpen, run?.isCancelled != true else { return false }
     if !values.set(value, slot) { refuseTooLarge(slot) }
@@ -60,7 +63,7 @@ package final class Overlay {
     return true
   }
 
-  /// The same for a text.
+  /// Stores a text, as ``put(_:_:)`` does.
   @inline(__always) func put(_ text: String, _ slot: Int) -> Bool {
     guard isOpen, run?.isCancelled != true else { return false }
     if !values.set(text, slot) { refuseTooLarge(slot) }
@@ -72,7 +75,7 @@ package final class Overlay {
     refused = (refused ?? [:]).merging([slot: UnstorableValue.tooLarge]) { $1 }
   }
 
-  /// The same for a number: see ``RowDraft/put(_:_:_:)``.
+  /// Stores a number, as ``put(_:_:)`` does: see ``RowDraft/put(_:_:_:)``.
   @inline(__always) func put(_ word: UInt64, _ tag: UInt8, _ slot: Int) -> Bool {
     guard isOpen, run?.isCancelled != true else { return false }
     values.put(word, tag, slot)
@@ -80,15 +83,15 @@ package final class Overlay {
     return true
   }
 
-  /// Whether a slot holds nil.
+  /// Whether a slot has nil.
   func isNull(_ slot: Int) -> Bool { values.cell(slot).isNull }
 
-  /// The integer that a slot holds, such as the id of a to-one's target.
+  /// Returns the integer of a slot, such as the id of a to-one's target.
   func int64(_ slot: Int) -> Int64? { values.cell(slot).int64 }
 }
 
 extension Overlay {
-  /// What a new object holds: the defaults, computed now.
+  /// Creates the overlay of a new object, with the defaults computed now.
   convenience init(initial entity: EntityMapping, _ run: CancellableRun?, in page: RowPage) {
     self.init(slotCount: entity.slotCount, changed: entity.allStored, run: run, in: page)
     for slot in entity.slotsWithInitialValue {

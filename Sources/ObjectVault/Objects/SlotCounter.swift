@@ -1,34 +1,37 @@
-// How a wrapper comes to its slot: by the order in which the stored properties of an object are set up, for which a
-// thread-local counter stands (CVaultShims).
+// Numbers the property wrappers of an object: each wrapper gets the next value of a thread-local counter
+// (CVaultShims), in the order in which Swift initializes the stored properties.
 //
-// Swift sets up what a class declares before what the class above it declares. So that a property has the same slot in
-// all classes of a family, an object of a class below another one is made while the counter stands at `placingBase` or
-// above: then each wrapper asks for its place (ClassDescription.make()). All others count from 0, and pay nothing for it.
+// Swift initializes the properties of a class before those of its superclass. A property must
+// nevertheless have the same slot in all classes of an inheritance hierarchy. Objects of a subclass are
+// therefore created while the counter is at `placingBase` or above: each wrapper then looks up its slot
+// (ClassDescription.make()). All other objects count from 0, without that cost.
 
 private import CVaultShims
 
-/// Numbers from here on, and below ``placingBase``, mean that declarations are being recorded.
+/// Numbers from here up to ``placingBase`` mean that declarations are being recorded.
 @usableFromInline let recordingBase: Int32 = 0x10000
-/// Numbers from here on stand for places.
+/// Numbers from here on are indexes of the slots to look up.
 @usableFromInline let placingBase: Int32 = 0x20000
 
 @usableFromInline func nextSlot() -> Int32 { vault_next_slot() }
 
-/// Makes an object, whose wrappers count from 0. All objects are made in one of these: another one may be under way, whose property
-/// between two wrapped ones has a default that asks for this one, and its wrappers go on counting behind it.
+/// Creates an object whose wrappers count from 0. Every object must be created in this function, because
+/// creations nest: the default value of a property may create another object, and the outer object's
+/// wrappers must then continue their count.
 @inline(__always) func making<Object>(_ make: () -> Object) -> Object {
   let outer = unsafe vault_begin_object()
   defer { unsafe vault_end_object(outer) }
   return make()
 }
 
-/// The slot of a wrapper that got this number; while declarations are being recorded, how many were set up before.
-// One test for the most of objects, the same as that of `isRecording`.
+/// Returns the slot of a wrapper with this number; while declarations are being recorded, the number of
+/// wrappers initialized before it.
+// One test for most objects, the same as in `isRecording`.
 @inlinable @inline(__always) func wrapperSlot(_ number: Int32) -> UInt16 {
   number < recordingBase ? UInt16(truncatingIfNeeded: number) : placedSlot(number)
 }
 
-/// Whether what the wrapper of this number declares is being recorded.
+/// Whether the declaration of the wrapper with this number is being recorded.
 @inlinable @inline(__always) func isRecording(_ number: Int32) -> Bool {
   number >= recordingBase && number < placingBase
 }
@@ -37,7 +40,7 @@ private import CVaultShims
   number < placingBase ? UInt16(truncatingIfNeeded: number) : vault_placed_slot(number)
 }
 
-/// A wrapper that keeps its slot number.
+/// A wrapper that stores its slot number.
 protocol SlotOwner {
   var slotNumber: Int32 { get }
 }

@@ -1,4 +1,4 @@
-// Where errors go that no context can tell, because the object that was used has none.
+// Reports errors of objects that have no context to report them.
 
 internal import CipherSQLite
 private import Foundation
@@ -6,7 +6,7 @@ private import Foundation
 enum StrayErrors {
   struct Handler {
     var custom: (@Sendable (any Error) -> Void)?
-    /// What was written already; few, so that a loop fills neither memory nor a log.
+    /// The texts written so far, at most 100, so that a loop fills neither the memory nor a log.
     var told: Set<String> = []
   }
   static let handler = Locked(Handler())

@@ -1,12 +1,13 @@
-// The members of a relationship in the form that its getter returns.
-//
-// Of any objects: it knows nothing of them but who they are.
+// The members of a relationship in the form that its getter returns. They may be objects of any class:
+// only their identity is used.
 
-/// What a getter returns, kept up to date member by member: making it anew at each change would make
-/// `parent.children.insert(child)` in a loop quadratic twice over.
+/// The value that a getter returns, updated member by member. Creating it again after each change would
+/// make `parent.children.insert(child)` in a loop quadratic twice over.
 class TypedMembers {
   func insert(_ object: AnyObject) {}
-  /// - Parameter place: Where a member stands in the order of all; nil in a relationship without one.
+  /// Removes an object.
+  /// - Parameter place: Returns the place of a member in the order of all members; nil in a relationship
+  ///   without an order.
   func remove(_ object: AnyObject, _ place: (AnyObject) -> Int?) {}
 }
 
@@ -23,14 +24,14 @@ final class Members<Target: AnyObject & Hashable>: TypedMembers {
 }
 
 final class MemberList<Target: AnyObject & Hashable>: TypedMembers {
-  /// nil when it has to be made anew.
+  /// nil if the list must be created again.
   private(set) var list: [Target]?
   init(_ list: [Target]) { self.list = list }
 
   override func insert(_ object: AnyObject) {
     if let object = object as? Target { list?.append(object) }
   }
-  // Halving the list finds the object: making the list anew after each would be quadratic.
+  // Finds the object by binary search: creating the list again after each removal would be quadratic.
   override func remove(_ object: AnyObject, _ place: (AnyObject) -> Int?) {
     guard let count = list?.count, let wanted = place(object) else { return }
     var (low, high) = (0, count)

@@ -1,16 +1,18 @@
-// What the engine does by its own cascade: it deletes members without anybody knowing which, and gives up a thousand levels
-// down.
+// Which cascades a save leaves to the engine's foreign keys. The engine deletes members without reporting
+// which ones, and its cascades fail when they nest a thousand levels deep.
 
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// The relationships whose members need not be looked at when their owners go: none of them is in memory, nobody hears of
-  /// them, nothing goes with them or loses them, and no rule of anybody else asks whether they go.
+  /// Returns the relationships whose members need not be read when their owners are deleted: no member is
+  /// in memory, neither a change set nor a list of changed rows is recorded, nothing else is deleted or
+  /// loses a reference with the members, and no other delete rule depends on whether they are deleted.
   func relationshipsLeftToEngine() throws -> Set<ObjectIdentifier> {
     guard !isHeard, !pending.deleted.isEmpty else { return [] }
     let owners = Set(pending.deleted.lazy.compactMap(\.entity).map(\.index))
     var left: Set<ObjectIdentifier> = []
-    // Once, and only where somebody asks: whose rule takes offence, by whom they lead to.
+    // Built once, on first use: the relationships whose delete rules depend on whether a member is
+    // deleted too, by destination.
     lazy var strict = Dictionary(
       grouping: mapping.relationships.filter { !Self.spares($0) }, by: { $0.destination.index })
     for entity in mapping.entities where owners.contains(entity.index) {
@@ -24,7 +26,9 @@ extension SavePlanner {
     return left
   }
 
-  /// - Parameter beside: The relationships with the same destination whose rules take offence at members that go with others.
+  /// Whether the engine's cascade may delete the members of one relationship.
+  /// - Parameter beside: The relationships with the same destination whose delete rules depend on whether
+  ///   a member is deleted too.
   private func isLeftToEngine(
     _ relationship: RelationshipMapping, of owner: EntityMapping, beside others: () -> [RelationshipMapping]
   ) throws -> Bool {
@@ -34,18 +38,21 @@ extension SavePlanner {
       destination.relationships.allSatisfy(Self.concernsItAlone),
       others().allSatisfy({ $0 === relationship }), maps[destination.index].isEmpty
     else { return false }
-    // Those of the owner find the members still there, and those of the members find the owner.
+    // A plan deletes members before their owner, the engine does not. Triggers of either table could see
+    // the difference.
     return try !reader.firesTriggers(owner) && !reader.firesTriggers(destination)
   }
 
-  /// Whether nobody else goes, or loses a reference, when an object with the relationship goes.
+  /// Whether no other object is deleted or loses a reference when an object with this relationship is
+  /// deleted.
   private static func concernsItAlone(_ relationship: RelationshipMapping) -> Bool {
     guard relationship.deleteRule == .nullify else { return false }
     if relationship.hasMembers || relationship.inverseSlot != nil { return !relationship.inverseHasColumn }
     return !relationship.owner.isRequired[relationship.slot]
   }
 
-  /// Whether the rule of a relationship takes no offence at members that go with somebody else.
+  /// Whether the delete rule of a relationship does not depend on whether a member is deleted with
+  /// another object.
   private static func spares(_ relationship: RelationshipMapping) -> Bool {
     switch relationship.deleteRule {
     case .cascade: true
@@ -56,7 +63,8 @@ extension SavePlanner {
 }
 
 extension SchemaMapping {
-  /// Whether rows of a table may go with others of the same table.
+  /// Whether deleting rows of a table may cascade to rows of the same table, directly or through other
+  /// tables.
   var cascadesInCircles: Bool {
     var below: [Int: Set<Int>] = [:]
     for entity in entities {
@@ -65,7 +73,7 @@ extension SchemaMapping {
         below[entity.root.index, default: []].insert(relationship.destination.root.index)
       }
     }
-    // Who has nobody below is in no circle, and neither is who then has nobody left below.
+    // A table that cascades to no table, or only to tables that were already excluded, is in no cycle.
     var above: [Int: [Int]] = [:]
     for (owner, members) in below { for member in members { above[member, default: []].append(owner) } }
     var counts = below.mapValues(\.count)

@@ -1,33 +1,35 @@
-// Who became a member of whom, where nobody has asked for the members. Part of what is pending in a context.
+// New members of owners whose members were not read. Part of the pending changes of a context.
 //
-// Most objects that are filled through the other end are never asked for their members before the save: a list of all such
-// gains is kept for all of them, in place of a set for each. Who asks gets its own out of it, once.
+// Most objects whose members are set through the inverse are not read for their members before the save.
+// One list of all such gains replaces a set per owner. Reading the members of an owner takes its gains
+// out of the list.
 
-/// The members that objects gained since the last save, of those whose members are in nobody's memory.
+/// The members gained since the last save by owners whose members are not in memory.
 package struct GainedMembers {
-  /// One object more among the members of another.
+  /// One member gained by one owner.
   package struct Gain {
-    // Both are kept alive: what is in no set has to be there when the members are asked for.
+    // Both are kept alive: they are in no set yet, and must exist when the members are read.
     let owner: ManagedObject
     let slot: Int
     let member: ManagedObject
   }
 
-  /// Those that have not been sorted by their owners.
+  /// The gains that are not yet grouped by owner.
   private var recent: [Gain] = []
-  /// The others, by their owner. Each is sorted once, however many owners are asked one after the other.
+  /// The other gains, by owner. Each is grouped once, however many owners are read one after the other.
   private var byOwner: [ObjectIdentifier: [Gain]] = [:]
 
   package var isEmpty: Bool { recent.isEmpty && byOwner.isEmpty }
 
-  /// All of them.
+  /// All gains.
   var all: [Gain] { byOwner.values.flatMap(\.self) + recent }
 
   @inline(__always) mutating func add(_ member: ManagedObject, to owner: ManagedObject, _ slot: Int) {
     recent.append(Gain(owner: owner, slot: slot, member: member))
   }
 
-  /// Takes out what one relationship of an object gained, in its order.
+  /// Removes and returns the members that one relationship of an owner has gained, in the order in which
+  /// they were added.
   mutating func take(of owner: ManagedObject, _ slot: Int) -> [ManagedObject] {
     guard !isEmpty else { return [] }
     for gain in recent { byOwner[ObjectIdentifier(gain.owner), default: []].append(gain) }

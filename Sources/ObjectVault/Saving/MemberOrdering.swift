@@ -1,10 +1,12 @@
-// Which places members of an ordered relationship get: as few new ones as put them into the wanted order. Pure.
+// Chooses the places of members in an ordered relationship, so that as few members as possible get a new
+// place. Pure.
 //
-// A place is a number, and the order is that of the numbers, with room between them: a member that moves gets a number
-// between those of its new neighbours, and its row alone is written. Where there is no room left, all members get new numbers.
-// Who has no number stands first, by id: as members do whom SQL made, and all members of a relationship that was made ordered.
+// A place is a number, and members are ordered by these numbers, which have room between them. A member
+// that moves gets a number between those of its new neighbours, so only its row is written. If there is
+// no room left, all members get new numbers. Members without a number come first, by id: those that SQL
+// inserted, and all members of a relationship that became ordered.
 
-/// A member of an object, as the file has it.
+/// The place of a member among the members of its owner, as stored in the file.
 package struct MemberPlace: Hashable {
   package let owner: Int64
   package let member: Int64
@@ -15,12 +17,13 @@ package struct MemberPlace: Hashable {
   }
 }
 
-/// Finds the places that put members into an order.
+/// Finds the places that put members into a given order.
 package enum MemberOrdering {
-  /// From one member to the next: sixteen times something can be put between two of them, always in the middle.
+  /// The distance between neighbouring new places. A member can be inserted in the middle sixteen times
+  /// in a row.
   package static let gap: Int64 = 1 << 16
 
-  /// The places of so many members behind the last one; nil where the numbers come to an end.
+  /// Returns places for a number of members after the last one; nil if the numbers would overflow.
   package static func places(_ count: Int, behind last: Int64?) -> [Int64]? {
     var place = last ?? 0
     var places: [Int64] = []
@@ -34,12 +37,13 @@ package enum MemberOrdering {
     return places
   }
 
-  /// The new places, by member, that put members into an order.
+  /// Returns the new places, by member, that put members into the wanted order.
   ///
-  /// Takes n log n steps. Members that the file has and nobody here knows of keep their neighbours as far as these stay.
+  /// Takes O(n log n) steps. Members of the file that are not in `wanted` keep their neighbours, as far
+  /// as these do not move.
   /// - Parameters:
-  ///   - wanted: The ids of members, each once: stored ones, and new ones.
-  ///   - stored: The members in the file, in their order there, but for those that go.
+  ///   - wanted: The ids of the members in the wanted order, each once: stored members and new ones.
+  ///   - stored: The members in the file in their order there, without those that are deleted or removed.
   package static func changes(_ wanted: [Int64], _ stored: [(member: Int64, place: Int64?)]) -> [Int64: Int64]
   {
     let ranks = Dictionary(uniqueKeysWithValues: stored.enumerated().map { ($1.member, $0) })
@@ -47,9 +51,10 @@ package enum MemberOrdering {
     return fitted(wanted, stored, staying) ?? renumbered(wanted, stored)
   }
 
-  /// The places in the longest part of a list that rises; those that hold nothing are in no part.
+  /// Returns the indexes of a longest rising subsequence of a list. Elements that are nil belong to none.
   package static func longestRise(_ ranks: [Int?]) -> [Int] {
-    // By length, the place of the lowest end of a part of that length.
+    // For each length, the index of the lowest possible last element of a rising subsequence of that
+    // length.
     var ends: [Int] = []
     var former = [Int?](repeating: nil, count: ranks.count)
     for (place, rank) in ranks.enumerated() {
@@ -71,7 +76,7 @@ package enum MemberOrdering {
     return rise.reversed()
   }
 
-  /// Places between those that stay; nil where there is no room.
+  /// Returns places between the members that stay; nil if there is no room.
   private static func fitted(
     _ wanted: [Int64], _ stored: [(member: Int64, place: Int64?)], _ staying: [Int]
   ) -> [Int64: Int64]? {
@@ -96,7 +101,7 @@ package enum MemberOrdering {
     return changes
   }
 
-  /// Places between two, at the same distance from each other; before the first one where there is no lower one.
+  /// Returns equally spaced places between two others; before the first one if there is no lower one.
   private static func places(_ count: Int, from low: Int64?, to high: Int64) -> [Int64]? {
     guard let low else {
       let (room, isLarge) = gap.multipliedReportingOverflow(by: Int64(count))
@@ -104,17 +109,17 @@ package enum MemberOrdering {
       return isLarge || overflows ? nil : (0..<Int64(count)).map { first + $0 * gap }
     }
     let (room, overflows) = high.subtractingReportingOverflow(low)
-    // Numbers that SQL has put so far apart get others.
+    // Places that SQL has set so far apart that the difference overflows are replaced.
     let step = overflows ? 0 : room / Int64(count + 1)
     return step > 0 ? (1...Int64(count)).map { low + $0 * step } : nil
   }
 
-  /// New places for all members, where they are not those that they have.
+  /// Returns new places for all members whose place changes when all are renumbered.
   private static func renumbered(_ wanted: [Int64], _ stored: [(member: Int64, place: Int64?)]) -> [Int64:
     Int64]
   {
     let isWanted = Set(wanted)
-    // Who is not among the wanted ones stays behind the same neighbour.
+    // A member that is not in `wanted` stays after the same neighbour.
     var followers: [Int64?: [Int64]] = [:]
     var neighbour: Int64?
     for (member, _) in stored {

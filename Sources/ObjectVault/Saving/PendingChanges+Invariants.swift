@@ -1,7 +1,7 @@
-// What holds of pending changes between two calls, asked by tests after each step.
+// The invariants of pending changes between two calls. Tests check them after each step.
 
 extension PendingChanges {
-  /// What does not agree with itself, for tests; empty when all is well.
+  /// Returns the broken invariants as sentences, for tests; empty if there are none.
   /// - Parameter objects: All live objects of the context.
   package func violations(among objects: [ManagedObject]) -> [String] {
     var found: [String] = []
@@ -33,7 +33,7 @@ extension PendingChanges {
     if (object.state == .inserted) != isNew { found.append("is new, or is said to be") }
     if (object.state == .deleted) != isDeleted { found.append("is deleted, or is said to be") }
     if object.state == .loaded, object.overlay != nil, !isUpdated { found.append("changed unheard") }
-    // One that is to be deleted takes no changes any more.
+    // An object that is to be deleted accepts no changes any more.
     if object.isRegistered != isUpdated, object.state != .deleted {
       found.append("does not know whether it is pending")
     }

@@ -1,46 +1,47 @@
-// What differs from the store in a context, as a value: a copy of it stays as it was.
+// The pending changes of a context, as a value: a copy of it does not change.
 //
-// Objects themselves hold what was written to them; here stands which objects a save has to look at, and the links that
-// no object holds. Who changes it has a verb for it, and tests ask after each whether it still agrees with itself.
+// Written values are in the objects themselves. This value has the objects that a save must process, and
+// the links, which no object has. Each kind of change has its own method, and tests check the invariants
+// after each.
 
 /// The objects of a context that differ from the store.
 package struct PendingChanges {
-  /// New objects, in the order of their insertion; with them some that were deleted again, which are taken out
-  /// many at a time: taking each out by itself would be quadratic.
+  /// New objects in the order of their insertion, including some that were deleted again. These are
+  /// removed many at a time, because removing each alone would be quadratic.
   package private(set) var inserted: [ManagedObject] = []
-  /// How many of them were deleted again.
+  /// The number of objects in `inserted` that were deleted again.
   private(set) var forgotten = 0
-  /// Whether a new object was forgotten, to which something that is pending may refer.
+  /// Whether a new object was deleted again to which pending objects may still refer.
   private(set) var mayReferToForgotten = false
-  /// Saved objects with an overlay, and some that were refreshed since.
+  /// Saved objects with an overlay, including some that were refreshed since.
   package private(set) var updated: [ManagedObject] = []
-  /// How many of them were refreshed, and have no change.
+  /// The number of objects in `updated` that were refreshed and have no change.
   private(set) var refreshed = 0
   /// Objects that the next save deletes.
   package private(set) var deleted: [ManagedObject] = []
-  /// Owners of to-manys that somebody has asked for, and that changed: kept alive until the save.
+  /// Owners whose to-manys were read and have changed, kept alive until the save.
   package private(set) var touched: Set<ManagedObject> = []
-  /// Who became a member of objects whose members nobody has asked for.
+  /// New members of owners whose members were not read.
   package private(set) var gained = GainedMembers()
   private(set) var links: [LinkKey: PendingLink] = [:]
   private(set) var nextTemporaryID: Int64 = -1
   private var runs = TemporaryIDRuns()
-  /// The temporary id that comes first in the numbering of those that have no final one.
+  /// The first temporary id that was issued since the last save; later ones are lower.
   private(set) var firstTemporaryID: Int64 = -1
-  /// The one that was given out last.
+  /// The temporary id that was issued last.
   var lastTemporaryID: Int64 { nextTemporaryID + 1 }
-  /// Ids that new objects were given inside a write.
+  /// The final ids that new objects were assigned inside a write.
   var given = GivenIDs()
-  /// Rises when objects are taken out of ``inserted``, ``updated`` or ``deleted``.
+  /// Rises when objects are removed from ``inserted``, ``updated`` or ``deleted``.
   private(set) var generation = 0
 
   package init() {}
 
   /// The indexes of the entities of objects that may differ from the file.
   private(set) var entities: Set<Int> = []
-  /// Those of the objects that are to be deleted.
+  /// The indexes of the entities of objects that are to be deleted.
   private(set) var entitiesDeleted: Set<Int> = []
-  // Most changes in turn are of one entity.
+  // Consecutive changes mostly concern one entity.
   private var lastEntity = -1
 
   @inline(__always) private mutating func note(_ object: ManagedObject) {
@@ -55,12 +56,12 @@ package struct PendingChanges {
       || links.values.contains(where: \.isLive) || touched.contains { $0.isRearranged }
   }
 
-  /// Whether there may be anything to save. Takes the same time however much there is.
+  /// Whether there may be anything to save. Takes constant time.
   var mayBeLive: Bool {
     !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty || !touched.isEmpty || !gained.isEmpty
   }
 
-  /// The ids of the deleted objects, by the index of each one's own entity; none without any.
+  /// Returns the ids of the deleted objects, by the index of each object's own entity.
   func deletedIDs() -> [Int: RowIDSet] {
     var ids: [Int: [Int64]] = [:]
     for object in deleted where object.state == .deleted {
@@ -69,14 +70,14 @@ package struct PendingChanges {
     return ids.mapValues { RowIDSet($0) }
   }
 
-  // MARK: What happens to objects
+  // MARK: Changes of objects
 
   package mutating func makeTemporaryID() -> Int64 {
     defer { nextTemporaryID -= 1 }
     return nextTemporaryID
   }
 
-  /// The same for an object of a table, by the index of the entity at its root.
+  /// Issues a temporary id for an object of a table, by the index of the table's root entity.
   @inline(__always) mutating func makeTemporaryID(table: Int) -> Int64 {
     if let id = runs.next(table) { return id }
     return runs.begin(table, &nextTemporaryID)
@@ -87,7 +88,7 @@ package struct PendingChanges {
     note(object)
   }
 
-  /// A new object is none any more.
+  /// Notes that a new object was deleted again.
   mutating func didForget() {
     forgotten += 1
     mayReferToForgotten = true
@@ -98,16 +99,17 @@ package struct PendingChanges {
     generation += 1
   }
 
-  /// A saved object got its first change. The caller sees to it that it is told once.
+  /// Notes the first change of a saved object. The caller must make sure that this is called once per
+  /// object.
   @inline(__always) package mutating func didChange(_ object: ManagedObject) {
     updated.append(object)
     note(object)
   }
 
-  /// Something was written to one of the changed objects, and what was written to it before was taken back.
+  /// Notes a change of an object that is already in `updated` and was refreshed in between.
   @inline(__always) mutating func didChangeAgain() { refreshed -= 1 }
 
-  /// What was written to one of the changed objects was taken back.
+  /// Notes that the changes of an object in `updated` were discarded.
   mutating func didRefresh() { refreshed += 1 }
 
   package mutating func didDelete(_ object: ManagedObject) {
@@ -120,32 +122,34 @@ package struct PendingChanges {
     note(object)
   }
 
-  /// An object became a member of one whose members nobody has asked for.
+  /// Notes that an object became a member of an owner whose members were not read.
   @inline(__always) mutating func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int) {
     gained.add(member, to: owner, slot)
     note(owner)
   }
 
-  /// Takes out what one relationship of an object gained, which is asked for its members now.
+  /// Removes and returns the members that one relationship of an owner has gained, because its members
+  /// are being read.
   mutating func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject] {
     let members = gained.take(of: owner, slot)
     if !members.isEmpty { touched.insert(owner) }
     return members
   }
 
-  /// A link is there from now on, or is not.
-  /// - Parameter isKnown: Whether the members are in memory, so that it is known to differ from the file.
+  /// Notes that a link of a many-to-many was added or removed.
+  /// - Parameter isKnown: Whether the members are in memory, so that the link certainly differs from the
+  ///   file.
   package mutating func didLink(
     _ source: ManagedObject, _ target: ManagedObject, _ join: JoinTable, isAdded: Bool, isKnown: Bool
   ) {
     note(source)
     note(target)
     let key = LinkKey(table: join.name, source: ObjectIdentifier(source), target: ObjectIdentifier(target))
-    // Two changes come to none only where the first is known to differ from the file. Else the last word is written,
-    // which does nothing to a link that is as it should be.
+    // Two opposite changes cancel each other only if the first one certainly differs from the file.
+    // Otherwise the latest one is written, which has no effect on a link that already agrees with it.
     let new = PendingLink(
       source: source, target: target, join: join, isAdded: isAdded, isKnown: isKnown)
-    // Looked for once, as of most there was none.
+    // One look-up: most links have no pending change yet.
     guard let former = links.updateValue(new, forKey: key) else { return }
     if former.isAdded == isAdded {
       links[key] = former
@@ -154,9 +158,9 @@ package struct PendingChanges {
     }
   }
 
-  // MARK: What a save leaves
+  // MARK: After a save
 
-  /// Nothing is pending any more, as all of it is saved or given up.
+  /// Removes all changes, because they were saved or discarded.
   mutating func clear() {
     let former = (nextTemporaryID, generation)
     self = PendingChanges()
@@ -165,14 +169,14 @@ package struct PendingChanges {
     generation = former.1 + 1
   }
 
-  /// The members of to-manys are as the store has them.
+  /// Makes the members of all touched to-manys the saved state.
   func settleMembers() {
     for owner in touched { owner.toMany.forEach { $0.didSave() } }
   }
 }
 
 extension ManagedObject {
-  /// Whether members of it stand in another order than in the file.
+  /// Whether the order of any of its members differs from the file's.
   final var isRearranged: Bool {
     state != .invalid && state != .deleted && toMany.contains(where: \.isRearranged)
   }
@@ -183,7 +187,7 @@ struct LinkKey: Hashable {
   let source: ObjectIdentifier
   let target: ObjectIdentifier
 
-  // Few objects are linked in two tables: hashing the name would take longer than all else.
+  // Few objects are linked in two tables, and hashing the name would take longer than all else.
   func hash(into hasher: inout Hasher) {
     hasher.combine(source)
     hasher.combine(target)
@@ -196,14 +200,14 @@ struct PendingLink {
   let target: ManagedObject
   let join: JoinTable
   let isAdded: Bool
-  /// Whether it is known to differ from the file, because the members were in memory.
+  /// Whether the link certainly differs from the file, because the members were in memory.
   let isKnown: Bool
 
-  /// The same where something else was pending before, so that it may differ from the file or not.
+  /// A copy for a link with an opposite earlier change, so that it may or may not differ from the file.
   fileprivate var unknown: PendingLink {
     PendingLink(source: source, target: target, join: join, isAdded: isAdded, isKnown: false)
   }
 
-  /// Whether neither end is gone meanwhile.
+  /// Whether both ends are still valid.
   var isLive: Bool { source.state != .invalid && target.state != .invalid }
 }

@@ -1,28 +1,29 @@
-// The pending objects of a context by the values of their properties, so that a fetch looks at a few of thousands.
+// An index of a context's pending objects by the values of their properties, so that a fetch checks a few
+// of thousands.
 
 internal import CipherSQLite
 private import Foundation
 
-/// The new, changed and deleted objects of a context, as fetches ask for them.
+/// The new, changed and deleted objects of a context, for fetches.
 ///
-/// Each fetch takes in the objects that became pending since the last one. Of those that are in it, later writes, refreshes and
-/// deletions are told by ``wake(_:)``.
+/// Each fetch adds the objects that became pending since the last one. ``wake(_:)`` reports later writes,
+/// refreshes and deletions of objects that are already in the index.
 final class PendingIndex {
-  /// By the index of each object's own entity.
+  /// The objects, by the index of each object's own entity.
   private var entities: [Int: ChangedObjects] = [:]
-  /// By the index of the entity at the root of the table: the rows of changed and deleted objects.
+  /// The rows of changed and deleted objects, by the index of the table's root entity.
   private var rows: [Int: Set<Int64>] = [:]
-  /// Of these, the rows of deleted objects.
+  /// The rows of deleted objects alone.
   private var deletedRows: [Int: Set<Int64>] = [:]
   private var seen = (generation: 0, inserted: 0, updated: 0, deleted: 0)
-  /// Objects about which something has changed since the last fetch.
+  /// Objects that have changed since the last fetch.
   private var woken: [ManagedObject] = []
 
-  /// Takes in what has become pending.
+  /// Adds what has become pending since the last update.
   func update(_ pending: PendingChanges) {
     if seen.generation != pending.generation { clear() }
     let (former, woken) = (seen, woken)
-    // All is as it will be when an object is released, which may fetch.
+    // Releasing an object may run a fetch, so all state is final before that.
     defer { withExtendedLifetime(woken) {} }
     self.woken = []
     seen = (pending.generation, pending.inserted.count, pending.updated.count, pending.deleted.count)
@@ -49,7 +50,7 @@ final class PendingIndex {
     }
   }
 
-  /// The next fetch looks at an object again, which is written to, refreshed or deleted.
+  /// Marks an object that is written to, refreshed or deleted, so that the next fetch checks it again.
   @inline(__always) func wake(_ object: ManagedObject) {
     guard !entities.isEmpty, object.isRegistered || object.state == .inserted, woken.last !== object else {
       return
@@ -57,12 +58,13 @@ final class PendingIndex {
     woken.append(object)
   }
 
-  /// Another program has made a row one of another entity: what was written to its object here is lost.
+  /// Removes a row that another program has moved to another entity: the changes of its object here are
+  /// lost.
   func lose(_ id: Int64, table: Int) { rows[table]?.remove(id) }
 
-  /// Forgets all.
+  /// Empties the index.
   func clear() {
-    // An object that is released may ask the context something: all is as it will be by then.
+    // Releasing an object may run code that uses the context, so all state is final before that.
     let former = (entities, woken)
     (entities, woken, rows, deletedRows) = ([:], [], [:], [:])
     seen = (0, 0, 0, 0)
@@ -72,38 +74,41 @@ final class PendingIndex {
   /// The ids of changed and deleted rows in the table of an entity.
   func rows(of entity: EntityMapping) -> Set<Int64> { rows[entity.root.index] ?? [] }
 
-  /// The ids of rows to be deleted in the table of an entity.
+  /// The ids of the rows to be deleted in the table of an entity.
   func deletedRows(of entity: EntityMapping) -> Set<Int64> { deletedRows[entity.root.index] ?? [] }
 
-  /// The new and changed objects of an entity and of those below it, each once.
+  /// Returns the new and changed objects of an entity and its subentities, each once.
   func objects(of entity: EntityMapping) -> [ManagedObject] {
     entity.branch.flatMap { entities[$0.index]?.all ?? [] }
   }
 
-  /// Those of them whose property may have one of some values. Who has a value that is none of these may be among them.
+  /// Returns the new and changed objects of an entity and its subentities whose property may have one of
+  /// some values. Objects with other values may be among them.
   func objects(of entity: EntityMapping, where name: String, isOneOf values: [SQLValue]) -> [ManagedObject] {
     entity.branch.flatMap { entities[$0.index]?.all(where: name, isOneOf: values) ?? [] }
   }
 
-  /// How many objects that would look at.
+  /// Returns the number of objects that ``objects(of:where:isOneOf:)`` would check.
   func count(of entity: EntityMapping, where name: String, isOneOf values: [SQLValue]) -> Int {
     entity.branch.reduce(0) { $0 + (entities[$1.index]?.count(where: name, isOneOf: values) ?? 0) }
   }
 }
 
-/// The new and changed objects of one entity itself.
+/// The new and changed objects of one entity, without its subentities.
 private final class ChangedObjects {
   // A class, so that no change copies the dictionary.
-  /// The objects by the value of one property. One whose value has changed stands under the former value, too.
+  /// The objects by the value of one property. An object whose value has changed is also listed at its
+  /// former value.
   private final class Column {
     var objects: [ComparedValue: [ManagedObject]] = [:]
     var entryCount = 0
   }
 
   private let entity: EntityMapping
-  /// All that were ever taken in; who was deleted or refreshed since is left out when it is read.
+  /// All objects that were ever added. Objects that were deleted or refreshed since are skipped on
+  /// reading.
   private var objects: [ManagedObject] = []
-  /// By slot: one for each property that a fetch has compared.
+  /// The columns by slot: one for each property that a fetch has compared.
   private var columns: [Int: Column] = [:]
 
   init(of entity: EntityMapping) { self.entity = entity }
@@ -113,10 +118,10 @@ private final class ChangedObjects {
     enter(object)
   }
 
-  /// Enters an object by the values that it has.
+  /// Adds an object to all columns, by its present values.
   func enter(_ object: ManagedObject) {
     for (slot, column) in columns {
-      // Where most entries are under former values, the column is made anew by the next fetch that asks for it.
+      // If most entries are at former values, the next fetch that needs the column rebuilds it.
       if column.entryCount > 2 * objects.count + 64 {
         columns[slot] = nil
       } else {
@@ -127,7 +132,7 @@ private final class ChangedObjects {
 
   private func enter(_ object: ManagedObject, _ slot: Int, _ column: Column) {
     guard object.isChanged, let value = object.storedValue(slot) else { return }
-    // A setter tells the context of its first write alone, unless it is asked to.
+    // A setter notifies the context of its first write only, unless this is set.
     object.overlay?.tellsNextWrite = true
     column.objects[key(value, slot), default: []].append(object)
     column.entryCount += 1
@@ -149,7 +154,7 @@ private final class ChangedObjects {
         object.isChanged && object.storedValue(slot).map { self.key($0, slot) } == key
           && seen.insert(object).inserted
       }
-      // Entries of objects that have another value by now would be looked at by each fetch.
+      // Entries of objects with another value by now would be checked by each fetch.
       if present.count * 2 < entries.count {
         column.objects[key] = present
         column.entryCount -= entries.count - present.count
@@ -174,17 +179,19 @@ private final class ChangedObjects {
 }
 
 extension ManagedObject {
-  /// Whether it is new, or differs from its row.
+  /// Whether it is new or differs from its row.
   fileprivate final var isChanged: Bool { state == .inserted || (state == .loaded && overlay != nil) }
 }
 
-/// A value as a key. Equal values have equal keys; so may a few others, which the predicate tells apart.
+/// A value as a dictionary key. Equal values have equal keys. Some different values have equal keys too,
+/// and the predicate distinguishes them.
 private enum ComparedValue: Hashable {
   case null
   case number(Double)
   case text(String)
   case bytes(Data)
 
+  /// Creates the key of a value.
   /// - Parameter isNumber: Whether texts are compared as numbers, as those of a Decimal are.
   init(_ value: SQLValue, isNumber: Bool) {
     switch value {

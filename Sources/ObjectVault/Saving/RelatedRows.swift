@@ -1,4 +1,5 @@
-// Whom relationships lead to once what is pending is saved, of which plans of saves and fetches ask alike.
+// Finds the targets of relationships as they will be after pending changes are saved, for the plans of
+// saves and for fetches.
 
 internal import CipherSQLite
 
@@ -10,22 +11,23 @@ package struct LinkEnds: Hashable {
   package init(own: Int64, other: Int64) { (self.own, self.other) = (own, other) }
 }
 
-/// The links of objects: those of the file, corrected by what was changed in memory.
+/// The links of objects: those in the file, corrected by the changes in memory.
 ///
-/// An object that was changed refers to whom it says, whatever its row holds until the save. One that was not changed
-/// may be older than its row, which counts then.
+/// A changed object refers to the target that was written to it, whatever its row has until the save. An
+/// object without changes may be older than its row, so the row counts.
 struct RelatedRows {
   private let pending: PendingChanges
-  /// The live objects, by their entity's index.
+  /// The live objects, by the index of their entity.
   private let maps: IdentityMaps
   private let reader: any LinkReader
-  /// What a save is to set in objects that did not say so themselves.
+  /// The to-ones that a save is to set to nil in objects where the program did not change them.
   var released: [ManagedObject: Overlay] = [:]
-  /// New and changed objects by whom a to-one leads to; made when it is first asked for.
+  /// New and changed objects by the target of a to-one, built on first use.
   private var referrers: [SlotPlace: [Int64: [ManagedObject]]] = [:]
-  /// Pending links by their table; made when they are first asked for.
+  /// Pending links by table, built on first use.
   private var linksByTable: [String: [PendingLink]]?
-  /// Who knows the new and changed objects by what their to-ones hold; nil where all are looked through once.
+  /// The index of new and changed objects by the values of their to-ones; nil if all objects are searched
+  /// once instead.
   private let index: PendingIndex?
 
   init(
@@ -34,7 +36,7 @@ struct RelatedRows {
     (self.pending, self.maps, self.reader, self.index) = (pending, maps, reader, index)
   }
 
-  /// The links of some objects by one relationship. Deleted objects take part with what they were related to.
+  /// Returns the links of objects by one relationship. Deleted objects take part with their former links.
   mutating func links(_ relationship: RelationshipMapping, of ids: RowIDSet) throws -> [LinkEnds] {
     switch relationship.storage {
     case .column: return try targets(relationship, ids)
@@ -46,7 +48,7 @@ struct RelatedRows {
     }
   }
 
-  /// The rows that refer to some objects by a to-one, but for those of objects whose to-one was changed.
+  /// Returns the rows that refer to objects by a to-one, except rows of objects whose to-one was changed.
   func storedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: RowIDSet) throws -> [LinkEnds] {
     let map = maps[entity.index]
     return try reader.referrers(entity, slot, to: Array(ids.rows)).filter { link in
@@ -54,7 +56,7 @@ struct RelatedRows {
     }
   }
 
-  /// New and changed objects whose to-one was set to some objects.
+  /// Returns the new and changed objects whose to-one was set to one of some objects.
   mutating func changedReferrers(_ entity: EntityMapping, _ slot: Int, to ids: RowIDSet) -> [LinkEnds] {
     if let index {
       return index.objects(
@@ -68,7 +70,8 @@ struct RelatedRows {
     }
     let place = SlotPlace(entity: entity.index, slot: slot)
     let known = referrers[place] ?? changed(place, entity)
-    // Of a deep hierarchy each level asks: looking through all of them each time would be quadratic.
+    // Kept: in a deep hierarchy each level calls this, and searching all objects each time would be
+    // quadratic.
     referrers[place] = known
     guard !known.isEmpty else { return [] }
     return ids.flatMap { id in (known[id] ?? []).map { LinkEnds(own: id, other: $0.rowID) } }
@@ -91,7 +94,7 @@ struct RelatedRows {
     var stored: [Int64] = []
     for id in ids {
       if let object = maps[relationship.owner.index].find(id), isChanged(object, slot) {
-        // A new object that was deleted again has left its temporary id behind.
+        // The temporary id may be that of a new object that was deleted again.
         if let target = target(of: object, slot), target > 0 || destination.find(target) != nil {
           found.append(LinkEnds(own: id, other: target))
         }
@@ -119,13 +122,16 @@ struct RelatedRows {
 
   // MARK: Cascades
 
-  /// Adds the objects with some ids, by the index of each one's own entity, who goes with them by cascades, and so on.
-  /// - Parameter left: The relationships that are not followed.
+  /// Adds objects to a deletion, with all objects that cascades delete along with them, level by level.
+  /// - Parameters:
+  ///   - ids: The ids of the objects, by the index of each one's own entity.
+  ///   - left: The relationships that are not followed.
   mutating func followCascades(
     of ids: [Int: RowIDSet], in mapping: SchemaMapping, but left: Set<ObjectIdentifier> = [],
     into deletion: inout PlannedDeletion
   ) throws {
-    // Of entities of which something goes, and of no others: a chain of entities has as many levels as it has entities.
+    // Only entities with objects to delete are visited: a chain of entities has as many levels as
+    // entities.
     var level = ids
     while !level.isEmpty {
       let going = level.sorted { $0.key < $1.key }.map { (entity: mapping.entities[$0.key], ids: $0.value) }
@@ -135,7 +141,7 @@ struct RelatedRows {
         for relationship in entity.relationships
         where relationship.deleteRule == .cascade && !left.contains(ObjectIdentifier(relationship)) {
           let others = RowIDSet(try links(relationship, of: ids).lazy.map(\.other))
-          // An object may be of an entity below the destination, which has rules of its own.
+          // An object may belong to a subentity of the destination, which has its own delete rules.
           for (entity, some) in try byEntity(others, relationship.destination) {
             let staying = some.filter { !deletion.goes($0, entity) }
             if !staying.isEmpty { next[entity.index, default: RowIDSet()].formUnion(staying) }
@@ -146,10 +152,10 @@ struct RelatedRows {
     }
   }
 
-  // MARK: Families
+  // MARK: Inheritance
 
-  /// Some ids of objects of an entity, or of those below it, by the entity of each. Rows that are gone are left out where
-  /// the row alone would say it.
+  /// Groups ids of objects of an entity and its subentities by the entity of each. An id whose entity
+  /// only its row could give is omitted if the row does not exist.
   func byEntity(_ ids: RowIDSet, _ entity: EntityMapping) throws -> [(
     entity: EntityMapping, ids: RowIDSet
   )] {
@@ -171,7 +177,7 @@ struct RelatedRows {
 
   // MARK: Objects
 
-  /// Whom a to-one leads to, as far as it is known without a fetch.
+  /// Returns the target of a to-one, as far as it is in memory.
   func target(of object: ManagedObject, _ slot: Int) -> Int64? {
     let value: SQLValue? =
       if let overlay = overlay(of: object), overlay.changed.contains(slot) {
@@ -183,7 +189,7 @@ struct RelatedRows {
     return nil
   }
 
-  /// Whether memory alone says whom a to-one leads to.
+  /// Whether the target of a to-one was changed in memory.
   private func isChanged(_ object: ManagedObject, _ slot: Int) -> Bool {
     overlay(of: object)?.changed.contains(slot) == true
   }

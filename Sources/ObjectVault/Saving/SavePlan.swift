@@ -1,5 +1,6 @@
-// What a save will write, decided before its first statement: a value that was made of pending changes and of what the
-// file says, and that no object knows of. A save that fails has changed nothing in memory.
+// What a save will write, decided before its first statement. The plan is a value computed from pending
+// changes and the file, and objects have no reference to it: a save that fails has changed nothing in
+// memory.
 
 internal import CipherSQLite
 
@@ -11,9 +12,9 @@ package struct SavePlan {
   /// The new and the changed objects that are written.
   package var inserted: [EntityObjects] = []
   var updated: [EntityObjects] = []
-  /// What objects will hold that lose a reference by this save: their overlays with nil in its place.
+  /// The overlays of objects that lose a reference by this save, with nil in its place.
   package var released: [ManagedObject: Overlay] = [:]
-  /// Those of them that had no change before.
+  /// The objects in `released` that had no change before.
   package var newlyChanged: [ManagedObject] = []
   package var links: [PlannedLink] = []
   /// The places of members that are written, by relationship.
@@ -25,7 +26,7 @@ package struct SavePlan {
     deletion = PlannedDeletion(entityCount: entityCount)
   }
 
-  /// What an object will hold; nil when it has no change.
+  /// Returns the values that an object will have; nil if it has no change.
   @inline(__always) package func overlay(of object: ManagedObject) -> Overlay? {
     released.isEmpty ? object.overlay : released[object] ?? object.overlay
   }
@@ -36,7 +37,7 @@ package struct SavePlan {
   }
 
   // For loops over all objects: see ManagedObject.withOverlay.
-  /// Calls `body` with what an object will hold; nil when it has no change.
+  /// Calls `body` with the values that an object will have; returns nil if it has no change.
   @inline(__always) func withOverlay<Result>(
     of object: ManagedObject, _ body: (Overlay) throws -> Result
   ) rethrows -> Result? {
@@ -44,26 +45,27 @@ package struct SavePlan {
     return try body(overlay)
   }
 
-  /// Whether an object is deleted by the save.
+  /// Whether the save deletes an object.
   func goes(_ object: ManagedObject) -> Bool {
     guard !deletion.isEmpty, let entity = object.entity else { return false }
     return deletion.goes(object.rowID, entity)
   }
 
-  /// The slots of unique values that an object gives up: one for each index, and all of raw indexes.
+  /// Returns the slots of the unique values that an object gives up: one for each unique index, and all
+  /// slots of raw indexes.
   func givenUp(_ entity: EntityMapping, _ object: ManagedObject) -> [Int] {
     guard let changed = overlay(of: object)?.changed else { return [] }
     return entity.uniqueKeys.compactMap { key in key.first(where: changed.contains) }
       + entity.rawUniqueSlots.filter(changed.contains)
   }
 
-  /// A to-one may hold a temporary id until it is written.
+  /// Replaces a temporary id by the final one. A to-one may have a temporary id until it is written.
   @inline(__always) func resolved(_ value: SQLValue) -> SQLValue {
     if case .integer(let id) = value, id < 0 { .integer(ids.final(id)) } else { value }
   }
 }
 
-/// A row of a join table to be written or deleted, with the ids that its ends will have.
+/// A row of a join table to be written or deleted, with the final ids of its ends.
 package struct PlannedLink {
   let link: PendingLink
   package let source: Int64
@@ -75,22 +77,22 @@ package struct PlannedLink {
 /// New places in one ordered relationship.
 package struct PlannedPlaces {
   package let relationship: RelationshipMapping
-  /// Each with its new place.
+  /// The members, each with its new place.
   package var members: [MemberPlace]
 }
 
-/// What goes, and what loses a reference in rows that no object stands for.
+/// The rows that are deleted, and the rows without an object in memory that lose a reference.
 package struct PlannedDeletion {
   // By the index of each object's own entity.
   private var gathered: [GatheredRowIDs]
-  /// The rows in the order of their discovery: who is below comes after who is above.
+  /// The rows in the order in which they were found: members come after their owners.
   package private(set) var levels: [(entity: Int, ids: [Int64])] = []
   package private(set) var isEmpty = true
   /// Rows whose to-one a delete rule sets to nil.
   package var released: [(entity: Int, slot: Int, ids: [Int64])] = []
   init(entityCount: Int) { gathered = .init(repeating: GatheredRowIDs(), count: entityCount) }
 
-  /// A level: what goes with those who were added before.
+  /// Adds a level: rows that are deleted along with those added before.
   mutating func add(_ ids: RowIDSet, of entity: EntityMapping) {
     guard !ids.isEmpty else { return }
     isEmpty = false
@@ -99,22 +101,24 @@ package struct PlannedDeletion {
     if !rows.isEmpty { levels.append((entity.index, Array(rows))) }
   }
 
-  /// The ids of all objects of an entity itself that go; those of new ones are negative.
+  /// Returns the ids of all objects of one entity, without subentities, that are deleted. Ids of new
+  /// objects are negative.
   func going(_ entity: EntityMapping) -> RowIDSet { gathered[entity.index].all }
 
-  /// The same of all entities, by their index.
+  /// The ids of all objects that are deleted, by the index of their entity.
   package var goingIDs: [[Int64]] { gathered.map(\.all.ids) }
 
-  /// Whether an object of an entity, or of one below it, goes: or of one above, whose row has the id.
+  /// Whether an object is deleted. In an inheritance hierarchy the row with this id may belong to any of
+  /// the entities.
   func goes(_ id: Int64, _ entity: EntityMapping) -> Bool {
     entity.isInFamily
       ? entity.relatives.contains { gathered[$0.index].contains(id) } : gathered[entity.index].contains(id)
   }
 
-  /// The rows of an entity itself, in the order of their ids.
+  /// Returns the rows of one entity, without subentities, that are deleted, in the order of their ids.
   func rows(_ entity: EntityMapping) -> [Int64] { Array(going(entity).rows) }
 
-  /// The rows of an entity and of those below it, in the order of their ids.
+  /// Returns the rows of an entity and its subentities that are deleted, in the order of their ids.
   func branchRows(_ entity: EntityMapping) -> [Int64] {
     entity.hasChildren ? entity.branch.flatMap(rows).sorted() : rows(entity)
   }
@@ -122,9 +126,10 @@ package struct PlannedDeletion {
 
 /// The ids of new objects.
 package struct PlannedIDs {
-  /// Taken from the high-water marks, which only ever rise: the id of a deleted row is never given out again.
+  /// Taken from the high-water marks, which never fall: the id of a deleted row is never issued again.
   package private(set) var ranges: [(entity: EntityMapping, ids: RowIDs.Run)] = []
-  // The final id of each temporary one: temporary id -n-1-first at index n.
+  // The final id of each temporary one: that of the temporary id `first - n` is at index n. 0 if none is
+  // assigned.
   private var assigned: [Int64] = []
   private let first: Int64
 
@@ -142,8 +147,8 @@ package struct PlannedIDs {
     }
   }
 
-  /// Assigns ids that were given before.
-  /// - Returns: The objects that were given none.
+  /// Assigns the ids that were issued before the save.
+  /// - Returns: The objects without such an id.
   mutating func assignGiven(_ given: GivenIDs, to objects: [ManagedObject]) -> [ManagedObject] {
     guard !given.isEmpty else { return objects }
     return objects.filter { object in

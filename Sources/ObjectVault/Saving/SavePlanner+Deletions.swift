@@ -1,12 +1,13 @@
-// Delete rules: what goes with the deleted objects, and who loses a reference.
+// Delete rules: which objects are deleted along with others, and which lose a reference.
 //
-// Who is related to whom, RelatedRows says of file and memory at once. So all that goes is known before anything is
+// RelatedRows combines the links of the file and of memory, so all deletions are known before anything is
 // written.
 
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// Level by level: who goes, who goes with them, and so on.
+  /// Plans all deletions: the deleted objects, those that cascades delete with them, level by level, and
+  /// the other delete rules.
   mutating func planDeletions() throws {
     guard !pending.deleted.isEmpty else { return }
     let left = try relationshipsLeftToEngine()
@@ -41,19 +42,19 @@ extension SavePlanner {
     }
   }
 
-  /// Sets the to-ones that lead to what goes to nil: of objects in memory by an update, with their versions compared, of
-  /// the others by a statement of its own.
+  /// Sets to-ones that refer to deleted objects to nil: for objects in memory by an update that compares
+  /// versions, for all other rows by a separate statement.
   private mutating func releaseReferrers(
     _ entity: EntityMapping, _ slot: Int, to ids: RowIDSet
   ) throws {
     let changed = staying(RowIDSet(related.changedReferrers(entity, slot, to: ids).lazy.map(\.other)), entity)
-    // Who goes too need not be cut off first, and may have to have a reference.
+    // A referrer that is deleted too keeps its reference, which may be required.
     let links = try related.storedReferrers(entity, slot, to: ids)
     let stored = staying(RowIDSet(links.lazy.map(\.other)), entity)
     var rows: [Int64] = []
     for id in changed.union(stored) {
-      // One that does not know that it refers to what goes is older than its row. One of a relative without this property
-      // has a column that is none of its own.
+      // If an object in memory has another target, it is older than its row. If it is of a related entity
+      // without this property, it does not have the column. Both are updated by SQL.
       if let object = maps[entity.index].find(id), entity.includes(object.entity),
         object.state == .loaded || object.state == .inserted,
         let target = related.target(of: object, slot), ids.contains(target)
@@ -64,7 +65,8 @@ extension SavePlanner {
       }
     }
     guard let first = rows.first else { return }
-    // A column that entities share takes NULL, whoever of them requires it: the engine would not refuse.
+    // A column that several entities share allows NULL even if one of them requires a value, so the
+    // engine would not refuse it.
     if entity.isRequired[slot] {
       denial =
         denial
@@ -77,14 +79,14 @@ extension SavePlanner {
     plan.deletion.released.append((entity.index, slot, rows))
   }
 
-  /// Those of some ids that do not go.
+  /// Returns those ids whose objects are not deleted.
   private func staying(_ ids: RowIDSet, _ entity: EntityMapping) -> RowIDSet {
     ids.filter { !plan.deletion.goes($0, entity) }
   }
 
   // MARK: Versions
 
-  /// Rows that were fetched here must not have changed meanwhile.
+  /// Checks that rows to be deleted have not changed since they were fetched here.
   func checkVersions() throws {
     guard !plan.deletion.isEmpty else { return }
     for entity in mapping.entities {
@@ -94,7 +96,7 @@ extension SavePlanner {
       guard !known.isEmpty else { continue }
       let versions = try reader.versions(entity, of: known.map(\.rowID))
       for object in known {
-        // Who deletes what is gone already has no conflict.
+        // Deleting a row that no longer exists is no conflict.
         guard let version = versions[object.rowID], version != object.rowVersion else { continue }
         throw StoreError.conflict(
           Conflict(

@@ -1,10 +1,10 @@
-// The order of members: which places a save writes.
+// Plans the places that a save writes for the members of ordered relationships.
 
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// New members go after the last one, which alone is asked for; where members were put into another order, all of that
-  /// owner's are.
+  /// Plans the places of new and moved members. New members are placed after the last one, and only its
+  /// place is read; if the members of an owner were reordered, all their places are read.
   mutating func planPlaces() throws {
     guard mapping.hasOrder else { return }
     for entity in mapping.entities {
@@ -47,8 +47,9 @@ extension SavePlanner {
     return try rearranged(relationship, of: owner, state, order)
   }
 
-  /// Those of some new members that the file has as members already: they were taken out and put back before anybody knew
-  /// the others. They keep their places, which the write of their reference clears.
+  /// Returns the places of new members that the file already has as members: they were removed and added
+  /// again before the other members were in memory. They keep their places; because writing their
+  /// reference clears these, they are written again.
   private func standing(
     _ new: [ManagedObject], _ relationship: RelationshipMapping, of owner: ManagedObject
   ) throws -> [Int64: MemberPlace] {
@@ -68,7 +69,7 @@ extension SavePlanner {
       !leaving.contains($0.member) && !plan.deletion.goes($0.member, relationship.destination)
     }
     let isStored = Set(stored.lazy.map(\.member))
-    // Whom the file has no more, and this context did not add, somebody else has taken out.
+    // A member that the file no longer has and that was not added here was removed by another connection.
     let wanted = order.objects.filter {
       isThere($0) && (new.contains($0) || isStored.contains($0.rowID))
     }.map { plan.ids.final($0.rowID) }

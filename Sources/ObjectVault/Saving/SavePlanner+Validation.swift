@@ -1,9 +1,9 @@
-// The rules of the schema, checked before anything is written; all broken ones are reported.
+// Checks the rules of the schema before anything is written, and reports all that are broken.
 
 internal import CipherSQLite
 
 extension SavePlanner {
-  /// Decides which of the new and changed objects are written.
+  /// Decides which of the new and changed objects are written, and checks their values.
   mutating func validate() throws {
     plan.inserted = newOfOne ?? grouped(those(of: pending.inserted) { $0.state == .inserted })
     for (entity, objects) in plan.inserted where entity.hasToOne { releaseForgotten(objects, entity) }
@@ -14,8 +14,8 @@ extension SavePlanner {
     guard failures.isEmpty else { throw StoreError.validation(failures) }
   }
 
-  /// The new objects where nothing is deleted and all are of one entity, as they mostly are where they are many: found by one
-  /// pass over them.
+  /// The new objects, if nothing is deleted and all are of one entity: the usual case for many objects,
+  /// found in one pass.
   private var newOfOne: [EntityObjects]? {
     let objects = pending.inserted
     guard plan.deletion.isEmpty, let map = objects.first?.map,
@@ -31,13 +31,14 @@ extension SavePlanner {
     return grouped(those(of: objects) { $0.state == .loaded && plan.hasOverlay($0) })
   }
 
-  /// The objects that stay and that `belongs` holds for: mostly all of them, which then need no array of their own.
+  /// Returns the objects that are not deleted and for which `belongs` is true. Mostly these are all of
+  /// them, which then need no new array.
   private func those(of objects: [ManagedObject], _ belongs: (ManagedObject) -> Bool) -> [ManagedObject] {
     if !plan.deletion.isEmpty { return objects.filter { belongs($0) && !plan.goes($0) } }
     return objects.allLent(belongs) ? objects : objects.filter(belongs)
   }
 
-  /// A to-one whose new target was deleted before it was saved is nil.
+  /// Sets to-ones to nil whose new target was deleted before it was saved.
   private mutating func releaseForgotten(_ objects: [ManagedObject], _ entity: EntityMapping) {
     guard pending.mayReferToForgotten || !plan.deletion.isEmpty else { return }
     for object in objects {
@@ -57,12 +58,13 @@ extension SavePlanner {
   ) {
     let required = entity.storedSlots.filter { entity.isRequired[$0] }
     let hasRules = !entity.checkedSlots.isEmpty
-    // Read once: a plan that is asked for anew is a copy with all its references.
+    // Read once: each access to the plan copies it with all its references.
     let plan = plan
-    // Of what the last object changed, mostly the same as the next one; of a new object all that has a column.
+    // The slots of the last object, mostly the same as those of the next one. All stored slots for a new
+    // object.
     var (changed, asked) = (entity.allStored, required)
     objects.forEachLent { object in
-      // Most objects have all that they need, and no rules to keep.
+      // Most objects have all required values and no rules to check.
       let isSound = plan.withOverlay(of: object) { overlay in
         if overlay.changed != changed {
           changed = overlay.changed
@@ -78,7 +80,7 @@ extension SavePlanner {
     _ object: ManagedObject, _ entity: EntityMapping, _ required: [Int], _ failures: inout [ValidationFailure]
   ) {
     guard let overlay = plan.overlay(of: object) else { return }
-    // What cannot be stored is NULL, and may stand in any slot.
+    // A value that cannot be stored is NULL, and may be in any slot.
     for slot in overlay.refused == nil ? required : entity.storedSlots
     where overlay.isNull(slot) && overlay.changed.contains(slot) {
       if let error = overlay.refused?[slot] {

@@ -1,4 +1,4 @@
-// From pending changes to the plan of a save. Reads the file, writes nothing, and changes no object.
+// Makes the plan of a save from pending changes. Reads the file, writes nothing, and changes no object.
 //   SavePlanner+Deletions    delete rules, in memory and in the file at once
 //   SavePlanner+Validation   the rules of the schema
 //   SavePlanner+Places       the order of members
@@ -9,14 +9,14 @@ internal import CipherSQLite
 package struct SavePlanner {
   let pending: PendingChanges
   let mapping: SchemaMapping
-  /// The live objects, by their entity's index.
+  /// The live objects, by the index of their entity.
   let maps: IdentityMaps
   let reader: any SaveReader
-  /// Whether somebody is to hear of every row.
+  /// Whether every changed row must be known, for a change set or for later saves of the same write.
   let isHeard: Bool
   var plan: SavePlan
   var related: RelatedRows
-  /// The first deletion that a rule denies. What is wrong with values, or changed meanwhile, is told before.
+  /// The first deletion that a rule denies. Invalid values and conflicts are reported before it.
   var denial: StoreError?
 
   package init(
@@ -29,6 +29,7 @@ package struct SavePlanner {
     plan = SavePlan(entityCount: mapping.entities.count)
   }
 
+  /// Makes the plan.
   /// - Throws: ``StoreError/validation(_:)``, ``StoreError/deleteDenied(entity:rowID:property:count:)``,
   ///   ``StoreError/conflict(_:)``, ``StoreError/idsExhausted(entity:)``; ``SQLError``.
   package mutating func make() throws -> SavePlan {
@@ -51,7 +52,8 @@ package struct SavePlanner {
       tables.remove(entity.index)
       try giveIDs(to: plan.ids.assignGiven(pending.given, to: objects), entity)
     }
-    // Whoever was given an id and deleted again has told it to somebody.
+    // An object that was assigned an id and deleted again may have made that id known, so it must not be
+    // issued again.
     for table in tables.sorted() { try giveIDs(to: [], mapping.entities[table]) }
   }
 
@@ -60,7 +62,8 @@ package struct SavePlanner {
     plan.ids.assign(try reader.freeIDs(objects.count, of: entity, promised: promised), to: objects, entity)
   }
 
-  /// Objects of entities that share a table get ids that follow each other, in the order in which they were made.
+  /// Joins the objects of entities that share a table: they get consecutive ids, in the order of their
+  /// creation.
   private func byTable(_ groups: [EntityObjects]) -> [EntityObjects] {
     guard groups.contains(where: { $0.entity.isInFamily }) else { return groups }
     var found: [EntityObjects] = []
@@ -71,7 +74,7 @@ package struct SavePlanner {
         found.append((entity.root, objects))
       }
     }
-    // Temporary ids fall.
+    // Temporary ids decrease.
     return found.map { entity, objects in
       (entity, entity.isInFamily ? objects.sorted { $0.rowID > $1.rowID } : objects)
     }
@@ -80,14 +83,14 @@ package struct SavePlanner {
   private mutating func planLinks() {
     plan.links.reserveCapacity(pending.links.count)
     for link in pending.links.values where link.isLive {
-      // A new object that goes with a deleted one has no row to be linked.
+      // A new object that is deleted along with another one has no row to link.
       if link.isAdded, plan.goes(link.source) || plan.goes(link.target) { continue }
       let (source, target) = (plan.ids.final(link.source.rowID), plan.ids.final(link.target.rowID))
       guard source > 0, target > 0 else { continue }
       plan.links.append(PlannedLink(link: link, source: source, target: target))
     }
     plan.links.sort { left, right in
-      // Mostly all of one table, whose name need not be compared.
+      // Mostly all links are of one table, whose name need not be compared.
       let (table, other) = (left.link.join, right.link.join)
       if table !== other, table.name != other.name { return table.name < other.name }
       return left.source == right.source ? left.target < right.target : left.source < right.source

@@ -1,38 +1,41 @@
-// What the plan of a save asks of the store. The tests of plans answer from a dictionary.
+// The queries that the plan of a save makes to the store. Tests of plans answer them from a dictionary.
 
 internal import CipherSQLite
 
-/// Answers who is related to whom in the file.
+/// Reads the links between rows from the file.
 package protocol LinkReader {
-  /// Whom the to-one of so many rows leads to.
+  /// Returns the targets of a to-one, for the rows with some ids.
   func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> [LinkEnds]
-  /// The rows whose to-one leads to one of these, which are the own ends.
+  /// Returns the rows whose to-one refers to one of some targets. The target is the own end of each link.
   func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> [LinkEnds]
-  /// The links of so many objects that are at the source, or the target.
+  /// Returns the links of the objects with some ids, which are the sources or the targets of the join
+  /// table.
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds]
-  /// Of which entities so many rows are, of an entity that has others below it; of those that are there.
+  /// Returns the entity of each row with one of some ids, for an entity with subentities. Ids without a
+  /// row are omitted.
   func entities(of ids: [Int64], _ entity: EntityMapping) throws -> [(id: Int64, entity: EntityMapping)]
 }
 
-/// Answers questions about the rows in the file, as the transaction that will write sees them.
+/// Reads rows from the file, as the transaction that will write sees them.
 package protocol SaveReader: LinkReader {
-  /// The versions of so many rows; of those that are there.
+  /// Returns the versions of the rows with some ids. Ids without a row are omitted.
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64]
-  /// So many ids that follow each other and were never given out, nor promised: those end at `promised`.
+  /// Returns consecutive ids that were never issued, for `count` rows.
+  /// - Parameter promised: The highest id that this context has already assigned.
   func freeIDs(_ count: Int, of entity: EntityMapping, promised: Int64) throws -> RowIDs.Run
-  /// Whether triggers may be fired by what is written to the table of an entity.
+  /// Whether writing to the table of an entity may fire triggers.
   func firesTriggers(_ entity: EntityMapping) throws -> Bool
-  /// The last place among one owner's members.
+  /// Returns the last place among one owner's members.
   func lastPlace(_ relationship: RelationshipMapping, of owner: Int64) throws -> Int64?
-  /// The members of so many owners with their places, in their order.
+  /// Returns the members of some owners with their places, in their order.
   func places(_ relationship: RelationshipMapping, of owners: [Int64]) throws -> [MemberPlace]
-  /// The same of some members of one owner.
+  /// Returns some members of one owner with their places.
   func places(_ relationship: RelationshipMapping, of owner: Int64, members: [Int64]) throws -> [MemberPlace]
-  /// The same of so many members, whoever has them.
+  /// Returns members with their places, whatever owners they have.
   func places(_ relationship: RelationshipMapping, ofMembers members: [Int64]) throws -> [MemberPlace]
 }
 
-/// The answers of a connection.
+/// Reads from a connection.
 struct ConnectionReader: SaveReader {
   let connection: Connection
   /// The ids that the store has reserved; nil in a migration, and for a reader that assigns none.

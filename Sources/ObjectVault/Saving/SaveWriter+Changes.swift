@@ -1,13 +1,14 @@
-// New values of many rows of one entity, of the same properties: in one statement, which takes them from where the setters put
-// them.
+// Updates of many rows of one entity that change the same properties: one statement, which reads the new
+// values where the setters stored them.
 
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// So many are written one by one: statements for runs of ids cost more than they spare.
+  /// Up to this many rows are updated one by one: statements for runs of ids cost more than they save.
   static let fewChanges = 50
 
-  /// Those whose ids are in a run that is worth a statement, in their order, and those that lie alone.
+  /// Splits objects, in the order of their ids, into those in runs of ids that are worth a statement and
+  /// the others.
   func runs(of objects: [ManagedObject]) -> (inRuns: [ManagedObject], alone: [ManagedObject]) {
     let sorted = sortedByID(objects)
     var (starts, index, last) = ([0], 0, Int64.min)
@@ -27,11 +28,13 @@ extension SaveWriter {
     return (inRuns, alone)
   }
 
-  /// Writes them, each if its row still has the version that was fetched.
+  /// Updates the rows of objects, each if it still has the version that was fetched.
   /// - Parameters:
-  ///   - sorted: By their ids.
-  ///   - collide: Called with an object whose unique values collide, if such are noted, and the columns of the index.
-  /// - Returns: The objects after that one, which are not written: to restart the run after each collision would be quadratic.
+  ///   - sorted: The objects, by their ids.
+  ///   - collide: Called with an object whose unique values collide, if collisions are noted, and the
+  ///     columns of the index.
+  /// - Returns: The objects after that one, which are not written. Restarting the run after each
+  ///   collision would be quadratic.
   func feedChanges(
     _ sorted: [ManagedObject], _ entity: EntityMapping, _ slots: [Int],
     collide: (ManagedObject, _ columns: Set<String>) -> Void
@@ -39,12 +42,12 @@ extension SaveWriter {
     guard !sorted.isEmpty else { return [] }
     let references = entity.hasToOne ? slots.filter { entity.isToOne[$0] } : []
     let changes = RowChanges(slots: slots, replacing: references, capacity: sorted.count)
-    // Read once: a plan that is asked for anew is a copy with all its references.
+    // Read once: each access to the plan copies it with all its references.
     let plan = plan
-    // Made once, not for each object.
+    // Created once, not for each object.
     let finalID = plan.ids.final
     sorted.forEachLent { object in
-      // All have one: they were grouped by what changed in it.
+      // Each object has an overlay: they were grouped by their changes.
       plan.withOverlay(of: object) {
         changes.append(object.rowID, version: object.rowVersion, $0.values, replace: finalID)
       }
@@ -52,7 +55,7 @@ extension SaveWriter {
     let sql = entity.feedUpdateSQL(slots)
     var end = changes.count
     do {
-      // The overlays keep what was written to them: they change only after the save.
+      // The overlays keep their values: they change only after the save.
       let missed = try withExtendedLifetime((sorted, plan)) {
         try connection.run(changes, from: 0, sql: sql)
       }
@@ -74,7 +77,8 @@ extension SaveWriter {
     return sorted.dropFirst(end + 1)
   }
 
-  /// The rows lie in this order, and what was fetched mostly comes in it.
+  /// Sorts objects by id, the order of the rows in the file. Fetched objects mostly are in that order
+  /// already.
   private func sortedByID(_ objects: [ManagedObject]) -> [ManagedObject] {
     var last = Int64.min
     let isSorted = objects.allLent { object in

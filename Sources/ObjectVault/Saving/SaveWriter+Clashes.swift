@@ -1,20 +1,20 @@
-// Unique values that another object has, when a save fails: all of them, each with the object that wants the value and the
-// one that has it. What collides is written all the same, without the value, so that later rows still collide with its other
-// values.
+// Finds all unique values that collide with other objects when a save fails, each with the object that
+// was to get the value and the one that has it. A row that collides is still written, without the value,
+// so that later rows collide with its other values.
 
 internal import CipherSQLite
 
-/// The clashes that a save has met.
+/// The clashes found in a save.
 struct UniqueClashes {
   fileprivate(set) var failures: [ValidationFailure] = []
   private var known: Set<ValidationFailure> = []
-  /// By the index of the entity at the root of the table and the final id: the new objects. Made for the first clash.
+  /// The new objects, by the index of the table's root entity and by final id. Built for the first clash.
   fileprivate var newObjects: [Int: [Int64: ManagedObject]]?
 
-  /// The slots of changed objects that were not written, as others have their values.
+  /// The slots of changed objects that were not written, because other objects have the values.
   private var setAside: [ManagedObject: SlotSet] = [:]
 
-  /// What of an object was not written.
+  /// Returns the slots of an object that were not written.
   fileprivate func slotsSetAside(of object: ManagedObject) -> SlotSet? { setAside[object] }
 
   mutating func didSetAside(_ slots: SlotSet, of object: ManagedObject) {
@@ -27,14 +27,14 @@ struct UniqueClashes {
 }
 
 extension SaveWriter {
-  /// Writes the rows as they will be.
-  /// - Throws: ``StoreError/validation(_:)`` with each unique value that another object has. The caller must roll
-  ///   back then.
+  /// Writes the rows in their final form.
+  /// - Throws: ``StoreError/validation(_:)`` with each unique value that another object has. The caller
+  ///   must roll back then.
   func writeRowsNotingClashes() throws {
     collisions = .note
     do { try writeRows() } catch {
       let cause = (error as? UniqueCollision)?.error ?? error
-      // One object has broken another rule besides: the next save reports it.
+      // If an object breaks another rule too, the next save reports that.
       guard !clashes.failures.isEmpty, Self.isRule(cause), !connection.hasLostTransaction else { throw cause }
     }
     guard clashes.failures.isEmpty else { throw StoreError.validation(clashes.failures) }
@@ -45,8 +45,8 @@ extension SaveWriter {
     return error is StoreError
   }
 
-  /// Notes each unique value of an object that another one has.
-  /// - Returns: The columns of these values, quoted; none where they are not known.
+  /// Notes each unique value of an object that another object has.
+  /// - Returns: The quoted columns of these values; empty if they are not known.
   func note(_ collision: UniqueCollision, of object: ManagedObject) throws -> Set<String> {
     guard let entity = object.entity, let overlay = plan.overlay(of: object) else { throw collision }
     let met = entity.storedSlots.filter { collision.columns.contains(entity.slots[$0].column) }
@@ -62,10 +62,10 @@ extension SaveWriter {
     for key in entity.uniqueKeys where key.contains(where: written.contains) {
       if let holder = try holder(of: key, besides: object, entity) { note(key, holder) }
     }
-    // A raw index may compare some of the rows alone.
+    // A raw index may cover only some of the rows.
     if !taken.isSuperset(of: met), met.contains(where: written.contains) { note(met, nil) }
     if taken.isEmpty {
-      // A trigger has met it, or an index that compares what is made of the values.
+      // A trigger has reported the collision, or an index on an expression.
       taken.formUnion(entity.rawUniqueSlots.filter(written.contains))
       let names = taken.sorted().map { entity.slots[$0].name }.joined(separator: ", ")
       clashes.note(
@@ -74,7 +74,7 @@ extension SaveWriter {
     return Set(taken.map { entity.slots[$0].column })
   }
 
-  /// Writes the row of a new object without the values that others have.
+  /// Inserts the row of a new object without the values that other objects have.
   func insert(_ object: ManagedObject, _ entity: EntityMapping, without columns: Set<String>) throws {
     let taken = entity.storedSlots.filter { columns.contains(entity.slots[$0].column) }
     guard !taken.isEmpty, let overlay = plan.overlay(of: object) else { return }
@@ -89,8 +89,8 @@ extension SaveWriter {
     try insert([object], entity)
   }
 
-  /// The object that has the values of a key.
-  /// - Returns: nil where no other one has them, or one of them is nil.
+  /// Returns the object that has the values of a unique key.
+  /// - Returns: nil if no other object has them, or one of the values is nil.
   private func holder(
     of key: [Int], besides object: ManagedObject, _ entity: EntityMapping
   ) throws -> ValidationFailure.Holder? {
@@ -101,7 +101,7 @@ extension SaveWriter {
     return ValidationFailure.Holder(entity: name, rowID: found?.rowID ?? id, isPending: isPending)
   }
 
-  /// The id of the row that has the values of a key.
+  /// Returns the id of the row that has the values of a unique key.
   private func holderID(of key: [Int], besides object: ManagedObject, _ entity: EntityMapping) throws
     -> Int64?
   {
@@ -115,7 +115,7 @@ extension SaveWriter {
     return try connection.value(sql: entity.holderSQL(key), values + [own])?.int64
   }
 
-  /// The new object that the save gives an id of a table.
+  /// Returns the new object that gets an id of a table in this save.
   private func newObject(_ id: Int64, _ entity: EntityMapping) -> ManagedObject? {
     if clashes.newObjects == nil {
       var all: [Int: [Int64: ManagedObject]] = [:]
@@ -127,7 +127,7 @@ extension SaveWriter {
     return clashes.newObjects?[entity.root.index]?[id]
   }
 
-  /// The entity of a row of the table of another one.
+  /// Returns the name of the entity of a row, which may be any entity that shares the table.
   private func name(of id: Int64, _ entity: EntityMapping) throws -> String {
     guard entity.isInFamily else { return entity.name }
     let own = try ConnectionReader(connection: connection).entities(of: [id], entity.root).first?.entity

@@ -1,4 +1,4 @@
-// Deletions in the file, as planned: who loses a reference, then what goes, level by level.
+// Executes planned deletions: clears references, then deletes rows level by level.
 
 internal import CipherSQLite
 
@@ -21,7 +21,8 @@ extension SaveWriter {
     try deleteRows()
   }
 
-  /// The engine takes links along with their rows only while it enforces foreign keys, and it does not while steps run.
+  /// Deletes the links of deleted rows. The engine does that itself only while it enforces foreign keys,
+  /// which it does not while migration steps run.
   private func unlinkRowsThatGo() throws {
     guard try connection.value("PRAGMA foreign_keys") == 0 else { return }
     for (table, side, ids) in endsThatGo {
@@ -31,20 +32,21 @@ extension SaveWriter {
     }
   }
 
-  /// Deletes who is below before who is above: SQLite would else cascade by itself, from row to row, and gives up
-  /// a thousand levels down.
+  /// Deletes members before their owners. Otherwise SQLite would cascade from row to row itself, which
+  /// fails a thousand levels deep.
   private func deleteRows() throws {
-    // A savepoint makes the engine keep a copy of each page. Without one its cascades stay half done where it gives up.
+    // In a savepoint the engine copies each page. Without one, cascades that fail would stay half done.
     guard mayRecurse else { return try deleteLevels() }
     do { try connection.savepoint(deleteLevels) } catch let error as SQLError {
       guard "\(error)".contains("trigger recursion") else { throw error }
-      // The rows of one level hang on each other. Cut them apart first: references are compared at the commit.
+      // The rows of one level refer to each other. Their references are cleared first; foreign keys are
+      // checked at the commit.
       try cutApart()
       try deleteLevels()
     }
   }
 
-  /// Whether rows may hang on each other further down than the engine goes.
+  /// Whether rows may refer to each other in chains deeper than the engine's limit.
   private var mayRecurse: Bool {
     plan.deletion.levels.reduce(0) { $0 + $1.ids.count } > 500 && mapping.cascadesInCircles
   }
@@ -60,12 +62,13 @@ extension SaveWriter {
     }
   }
 
-  /// How many rows one statement deletes. In a savepoint the engine copies each page once for each statement that changes it, so that
-  /// they should be few; but what one has copied for itself it keeps in memory until it ends.
+  /// The number of rows that one statement deletes. In a savepoint the engine copies each page once per
+  /// statement that changes it, so few statements are better; but the copies of one statement stay in
+  /// memory until it ends.
   private static let deletedAtOnce = 20_000
 
   /// Deletes rows in one statement.
-  /// - Returns: How many of them there were.
+  /// - Returns: The number of rows that existed.
   private func deleteRows(_ ids: ArraySlice<Int64>, _ entity: EntityMapping) throws -> Int {
     guard ids.count > batchSize else {
       return try connection.execute(sql: entity.deleteSQL(count: ids.count), ids.map { .integer($0) })
@@ -74,11 +77,12 @@ extension SaveWriter {
     return connection.changes
   }
 
-  /// Runs one statement for rows of an entity. Where the engine refuses one of them, the error names it: the engine does not.
+  /// Runs one statement for rows of an entity. If the engine refuses a row, the error names the row,
+  /// which the engine does not.
   private func naming(
     _ entity: EntityMapping, _ ids: [Int64], _ run: (ArraySlice<Int64>) throws -> Int
   ) throws -> Int {
-    // A trigger's RAISE(FAIL) leaves what stands before it done.
+    // RAISE(FAIL) in a trigger keeps the changes that were made before it.
     let fires = try firesTriggers(entity)
     func attempt(_ ids: ArraySlice<Int64>) throws -> Int {
       try fires ? connection.savepoint { try run(ids) } : run(ids)
@@ -92,17 +96,17 @@ extension SaveWriter {
     }
   }
 
-  /// Looks for the row that is refused, half by half: runs the statement for each, so that triggers are fired once more. All of it
-  /// is undone with the save.
+  /// Finds the refused row by bisection: runs the statement for each half, which fires triggers again.
+  /// The rollback of the save undoes all of it.
   ///
-  /// A table of somebody's own with references that are compared at once may have another row refused in a part than in the whole, of
-  /// those that it holds together.
-  /// - Throws: What is said of that row.
+  /// If a table outside the model has immediate foreign keys to these rows, a part may refuse another row
+  /// than the whole does: one of the rows that such a table connects.
+  /// - Throws: The error that names the row.
   private func findRefused(
     _ entity: EntityMapping, _ ids: ArraySlice<Int64>, _ attempt: (ArraySlice<Int64>) throws -> Int
   ) throws {
     var rest = ids
-    // Where the engine has taken all back there is nothing to look through.
+    // If the engine has rolled back the transaction, there is nothing to search.
     while let id = rest.first, !connection.hasLostTransaction {
       let half = rest.prefix(max(1, rest.count / 2))
       do {
@@ -117,14 +121,15 @@ extension SaveWriter {
     }
   }
 
-  /// What is said of a row, by the name of the entity of the family that it is of.
+  /// Returns the error for a refused row, with the name of the row's own entity.
   private func refused(_ entity: EntityMapping, _ id: Int64, _ message: String) throws -> StoreError {
     guard entity.isInFamily, !connection.hasLostTransaction else { return .refused(entity, id, message) }
     let own = try ConnectionReader(connection: connection).entities(of: [id], entity).first?.entity
     return .refused(own ?? entity, id, message)
   }
 
-  /// Rows that are gone already went with others; one that is still there a trigger holds.
+  /// Checks that rows no longer exist. A missing row was deleted along with another one; a row that still
+  /// exists was kept by a trigger.
   private func requireGone(_ ids: [Int64], _ entity: EntityMapping) throws {
     let left = try connection.value(sql: entity.presentSQL(count: ids.count), ids.map { .integer($0) })
     if let id = left?.int64 { throw ignored(entity, id, "deleted") }

@@ -1,4 +1,4 @@
-// Links of many-to-manys in the file.
+// Writes the links of many-to-manys.
 
 internal import CipherSQLite
 
@@ -6,7 +6,7 @@ extension SaveWriter {
   func writeLinks() throws {
     var rest = plan.links[...]
     while let first = rest.first {
-      // They are sorted by their table.
+      // The links are sorted by table.
       let join = first.link.join
       let end =
         rest.indices.first { rest[$0].link.join !== join && rest[$0].link.join.name != join.name }
@@ -16,13 +16,13 @@ extension SaveWriter {
     }
   }
 
-  /// So many are written one by one.
+  /// Up to this many links are written one by one.
   private static let fewLinks = 50
 
-  /// Writes the links of one table: new ones in one statement, where they are many and nobody looks at each, who listens or by
-  /// a trigger.
+  /// Writes the links of one table. Many new links are written in one statement, unless a change set is
+  /// recorded or the table has triggers.
   private func writeLinks(_ links: ArraySlice<PlannedLink>, _ join: JoinTable) throws {
-    // By their places: a link that is taken out of the array counts the references of both ends.
+    // Indexes, because taking a link out of the array retains the objects at both ends.
     let added = links.indices.filter { links[$0].link.isAdded }
     let fires = try connection.firesTriggers(table: join.name)
     let isFed = record == nil && added.count > Self.fewLinks && !fires
@@ -39,7 +39,8 @@ extension SaveWriter {
     }
   }
 
-  /// - Parameter fires: Whether triggers of the table see it.
+  /// Writes one link.
+  /// - Parameter fires: Whether the table has triggers.
   /// - Returns: Whether something was written.
   private func writeLink(_ planned: PlannedLink, _ fires: Bool) throws -> Bool {
     let join = planned.link.join
@@ -52,7 +53,8 @@ extension SaveWriter {
     }
   }
 
-  /// Somebody else may have done the same: what counts is that it is so.
+  /// Checks that a link is as planned. A statement without effect is correct if another connection had
+  /// made the same change.
   private func requireWritten(_ planned: PlannedLink, _ fires: Bool) throws {
     let (link, join) = (planned.link, planned.link.join)
     let isLinked = try connection.value(sql: join.isLinkedSQL, planned.ends) != nil
@@ -60,12 +62,12 @@ extension SaveWriter {
     guard !fires, link.isAdded else {
       throw failure(planned) { .ignored($0, property: $1, $2, $3) }
     }
-    // Passed over by OR IGNORE.
+    // OR IGNORE has skipped the row.
     let rule = "a rule of the table \(join.name), such as a UNIQUE index, stands against it"
     throw failure(planned) { .refused($0, property: $1, $2, rule, $3) }
   }
 
-  /// What is said of a link: of the end that has a property for it.
+  /// Returns the error for a link, in terms of the end that has a property for it.
   private func failure(
     _ planned: PlannedLink,
     _ make: (EntityMapping, _ property: String, _ id: Int64, _ what: String) -> StoreError
@@ -88,9 +90,9 @@ extension SaveWriter {
 }
 
 extension Connection {
-  /// Writes a link, unless it is there.
-  /// - Parameter fires: Whether the table has triggers. Beside them the statement says nothing about conflicts: that would go for
-  ///   them, too.
+  /// Writes a link, unless it exists.
+  /// - Parameter fires: Whether the table has triggers. If so, the statement has no conflict clause,
+  ///   because that would override those of the triggers.
   /// - Returns: Whether it was written.
   func write(link ends: [SQLValue], in table: JoinTable, besideTriggers fires: Bool) throws -> Bool {
     guard fires else { return try execute(sql: table.linkSQL, ends) == 1 }

@@ -1,9 +1,9 @@
-// The order of members: new places, and what became of places, for those who listen.
+// Writes the places of members, and records changes of places for change sets.
 
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// Writes the places that were planned.
+  /// Writes the planned places.
   func writePlaces() throws {
     for planned in plan.places {
       try connection.withStatement(sql: planned.relationship.placeSQL) { statement in
@@ -18,7 +18,8 @@ extension SaveWriter {
     }
   }
 
-  /// Where no place was written, the member was taken away by somebody else, or else a trigger prevents the write, which is told.
+  /// Handles a place that was not written: if the member still exists, a trigger prevents the write,
+  /// which is an error. Otherwise another connection has removed the member.
   private func requireNoSuch(_ member: MemberPlace, _ relationship: RelationshipMapping) throws {
     let ends = [SQLValue.integer(member.member), .integer(member.owner)]
     guard try connection.value(sql: relationship.placeValueSQL, ends) != nil else { return }
@@ -27,7 +28,7 @@ extension SaveWriter {
       "given the place of \(relationship.destination.name) \(member.member)")
   }
 
-  /// What the file says of the places that the plan may change; empty while nobody listens.
+  /// Reads the places that the plan may change; empty if no change set is recorded.
   func placesBefore() throws -> PlaceRecord {
     guard record != nil, mapping.hasOrder else { return PlaceRecord() }
     let relationships = mapping.relationships.filter(\.isOrdered)
@@ -43,7 +44,7 @@ extension SaveWriter {
     }
   }
 
-  /// Those whose places in a relationship may change.
+  /// Returns the ids of the members whose places in a relationship may change.
   private func members(of relationship: RelationshipMapping) -> Set<Int64> {
     let destination = relationship.destination
     var members = Set(plan.deletion.branchRows(destination))
@@ -75,14 +76,16 @@ extension SaveWriter {
 /// The places of some members at one moment.
 struct PlaceRecord {
   private var places: [(relationship: RelationshipMapping, members: [Int64], owners: [Int64])] = []
-  /// By relationship, then owner and member.
+  /// The places by relationship, then by owner and member.
   private var before: [[LinkEnds: Int64?]] = []
 
   init() {}
 
+  /// Reads the places.
   /// - Parameters:
-  ///   - members: Of each relationship, whose places are looked at, and the owners all of whose members are.
-  ///   - reader: Of the file.
+  ///   - members: For each relationship, the members whose places are read, and the owners of which all
+  ///     members are read.
+  ///   - reader: Reads the file.
   init(
     _ members: [(relationship: RelationshipMapping, members: Set<Int64>, owners: [Int64])],
     _ reader: some SaveReader
@@ -104,7 +107,7 @@ struct PlaceRecord {
     }
   }
 
-  /// What has become of them, in the order of relationships, owners and members.
+  /// Returns the changes of places since then, in the order of relationships, owners and members.
   func changes(_ reader: some SaveReader) throws -> [ChangeSet.Placement] {
     var changes: [ChangeSet.Placement] = []
     for ((relationship, old), new) in zip(

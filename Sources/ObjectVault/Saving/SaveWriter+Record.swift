@@ -1,4 +1,4 @@
-// What a save does, written down for those who listen. Nothing of it is done when nobody does.
+// Records what a save does, for change sets. Does nothing unless one is recorded.
 
 internal import CipherSQLite
 
@@ -29,14 +29,16 @@ extension SaveWriter {
     entity.isToOne[slot] ? plan.resolved(value) : value
   }
 
-  /// - Parameter isChange: Whether it was written: what was so already is no change.
+  /// Records a link.
+  /// - Parameter isChange: Whether something was written: a link that was already as planned is no
+  ///   change.
   func recordLink(_ planned: PlannedLink, isChange: Bool) {
     guard isChange else { return }
     let link = planned.link.join.link(planned.source, planned.target)
     if planned.link.isAdded { record?.link(link) } else { record?.unlink(link) }
   }
 
-  /// The references that a delete rule is about to set to nil.
+  /// Records the references that a delete rule is about to set to nil.
   func recordReleases(_ entity: EntityMapping, _ slot: Int, _ ids: [Int64]) throws {
     guard record != nil else { return }
     let name = entity.slots[slot].name
@@ -53,7 +55,7 @@ extension SaveWriter {
     }
   }
 
-  /// The rows that are to be deleted, as they are before anything is written.
+  /// Records the rows that are to be deleted, before anything is written.
   func recordRowsThatGo() throws {
     guard record != nil else { return }
     for level in plan.deletion.levels {
@@ -70,7 +72,7 @@ extension SaveWriter {
     }
   }
 
-  /// The links that go with them.
+  /// Records the links of the rows that are to be deleted.
   func recordLinksThatGo() throws {
     guard record != nil else { return }
     var gone: Set<ChangeSet.Link> = []
@@ -89,11 +91,11 @@ extension SaveWriter {
 }
 
 extension SaveWriter {
-  /// The ids of rows that go, by the tables of links that may have them at one end.
+  /// The ids of the deleted rows, by each join table and end at which they may be.
   var endsThatGo: [(table: JoinTable, isSource: Bool, ids: [Int64])] {
     var ends: [(table: JoinTable, isSource: Bool, ids: [Int64])] = []
     for relationship in mapping.relationships {
-      // Each table once, and not for the relationship at its other end again.
+      // Each table once, not again for the relationship at its other end.
       guard let (table, isSource) = relationship.join, isSource else { continue }
       for (entity, side) in [(relationship.owner, true), (relationship.destination, false)] {
         let ids = plan.deletion.branchRows(entity)

@@ -1,10 +1,10 @@
-// References that lead to rows which somebody else deleted.
+// Finds references to rows that another connection deleted.
 
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// Finds references to rows that somebody else deleted, while the object can still be named: the commit would
-  /// only say that there is one.
+  /// Throws errors for references to rows that another connection deleted, while the referring objects
+  /// can still be named: the commit would report only that there is one.
   func checkReferences() throws {
     guard connection.hasUnresolvedReferences else { return }
     var failures: [ValidationFailure] = []

@@ -1,17 +1,17 @@
-// Inserts, in one statement for each entity, and updates, grouped so that each shape of statement is prepared once. Updates of
-// many rows in one statement are in SaveWriter+Changes.
+// Inserts, in one statement per entity, and updates, grouped so that each form of the statement is
+// prepared once. Updates of many rows in one statement are in SaveWriter+Changes.
 
 internal import CipherSQLite
 
 extension SaveWriter {
-  /// Writes new rows.
+  /// Inserts new rows.
   func insert(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
     if try canFeed(objects, entity) { try feed(objects, entity) } else { try insertEach(objects, entity) }
   }
 
-  /// Whether new rows are written in one statement. Not where triggers are fired: for them the engine reads all rows before
-  /// it inserts the first one, so that nobody knows which one failed, and what a trigger does about conflicts would be
-  /// overridden. Nor where rows are few.
+  /// Whether new rows are inserted in one statement. Not if the table has triggers: the engine then reads
+  /// all rows before it inserts the first one, so the row that fails is unknown, and the statement would
+  /// override the conflict handling of the triggers. Nor if there are only a few rows.
   private func canFeed(_ objects: [ManagedObject], _ entity: EntityMapping) throws -> Bool {
     try objects.count > 4 && !firesTriggers(entity)
   }
@@ -38,14 +38,14 @@ extension SaveWriter {
     }
   }
 
-  /// Writes new rows, all in one statement, which takes them from where the setters put them.
+  /// Inserts new rows in one statement, which reads the values where the setters stored them.
   private func feed(_ objects: [ManagedObject], _ entity: EntityMapping) throws {
-    // What an object refers to and is new as well has its id by now.
+    // A new object that a row refers to has its id by now.
     let references = entity.hasToOne ? entity.storedSlots.filter { entity.isToOne[$0] } : []
     let feed = RowFeed(slots: entity.storedSlots, replacing: references, capacity: objects.count)
-    // Read once: a plan that is asked for anew is a copy with all its references.
+    // Read once: each access to the plan copies it with all its references.
     let plan = plan
-    // Made once: it has the ids, and would be made anew, in memory of its own, for each object.
+    // Created once: otherwise each object would allocate a closure.
     let finalID = plan.ids.final
     var isWhole = true
     objects.forEachLent { object in
@@ -54,7 +54,7 @@ extension SaveWriter {
       }
       if isFed == nil { isWhole = false }
     }
-    // Those of the feed's rows, which keep what was written to them: their overlays change behind the save only.
+    // The objects whose values the feed reads. Their overlays do not change until after the save.
     let fed = isWhole ? objects : objects.filter { plan.overlay(of: $0) != nil }
     var start = 0
     while start < fed.count {
@@ -88,7 +88,7 @@ extension SaveWriter {
     statement.reset()
   }
 
-  /// Writes what changed of rows that are there, so that each shape of statement is prepared once.
+  /// Updates the changed columns of existing rows. Each form of the statement is prepared once.
   func update() throws {
     for (entity, objects) in plan.updated {
       for (changed, objects) in byShape(objects) { try update(objects, entity, changed) }
@@ -97,9 +97,9 @@ extension SaveWriter {
 
   /// Groups changed objects by the columns that changed.
   private func byShape(_ objects: [ManagedObject]) -> [(changed: SlotSet, objects: [ManagedObject])] {
-    // Read once: a plan that is asked for anew is a copy with all its references.
+    // Read once: each access to the plan copies it with all its references.
     let plan = plan
-    // Mostly the same of all.
+    // Mostly the same columns changed in all objects.
     if let first = objects.first, let changed = plan.overlay(of: first)?.changed,
       objects.allLent({ object in plan.withOverlay(of: object) { $0.changed == changed } == true })
     {
@@ -123,7 +123,7 @@ extension SaveWriter {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
     var collided: [(object: ManagedObject, columns: Set<String>)] = []
-    // A trigger may keep a row from being changed, and the engine tells how many were changed, not which.
+    // A trigger may prevent the change of a row, and the engine reports how many rows changed, not which.
     let isQuiet = try !firesTriggers(entity)
     let isFed = isQuiet && objects.count > Self.fewChanges
     var (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)
@@ -140,7 +140,8 @@ extension SaveWriter {
       }
     }
     for (object, columns) in collided {
-      // The other values, so that their clashes are found, too. Where the engine names no changed column there are none to tell.
+      // Writes the other values, so that their clashes are found too. If the engine names no changed
+      // column, there are no others.
       var rest = changed
       for slot in slots where columns.contains(entity.slots[slot].column) { rest.remove(slot) }
       guard rest != changed else { continue }
@@ -175,7 +176,7 @@ extension SaveWriter {
     }
   }
 
-  /// Why a row was not changed.
+  /// Returns the reason why a row was not changed.
   func unwritten(_ object: ManagedObject, _ entity: EntityMapping, _ slots: [Int]) throws -> StoreError {
     let conflict = try conflict(object, slots.map { entity.slots[$0].name })
     if case .conflict(let found) = conflict, found.storedVersion == found.fetchedVersion {

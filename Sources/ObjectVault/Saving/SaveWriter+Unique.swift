@@ -1,31 +1,32 @@
-// Values that change hands in one save: a swap, a deletion and an insertion, a renaming and an insertion.
+// Unique values that move between objects in one save: a swap, a deletion and an insertion, a renaming
+// and an insertion.
 //
-// SQLite compares unique values statement by statement, and the result alone should count. The rows are written
-// as they come, which is right nearly always. When that fails, those that are about to give their value up are
-// set aside first, and the rows are written again. What collides even then has a value that another object keeps:
-// SaveWriter+Clashes finds all of these.
+// SQLite checks unique values after each statement, but only the result of the save should count. The
+// rows are written in their given order first, which almost always works. If that fails, the values that
+// objects give up are set aside and the rows are written again. A value that still collides belongs to an
+// object that keeps it: SaveWriter+Clashes finds all of these.
 
 internal import CipherSQLite
 private import Foundation
 
-/// A unique value was met twice while rows were being written.
+/// A unique value occurred twice while rows were being written.
 struct UniqueCollision: Error {
-  /// What the engine says.
+  /// The engine's message.
   let message: String
-  /// What a save reports that can do nothing else.
+  /// The error that a save reports if it cannot write the rows in another way.
   let error: StoreError
-  /// The columns of the object's own table that the engine names, quoted. None where it names an index, or where a trigger writes to
-  /// another table.
+  /// The quoted columns of the object's own table that the engine names. Empty if it names an index, or
+  /// if a trigger writes to another table.
   let columns: [String]
 }
 
-/// What becomes of an object with a unique value that another row has.
+/// What happens to an object with a unique value that another row has.
 enum CollisionRule {
-  /// The rows are written in another way.
+  /// Stop: the rows are written in another way.
   case stop
-  /// The object is noted, and its row is written without the value. The save fails when all are known.
+  /// Note the object, and write its row without the value. The save fails when all collisions are known.
   case note
-  /// The object was noted before: its row is not written.
+  /// Skip the row: the object was noted before.
   case drop
 }
 
@@ -34,7 +35,7 @@ extension SaveWriter {
     if mayCollide {
       let recorded = record
       do { return try connection.savepoint(writeRows) } catch is UniqueCollision { record = recorded }
-      // A raw index may make one value of all that is set aside.
+      // A raw index may compute the same value from all values that are set aside.
       do { try connection.savepoint(setAside) } catch SQLError.constraint {}
     }
     try writeRowsNotingClashes()
@@ -48,8 +49,9 @@ extension SaveWriter {
     }
   }
 
-  /// Runs `body`, which writes the row of an object, and deals with a unique value that it collides with.
-  /// - Parameter writeRest: Writes the object without the values in some columns, which others have.
+  /// Runs `body`, which writes the row of an object, and handles a collision of a unique value.
+  /// - Parameter writeRest: Writes the object without the values in some columns, which other objects
+  ///   have.
   func unlessColliding(
     _ object: ManagedObject, _ body: () throws -> Void, writeRest: (_ columns: Set<String>) throws -> Void
   ) throws {
@@ -62,7 +64,8 @@ extension SaveWriter {
     }
   }
 
-  /// Puts a value that no other row has in the place of each that is given up: bytes, which every column takes.
+  /// Replaces each unique value that is given up by one that no other row has: a blob, which every column
+  /// accepts.
   private func setAside() throws {
     for (entity, objects) in plan.updated {
       for object in objects {
@@ -83,11 +86,11 @@ extension SaveWriter {
     }
   }
 
-  /// A value that no other row has.
+  /// Returns a value that no other row has.
   static func valueSetAside(of id: Int64) -> SQLValue { .blob(Data("vault: set aside \(id)".utf8)) }
 }
 
 extension EntityMapping {
-  /// The slot of a unique key that is overwritten to set it aside: an attribute, where there is one.
+  /// Returns the slot of a unique key that is overwritten to set it aside: an attribute if there is one.
   func slotSetAside(_ key: [Int]) -> Int? { key.first { !isToOne[$0] } ?? key.first }
 }

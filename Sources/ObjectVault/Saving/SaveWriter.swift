@@ -1,24 +1,29 @@
-// Runs the plan of a save on one connection, inside a transaction that the caller opened. Changes no object.
-//   SaveWriter+Rows        inserts and updates     +Changes     updates of many rows in one statement
-//   SaveWriter+Unique      unique values that change hands, and those that another object has
-//   SaveWriter+Links       links of many-to-manys
-//   SaveWriter+Deletions   what goes               +References  those that lead to rows which are gone
-//   SaveWriter+Places      the order of members   +Record      what was written, as a change set
+// Executes the plan of a save on one connection, in a transaction that the caller opened. Changes no
+// object.
+//   SaveWriter+Rows         inserts and updates
+//   SaveWriter+Changes      updates of many rows in one statement
+//   SaveWriter+Unique       unique values that move between objects
+//   SaveWriter+Clashes      unique values that other objects keep
+//   SaveWriter+Links        links of many-to-manys
+//   SaveWriter+Deletions    deletions
+//   SaveWriter+References   references to rows that no longer exist
+//   SaveWriter+Places       the order of members
+//   SaveWriter+Record       the change set
 
 internal import CipherSQLite
 
 /// Writes one plan.
 final class SaveWriter {
-  /// What was planned. Where unique values collide, some values of it are set aside.
+  /// The plan. If unique values collide, some of its values are set aside.
   var plan: SavePlan
   let mapping: SchemaMapping
   let maps: IdentityMaps
   let connection: Connection
-  /// What has been written, while somebody listens.
+  /// The changes written so far; nil if no change set is recorded.
   var record: ChangeCollector?
-  /// What becomes of an object with a unique value that another row has.
+  /// What happens to an object with a unique value that another row has.
   var collisions = CollisionRule.stop
-  /// The unique values that another object has, as far as they were looked for.
+  /// The unique values that other objects have, as far as they were searched for.
   var clashes = UniqueClashes()
 
   init(
@@ -49,12 +54,12 @@ final class SaveWriter {
     try checkReferences()
   }
 
-  /// Whether triggers see what is written to the rows of an entity.
+  /// Whether writing rows of an entity fires triggers.
   func firesTriggers(_ entity: EntityMapping) throws -> Bool {
     try connection.firesTriggers(table: entity.root.name)
   }
 
-  /// Inserts and updates, in the order that costs least.
+  /// Inserts, then updates.
   func writeRows() throws {
     for (entity, objects) in plan.inserted { try insert(objects, entity) }
     try update()
@@ -68,15 +73,17 @@ final class SaveWriter {
     .ignored(entity, property: property, id, what)
   }
 
-  /// What the engine says of a row that it refuses as a whole: SQLITE_CONSTRAINT_CHECK, _FOREIGNKEY, _TRIGGER, _DATATYPE.
+  /// Codes of rules about a row as a whole: SQLITE_CONSTRAINT_CHECK, _FOREIGNKEY, _TRIGGER, _DATATYPE.
   private static let rowRules: Set<Int> = [275, 787, 1811, 3091]
 
-  /// Whether what the engine says is about columns of the model: SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY, _NOTNULL.
+  /// Whether a constraint error is about columns of the model: SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY,
+  /// _NOTNULL.
   func isOfModel(_ message: String, _ code: Int) -> Bool {
     [2067, 1555, 1299].contains(code) && mapping.brokenColumns(message) != nil
   }
 
-  /// SQLite's constraint messages name table and columns: `UNIQUE constraint failed: User.name, User.city`.
+  /// Translates a constraint error. SQLite's messages name the table and columns:
+  /// `UNIQUE constraint failed: User.name, User.city`.
   /// - Parameter object: The object whose row was being written.
   func translated(_ message: String, _ code: Int, _ sql: String, _ object: ManagedObject?) -> any Error {
     let isUnique = Self.isUnique(code)
@@ -105,13 +112,13 @@ final class SaveWriter {
     ])
   }
 
-  /// SQLITE_CONSTRAINT_UNIQUE and _PRIMARYKEY.
+  /// Whether the code is SQLITE_CONSTRAINT_UNIQUE or _PRIMARYKEY.
   static func isUnique(_ code: Int) -> Bool { code == 2067 || code == 1555 }
 }
 
 extension ValidationFailure {
-  /// What is said of a row that a rule of the file refuses: one that no property of the model has.
-  /// - Parameter property: What the rule is about; `id` for the row as a whole.
+  /// Returns the failure for a row that a rule of the file refuses, which no property of the model has.
+  /// - Parameter property: The property that the rule is about; `id` for the row as a whole.
   static func refused(
     _ entity: EntityMapping, property: String = "id", _ id: Int64, _ message: String, _ what: String? = nil
   ) -> ValidationFailure {
@@ -122,16 +129,18 @@ extension ValidationFailure {
 }
 
 extension StoreError {
-  /// What is said of a row that a rule of the file refuses: one that no property of the model has.
-  /// - Parameter message: What the engine says, such as `CHECK constraint failed: adults` or the text of a `RAISE(ABORT, …)`.
-  /// - Parameter what: What would have become of it, such as `linked to Genre 3`; nil for a row as a whole.
+  /// Returns the error for a row that a rule of the file refuses, which no property of the model has.
+  /// - Parameter message: The engine's message, such as `CHECK constraint failed: adults` or the text of
+  ///   a `RAISE(ABORT, …)`.
+  /// - Parameter what: The change that was refused, such as `linked to Genre 3`; nil for a row as a
+  ///   whole.
   static func refused(
     _ entity: EntityMapping, property: String = "id", _ id: Int64, _ message: String, _ what: String? = nil
   ) -> StoreError {
     .validation([.refused(entity, property: property, id, message, what)])
   }
 
-  /// What is said where the engine has done nothing and tells of no error.
+  /// Returns the error for a statement that had no effect and for which the engine reported no error.
   static func ignored(
     _ entity: EntityMapping, property: String = "id", _ id: Int64, _ what: String
   ) -> StoreError {

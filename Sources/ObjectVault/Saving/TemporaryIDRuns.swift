@@ -1,25 +1,26 @@
-// The ids of new objects until a save gives them theirs: negative, and counted down.
+// The temporary ids of new objects, until a save assigns final ones: negative numbers, counted down.
 
-/// Temporary ids that are kept for the new objects of one table each.
+/// Temporary ids that are reserved for the new objects of single tables.
 ///
-/// Many of one table get ids that lie side by side, whatever is made of other tables in between: an ObjectTable keeps eight of
-/// them together, and would else need a block for each.
+/// If a table has many new objects, they get adjacent ids, even if objects of other tables are created in
+/// between: an ObjectTable stores eight adjacent ids in one block, and would otherwise need a block for
+/// each.
 struct TemporaryIDRuns {
-  /// The ids that are kept for one table.
+  /// The ids that are reserved for one table.
   private struct Run {
     var nextID: Int64 = 0
     var left: Int64 = 0
-    /// How many got theirs one by one.
+    /// The number of objects that got single ids.
     var single = 0
   }
 
-  /// By the index of the entity at the root of the table.
+  /// The runs, by the index of the table's root entity.
   private var runs: [Run] = []
   private static let length: Int64 = 8
-  /// So many are counted down one by one, whatever they are of: numbers that are easily read.
+  /// This many objects of each table get single ids in the order of creation, which are easy to read.
   private static let fewest = 8
 
-  /// The next one of those that are kept for a table; nil without any.
+  /// Returns the next id reserved for a table; nil if there is none.
   @inline(__always) mutating func next(_ table: Int) -> Int64? {
     guard runs.count > table, runs[table].left > 0 else { return nil }
     runs[table].left -= 1
@@ -27,8 +28,9 @@ struct TemporaryIDRuns {
     return runs[table].nextID
   }
 
-  /// One for a table that has none left, and keeps some more for it where it has many.
-  /// - Parameter nextID: The first one that was given to nobody.
+  /// Returns an id for a table that has none reserved, and reserves more for a table with many new
+  /// objects.
+  /// - Parameter nextID: The highest id that is not yet issued or reserved.
   mutating func begin(_ table: Int, _ nextID: inout Int64) -> Int64 {
     if runs.count <= table { runs += [Run](repeating: Run(), count: table + 1 - runs.count) }
     guard runs[table].single >= Self.fewest else {
@@ -36,7 +38,7 @@ struct TemporaryIDRuns {
       defer { nextID -= 1 }
       return nextID
     }
-    // A block begins at a multiple of eight, and its highest id comes first.
+    // A block contains the ids from a multiple of eight on, and the highest id is issued first.
     let first = ((nextID + 1) & ~(Self.length - 1)) - 1
     nextID = first - Self.length
     (runs[table].nextID, runs[table].left) = (first, Self.length - 1)

@@ -1,25 +1,26 @@
-// What the saves inside a write have changed in the file, until it is committed: ids alone. What the rows held before
-// stands in the last commit, and what they hold now in the file, so that a write of a million rows keeps no value of them.
+// The rows that saves inside a write have changed in the file, until it is committed: ids only. The
+// former values are in the last commit and the new ones in the file, so a write of a million rows keeps
+// none of their values.
 
 internal import CipherSQLite
 
 /// What the saves of a transaction have written.
 struct Written {
-  /// Whether anything was.
+  /// Whether anything was written.
   var hasAny = false
-  /// With all values, while somebody listens; nil otherwise.
+  /// The changes with all values; nil if no change set is recorded.
   var changes: ChangeCollector?
-  /// Which rows, but for those of the last save, which the commit follows.
+  /// The changed rows, without those of the last save, which is committed at once.
   var rows = WrittenRows()
 }
 
 /// The rows and links that a write has changed and not yet committed.
 struct WrittenRows {
-  /// By the index of the entity at the root of the table.
+  /// The ids, by the index of the table's root entity.
   private(set) var ids: [Int: GatheredRowIDs] = [:]
   /// The deleted rows, in the order of their deletion.
   private(set) var deleted: [(entity: Int, ids: [Int64])] = []
-  /// The ids at the ends of links, by the table of the links.
+  /// The ids at the ends of links, by join table.
   private(set) var links: [String: Set<LinkEnds>] = [:]
   private var movesMembers = false
 
@@ -28,7 +29,7 @@ struct WrittenRows {
 
   func contains(_ id: Int64, table: Int) -> Bool { ids[table]?.contains(id) == true }
 
-  /// Notes what was written of a plan, once its objects have their final ids.
+  /// Adds what was written by a plan, once its objects have their final ids.
   mutating func note(_ plan: SavePlan, _ mapping: SchemaMapping) {
     for (entity, objects) in plan.inserted + plan.updated {
       note(RowIDSet(objects.lazy.map(\.rowID)), entity)

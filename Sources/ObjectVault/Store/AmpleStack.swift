@@ -1,16 +1,18 @@
-// A stack for what a step may hold. The engine reads an expression by recursion, up to 1000 levels deep (SQLITE_MAX_EXPR_DEPTH),
-// which takes more than the 512 KiB that threads of a program may have, and those of Dispatch on some systems.
+// Threads with large stacks for migration steps. The engine reads an expression by recursion, up to 1000
+// levels deep (SQLITE_MAX_EXPR_DEPTH), which needs more than the 512 KiB that a program's threads may
+// have, and those of Dispatch on some systems.
 
 internal import CipherSQLite
 private import Dispatch
 
-/// Blocking work on threads of their own with large stacks, away from the pool that tasks share.
+/// Runs blocking work on its own threads with large stacks, away from the thread pool that tasks share.
 enum AmpleStack {
   private static let bytes = 8 << 20
 
-  /// Returns when `body` has ended.
+  /// Runs `body` on such a thread, and returns when it has ended.
   static func waiting<Result>(for body: @escaping () throws -> Result) throws -> Result {
-    // Safe to share: the calling thread touches neither before the end is signalled, and the other one neither afterwards.
+    // Safe to share: the calling thread uses neither before the end is signalled, and the other thread
+    // neither afterwards.
     nonisolated(unsafe) var result: Swift.Result<Result, any Error>?
     nonisolated(unsafe) let body = body
     let end = DispatchSemaphore(value: 0)
@@ -19,7 +21,7 @@ enum AmpleStack {
       end.signal()
     }
     end.wait()
-    // There is one: `body` ends no other way.
+    // There is always a result: `body` cannot end in another way.
     guard let result = unsafe result else { throw CancellationError() }
     return try result.get()
   }

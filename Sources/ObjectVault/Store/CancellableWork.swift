@@ -1,17 +1,18 @@
-// How a task that is cancelled, and a `Progress` that is, end the work on a store. Whatever makes, opens, plans or migrates
-// one goes through here, so that none of them is deaf to either.
+// Cancels the work on a store when its task or its `Progress` is cancelled. All functions that create,
+// open, plan or migrate a store use this, so that each of them reacts to both.
 
 package import CipherSQLite
 package import Foundation
 
-/// Runs blocking work as ``AmpleStack/running(_:)`` does, and cancels its run when the task is cancelled, or `progress` is.
+/// Runs blocking work as ``AmpleStack/running(_:)`` does, and cancels its run when the task or `progress`
+/// is cancelled.
 ///
-/// The app's own handler of the progress is called as ever, and is there again afterwards. A task that is cancelled cancels the
-/// progress, too, so that who shows it sees it.
+/// The app's own cancellation handler of the progress is still called, and is set again afterwards.
+/// Cancelling the task also cancels the progress, so that a view of the progress shows it.
 /// - Parameters:
-///   - run: What is cancelled.
-///   - progress: One for one run at a time.
-///   - body: Is given the run, and has to run its statements in it.
+///   - run: The run to cancel.
+///   - progress: A progress that is used by one run at a time.
+///   - body: Gets the run, and must execute its statements in it.
 package func cancellable<Result: Sendable>(
   _ run: CancellableRun = CancellableRun(), by progress: Progress? = nil,
   _ body: @escaping @Sendable (CancellableRun) throws -> Result
@@ -27,7 +28,8 @@ package func cancellable<Result: Sendable>(
   }
 }
 
-/// Hears of the cancellation of a `Progress` in place of the handler that was there, which it calls, and puts back.
+/// Observes the cancellation of a `Progress`. It replaces the progress's own handler, calls that too, and
+/// sets it again at the end.
 private struct ProgressListener {
   private enum State { case listening, told, over }
   private let progress: Progress
@@ -37,7 +39,8 @@ private struct ProgressListener {
   init(_ progress: Progress, cancelling run: CancellableRun) {
     let (former, state) = (progress.cancellationHandler, Locked(State.listening))
     (self.progress, self.former, self.state) = (progress, former, state)
-    // Foundation calls a handler at once that is given to what is cancelled already, and the app's has been called before.
+    // Foundation immediately calls a handler that is set on a cancelled progress, and the app's handler
+    // has been called already.
     guard !progress.isCancelled else {
       state.withLock { $0 = .told }
       run.cancel()
@@ -59,8 +62,8 @@ private struct ProgressListener {
       if state == .listening { state = .over }
       return state == .told
     }
-    // Ours stays with what was cancelled meanwhile, and goes on calling the former one: that would be called once more for the
-    // same cancellation when it is put back.
+    // After a cancellation this handler stays, and it still calls the former one: setting the former
+    // handler again would call it a second time for the same cancellation.
     if !isTold { progress.cancellationHandler = former }
   }
 }

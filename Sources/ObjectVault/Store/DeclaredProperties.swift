@@ -1,10 +1,10 @@
-// What the author of a `transform swift` says that it reads and writes, held against what the function does with objects.
+// Checks what a `transform swift` function reads and writes against what its step declares.
 
-/// What a function may read and write, and what it read beyond that.
+/// The properties that a function may read and write, and those that it read without a declaration.
 final class DeclaredProperties {
   private let access: TransformAccess
   private let mapping: SchemaMapping
-  /// What it read and may not, by the first row of each.
+  /// Properties that were read without a declaration, with the first row of each.
   private var undeclared: [(place: TransformAccess.Place, row: Int64)] = []
   private var asked: Set<TransformAccess.Place> = []
 
@@ -12,11 +12,11 @@ final class DeclaredProperties {
     (self.access, self.mapping) = (access, mapping)
   }
 
-  /// Who is told of each property that is read by its name; nil where the author says nothing of reading.
+  /// Called with each property that is read by its name; nil if the step does not declare what it reads.
   var reads: ((_ entity: String, _ property: String, _ row: Int64) -> Void)? {
     guard access.reads != nil else { return nil }
     return { [self] entity, property, row in
-      // Of an object that it has made itself there was nothing to read.
+      // A new object of the function itself has no stored values to read.
       guard row > 0 else { return }
       let place = TransformAccess.Place(entity: entity, property: property)
       guard asked.insert(place).inserted, !covers(.reads, entity, property) else { return }
@@ -24,8 +24,9 @@ final class DeclaredProperties {
     }
   }
 
+  /// Checks the reads so far.
   /// - Parameter place: The object that the function was called with.
-  /// - Throws: ``TransformFailure`` for what was read and is not declared.
+  /// - Throws: ``TransformFailure`` for reads that are not declared.
   func checkReads(at place: String) throws(TransformFailure) {
     guard !undeclared.isEmpty else { return }
     throw TransformFailure(
@@ -34,7 +35,8 @@ final class DeclaredProperties {
           undeclared.map { "read \($0.place) of row \($0.row)" }, undeclared.map { (.reads, $0.place) }))
   }
 
-  /// - Throws: ``TransformFailure`` for what was written and is not declared.
+  /// Checks changes.
+  /// - Throws: ``TransformFailure`` for writes that are not declared.
   func check(_ changes: ChangeSet) throws(TransformFailure) {
     guard access.writes != nil else { return }
     for row in changes.inserted { try require(row.entity, nil, "made \(row.entity) \(row.rowID)") }
@@ -64,7 +66,7 @@ final class DeclaredProperties {
 
   private func covers(_ word: TransformAccess.Word, _ entity: String, _ property: String?) -> Bool {
     if isSaid(word, entity, property) { return true }
-    // Either end of a relationship stands for both.
+    // Declaring one end of a relationship covers both ends.
     let description = mapping.entity(named: entity)?.description
     guard let relationship = property.flatMap({ description?.relationship(named: $0) }),
       let inverse = relationship.inverse
@@ -72,7 +74,7 @@ final class DeclaredProperties {
     return isSaid(word, relationship.destination, inverse)
   }
 
-  /// What a step says of an entity holds for those below it.
+  /// Whether a property is declared. The declaration of an entity also covers its subentities.
   private func isSaid(_ word: TransformAccess.Word, _ name: String, _ property: String?) -> Bool {
     var next = mapping.entity(named: name)
     while let entity = next {

@@ -1,11 +1,12 @@
-// The functions of an app that its steps call: `transform swift NAME on E` and `retype E.a to TYPE using swift NAME`.
+// The functions of an app that its migration steps call: `transform swift NAME on E` and
+// `retype E.a to TYPE using swift NAME`.
 
 internal import CipherSQLite
 
 /// A function of the app that migration steps call by its name.
 ///
-/// What SQL cannot say, Swift can: a step says `transform swift splitName on User batch 500`, and the app gives its steps
-/// the function:
+/// It is for conversions that SQL cannot express. The step has the line
+/// `transform swift splitName on User batch 500`, and the app supplies the function:
 ///
 /// ```swift
 /// let embedded = try MigrationSet.embedded(AppMigrations.steps)
@@ -19,47 +20,53 @@ internal import CipherSQLite
 /// ])
 /// ```
 ///
-/// The function meets the model of its step, years later too, whatever the app's classes are called by then: objects are
-/// ``DynamicObject``s, reached by names. It runs inside the transaction of all steps, on the thread that migrates; what it
-/// throws undoes them all, with step, entity and row named. A step whose function is not given is refused before anything
-/// begins (``StoreError/transformMissing(step:name:transform:)``).
+/// The function works on the model of its step, even years later and whatever the app's classes are
+/// called by then: objects are ``DynamicObject``s, whose properties are accessed by names. It runs inside
+/// the transaction of the steps, on the thread that migrates. If it throws, the transaction is rolled
+/// back, and the error names the step, the entity and the row. A step whose function is missing is
+/// refused before anything runs (``StoreError/transformMissing(step:name:transform:)``).
 public struct MigrationTransform: Sendable {
   private enum Function: Sendable {
     case objects(ObjectTransform)
     case values(TransformTable.Conversion)
   }
 
-  /// What steps call it.
+  /// The name by which steps call it.
   public let name: String
   private let function: Function
 
-  /// A function that is called with each object of an entity, in the order of their ids: for `transform swift NAME on E`.
+  /// Creates a function that is called with each object of an entity, in the order of their ids, for
+  /// `transform swift NAME on E`.
   ///
-  /// It may read and write the object's properties, follow relationships, fetch, make and delete objects of any entity of
-  /// the model at that point. What it changes is saved behind each batch, by the rules of the model: delete rules, both
-  /// ends of relationships, required and unique properties. Memory holds one batch. Objects that it makes are not visited,
-  /// and none is of use behind its batch. Where the step says what it `reads` or
-  /// `writes`, any other property that is read by its name, and anything else that changes, is an error; conditions of fetches
-  /// are not held against it, nor what is read of objects that it has made itself. Who moves members of an ordered
-  /// relationship reads it.
+  /// It may read and write the object's properties, follow relationships, and fetch, create and delete
+  /// objects of any entity of the model at that point. Its changes are saved after each batch, under the
+  /// rules of the model: delete rules, both ends of relationships, required and unique properties. Only
+  /// one batch is in memory. Objects that it creates are not visited, and no object can be used after its
+  /// batch.
+  ///
+  /// If the step declares what it `reads` or `writes`, it is an error to read any other property by its
+  /// name or to change anything else. Conditions of fetches are not checked against the declaration, nor
+  /// are reads of objects that the function itself created. Moving members of an ordered relationship
+  /// counts as reading it.
   /// - Parameters:
-  ///   - name: What steps call it.
-  ///   - body: Gets the object, and the context that the batch is saved by. May be called again for the same rows, when a
-  ///     migration that failed is tried again: it should change nothing outside of the store.
+  ///   - name: The name by which steps call it.
+  ///   - body: Gets the object, and the context that saves the batch. It may be called again for the same
+  ///     rows when a failed migration is tried again, so it should change nothing outside the store.
   public static func objects(
     _ name: String, _ body: @escaping @Sendable (DynamicObject, ObjectContext) throws -> Void
   ) -> MigrationTransform {
     MigrationTransform(name: name, function: .objects(ObjectTransform(body: body)))
   }
 
-  /// A function that makes a value of another: for `retype E.a to TYPE using swift NAME`.
+  /// Creates a function that converts a value, for `retype E.a to TYPE using swift NAME`.
   ///
-  /// nil stays nil, unless `Old` is optional. What it gives has to be of the attribute's new type: of each value it is asked
-  /// whether it is of the kind that the type is stored as (a whole number is any number), and afterwards, of all rows,
-  /// whether it is in the type's range and form. nil for a required attribute ends the step.
+  /// nil stays nil, unless `Old` is optional. The result must fit the attribute's new type. Each result
+  /// is checked for the storage class of the type (a whole number fits any numeric type); the range and
+  /// form are checked afterwards for all rows. nil for a required attribute fails the step.
   /// - Parameters:
-  ///   - name: What steps call it.
-  ///   - body: Gets a value of the attribute's former type. Is called once for each row, in no certain order.
+  ///   - name: The name by which steps call it.
+  ///   - body: Gets a value of the attribute's former type. It is called once for each row, in no
+  ///     particular order.
   public static func values<Old: AttributeValue & SendableMetatype, New: AttributeValue & SendableMetatype>(
     _ name: String, _ body: @escaping @Sendable (Old) throws -> New
   ) -> MigrationTransform {
@@ -83,14 +90,16 @@ public struct MigrationTransform: Sendable {
 }
 
 extension MigrationSet {
-  /// The same steps with functions that they call; of two of one name the later one counts.
+  /// Returns these steps with functions that they call.
+  /// - Parameter transforms: The functions. If two have the same name, the later one is used.
+  /// - Returns: The steps with the functions.
   public func transforming(by transforms: [MigrationTransform]) -> MigrationSet {
     var set = self
     for transform in transforms { transform.add(to: &set.transforms) }
     return set
   }
 
-  /// The same steps with the functions of others.
+  /// Returns these steps with the functions of another set.
   package func transforming(as other: MigrationSet?) -> MigrationSet {
     var set = self
     if let other { set.transforms.merge(other.transforms) }
@@ -99,7 +108,9 @@ extension MigrationSet {
 }
 
 extension Store.Migrations {
-  /// The same steps with functions that they call.
+  /// Returns these steps with functions that they call.
+  /// - Parameter transforms: The functions. If two have the same name, the later one is used.
+  /// - Returns: The steps with the functions.
   public func transforming(by transforms: [MigrationTransform]) -> Store.Migrations {
     var migrations = self
     migrations.transforms += transforms

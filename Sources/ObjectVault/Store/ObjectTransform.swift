@@ -1,5 +1,5 @@
-// Runs a function of the app over the objects of an entity, inside a migration: a context for each batch, on the
-// migration's own connection and by the model of that point of the chain.
+// Runs a function of the app on the objects of an entity during a migration: with one context per batch,
+// on the migration's own connection, and with the model at that point of the steps.
 
 internal import CipherSQLite
 
@@ -12,7 +12,7 @@ struct ObjectTransform: RowTransform {
       generation: work.generation, id: work.storeID)
     let entity = try core.entity(named: work.transform.entity)
     let extent = try work.connection.query(sql: entity.extentSQL) { ($0.int64(0), Int($0.int64(1))) }.first
-    // What is made from here on has higher ids, and is not visited.
+    // Objects that the function creates have higher ids and are not visited.
     let (highest, all) = extent ?? (0, 0)
     var (touched, last, done) = (TouchedColumns(), Int64(0), 0)
     while last < highest {
@@ -24,7 +24,8 @@ struct ObjectTransform: RowTransform {
     return touched
   }
 
-  /// - Returns: The ids of the rows, in order.
+  /// Runs the function on the next batch of objects, and saves their changes.
+  /// - Returns: The ids of the batch's rows, in order.
   private func batch(
     _ work: TransformWork, _ core: StoreCore, _ entity: EntityMapping, after last: Int64, to highest: Int64,
     _ touched: inout TouchedColumns
@@ -38,11 +39,11 @@ struct ObjectTransform: RowTransform {
       [.integer(last), .integer(highest), .integer(Int64(work.transform.batch))])
     let ids = objects.map(\.rowID)
     for (object, id) in zip(objects, ids) {
-      // An earlier one may have deleted it.
+      // The call for an earlier object may have deleted it.
       guard let object = object as? DynamicObject, object.state == .loaded else { continue }
       try naming("\(entity.name) row \(id)") {
         try body(object, context)
-        // A value that could not be read was shown as nothing, and nothing must become of that.
+        // A value that could not be read was returned as a placeholder, which must not be written.
         if let error = context.faultErrors.first ?? context.unreadableValues.first { throw error }
       }
       try declared.checkReads(at: "\(entity.name) row \(id)")
@@ -55,11 +56,11 @@ struct ObjectTransform: RowTransform {
     return ids
   }
 
-  /// Runs a part of a function's work; what it throws says where it was.
+  /// Runs a part of the work. Its errors name the place.
   private func naming(_ place: String, _ body: () throws -> Void) throws {
     do { try body() } catch let error as CancellationError { throw error } catch let error as SQLError {
       switch error {
-      // The disk, or whoever stopped the run, and not the function.
+      // The disk or a cancellation has caused this, not the function.
       case .diskFull, .interrupted: throw error
       default: throw TransformFailure("\(place): \(error)")
       }
@@ -72,7 +73,7 @@ struct ObjectTransform: RowTransform {
 extension TouchedColumns {
   fileprivate init(_ changes: ChangeSet, _ mapping: SchemaMapping) {
     self.init()
-    // The tables of families are their roots'.
+    // The entities of an inheritance hierarchy are stored in the table of their root entity.
     let table = { (name: String) in mapping.entity(named: name)?.root.name ?? name }
     for row in changes.inserted { insert(wholeTable: table(row.entity)) }
     for update in changes.updated {

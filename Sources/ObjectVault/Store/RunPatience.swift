@@ -1,19 +1,20 @@
-// How long a run of steps waits for the locks of others, and what is said of it meanwhile.
+// Decides how long a run of steps waits for the locks of other connections, and reports what it waits
+// for.
 
 internal import CipherSQLite
 private import Foundation
 
-/// Whom a run of steps waits for.
+/// What a run of steps waits for.
 package enum RunWait: Sendable, Hashable {
-  /// Another process migrates the store: however long that takes.
+  /// Another process migrates the store. The busy timeout does not limit this wait.
   case migration
-  /// Somebody else has a lock: for the busy timeout, in seconds.
+  /// Another connection has a lock. The wait is limited by the busy timeout, in seconds.
   case lock(seconds: Double)
 }
 
 /// The waiting of one run, on one thread.
 final class RunPatience {
-  /// Locks of a single commit are not worth a word.
+  /// A lock for a single commit is too short to be reported.
   private static let silentSeconds = 0.5
 
   private let path: String
@@ -26,13 +27,14 @@ final class RunPatience {
     (self.path, self.settings, self.record) = (path, settings, record)
   }
 
-  /// An attempt begins: who migrates the store now has its lock, whatever this run asks for first.
+  /// Starts an attempt. If another process migrates the store, this is reported at once, because that
+  /// process has the lock.
   func begin() {
     if isMigratedByOthers { tell(.migration) }
   }
 
   /// Waits a moment for a lock.
-  /// - Parameter count: How often this lock was waited for.
+  /// - Parameter count: How often this lock was waited for before.
   /// - Returns: Whether to try again.
   func waits(count: Int) -> Bool {
     if count == 0 { since = .now() }
@@ -46,7 +48,8 @@ final class RunPatience {
     return true
   }
 
-  /// A run that has the write lock has the mark itself: it waits for readers, which a commit does without a write-ahead log.
+  /// Whether another process migrates the store. A run that has the write lock has set the mark itself:
+  /// it waits for readers, as a commit without a write-ahead log does.
   private var isMigratedByOthers: Bool { !record.holdsLock && MigrationMark.isHeld(path) }
 
   private func tell(_ wait: RunWait) {

@@ -1,9 +1,9 @@
-// Listening to commits, and applying what was heard.
+// Observing commits, and applying change sets.
 
 internal import CipherSQLite
 
 extension Store {
-  /// The commits of this store from now on, in their order, none left out.
+  /// The commits of this store from now on, in their order and without gaps.
   ///
   /// ```swift
   /// var seen = 0
@@ -15,26 +15,30 @@ extension Store {
   /// }
   /// ```
   ///
-  /// What waits for a slow consumer is bounded; when it is too much, the consumer is told by
-  /// ``StoreChange/missed(commits:)`` and goes on with what comes next. The sequence ends when the store is closed.
-  /// Commits of other processes, and of other stores that are open on the same file, are not in it.
+  /// The number of changes that wait for a slow consumer is limited. If there are too many, the consumer
+  /// gets ``StoreChange/missed(commits:)`` and continues with the next commit. The sequence ends when the
+  /// store is closed. It does not include commits of other processes, or of other stores that are open on
+  /// the same file.
   ///
-  /// While somebody listens, a save reads the rows that it deletes before it does, and costs memory in proportion to
-  /// what it writes.
+  /// While there is a consumer, a save reads the rows that it will delete, and needs memory in proportion
+  /// to what it writes.
   /// - Parameter limit: How many changed objects and links may wait.
+  /// - Returns: A sequence for one consumer.
   public func changes(bufferingUpTo limit: Int = 100_000) -> StoreChanges {
     StoreChanges(ChangeQueue(core.feed, capacity: max(0, limit)))
   }
 
-  /// Writes changes that another store, or this one, has committed: the same objects with the same ids, in one
-  /// transaction. `apply(changes.inverse)` takes them back.
+  /// Writes changes that this store or another one has committed: the same objects with the same ids, in
+  /// one transaction. `apply(changes.inverse)` reverses them.
   ///
-  /// Objects that contexts hold in memory are as they were; a save of one whose row was changed here ends in a conflict.
-  /// The rules of classes for values, such as ranges, are not asked: they held when the changes were saved.
-  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` when an object is not as the changes expect
-  ///   it, or cannot become what they say: a value of another type than the property's, an object that is named twice,
-  ///   an id above 2^62, a reference to what is not there, a unique value that another object has;
-  ///   ``StoreError/unknownEntity(name:)``; ``SQLError``. Nothing is written then.
+  /// Objects that contexts have in memory do not change; saving one whose row was changed here throws a
+  /// conflict. The validation rules of classes, such as ranges, are not checked: they were met when the
+  /// changes were saved.
+  /// - Parameter changes: The changes to write.
+  /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` if an object differs from what
+  ///   the changes expect, or cannot become what they state: a value of another type than the property's,
+  ///   an object that occurs twice, an id above 2^62, a reference to a missing row, a unique value that
+  ///   another object has; ``StoreError/unknownEntity(name:)``; ``SQLError``. Nothing is written then.
   public func apply(_ changes: ChangeSet) async throws {
     let core = core
     guard !changes.isEmpty else { return }

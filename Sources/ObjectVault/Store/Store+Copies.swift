@@ -1,16 +1,17 @@
-// The store in other files: encrypted copies, a plain one, and stores out of plain files.
+// Copies of the store in other files: encrypted copies, a plain one, and stores created from plain files.
 
 public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Writes an encrypted copy of the store, as it is now, to a new file, while others go on writing.
+  /// Writes an encrypted copy of the store's present state to a new file. Other connections can go on
+  /// writing.
   ///
-  /// Every page of it is authenticated before it gets its name.
+  /// Every page of the copy is authenticated before the file gets its name.
   /// - Parameters:
   ///   - url: The new file.
   ///   - key: The copy's key; by default the store's own.
-  ///   - progress: Counts pages; cancelling it, or the task, ends the copying, and there is no file then.
+  ///   - progress: Counts pages. Cancelling it or the task ends the copying, and no file is left.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.emptyKey`, `SQLError.folderMissing`.
   public func backup(to url: URL, key: Key? = nil, progress: Progress? = nil) async throws {
     let key = try await key?.resolved()
@@ -24,13 +25,15 @@ extension Store {
     }
   }
 
-  /// Writes the whole content in clear, readable for everybody who gets hold of the file, to a new plain SQLite
-  /// file of mode 0600. It is of one moment; writers need not wait.
+  /// Writes the whole content unencrypted to a new plain SQLite file with mode 0600. Anyone who gets the
+  /// file can read it.
+  ///
+  /// The content is that of one moment, and writers need not wait.
   /// - Parameters:
   ///   - url: The new file.
-  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it, or the task, ends the
+  ///   - progress: Counts each page twice: written, and compared. Cancelling it or the task ends the
   ///     writing.
-  /// - Throws: `SQLError.alreadyExists`, `SQLError.verificationFailed`; there is no file then.
+  /// - Throws: `SQLError.alreadyExists`, `SQLError.verificationFailed`; no file is left then.
   public func exportPlaintext(to url: URL, progress: Progress? = nil) async throws {
     let pool = pool
     try await cancellable(by: progress) { run in
@@ -42,17 +45,20 @@ extension Store {
     }
   }
 
-  /// Encrypts a plain SQLite file into a new one: the way back from ``exportPlaintext(to:progress:)``, and the first step
-  /// to adopt the file of another library. The plain file stays; delete it when the new one is in use.
+  /// Encrypts a plain SQLite file into a new file.
+  ///
+  /// This reverses ``exportPlaintext(to:progress:)``, and is the first step to import the file of another
+  /// library. The plain file stays; delete it when the new one is in use.
   /// - Parameters:
   ///   - plaintext: The plain file.
   ///   - url: The new file.
-  ///   - key: Its key.
-  ///   - profile: Its settings; by default the engine's for new files.
-  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it, or the task, ends
-  ///     the work.
-  /// - Throws: `SQLError.notADatabase` when it is no plain SQLite file, `SQLError.alreadyExists`,
-  ///   `SQLError.emptyKey`, `SQLError.verificationFailed`; there is no new file then.
+  ///   - key: The key of the new file.
+  ///   - profile: The cipher settings of the new file; by default the engine's for new files.
+  ///   - progress: Counts each page twice: written, and compared. Cancelling it or the task ends the
+  ///     work.
+  /// - Throws: `SQLError.notADatabase` if `plaintext` is not a plain SQLite file,
+  ///   `SQLError.alreadyExists`, `SQLError.emptyKey`, `SQLError.verificationFailed`; no new file is left
+  ///   then.
   public static func encrypt(
     plaintext: URL, to url: URL, key: Key, profile: CipherProfile? = nil, progress: Progress? = nil
   ) async throws {
@@ -64,17 +70,20 @@ extension Store {
     }
   }
 
-  /// Moves a closed store of older cipher settings to those that the engine gives to new ones, or to others, in place.
+  /// Converts a closed store in place from older cipher settings to the engine's settings for new files,
+  /// or to others.
   /// - Parameters:
   ///   - url: The store.
-  ///   - key: Its key, which stays.
-  ///   - profile: The settings from now on. By default the engine's for new files, and never fewer rounds than before.
-  ///   - present: The settings that it has, where they are not found by themselves: ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long to wait for somebody else's lock, in seconds.
-  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it, or the task, ends
-  ///     the work.
-  /// - Returns: The settings before and now; equal when nothing was to be done.
-  /// - Throws: `SQLError.busy` while somebody uses the store; it is then as it was.
+  ///   - key: Its key, which does not change.
+  ///   - profile: The new settings. By default the engine's for new files, but never fewer rounds than
+  ///     before.
+  ///   - present: The present settings, if they are not found automatically:
+  ///     ``Store/Configuration/profile``.
+  ///   - busyTimeout: How long to wait for the lock of another connection, in seconds.
+  ///   - progress: Counts each page twice: written, and compared. Cancelling it or the task ends the
+  ///     work.
+  /// - Returns: The settings before and after; equal if there was nothing to do.
+  /// - Throws: `SQLError.busy` while the store is in use. The store is then unchanged.
   public static func upgradeCipher(
     at url: URL, key: Key, to profile: CipherProfile? = nil, from present: CipherProfile? = nil,
     busyTimeout: Double = 5, progress: Progress? = nil
@@ -90,17 +99,17 @@ extension Store {
     }
   }
 
-  /// Puts a backup in the place of a closed store, after it was checked: see `Connection.restore`.
+  /// Checks a backup and puts it in the place of a closed store: see `Connection.restore`.
   /// - Parameters:
   ///   - backup: An encrypted copy.
-  ///   - url: Where it goes.
-  ///   - key: The backup's key; the store has it afterwards.
-  ///   - profile: The backup's settings, where they are not found by themselves.
-  ///   - replacesExisting: Whether a store that is there may go.
-  ///   - busyTimeout: How long to wait for who uses the store, in seconds.
-  ///   - progress: Counts pages; cancelling it, or the task, ends the copying.
-  /// - Throws: `SQLError.alreadyExists` without `replacesExisting`; `SQLError.busy`; what opening the backup
-  ///   throws. A store that was there is then as it was.
+  ///   - url: The file to create or replace.
+  ///   - key: The backup's key, which is the store's key afterwards.
+  ///   - profile: The backup's cipher settings, if they are not found automatically.
+  ///   - replacesExisting: Whether an existing store may be replaced.
+  ///   - busyTimeout: How long to wait for other users of the store, in seconds.
+  ///   - progress: Counts pages. Cancelling it or the task ends the copying.
+  /// - Throws: `SQLError.alreadyExists` without `replacesExisting`; `SQLError.busy`; the errors of
+  ///   opening the backup. An existing store is then unchanged.
   public static func restore(
     _ backup: URL, to url: URL, key: Key, profile: CipherProfile? = nil, replacesExisting: Bool = false,
     busyTimeout: Double = 5, progress: Progress? = nil
@@ -116,8 +125,8 @@ extension Store {
 }
 
 extension CancellableRun {
-  /// Says how many of so many pages are done.
-  /// - Throws: `CancellationError` when the run was cancelled, or the progress.
+  /// Reports how many pages are done.
+  /// - Throws: `CancellationError` if the run or the progress was cancelled.
   func show(_ progress: Progress?, _ done: Int, of total: Int) throws {
     progress?.totalUnitCount = Int64(total)
     progress?.completedUnitCount = Int64(done)

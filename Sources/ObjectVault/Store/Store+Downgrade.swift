@@ -1,36 +1,43 @@
-// The way back: to an earlier version by the steps at hand, or by what the store carries.
+// Rollbacks to an earlier version, by the steps of the program or those that the store carries.
 
 public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Takes back the steps of a store above a version, the last one first, all in one transaction or each in its own.
+  /// Rolls back the steps of a store above a version, the last one first, all in one transaction or each
+  /// in its own.
   ///
-  /// Each is taken back by its `[down]` section or by what follows from its operations (``MigrationStep/wayBack(from:)``).
-  /// A step that is not among `migrations`, or that was edited since it ran, is taken back by what the store carries: a
-  /// program whose steps end earlier can so return a store that a newer one has migrated. The checks are those of
-  /// ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``, and so are the copy that is made
-  /// before, the waiting of others, and what other processes get that have the store open
-  /// (``StoreError/storeMigratedElsewhere(file:)``). Ids stay given out. What was entered in properties and entities that go
-  /// is lost, and has to be allowed.
+  /// Each step is rolled back by its `[down]` section, or by what is derived from its operations
+  /// (``MigrationStep/wayBack(from:)``). A step that is not among `migrations`, or that was edited since
+  /// it ran, is rolled back by what the store carries: a program with fewer steps can thus return a store
+  /// that a newer program has migrated.
+  ///
+  /// The checks, the backup copy before the run, the waiting for other processes, and the effect on other
+  /// processes that have the store open (``StoreError/storeMigratedElsewhere(file:)``) are those of
+  /// ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
+  /// Ids that were issued are not issued again. Values of properties and entities that the rollback
+  /// removes are lost, which `losses` must allow.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
-  ///   - version: The version that it is to have; nothing is done to a store of that version or a lower one.
-  ///   - migrations: The steps at hand.
+  ///   - version: The version to return to. A store at that version or a lower one does not change.
+  ///   - migrations: The steps of the program.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long to wait for another process's lock, in seconds. One that migrates the store is waited for to
-  ///     its end.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds. A process that migrates
+  ///     the store is waited for until it has finished.
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
-  ///   - losses: What may be lost, such as `User.city`: see ``planDowngrade(at:key:to:migrations:profile:busyTimeout:)``.
-  ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``. Steps that `migrations` has as one
-  ///     (``MigrationSet/foldedVersion``) are taken back in one transaction even so.
-  ///   - progress: Counts the rows that are written again on the way back, and one for each step; cancelling it, or the task,
-  ///     ends the run.
-  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``, ``StoreError/wayBackLoses(step:name:losses:emptied:)``,
-  ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; ``StoreError/historyConflict(_:)`` for a version below 0; else as
-  ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was, or behind
-  ///   the last step that was committed by itself.
+  ///   - losses: What may be lost, such as `User.city`: see
+  ///     ``planDowngrade(at:key:to:migrations:profile:busyTimeout:)``.
+  ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``. Steps that `migrations` has folded
+  ///     into one (``MigrationSet/foldedVersion``) are rolled back in one transaction all the same.
+  ///   - progress: Counts the rows that the rollback rewrites, and one for each step. Cancelling it or
+  ///     the task ends the run.
+  /// - Returns: What the run did.
+  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``,
+  ///   ``StoreError/wayBackLoses(step:name:losses:emptied:)``,
+  ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; ``StoreError/historyConflict(_:)`` for a
+  ///   version below 0; otherwise as ``open(at:key:schema:migrations:configuration:progress:)``. The file
+  ///   is then unchanged, or has the version after the last step that was committed on its own.
   @discardableResult
   public static func downgrade(
     at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil,
@@ -43,23 +50,26 @@ extension Store {
     return try await run(.back(to: version), at: url, key: key, migrations, settings)
   }
 
-  /// Takes back the last steps of a store and runs them again, all in one transaction: while a step is being written.
+  /// Rolls back the last steps of a store and runs them again, all in one transaction: for use while a
+  /// step is being written.
   ///
-  /// A step that was edited since it ran is taken back as it was, and runs as it is now.
+  /// A step that was edited since it ran is rolled back in its old form and runs in its new form.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
-  ///   - count: How many steps; all of them where there are fewer.
-  ///   - migrations: The steps, at least those that are behind the store.
+  ///   - count: The number of steps; all of them if there are fewer.
+  ///   - migrations: The steps, at least those that the store has run.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long to wait for another process's lock, in seconds. One that migrates the store is waited for to
-  ///     its end.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds. A process that migrates
+  ///     the store is waited for until it has finished.
   ///   - makesBackups: Whether an encrypted copy is made before values are lost or rewritten.
-  ///   - losses: What may be lost on the way back, and on the way again beside what the steps' files allow.
-  ///   - progress: Counts the rows that are written again on either way, and one for each step on each; cancelling it, or the
-  ///     task, ends the run.
-  /// - Throws: As ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``;
-  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` where a step is missing.
+  ///   - losses: What the rollback may lose, and what the steps may lose in addition to what their files
+  ///     allow.
+  ///   - progress: Counts the rows that are rewritten in both directions, and one for each step in each
+  ///     direction. Cancelling it or the task ends the run.
+  /// - Returns: What the run did.
+  /// - Throws: The errors of `downgrade`;
+  ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` if a step is missing.
   @discardableResult
   public static func redo(
     at url: URL, key: Key, last count: Int = 1, migrations: MigrationSet, profile: CipherProfile? = nil,
@@ -71,20 +81,22 @@ extension Store {
       RunSettings(profile, busyTimeout, makesBackups, losses, progress))
   }
 
-  /// What ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)`` would do, without
-  /// changing a byte.
+  /// Plans a downgrade without changing a byte.
   ///
-  /// The plan's steps are those that would be taken back, the last one first, with what that loses. Rows are asked what
-  /// the way back will ask of them.
+  /// The steps of the plan are those that
+  /// ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``
+  /// would roll back, the last one first, with the losses of each. The plan makes the same checks of rows
+  /// as the rollback.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
-  ///   - version: The version that it is to have.
-  ///   - migrations: The steps at hand.
+  ///   - version: The version to return to.
+  ///   - migrations: The steps of the program.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
-  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``; ``StoreError/historyConflict(_:)`` for a version below 0; else as
-  ///   ``plan(at:key:migrations:profile:busyTimeout:)``.
+  ///   - busyTimeout: How long to wait, in seconds, while another process has the file locked.
+  /// - Returns: The plan.
+  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``; ``StoreError/historyConflict(_:)`` for a
+  ///   version below 0; otherwise as ``plan(at:key:migrations:profile:busyTimeout:)``.
   public static func planDowngrade(
     at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil,
     busyTimeout: Double = 5
@@ -98,13 +110,15 @@ extension Store {
     throw StoreError.historyConflict(.noVersion(version, last: migrations.version))
   }
 
-  /// Everything that happened to a store, in its order: the steps that it was made with, those that ran, and those that
-  /// were taken back. Nothing is written.
+  /// Reads the history of a store, in order: the steps that it was created with, the steps that ran, and
+  /// those that were rolled back. Writes nothing.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``; ``SQLError``.
+  /// - Returns: The events, the first one first.
+  /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``;
+  ///   ``SQLError``.
   public static func history(at url: URL, key: Key, profile: CipherProfile? = nil) async throws
     -> [HistoryEvent]
   {
@@ -115,15 +129,18 @@ extension Store {
     }
   }
 
-  /// The steps that a store carries: what ran, and what takes it back. Nothing is written.
+  /// Reads the steps that a store carries: those that ran, and their rollbacks. Writes nothing.
   ///
-  /// A program that began with ``Store/Migrations/automatic`` writes their ``MigrationStep/text`` to files named
-  /// ``MigrationStep/fileName``, and goes on with those. What the author of a step wrote into its header is not carried.
+  /// A program that began with ``Store/Migrations/automatic`` can write their ``MigrationStep/text`` to
+  /// files named ``MigrationStep/fileName``, and continue with those files. The author's text in the
+  /// header of a step is not carried.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``; ``SQLError``.
+  /// - Returns: The steps.
+  /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/bookkeepingDamaged(file:place:reason:)``;
+  ///   ``SQLError``.
   public static func carriedSteps(at url: URL, key: Key, profile: CipherProfile? = nil) async throws
     -> MigrationSet
   {

@@ -1,22 +1,25 @@
-// Opening a store by the model that its file holds, without Swift classes and without steps.
+// Opens a store by the model in its file, without Swift classes and without steps.
 
 public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Opens a store that is there, by its own model: its objects are ``DynamicObject``s, which are reached by names.
+  /// Opens an existing store by its own model. Its objects are ``DynamicObject``s, whose properties are
+  /// accessed by names.
   ///
-  /// No step runs, and no file is made. The rules that the model has hold as with classes: required and unique
-  /// properties, types, references, delete rules, conflicts. What classes alone know is unknown here: checks
-  /// (``Entity/check(_:_:)``), the cases of enums, and defaults that are computed for each object. While another process
-  /// migrates the store, this waits for it; cancelling the task ends that.
+  /// No step runs, and no file is created. The rules of the model apply as with classes: required and
+  /// unique properties, types, references, delete rules, conflicts. Rules that only classes have are
+  /// unknown here: checks (``Entity/check(_:_:)``), the cases of enums, and defaults that are computed
+  /// for each object. If another process is migrating the store, this waits until it has finished;
+  /// cancelling the task ends the wait.
   /// - Parameters:
   ///   - url: The file.
-  ///   - key: Asked for its bytes once; they are derived (20 to 100 ms for a passphrase) and wiped.
+  ///   - key: Its bytes are read once; they are derived (20 to 100 ms for a passphrase) and wiped.
   ///   - configuration: Cache, readers, time-outs.
+  /// - Returns: The open store.
   /// - Throws: ``StoreError/notAStore(file:)``, ``StoreError/otherFormat(file:found:supported:)``,
-  ///   ``StoreError/schemaDrift(file:differences:)`` when the tables are not the model's;
-  ///   ``SQLError`` for file and key, such as `SQLError.notFound`.
+  ///   ``StoreError/schemaDrift(file:differences:)`` if the tables differ from the model; ``SQLError``
+  ///   for file and key, such as `SQLError.notFound`.
   public static func open(at url: URL, key: Key, configuration: Configuration = Configuration()) async throws
     -> Store
   {

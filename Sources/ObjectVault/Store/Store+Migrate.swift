@@ -1,24 +1,25 @@
-// Running steps without classes, and looking at a store without steps: what tools need.
+// Running steps without classes, and inspecting a store without steps, as tools do.
 
 public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Runs the steps that a store lacks, without opening it for work: no Swift class is needed.
-  ///
+  /// Runs the steps that a store lacks, without opening the store for use. No Swift class is needed.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long to wait for another process's lock, in seconds. One that migrates the store is waited for to
-  ///     its end.
-  ///   - makesBackups: Whether the encrypted copy is made that a pending step asks for.
-  ///   - losses: What pending steps may lose beside what their files allow, such as `User.city`.
+  ///   - busyTimeout: How long to wait for another process's lock, in seconds. A process that migrates
+  ///     the store is waited for until it has finished.
+  ///   - makesBackups: Whether the encrypted copies are made that pending steps request.
+  ///   - losses: What pending steps may lose in addition to what their files allow, such as `User.city`.
   ///   - commitsEachStep: As ``Store/Configuration/commitsEachStep``.
-  ///   - progress: Counts the rows that steps write again, and one for each step; cancelling it, or the task, ends the run.
-  /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``; the file is then as it was, or behind the last
-  ///   step that was committed by itself.
+  ///   - progress: Counts the rows that steps rewrite, and one for each step. Cancelling it or the task
+  ///     ends the run.
+  /// - Returns: What the run did.
+  /// - Throws: As ``open(at:key:schema:migrations:configuration:progress:)``. The file is then unchanged,
+  ///   or has the version after the last step that was committed on its own.
   @discardableResult
   public static func migrate(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil,
@@ -30,20 +31,21 @@ extension Store {
     return try await run(.latest, at: url, key: key, migrations, settings)
   }
 
-  /// How a run is done, whatever it is for.
+  /// The settings of a run of steps, whatever its goal.
   package struct RunSettings: Sendable {
     let profile: CipherProfile?
     let busyTimeout: Double
     let makesBackups: Bool
     let losses: Set<String>
     let progress: Progress?
-    /// Whether each step is committed by itself.
+    /// Whether each step is committed on its own.
     package var commitsEachStep = false
-    /// Told once what the run waits for, when it has waited for a moment.
+    /// Called with what the run waits for, once per cause; for a lock only after half a second.
     let waits: (@Sendable (RunWait) -> Void)?
-    /// How long another process's migration is waited for, in seconds; nil for as long as it takes.
+    /// How long to wait for another process's migration, in seconds; nil for no limit.
     package var migrationTimeout: Double?
-    /// Told at the end what was committed, each step by itself: of a run that fails, too.
+    /// Called at the end with the work of the steps that were committed on their own, if any; also if the
+    /// run fails.
     package var leaves: (@Sendable (MigrationOutcome) -> Void)?
 
     package init(
@@ -55,13 +57,15 @@ extension Store {
       (self.progress, self.waits) = (progress, waits)
     }
 
-    /// Losses by the names of what is lost, which may be given as a step's head has them, and the command line.
+    /// Returns losses by the names of what is lost. They may be given in the form of a step's header or
+    /// of the command line.
     package static func named(_ losses: Set<String>) -> Set<String> {
       Set(losses.map { MigrationStep.loss(allowedBy: $0) ?? $0 })
     }
   }
 
-  /// Does what a goal comes to. Who migrates the store meanwhile is waited for to the end, anybody else for the busy timeout.
+  /// Runs the steps that a goal needs. Waits for a process that migrates the store until it has finished
+  /// or `migrationTimeout` is over, and for any other lock up to the busy timeout.
   package static func run(
     _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ settings: RunSettings
   ) async throws -> MigrationOutcome {
@@ -95,22 +99,24 @@ extension Store {
 }
 
 extension Store {
-  /// What opening the store would do, without changing a byte and without creating a file.
+  /// Plans the opening of a store, without changing a byte and without creating a file.
   ///
-  /// It asks the rows what pending steps will ask of them (``MigrationPlan/refusals``), which reads the tables that they are
-  /// about: for new unique indexes, for what becomes required or of a narrower type, for members of which one is left, for
-  /// rows that move, and for what steps `require`. What an earlier step changes before it cannot be asked, and is told
+  /// The plan makes the checks of rows that pending steps will make (``MigrationPlan/refusals``), which
+  /// reads the tables concerned: for new unique indexes, for properties that become required or get a
+  /// narrower type, for to-manys of which one member remains, for rows that move, and for what steps
+  /// `require`. Checks of data that an earlier step changes first are not possible, and are listed
   /// (``MigrationPlan/Step/unasked``).
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
+  ///   - busyTimeout: How long to wait, in seconds, while another process has the file locked.
+  /// - Returns: The plan.
   /// - Throws: The errors that opening would throw: ``StoreError/historyConflict(_:)``,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``,
   ///   ``StoreError/otherFormat(file:found:supported:)``, ``StoreError/notAStore(file:)``; ``SQLError``;
-  ///   `CancellationError` when the task is cancelled.
+  ///   `CancellationError` if the task is cancelled.
   public static func plan(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
@@ -128,7 +134,7 @@ extension Store {
       return try run.run(inspection.connection) {
         try StoreFunctions.register(on: inspection.connection)
         let plan = try MigrationPlan(inspection, migrations, goal, asksRows: true)
-        // A question that was ended is none that rows have answered.
+        // A check that was interrupted has no result.
         try run.check()
         return plan
       }
@@ -136,67 +142,69 @@ extension Store {
   }
 }
 
-/// What a store says about itself.
+/// The state of a store, as its bookkeeping tables describe it.
 package struct StoreInfo {
   package var version: Int { history.version }
-  /// How often the tables were changed.
+  /// The number of times that the tables were changed.
   package var generation: Int64 { history.generation }
   package let model: Schema
   let history: StoreHistory
 
-  /// Compares the history with steps, whatever those say that have not run yet.
+  /// Compares the history with steps. Steps that have not run yet do not matter.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)``, ``StoreError/historyConflict(_:)``,
   ///   ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
   package func requireHistory(of migrations: MigrationSet, file: String) throws {
     try history.check(against: migrations, file: file)
   }
 
-  /// Refuses a file of a format that this release does not know.
+  /// Refuses a file format that this release does not support.
   /// - Throws: ``StoreError/otherFormat(file:found:supported:)``.
   package func requireKnownFormat(file: String) throws { try history.requireKnownFormat(file: file) }
 
-  /// Registers what the store's tables and predicates rely on.
+  /// Registers the SQL functions that the store's tables and predicates need.
   package static func prepare(_ connection: Connection) throws { try StoreFunctions.register(on: connection) }
 
+  /// Reads the state of a store.
   /// - Throws: ``StoreError/notAStore(file:)``.
   package init(_ connection: Connection) throws {
     history = try StoreHistory.read(connection)
     model = try history.model()
   }
 
-  /// A question for rows of an entity.
+  /// Returns a query for rows of an entity.
   /// - Throws: ``StoreError/noEntity(name:similar:)``, ``StoreError/otherFormat(file:found:supported:)``.
   package func rows(of entity: String, in connection: Connection) throws -> EntityRows {
     try requireKnownFormat(file: connection.path)
     return try EntityRows(model, entity: entity)
   }
 
-  /// How many objects of an entity there are, without those of the entities below it.
+  /// Returns the number of objects of an entity, without its subentities.
   package func count(of entity: String, in connection: Connection) throws -> Int {
     Int(try connection.value("SELECT count(*) FROM \(model.ownPlace(of: entity).rows)")?.int64 ?? 0)
   }
 
-  /// Values that are not of their attributes' types, a sentence each.
+  /// Returns the values that do not fit their attributes' types, one sentence each.
   package func valueFindings(_ connection: Connection) throws -> [String] {
     try TypeCheck(model: model).findings(connection).map { "\($0)" }
   }
 
-  /// References to rows of another entity than they say, a sentence each.
+  /// Returns the references to rows of another entity than their relationship's, one sentence each.
   package func referenceFindings(_ connection: Connection) throws -> [String] {
     try ReferenceCheck.misled(connection, model)
   }
 
-  /// Entities with a row whose id was never given out, a sentence each.
+  /// Returns the entities with a row whose id was never issued, one sentence each.
   package func idFindings(_ connection: Connection) throws -> [String] {
     try RowIDs(connection: connection).findings(model)
   }
 
-  /// Tables, views, triggers and indexes that are neither of the model nor the store's own, a sentence each.
+  /// Returns the tables, views, triggers and indexes that belong neither to the model nor to the store's
+  /// bookkeeping, one sentence each.
   package func foreignFindings(_ connection: Connection) throws -> [String] {
     try ForeignObjects(layout: model.layout).findings(connection)
   }
 
-  /// What the tables have that the model has not, or the reverse.
+  /// Returns the differences between the tables and the model.
   package func drift(_ connection: Connection) throws -> [String] {
     let expected = model.layout
     return SchemaDifference.lines(
@@ -205,17 +213,17 @@ package struct StoreInfo {
 }
 
 extension Store {
-  /// Creates a store at the last version of some steps, without opening it for work: no Swift class is needed.
-  ///
+  /// Creates a store at the last version of some steps, without opening it for use. No Swift class is
+  /// needed.
   /// - Parameters:
   ///   - url: The new file.
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings; by default the engine's for new files.
-  ///   - progress: Counts the rows that steps write, and one for each step, where any writes rows; cancelling it, or the
-  ///     task, ends the work.
-  /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`;
-  ///   ``StoreError``; `CancellationError`. There is no file then.
+  ///   - progress: Counts the rows that steps write, and one for each step, if any step writes rows.
+  ///     Cancelling it or the task ends the work.
+  /// - Throws: `SQLError.alreadyExists`, `SQLError.folderMissing`, `SQLError.emptyKey`; ``StoreError``;
+  ///   `CancellationError`. No file is left then.
   public static func create(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, progress: Progress? = nil
   ) async throws {

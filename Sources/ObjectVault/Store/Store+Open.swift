@@ -1,63 +1,73 @@
-// Opening with classes and steps, as programs ask for it. How it is done is in StoreOpening.
+// Opening with classes and steps: the interface for programs. The implementation is in StoreOpening.
 
 public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Where the steps come from.
+  /// The source of a program's migration steps.
   public struct Migrations: Sendable {
     enum Source: Sendable {
       case read(@Sendable (Schema) throws -> MigrationSet)
       case embedded([MigrationSet.Embedded])
-      /// One step, made of the classes.
+      /// One step, derived from the classes.
       case classes
-      /// What the store carries, and one more where the classes are others.
+      /// The steps that the store carries, and another one if the classes differ from its model.
       case carried
     }
     let source: Source
     /// The app's functions that steps call.
     var transforms: [MigrationTransform] = []
 
-    /// The steps of a folder.
+    /// Reads the steps from a folder.
+    /// - Parameter url: The folder.
+    /// - Returns: The source.
     public static func directory(_ url: URL) -> Migrations {
       Migrations(source: .read { _ in try .directory(url) })
     }
-    /// The steps of a generated `Embedded.swift`.
+    /// Uses the steps of a generated `Embedded.swift`.
     ///
-    /// A store that has them all opens without reading any: their checksums are compared with those that it remembers.
+    /// A store that has run all of them opens without reading any: their checksums are compared with
+    /// those in the store.
+    /// - Parameter steps: The steps.
+    /// - Returns: The source.
     public static func embedded(_ steps: [MigrationSet.Embedded]) -> Migrations {
       Migrations(source: .embedded(steps))
     }
-    /// Steps that were read before.
+    /// Uses steps that were read before.
+    /// - Parameter set: The steps.
+    /// - Returns: The source.
     public static func set(_ set: MigrationSet) -> Migrations { Migrations(source: .read { _ in set }) }
-    /// One step that creates the schema: see ``MigrationSet/creating(_:)``. When the schema changes, a store
-    /// made with it is refused until the change is written down as a second step
-    /// (``StoreError/madeOfOtherClasses(file:differences:lines:)``).
-    public static let creatingSchema = Migrations(source: .classes)
-    /// No steps of one's own, for a prototype or a cache: where the classes have become others than the store's model, opening
-    /// makes the step and runs it.
+    /// One step that creates the schema: see ``MigrationSet/creating(_:)``.
     ///
-    /// It does so for what loses nothing and leads back: new entities, properties that are optional or have a default,
-    /// relationships, indexes, other defaults and delete rules, a property that may be nil from now on, a name that its class
-    /// declares as a former one. Anything else is ``StoreError/notAutomatic(file:reasons:lines:)`` with the lines to write.
-    /// The step is ``Store/Opening-swift.struct/automaticStep``; all that a store carries are
-    /// ``Store/carriedSteps(at:key:profile:)``, to go on with files from there.
+    /// When the schema changes, a store that was created with it is refused until the change is written
+    /// as a second step (``StoreError/madeOfOtherClasses(file:differences:lines:)``).
+    public static let creatingSchema = Migrations(source: .classes)
+    /// No steps from the program, for a prototype or a cache: if the classes differ from the store's
+    /// model, opening creates the step and runs it.
+    ///
+    /// It does so only for changes that lose nothing and can be rolled back: new entities, properties
+    /// that are optional or have a default, relationships, indexes, other defaults and delete rules,
+    /// properties that become optional, and names that the class declares as former ones. Any other
+    /// change is refused with ``StoreError/notAutomatic(file:reasons:lines:)``, which has the lines to
+    /// write. The created step is ``Store/Opening-swift.struct/automaticStep``. To continue with files,
+    /// take all steps of the store from ``Store/carriedSteps(at:key:profile:)``.
     public static let automatic = Migrations(source: .carried)
   }
 
-  /// Opens a store; creates it if there is none; runs the steps that it lacks.
-  ///
+  /// Opens a store. Creates it if it does not exist, and runs the steps that it lacks.
   /// - Parameters:
-  ///   - url: The file. Its folder has to exist.
-  ///   - key: Asked for its bytes once; they are derived (20 to 100 ms for a passphrase) and wiped.
+  ///   - url: The file. Its folder must exist.
+  ///   - key: Its bytes are read once; they are derived (20 to 100 ms for a passphrase) and wiped.
   ///   - schema: The Swift classes.
   ///   - migrations: The steps. Their model must be the schema's.
   ///   - configuration: Cache, readers, time-outs.
-  ///   - progress: Counts the rows that steps write again and one for each step, and has
-  ///     `ProgressUserInfoKey.storeIsWaitingFor` while another process runs them. Cancelling it, or the task, undoes them
-  ///     all.
+  ///   - progress: Counts the rows that steps rewrite, and one for each step. Has
+  ///     `ProgressUserInfoKey.storeIsWaitingFor` while another process migrates the store. Cancelling it
+  ///     or the task rolls back the steps, except those that were committed on their own.
+  /// - Returns: The open store.
   /// - Throws: ``StoreError`` for schema, steps and history; ``SQLError`` for file and key;
-  ///   `CancellationError`. The file is then as it was.
+  ///   `CancellationError`. The file is then unchanged, or has the version after the last step that was
+  ///   committed on its own.
   public static func open(
     at url: URL, key: Key, schema: Schema, migrations: Migrations,
     configuration: Configuration = Configuration(), progress: Progress? = nil
@@ -68,21 +78,24 @@ extension Store {
     return try await cancellable(opening.stop, by: progress) { _ in try opening.open(key) }
   }
 
-  /// Opens a store before it returns, unless that would take too long: for the start of an app. The caller's thread waits; steps run
-  /// on one with a stack for the deepest of their expressions.
+  /// Opens a store synchronously, unless its steps would take too long: for the start of an app.
   ///
-  /// Where the steps that the store lacks come to more than `limit`, none runs, and the error says what there is to do: show
-  /// that, and call ``open(at:key:schema:migrations:configuration:progress:)`` with a `Progress`. A new store is made whatever
-  /// its steps are. While another process migrates the store, this does not wait for it longer than for any other lock.
+  /// The caller's thread waits. Steps run on another thread, whose stack is large enough for the deepest
+  /// of their expressions. If the work of the missing steps exceeds `limit`, none runs, and the error
+  /// states the work: show that, and call ``open(at:key:schema:migrations:configuration:progress:)`` with
+  /// a `Progress`. A new store is created whatever its steps are. While another process migrates the
+  /// store, this waits no longer than for any other lock.
   /// - Parameters:
-  ///   - url: The file. Its folder has to exist.
-  ///   - key: As it is: one of a `Key.provider` has to be resolved before. A passphrase takes 20 to 100 ms.
+  ///   - url: The file. Its folder must exist.
+  ///   - key: A resolved key: one from a `Key.provider` must be resolved before. A passphrase takes 20 to
+  ///     100 ms.
   ///   - schema: The Swift classes.
   ///   - migrations: The steps. Their model must be the schema's.
-  ///   - limit: How much the steps may come to.
+  ///   - limit: The maximum amount of work for the steps.
   ///   - configuration: Cache, readers, time-outs.
-  /// - Throws: ``StoreError/migrationNeeded(_:)``; `SQLError.busy`; else as
-  ///   ``open(at:key:schema:migrations:configuration:progress:)``. The file is then as it was.
+  /// - Returns: The open store.
+  /// - Throws: ``StoreError/migrationNeeded(_:)``; `SQLError.busy`; otherwise as
+  ///   ``open(at:key:schema:migrations:configuration:progress:)``.
   public static func open(
     at url: URL, key: Key, schema: Schema, migrations: Migrations, migratingAtMost limit: MigrationLimit,
     configuration: Configuration = Configuration()
@@ -121,15 +134,15 @@ extension Store {
     return try ConnectionPool(file: file, unlocked: key, configuration: pool)
   }
 
-  /// Runs `body`, and runs it again for as long as it meets the lock of somebody who migrates the store: however
-  /// long that takes, the store is of use only afterwards.
+  /// Runs `body`, and runs it again as long as it meets the lock of another process that migrates the
+  /// store: the store can only be used after that.
   static func afterMigrations<Result>(
     _ path: String, _ progress: Progress?, _ stop: CancellableRun, atMost seconds: Double? = nil,
     _ body: () throws -> Result
   ) throws -> Result {
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor) }
     return try MigrationMark.waiting(for: path, atMost: seconds, unless: stop.check) { isHeld in
-      // At once: whatever this one asks for first, that one has it.
+      // Reported at once: the other process has whatever lock this one needs first.
       if isHeld {
         progress?.setUserInfoObject(
           "Another process is migrating the store; waiting for it.", forKey: .storeIsWaitingFor)
@@ -140,19 +153,19 @@ extension Store {
 }
 
 extension Store.Migrations {
-  /// The checksums of the steps in their order, where they are known without reading the steps.
+  /// The checksums of the steps in their order; nil if only reading the steps would give them.
   var checksums: [String]? {
     if case .embedded(let steps) = source { MigrationSet.Embedded.checksums(of: steps) } else { nil }
   }
 
-  /// Whether the store has the steps.
+  /// Whether the steps are those that the store carries.
   var areCarried: Bool { if case .carried = source { true } else { false } }
 
-  /// Whether there is one step, and the classes are it.
+  /// Whether there is one step, which is derived from the classes.
   var areMadeOfClasses: Bool { if case .classes = source { true } else { false } }
 
-  /// The steps, which have to make the model of the classes.
-  /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; what reading them throws.
+  /// Returns the steps, whose model must be that of the classes.
+  /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; the errors of reading the steps.
   func agreed(with schema: Schema) throws -> MigrationSet {
     let steps: MigrationSet
     switch source {
@@ -170,6 +183,6 @@ extension Store.Migrations {
 }
 
 extension ProgressUserInfoKey {
-  /// What an opening store waits for, a sentence; absent while it waits for nobody.
+  /// A sentence that states what an opening store waits for; absent while it does not wait.
   public static let storeIsWaitingFor = ProgressUserInfoKey(rawValue: "ObjectVault.storeIsWaitingFor")
 }

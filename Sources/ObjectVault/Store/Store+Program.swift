@@ -1,10 +1,13 @@
-// What the history of a store says of the program that runs steps.
+// The version of the running program, for the history of stores.
 
 extension Store {
-  /// Says which version this program is of, such as `4.2`: histories name it beside the program's name, and so does
-  /// ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)``.
+  /// Sets the version of this program, such as `4.2`.
   ///
-  /// Call it once, before the first store is opened. Without it the version is that of the bundle; on Linux there is none, and
-  /// the name of the executable stands alone. An app's own tool says it with `StoreMigrate.main(embedded:model:transforms:appVersion:)`.
+  /// Histories record it with the program's name, and
+  /// ``StoreError/storeIsNewer(file:found:supported:migratedBy:canDowngrade:)`` reports it. Call this
+  /// once, before the first store is opened. By default the version is that of the bundle; on Linux there
+  /// is none, and only the name of the executable is recorded. An app's own tool sets it with
+  /// `StoreMigrate.main(embedded:model:transforms:appVersion:)`.
+  /// - Parameter version: The version.
   public static func setAppVersion(_ version: String) { RunningProgram.setVersion(version) }
 }

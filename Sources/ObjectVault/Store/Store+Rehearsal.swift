@@ -1,11 +1,12 @@
-// Running steps on a copy first.
+// Rehearsals: running steps on a copy of the store.
 
 public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Runs the steps that a store lacks on a copy of it, and says how that went: what a plan does not know, as rows are then
-  /// what earlier steps have made of them.
+  /// Runs the steps that a store lacks on a copy of it, and reports the result.
+  ///
+  /// This finds what a plan cannot know, because rows then have the values that earlier steps wrote.
   ///
   /// ```swift
   /// let rehearsal = try await Store.rehearse(
@@ -14,19 +15,22 @@ extension Store {
   /// if let failure = rehearsal.failure { throw failure }
   /// ```
   ///
-  /// The copy is as encrypted as the store, under its key, in a folder of this user's alone below that of temporary files
-  /// (`TMPDIR`); it is removed at the end. The store is not changed, and others may work with it meanwhile. It takes as long as
-  /// the run itself would, and the copying besides. Losses count as allowed.
+  /// The copy is encrypted with the store's key, in a folder that only this user can read, below the
+  /// folder of temporary files (`TMPDIR`), and is removed at the end. The store does not change, and
+  /// other connections can use it meanwhile. The rehearsal takes as long as the run itself, and the time
+  /// of copying. All losses are allowed.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
   ///   - migrations: The steps.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
-  ///   - progress: As for ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
-  /// - Throws: As ``plan(at:key:migrations:profile:busyTimeout:)``; `SQLError.diskFull` where the copy, with what the steps
-  ///   write, has no room among the temporary files. What the steps themselves would throw is
-  ///   ``MigrationRehearsal/failure``.
+  ///   - busyTimeout: How long to wait, in seconds, while another process has the file locked.
+  ///   - progress: Counts the rows that steps rewrite, and one for each step. Cancelling it or the task
+  ///     ends the run.
+  /// - Returns: The result.
+  /// - Throws: As ``plan(at:key:migrations:profile:busyTimeout:)``; `SQLError.diskFull` if the folder of
+  ///   temporary files has no room for the copy and what the steps write. An error of the steps
+  ///   themselves is in ``MigrationRehearsal/failure``.
   public static func rehearse(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5,
     progress: Progress? = nil
@@ -35,15 +39,20 @@ extension Store {
       .latest, at: url, key: key, migrations, RunSettings(profile, busyTimeout, false, [], progress))
   }
 
-  /// Rehearses a downgrade: takes back, on a copy, the steps that would be taken back by ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``.
+  /// Rehearses a downgrade: rolls back steps on a copy of the store, and reports the result.
+  ///
+  /// The steps are those that
+  /// ``downgrade(at:key:to:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``
+  /// would roll back.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
-  ///   - version: The version that it is to have.
-  ///   - migrations: The steps at hand.
+  ///   - version: The version to return to.
+  ///   - migrations: The steps of the program.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
-  ///   - busyTimeout: How long it waits, in seconds, while another process keeps the file to itself.
+  ///   - busyTimeout: How long to wait, in seconds, while another process has the file locked.
   ///   - progress: As for ``rehearse(at:key:migrations:profile:busyTimeout:progress:)``.
+  /// - Returns: The result.
   /// - Throws: As ``planDowngrade(at:key:to:migrations:profile:busyTimeout:)``, and as
   ///   ``rehearse(at:key:migrations:profile:busyTimeout:progress:)``.
   public static func rehearseDowngrade(
@@ -56,7 +65,9 @@ extension Store {
       RunSettings(profile, busyTimeout, false, [], progress))
   }
 
-  /// - Parameter immutable: Promises that nobody writes meanwhile, as for `Inspection`.
+  /// Rehearses the run of a goal.
+  /// - Parameter immutable: Whether the caller guarantees that no process writes meanwhile, as for
+  ///   `Inspection`.
   package static func rehearse(
     _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ settings: RunSettings,
     immutable: Bool = false
@@ -76,10 +87,10 @@ extension Store {
 extension MigrationRehearsal {
   /// Runs steps on a copy.
   /// - Parameters:
-  ///   - settings: As for a run on the store. Losses are allowed, and no backup of the copy is made.
-  ///   - run: Is cancelled with the call.
-  /// - Throws: What keeps the copy from being made, or its disk from taking what the steps write; what says that the steps are
-  ///   not those of the store; `CancellationError`.
+  ///   - settings: As for a run on the store, but losses are allowed and no backup of the copy is made.
+  ///   - run: The run that is cancelled with the call.
+  /// - Throws: Errors of making the copy; a full disk; errors for steps that do not fit the history of
+  ///   the store; `CancellationError`.
   init(
     of inspection: Inspection, _ goal: MigrationGoal, _ set: MigrationSet, _ settings: Store.RunSettings,
     _ run: CancellableRun
@@ -109,7 +120,8 @@ extension MigrationRehearsal {
     (steps, seconds) = (record.laps, Date().timeIntervalSince(start))
   }
 
-  /// What a run on the store would throw, too. Errors of the copy alone are thrown: its disk is full, or the call was cancelled.
+  /// Returns the error that a run on the store would throw too. Throws the errors of the copy alone: its
+  /// disk is full, or the call was cancelled.
   private static func failure(of body: () throws -> Void) throws -> (any Error)? {
     do {
       try body()

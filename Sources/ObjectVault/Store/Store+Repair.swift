@@ -1,24 +1,25 @@
-// The record of steps that were edited after they ran.
+// Repairs the recorded text of steps that were edited after they ran.
 
 public import CipherSQLite
 public import Foundation
 
 extension Store {
-  /// Records steps as their files are now, of which the store has another record because they were edited after they ran.
+  /// Updates the record of steps that were edited after they ran to the present files.
   ///
-  /// No statement of a step runs, and no table of an entity changes. The model that the steps now make has to be the one that
-  /// the store has; for all else an edit needs a new step. What the record was is kept: ``history(at:key:profile:)`` tells
-  /// of it. Takes one short transaction.
+  /// No statement of a step runs, and no entity's table changes. The edited steps must make the model
+  /// that the store has; any other edit needs a new step. The former record is kept in
+  /// ``history(at:key:profile:)``. Takes one short transaction.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
-  ///   - numbers: The steps. Those that are what ran are left as they are.
+  ///   - numbers: The steps. Those that match their record do not change.
   ///   - migrations: The steps as they are now.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait for another process's lock, in seconds.
-  /// - Returns: The steps whose record was written anew, with what had changed.
-  /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` where other steps are not
-  ///   what ran; ``SQLError``; `CancellationError` when the task is cancelled. The store is then as it was.
+  /// - Returns: The steps whose record was updated, with the differences.
+  /// - Throws: ``StoreError/repairRefused(file:step:reason:)``; ``StoreError/historyConflict(_:)`` if
+  ///   other steps do not match their record; ``SQLError``; `CancellationError` if the task is cancelled.
+  ///   The store is then unchanged.
   @discardableResult
   public static func repair(
     at url: URL, key: Key, steps numbers: [Int], migrations: MigrationSet, profile: CipherProfile? = nil,
@@ -41,13 +42,14 @@ extension Store {
     }
   }
 
-  /// What ``repair(at:key:steps:migrations:profile:busyTimeout:)`` would record, without changing a byte.
+  /// Plans ``repair(at:key:steps:migrations:profile:busyTimeout:)`` without changing a byte.
   /// - Parameters:
   ///   - url: The store.
   ///   - key: Its key.
   ///   - numbers: The steps.
   ///   - migrations: The steps as they are now.
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
+  /// - Returns: The steps whose record would be updated, with the differences.
   /// - Throws: As ``repair(at:key:steps:migrations:profile:busyTimeout:)``.
   public static func planRepair(
     at url: URL, key: Key, steps numbers: [Int], migrations: MigrationSet, profile: CipherProfile? = nil
@@ -61,7 +63,7 @@ extension Store {
 }
 
 extension HistoryRepair {
-  /// What would be recorded in a store that is looked at.
+  /// Finds what a repair would record in an inspected store.
   package init(_ inspection: Inspection, _ numbers: [Int], _ set: MigrationSet) throws {
     let history = try StoreHistory.read(inspection.connection)
     self = try RepairWork(numbers, of: history, as: set, file: inspection.path).repair

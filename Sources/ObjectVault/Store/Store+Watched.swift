@@ -1,23 +1,24 @@
-// What tests of a store need beside what an app does: its writing connection, and a migration that is watched.
+// Access for tests, in addition to the public interface: the writing connection, and a migration on a
+// connection that the test prepares.
 
 package import CipherSQLite
 package import Foundation
 
 extension Store {
-  /// Lends the writing connection, after the writes that were asked for before: to let it fail, or to watch it.
+  /// Calls `body` with the writing connection, after all earlier writes: to observe it or make it fail.
   package func withWritingConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     try pool.withWriter(body)
   }
 
-  /// Runs the steps that a store lacks, as ``migrate(at:key:migrations:profile:busyTimeout:makesBackups:allowing:commitsEachStep:progress:)``
-  /// does, on the caller's thread and on a connection that `prepare` was given before.
+  /// Runs the steps that a store lacks, as `migrate` does, but on the caller's thread and on connections
+  /// that `prepare` gets first.
   /// - Parameters:
-  ///   - key: One that needs not be resolved.
-  ///   - goal: What is to be done.
-  ///   - schema: Classes that are asked behind the last step; nil for none.
+  ///   - key: A resolved key.
+  ///   - goal: The goal of the run.
+  ///   - schema: Classes whose types check the values after the last step; nil for none.
   ///   - losses: What may be lost.
-  ///   - progress: Told of rows and steps.
-  ///   - prepare: Called for each attempt; there are several where another process is waited for.
+  ///   - progress: Counts rows and steps.
+  ///   - prepare: Called for each attempt; there are several if another process is waited for.
   package static func migrateWatched(
     at url: URL, key: Key, migrations: MigrationSet, _ goal: MigrationGoal = .latest,
     reading schema: Schema? = nil, allowing losses: Set<String> = [], makesBackups: Bool = false,
@@ -43,8 +44,8 @@ extension Store {
 }
 
 extension Store.Migrations {
-  /// The steps, read, and compared with the classes as an opening does.
-  /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; what reading them throws.
+  /// Returns the steps after reading them and comparing them with the classes, as an opening does.
+  /// - Throws: ``StoreError/schemaMismatch(differences:lines:)``; the errors of reading the steps.
   package func loaded(for schema: Schema) throws -> MigrationSet {
     try schema.validate()
     return try agreed(with: schema)
@@ -52,13 +53,13 @@ extension Store.Migrations {
 }
 
 extension StoreInfo {
-  /// The table of a relationship's links; nil for one that has none.
+  /// Returns the table of a relationship's links; nil if it has none.
   package func linkPlace(of relationship: RelationshipDescription, in entity: EntityDescription) -> LinkPlace?
   {
     model.linkPlace(of: relationship, in: entity)
   }
 
-  /// Where the order of a to-many's members lies; nil for one without an order.
+  /// Returns where the order of a to-many's members is stored; nil if it has no order.
   package func orderPlace(of relationship: RelationshipDescription, in entity: EntityDescription)
     -> LinkPlace?
   {

@@ -1,4 +1,4 @@
-// The store: opening, contexts, reading and writing, rekeying, closing.
+// The store: contexts, reading and writing, rekeying, verifying, closing.
 
 public import CipherSQLite
 public import Foundation
@@ -14,40 +14,49 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A store owns one writing connection and several readers, and may be used from any task. Closing happens
-/// with ``close()`` or on release.
+/// A store owns one writing connection and several reading ones, and may be used from any task. It is
+/// closed by ``close()`` or when it is released.
 public final class Store: Sendable {
   /// Settings of an open store.
   public struct Configuration: Sendable, Hashable {
-    /// The page cache of the writing connection, in bytes. Default 32 MiB; each reader has half of it.
+    /// The size of the writing connection's page cache, in bytes. Each reader has half of it. Default 32
+    /// MiB.
     public var cacheSize = 32 << 20
-    /// How many reads may run at once; a fetch of a whole large table uses two of these where it can. Default 4.
+    /// How many reads can run at once. A fetch of a whole large table uses two readers if it can. Default
+    /// 4.
     public var readers = 4
     /// How long to wait for another process's lock, in seconds. Default 5.
     public var busyTimeout: Double = 5
-    /// Whether each commit waits for the disk. By default a power loss may take the last commits, whole; a
-    /// crash of the process takes none.
+    /// Whether each commit waits for the disk. By default a power loss may undo the last commits, each of
+    /// them whole; a crash of the process undoes none.
     public var isFullSync = false
-    /// The cipher settings of the file, where they are not the engine's own: a new file gets them, and an existing one
-    /// is tried with them first. Default nil.
+    /// The cipher settings of the file, if they are not the engine's own. A new file gets them, and for
+    /// an existing file they are tried first. Default nil.
     public var profile: CipherProfile?
-    /// Whether opening makes the encrypted copy that a pending step asks for: `notes.store.v6-TIME.backup`
-    /// beside the store, of which the last two are kept; one that somebody has open goes later. Default `true`.
+    /// Whether opening makes the encrypted copy that a pending step requests:
+    /// `notes.store.v6-TIME.backup` in the folder of the store. The last two copies are kept; one that is
+    /// open in a process is removed later. Default `true`.
     public var makesBackups = true
-    /// How often the store is opened, with no step to run, before such a copy is deleted: by then it is seen whether the steps
-    /// did what was meant. Files that the store does not remember as its own copies are never touched. Default nil: the last
-    /// two stay until newer ones take their places. An app whose parts open the store each by themselves, such as a widget,
-    /// soon has counted to a few. A store between two steps of a run that was stopped (``commitsEachStep``) counts none: the
-    /// copy of before that run stays until a run comes to its end, also where nobody ever leads the store on.
+    /// The number of openings, with no step to run, after which such a copy is deleted: by then it is
+    /// clear whether the steps did what was intended. Default nil: the last two copies stay until newer
+    /// ones replace them.
+    ///
+    /// Files that the store has not recorded as its own copies are never deleted. If parts of an app open
+    /// the store separately, such as a widget, a small number is soon reached. A store between two steps
+    /// of a run that was stopped (``commitsEachStep``) counts no openings: the copy from before that run
+    /// stays until a run is completed, even if none ever is.
     public var backupOpenings: Int?
-    /// Whether opening commits each pending step by itself, for stores so large that the work of all steps is not to be lost
-    /// with the last one. By default all steps are one transaction: the store has all of them, or none. With this a failure,
-    /// a cancellation or a kill leaves it behind the last whole step, at a version that others may open meanwhile
-    /// (``StoreError/stopped(atVersion:by:)``), and the next opening goes on from there. Each makes one
-    /// copy, before its first step; the one of before the first of them stays beside the newest.
+    /// Whether opening commits each pending step on its own, for stores so large that a failure in the
+    /// last step should not undo the work of all steps.
+    ///
+    /// By default all steps are one transaction: the store gets all of them or none. With this setting a
+    /// failure, a cancellation or a kill leaves the store at the version after the last complete step,
+    /// which other programs may open meanwhile (``StoreError/stopped(atVersion:by:)``), and the next
+    /// opening continues from there. A backup is made before the first step of each such opening; the
+    /// copy from before the first of them is kept along with the newest one.
     public var commitsEachStep = false
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
   }
 
@@ -55,10 +64,10 @@ public final class Store: Sendable {
   let pool: ConnectionPool
   /// The file.
   public let url: URL
-  /// What the store is known by, made with it: its copies, backups and exports have the same, and keep it when they
-  /// are restored, moved or encrypted again.
+  /// The store's identity, which is created with it. Copies, backups and exports have the same identity,
+  /// and keep it when they are restored, moved or encrypted again.
   ///
-  /// It is nil for a store that an earlier release made, until the next migration.
+  /// It is nil for a store that an earlier release created, until the next migration.
   public let id: UUID?
   /// The schema that the store was opened with.
   public let schema: Schema
@@ -67,18 +76,19 @@ public final class Store: Sendable {
 
   /// What opening a store did.
   public struct Opening: Sendable, Hashable {
-    /// Whether the file was made.
+    /// Whether the file was created.
     public let isNew: Bool
-    /// The steps that ran, by number.
+    /// The numbers of the steps that ran.
     public let migratedSteps: [Int]
-    /// The step that was made and run because the classes had become others, with ``Store/Migrations/automatic``: write its
-    /// ``MigrationStep/text`` to the file ``MigrationStep/fileName`` to keep it.
+    /// The step that was created and run because the classes differed from the store's model, with
+    /// ``Store/Migrations/automatic``. To keep it, write its ``MigrationStep/text`` to the file
+    /// ``MigrationStep/fileName``.
     public let automaticStep: MigrationStep?
-    /// The copy that was made before they ran, when one of them asked for it.
+    /// The copy that was made before the steps ran, if one of them requested it.
     public let backup: URL?
-    /// The version now: the number of steps behind the store.
+    /// The store's version now: the number of steps that it has run.
     public let version: Int
-    /// The settings the file is encrypted with.
+    /// The cipher settings of the file.
     public let cipher: CipherProfile
   }
 
@@ -93,24 +103,28 @@ public final class Store: Sendable {
     self.opening = opening
   }
 
-  // MARK: Working
+  // MARK: Contexts
 
-  /// A context of its own: it reads what is committed at each fetch, and saves when told to.
+  /// Creates an independent context, which reads the committed state at each fetch, and saves only when
+  /// ``ObjectContext/save()`` is called.
   ///
-  /// Its calls block; in an actor or task of your own that is what they should do. Inside ``write(_:)`` a
-  /// save of such a context throws `SQLError.nestedWrite`.
+  /// Its calls block, which is intended in an actor or task of the program. Inside ``write(_:)`` a save
+  /// of such a context throws `SQLError.nestedWrite`.
+  /// - Returns: The context.
   public func makeContext() -> ObjectContext { ObjectContext(core: core, access: .pooled(pool)) }
 
-  /// Runs `body` with a context on one snapshot of the store, beside writes and other reads.
+  /// Runs `body` with a context on one snapshot of the store, concurrently with writes and other reads.
   ///
-  /// The context may only read. Cancelling the task interrupts it with `CancellationError`.
-  /// - Throws: What `body` throws, else the first of the context's ``ObjectContext/faultErrors``;
+  /// The context can only read. Cancelling the task interrupts it with `CancellationError`.
+  /// - Parameter body: Gets the context.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`, otherwise the first of the context's ``ObjectContext/faultErrors``;
   ///   ``StoreError/storeMigratedElsewhere(file:)``.
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
   ) async throws -> Result {
     return try await pool.read { [core, pool] connection in
-      // Another model may have the same names for other things: what is read would be taken for what it was.
+      // Another model may use the same names for other data, which would then be misread.
       try core.checkGeneration(connection)
       let context = ObjectContext(core: core, access: .reading(connection, beside: pool))
       let result = try body(context)
@@ -119,19 +133,22 @@ public final class Store: Sendable {
     }
   }
 
-  /// Runs `body` with a context in one transaction: saved and committed when it returns, rolled back when it
-  /// throws or the task is cancelled.
+  /// Runs `body` with a context in one transaction. The changes are saved and committed when `body`
+  /// returns, and rolled back if it throws or the task is cancelled.
   ///
-  /// Fetches find what is pending, as in any context. A body that changes thousands of objects, with fetches in between that are not
-  /// by a key, should save now and then: each of these looks at all that is pending. See <doc:predicates>.
+  /// Fetches find pending changes, as in any context. A body that changes thousands of objects, with
+  /// fetches in between that are not by a key, should save from time to time: each of these fetches
+  /// checks all pending objects. See <doc:predicates>.
   ///
-  /// Writes run one after another, in the order of their calls. An object cannot be the result: a body that is
-  /// one `insert` says `_ = context.insert(…)`.
-  /// After a failure objects that the body let out are ``ManagedObject/State/invalid``. Once the task is cancelled, nothing
-  /// more is inserted, set or fetched, whatever the body does.
-  /// - Throws: What `body` or the save throws; `CancellationError`;
-  ///   ``StoreError/storeMigratedElsewhere(file:)``; `SQLError.busy` when another
-  ///   process keeps the lock longer than the busy timeout.
+  /// Writes run one after another, in the order of their calls. The result cannot be an object: a body
+  /// that consists of one `insert` must be written as `_ = context.insert(…)`. After a failure, objects
+  /// that `body` passed to other code are ``ManagedObject/State/invalid``. Once the task is cancelled,
+  /// nothing more is inserted, set or fetched, whatever `body` does.
+  /// - Parameter body: Gets the context.
+  /// - Returns: The result of `body`.
+  /// - Throws: The errors of `body` and of the save; `CancellationError`;
+  ///   ``StoreError/storeMigratedElsewhere(file:)``; `SQLError.busy` if another process keeps the lock
+  ///   longer than the busy timeout.
   @discardableResult
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (ObjectContext) throws -> Result
@@ -156,7 +173,7 @@ public final class Store: Sendable {
       work.context = nil
       return result
     } catch {
-      // Saves inside the body have told the objects; the transaction is rolled back, so that is not so.
+      // Saves inside the body have updated the objects, but the transaction was rolled back.
       work.context?.abandon()
       throw error
     }
@@ -164,17 +181,18 @@ public final class Store: Sendable {
 
   // MARK: The key and the file
 
-  /// Encrypts the whole store again under another key.
+  /// Encrypts the whole store again with another key.
   ///
-  /// Reads of this store are let finish and kept back meanwhile; the change is one transaction, and it is
-  /// verified by a fresh connection before this returns. Whatever happens, the file opens with the old key or
-  /// the new one. Other processes have to open the store again.
+  /// Running reads of this store are finished first, and new ones wait until the end. The change is one
+  /// transaction, and a new connection verifies it before this returns. Whatever happens, the file opens
+  /// with either the old key or the new one. Other processes must open the store again.
   /// - Parameters:
-  ///   - key: The key from now on.
-  ///   - progress: Counts pages, each twice: written, and verified. Cancelling it, or the task, ends the work.
-  /// - Throws: `SQLError.busy`, `SQLError.sameKey`, `SQLError.keyEndsInZero`, `SQLError.emptyKey`, `SQLError.keyLength`,
-  ///   `CancellationError`; the old key is then still
-  ///   the one that opens the file. `SQLError.notVerified` where it was cancelled when the new key was that already.
+  ///   - key: The new key.
+  ///   - progress: Counts each page twice: written, and verified. Cancelling it or the task ends the
+  ///     work.
+  /// - Throws: `SQLError.busy`, `SQLError.sameKey`, `SQLError.keyEndsInZero`, `SQLError.emptyKey`,
+  ///   `SQLError.keyLength`, `CancellationError`; the old key still opens the file then.
+  ///   `SQLError.notVerified` if it was cancelled after the key had been changed.
   public func rekey(to key: Key, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
     let pool = pool
@@ -183,14 +201,16 @@ public final class Store: Sendable {
     }
   }
 
-  /// Encrypts the store again under a key and other settings, through a new file that is compared row by row and
-  /// then renamed over the old one.
+  /// Encrypts the store again with a key and other cipher settings, through a new file that is compared
+  /// row by row and then renamed over the old one.
   /// - Parameters:
-  ///   - key: The key from now on.
-  ///   - profile: The settings from now on.
-  ///   - progress: Counts pages, each twice: written, and compared. Cancelling it, or the task, ends the work.
-  /// - Throws: `SQLError.busy` while another process has the store open, `SQLError.cipherSettingsMismatch` for
-  ///   settings that this engine has not, `CancellationError`; the store is then as it was.
+  ///   - key: The new key.
+  ///   - profile: The new cipher settings.
+  ///   - progress: Counts each page twice: written, and compared. Cancelling it or the task ends the
+  ///     work.
+  /// - Throws: `SQLError.busy` while another process has the store open,
+  ///   `SQLError.cipherSettingsMismatch` for settings that this engine does not support,
+  ///   `CancellationError`; the store is then unchanged.
   public func rekey(to key: Key, profile: CipherProfile, progress: Progress? = nil) async throws {
     let key = try await key.resolved()
     let pool = pool
@@ -199,12 +219,16 @@ public final class Store: Sendable {
     }
   }
 
-  /// Checks the file: the authentication code of every page, SQLite's structure, the references, and every value
-  /// against its attribute's type, the cases of enums included. An id that was never given out, of a row that another program
-  /// inserted, is named: the next save of a new object corrects that. Tables, views, triggers and indexes that no step has made are
-  /// named, too. Of a store that a later version of the program has migrated its own model counts, and not that of these classes.
-  /// - Returns: What is wrong, a sentence each; empty when all is well.
-  /// - Throws: ``SQLError``; ``StoreError/bookkeepingDamaged(file:place:reason:)`` where the store's own tables cannot be read.
+  /// Checks the file: the authentication code of every page, SQLite's structure, the references, and
+  /// every value against its attribute's type, including the cases of enums.
+  ///
+  /// It also reports ids that were never issued, which rows from another program may have (the next save
+  /// of a new object corrects that), and tables, views, triggers and indexes that no step created. A
+  /// store that a later version of the program has migrated is checked against its own model and not
+  /// against these classes.
+  /// - Returns: The faults, one sentence each; empty if there are none.
+  /// - Throws: ``SQLError``; ``StoreError/bookkeepingDamaged(file:place:reason:)`` if the store's
+  ///   bookkeeping tables cannot be read.
   public func verify() async throws -> [String] {
     let (core, pool) = (core, pool)
     return try await AmpleStack.running {
@@ -223,7 +247,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Waits for what is running, then closes all connections. Later calls throw `SQLError.closed`.
+  /// Waits for running work, then closes all connections. Later calls throw `SQLError.closed`.
   public func close() {
     pool.close()
     core.feed.end()
@@ -231,7 +255,7 @@ public final class Store: Sendable {
 }
 
 extension Connection {
-  /// What is wrong with the file, a sentence each.
+  /// Returns the faults of the file, one sentence each.
   /// - Parameter comparingIndexes: Whether each entry of an index is compared with its row.
   package func findings(
     comparingIndexes: Bool = true, progress: ((Int, Int) -> Void)? = nil
@@ -248,7 +272,7 @@ extension Connection {
     }
     findings += try integrityErrors(isQuick: !comparingIndexes).map { "SQLite: \($0)" }
     let violations: [[SQLValue]]
-    // SQLITE_CORRUPT: what cannot be read to its end has been told of.
+    // SQLITE_CORRUPT: the unreadable part is already in the findings.
     do { violations = try foreignKeyViolations() } catch SQLError.engine(11, _, _, _)
       where !findings.isEmpty
     { return findings }
@@ -263,6 +287,6 @@ extension Connection {
   }
 }
 
-// Safe to share: set on the writer's queue while the body runs, read there after the commit, and then by the task that
-// waited for its end.
+// Safe to share: set on the writer's queue while the body runs, read there after the commit, and then by
+// the task that waited for its end.
 private final class WritingWork: @unchecked Sendable { var context: ObjectContext? }

@@ -1,10 +1,10 @@
-// One opening of a store with classes and steps: create or unlock the file, see whether anything is to be done, do it, then
-// the pool. What is offered to programs is in Store+Open.
+// Opening a store with classes and steps: create or unlock the file, find out whether steps are missing,
+// run them, then create the connection pool. The interface for programs is in Store+Open.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// What an opening was asked for.
+/// The parameters of an opening, and the opening itself.
 struct StoreOpening: Sendable {
   let url: URL
   private let mapping: SchemaMapping
@@ -12,15 +12,17 @@ struct StoreOpening: Sendable {
   private let migrations: Store.Migrations
   private let configuration: Store.Configuration
   private let progress: Progress?
-  /// What steps may come to; nil for whatever it takes.
+  /// The maximum amount of work for the steps; nil for no limit.
   private let limit: MigrationLimit?
-  /// Ends the opening.
+  /// Cancels the opening.
   let stop = CancellableRun()
   private let checksums: [String]?
-  /// The steps; nil as long as nothing but their checksums is needed, and where the store has them.
+  /// The steps; nil if only their checksums are needed so far, and if the store carries the steps.
   private let steps: MigrationSet?
 
-  /// - Throws: What is wrong with the classes, or with steps that were read for their checksums.
+  /// Prepares an opening, without access to the file of the store.
+  /// - Throws: Errors of the classes, and of steps that must be read because their checksums are not
+  ///   known.
   init(
     _ url: URL, _ schema: Schema, _ migrations: Store.Migrations, _ configuration: Store.Configuration,
     _ progress: Progress?, limit: MigrationLimit? = nil
@@ -36,21 +38,24 @@ struct StoreOpening: Sendable {
     )
   }
 
-  /// What it came to.
+  /// The result of an opening.
   private struct Opened {
     let connection: Connection
     var key: UnlockedKey { connection.unlocked }
     var isNew = false
     var migrated = MigrationOutcome()
     var automaticStep: MigrationStep?
-    /// Whether the program's steps are all of the store's: one that knows fewer shows nothing of what the last ones did.
+    /// Whether the program has all steps of the store. A program with fewer steps does not show what the
+    /// last ones did.
     var hasAllSteps = true
     let standing: StoreStanding
   }
 
-  /// Opens the store before it returns: without a limit on the caller's thread, as that has an ample stack.
+  /// Opens the store synchronously. Without a limit it runs on the caller's thread, which must have a
+  /// large stack.
   func open(_ key: Key) throws -> Store {
-    // Once: the file that is migrated, and whose connections the pool holds, is the same whatever becomes of a link.
+    // Resolved once: the file that is migrated and the file of the pool's connections are then the same,
+    // even if a symbolic link changes.
     let file = try DatabasePath(url.filePath)
     let record = RunRecord()
     let opened = try record.telling {
@@ -58,14 +63,14 @@ struct StoreOpening: Sendable {
         var steps = steps
         return try Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps, record) }
       }
-      // Who said how long it may take is not kept waiting for somebody else's steps.
+      // A caller that sets a limit does not wait for the steps of another process.
       return try AmpleStack.waiting {
         var steps = self.steps
         return try prepare(file, key, &steps, record)
       }
     }
-    // Behind the pool's own: the last connection of a file takes the log away, and the next one makes it anew, which takes longer
-    // than all the rest.
+    // Closed after the pool has opened its connections: closing the last connection removes the
+    // write-ahead log, and creating it again would take longer than everything else here.
     defer { opened.connection.close() }
     let core = Store.core(file, mapping, classes, opened.standing)
     let pool = try Store.pool(file, opened.key, configuration, for: core)
@@ -79,7 +84,8 @@ struct StoreOpening: Sendable {
         version: opened.standing.version, cipher: opened.key.profile))
   }
 
-  /// Of a store that remembers copies; any other is not written to.
+  /// Counts this opening for the deletion of backup copies, if the store has any. Other stores are not
+  /// written to.
   private func countOpening(_ opened: Opened, _ pool: ConnectionPool, _ file: DatabasePath) {
     guard let limit = configuration.backupOpenings, !opened.standing.copies.isEmpty,
       opened.migrated.steps.isEmpty, opened.hasAllSteps
@@ -87,7 +93,7 @@ struct StoreOpening: Sendable {
     try? pool.withWriter { KeptCopies.countOpening($0, of: file, limit: limit) }
   }
 
-  /// The steps, read when they are first needed.
+  /// Returns the steps, which are read on first use.
   private func read(_ steps: inout MigrationSet?) throws -> MigrationSet {
     if let steps { return steps }
     let set = try migrations.agreed(with: mapping.schema)
@@ -121,8 +127,8 @@ struct StoreOpening: Sendable {
       }
     }
     guard migrations.areCarried else { return try lead(connection, isNew, by: read(&steps), record) }
-    // What the store carries may be another thing each time that it is looked at, and so is the step behind it, of which another
-    // program with other classes may have made one meanwhile.
+    // Another program can change the steps that the store carries, and can add an automatic step for
+    // other classes. The steps are then read again, and a new automatic step is derived from them.
     var attempts = 0
     while true {
       let found = try StoreHistory.read(connection)
@@ -131,14 +137,15 @@ struct StoreOpening: Sendable {
       do { return try lead(connection, isNew, by: set, record) } catch let error as StoreError {
         attempts += 1
         guard error.isOfOtherSteps, attempts < Self.maximumAttempts else { throw error }
-        // Each time somebody has changed the steps since they were read: where nobody has, the error is true.
+        // Only if another program has changed the steps since they were read. Otherwise the error is
+        // correct.
         let now = try StoreHistory.read(connection)
         guard now.generation != found.generation || now.steps != found.steps else { throw error }
       }
     }
   }
 
-  /// How often the steps of others may come in between.
+  /// How often the steps of other programs may interfere.
   private static let maximumAttempts = 20
 
   /// Runs the steps that a store lacks.
@@ -157,7 +164,7 @@ struct StoreOpening: Sendable {
         ).migrateToOpen()
       }
     } catch StoreError.historyConflict(.edited) where migrations.areMadeOfClasses {
-      // Nobody edited a step: it was made of the classes as they are now.
+      // No step was edited: the step is derived from the present classes, which differ from the store's.
       throw try otherClasses(connection)
     }
     return Opened(
@@ -174,7 +181,8 @@ struct StoreOpening: Sendable {
       lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 
-  /// - Returns: The key of a file that was made; nil where there is one.
+  /// Creates the store if its file does not exist.
+  /// - Returns: The key of a file that was created; nil if the file exists.
   private func createIfAbsent(_ file: DatabasePath, _ key: Key, _ steps: inout MigrationSet?) throws
     -> UnlockedKey?
   {
@@ -189,14 +197,14 @@ struct StoreOpening: Sendable {
         }
       }
     } catch SQLError.alreadyExists {
-      // Somebody else was faster; theirs is as good.
+      // Another process has created the file, which can be used as well.
       return nil
     }
   }
 }
 
 extension StoreError {
-  /// Whether it says that the steps behind a store are others than those at hand, or more.
+  /// Whether the store has other steps, or more, than this program.
   fileprivate var isOfOtherSteps: Bool {
     switch self {
     case .historyConflict, .storeIsNewer: true
