@@ -4,6 +4,6 @@
 /// - Parameters:
 ///   - one: The noun in the singular.
 ///   - many: The noun in the plural; by default the singular with an `s` appended.
-package func counted(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
+package func counted(_ number: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
   "\(number) \(number == 1 ? one : many ?? one + "s")"
 }

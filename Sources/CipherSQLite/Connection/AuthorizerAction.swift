@@ -85,24 +85,24 @@ extension AuthorizerAction {
   ///   - first: The third argument of SQLite's callback.
   ///   - second: The fourth argument of SQLite's callback.
   init(code: Int32, first: String?, second: String?) {
-    self = Self.known(code, first, second) ?? .other(code: Int(code))
+    self = Self.known(code, first: first, second: second) ?? .other(code: Int(code))
   }
 
   // Source: the table "Authorizer Action Codes" (sqlite.org/c3ref/c_alter_table.html).
-  private static func known(_ code: Int32, _ first: String?, _ second: String?) -> AuthorizerAction? {
+  private static func known(_ code: Int32, first: String?, second: String?) -> AuthorizerAction? {
     switch (code, first, second) {
     case (SQLITE_SELECT, _, _): .select
     case (SQLITE_RECURSIVE, _, _): .recursive
     case (SQLITE_FUNCTION, _, let name?): .function(name: name)
     case (SQLITE_ATTACH, _, _): .attach(file: first)
     case (SQLITE_DETACH, _, _): .detach(database: first)
-    case (_, let first?, let second?): pair(code, first, second) ?? single(code, first, second)
-    case (_, let first?, nil): single(code, first, nil)
+    case (_, let first?, let second?): pair(code, first: first, second: second) ?? single(code, name: first, second: second)
+    case (_, let first?, nil): single(code, name: first, second: nil)
     default: nil
     }
   }
 
-  private static func pair(_ code: Int32, _ first: String, _ second: String) -> AuthorizerAction? {
+  private static func pair(_ code: Int32, first: String, second: String) -> AuthorizerAction? {
     switch code {
     case SQLITE_READ: .read(table: first, column: second)
     case SQLITE_UPDATE: .update(table: first, column: second)
@@ -122,7 +122,7 @@ extension AuthorizerAction {
     }
   }
 
-  private static func single(_ code: Int32, _ name: String, _ second: String?) -> AuthorizerAction? {
+  private static func single(_ code: Int32, name: String, second: String?) -> AuthorizerAction? {
     switch code {
     case SQLITE_INSERT: .insert(table: name)
     case SQLITE_DELETE: .delete(table: name)

@@ -73,7 +73,7 @@ public import Foundation
   /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` for a position outside of the value.
   public func seek(to offset: Int) throws {
     _ = try unsafe opened()
-    try check(offset, 0)
+    try check(offset: offset, length: 0)
     position = offset
   }
 
@@ -100,7 +100,7 @@ public import Foundation
   ///   end; then nothing is written.
   public func write(_ data: Data) throws {
     let blob = try unsafe opened()
-    try check(position, data.count)
+    try check(offset: position, length: data.count)
     guard !data.isEmpty else { return }
     let code = unsafe data.withUnsafeBytes {
       unsafe sqlite3_blob_write(blob, $0.baseAddress, Int32(data.count), Int32(position))
@@ -120,7 +120,7 @@ public import Foundation
     position = 0
   }
 
-  private func check(_ offset: Int, _ length: Int) throws {
+  private func check(offset: Int, length: Int) throws {
     guard offset >= 0, offset <= count, length <= count - offset else {
       throw SQLError.blobRange(place: place, offset: offset, count: length, available: count)
     }

@@ -117,7 +117,7 @@ extension Connection {
     step: @escaping (inout State, [SQLValue]) -> Void, result: @escaping (State) -> SQLValue
   ) throws {
     let handle = try unsafe opened()
-    let box = unsafe Unmanaged.passRetained(Self.boxed(initial, step, { _, _ in }, result)).toOpaque()
+    let box = unsafe Unmanaged.passRetained(Self.boxed(initial: initial, step: step, inverse: { _, _ in }, result: result)).toOpaque()
     let code = unsafe sqlite3_create_function_v2(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box, nil, stepCallback,
       finalCallback, destroyCallback)
@@ -155,7 +155,7 @@ extension Connection {
     }
     // The type is the one that SQLite has documented for this function since 3.25.
     let create = unsafe unsafeBitCast(symbol, to: Create.self)
-    let box = unsafe Unmanaged.passRetained(Self.boxed(initial, step, inverse, result)).toOpaque()
+    let box = unsafe Unmanaged.passRetained(Self.boxed(initial: initial, step: step, inverse: inverse, result: result)).toOpaque()
     let code = unsafe create(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box, stepCallback,
       finalCallback,
@@ -164,16 +164,16 @@ extension Connection {
   }
 
   private static func boxed<State>(
-    _ initial: State, _ step: @escaping (inout State, [SQLValue]) -> Void,
-    _ inverse: @escaping (inout State, [SQLValue]) -> Void, _ result: @escaping (State) -> SQLValue
+    initial: State, step: @escaping (inout State, [SQLValue]) -> Void,
+    inverse: @escaping (inout State, [SQLValue]) -> Void, result: @escaping (State) -> SQLValue
   ) -> Aggregate {
-    func changed(_ any: inout Any, _ values: [SQLValue], _ body: (inout State, [SQLValue]) -> Void) {
+    func changed(_ any: inout Any, with values: [SQLValue], by body: (inout State, [SQLValue]) -> Void) {
       guard var state = any as? State else { return }
       body(&state, values)
       any = state
     }
     return Aggregate(
-      make: { initial }, step: { changed(&$0, $1, step) }, inverse: { changed(&$0, $1, inverse) },
+      make: { initial }, step: { changed(&$0, with: $1, by: step) }, inverse: { changed(&$0, with: $1, by: inverse) },
       result: { ($0 as? State).map(result) ?? .null })
   }
 }

@@ -14,7 +14,7 @@ extension Connection {
   ///   ``SQLError/parameterNames(missing:unknown:sql:)`` if the values do not fit the parameters.
   @discardableResult
   public func execute(_ sql: SQL, _ values: [SQLValue]) throws -> Int {
-    try withBound(sql, .init(values)) { try finish($0) }
+    try withBound(sql, arguments: .init(values)) { try finish($0) }
   }
 
   /// Runs one statement to its end, with arguments by position or by name.
@@ -25,7 +25,7 @@ extension Connection {
   /// - Throws: ``SQLError``.
   @discardableResult @_disfavoredOverload
   public func execute(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Int {
-    try withBound(sql, arguments) { try finish($0) }
+    try withBound(sql, arguments: arguments) { try finish($0) }
   }
 
   /// Runs one statement whose text is built at run time.
@@ -36,7 +36,7 @@ extension Connection {
   /// - Throws: ``SQLError``.
   @discardableResult @_disfavoredOverload
   public func execute(sql: String, _ arguments: SQLArguments) throws -> Int {
-    try withBound(sql, [], arguments) { try finish($0) }
+    try withBound(sql, values: [], arguments: arguments) { try finish($0) }
   }
 
   private func finish(_ statement: Statement) throws -> Int {
@@ -77,7 +77,7 @@ extension Connection {
   public func query<Element>(
     _ sql: SQL, _ values: [SQLValue], _ body: (Statement) throws -> Element
   ) throws -> [Element] {
-    try withBound(sql, .init(values)) { try collect($0, body) }
+    try withBound(sql, arguments: .init(values)) { try collect($0, body) }
   }
 
   /// Calls `body` for every row of a query and collects its results.
@@ -91,7 +91,7 @@ extension Connection {
   public func query<Element>(
     _ sql: SQL, _ arguments: SQLArguments = [], _ body: (Statement) throws -> Element
   ) throws -> [Element] {
-    try withBound(sql, arguments) { try collect($0, body) }
+    try withBound(sql, arguments: arguments) { try collect($0, body) }
   }
 
   private func collect<Element>(_ statement: Statement, _ body: (Statement) throws -> Element) throws
@@ -109,7 +109,7 @@ extension Connection {
   /// - Returns: The value; nil if there is no row.
   /// - Throws: ``SQLError``.
   public func value(_ sql: SQL, _ values: [SQLValue]) throws -> SQLValue? {
-    try withBound(sql, .init(values)) { try $0.step() ? $0.value(0) : nil }
+    try withBound(sql, arguments: .init(values)) { try $0.step() ? $0.value(0) : nil }
   }
 
   /// Returns the first column of the first row.
@@ -120,7 +120,7 @@ extension Connection {
   /// - Throws: ``SQLError``.
   @_disfavoredOverload
   public func value(_ sql: SQL, _ arguments: SQLArguments = []) throws -> SQLValue? {
-    try withBound(sql, arguments) { try $0.step() ? $0.value(0) : nil }
+    try withBound(sql, arguments: arguments) { try $0.step() ? $0.value(0) : nil }
   }
 
   /// Returns the first column of the first row as a Swift value.
@@ -134,7 +134,7 @@ extension Connection {
   public func value<Value: SQLConvertible>(
     _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
   ) throws -> Value? {
-    try withBound(sql, arguments) { statement in
+    try withBound(sql, arguments: arguments) { statement in
       guard try statement.step() else { return nil }
       // Not as an optional: then a NULL could not be distinguished from a missing row.
       let value: Value = try typed(statement)
@@ -152,7 +152,7 @@ extension Connection {
   public func column<Value: SQLConvertible>(
     _ sql: SQL, _ arguments: SQLArguments = [], as type: Value.Type
   ) throws -> [Value] {
-    try withBound(sql, arguments) { try collect($0) { try typed($0) } }
+    try withBound(sql, arguments: arguments) { try collect($0) { try typed($0) } }
   }
 
   private func typed<Value: SQLConvertible>(_ statement: Statement) throws -> Value {
@@ -169,7 +169,7 @@ extension Connection {
   /// - Returns: The rows.
   /// - Throws: ``SQLError``.
   public func allRows(_ sql: SQL, _ arguments: SQLArguments = []) throws -> [Row] {
-    try withBound(sql, arguments) { statement in
+    try withBound(sql, arguments: arguments) { statement in
       let header = statement.header(dates: configuration.dates)
       return try collect(statement) { Row(header: header, values: $0.row()) }
     }
@@ -182,7 +182,7 @@ extension Connection {
   /// - Returns: The row; nil if there is none.
   /// - Throws: ``SQLError``.
   public func firstRow(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Row? {
-    try withBound(sql, arguments) { statement in
+    try withBound(sql, arguments: arguments) { statement in
       guard try statement.step() else { return nil }
       return Row(header: statement.header(dates: configuration.dates), values: statement.row())
     }
@@ -201,7 +201,7 @@ extension Connection {
     _ sql: SQL, _ arguments: SQLArguments = [], _ make: @escaping (Statement) throws -> Element
   ) throws -> Cursor<Element> {
     let statement = try prepare(sql: sql.text)
-    try bind(statement, sql.values, arguments)
+    try bind(statement, values: sql.values, arguments: arguments)
     return Cursor(statement, make)
   }
 
@@ -213,7 +213,7 @@ extension Connection {
   /// - Throws: ``SQLError``.
   public func cursor(_ sql: SQL, _ arguments: SQLArguments = []) throws -> Cursor<Row> {
     let statement = try prepare(sql: sql.text)
-    try bind(statement, sql.values, arguments)
+    try bind(statement, values: sql.values, arguments: arguments)
     let header = statement.header(dates: configuration.dates)
     return Cursor(statement) { Row(header: header, values: $0.row()) }
   }
@@ -238,26 +238,26 @@ extension Connection {
   /// - Returns: What `body` returns.
   /// - Throws: ``SQLError``; what `body` throws.
   public func withStatement<Result>(_ sql: SQL, _ body: (Statement) throws -> Result) throws -> Result {
-    try withBound(sql, [], body)
+    try withBound(sql, arguments: [], body)
   }
 
   func withBound<Result>(
-    _ sql: SQL, _ arguments: SQLArguments, _ body: (Statement) throws -> Result
+    _ sql: SQL, arguments: SQLArguments, _ body: (Statement) throws -> Result
   ) throws -> Result {
-    try withBound(sql.text, sql.values, arguments, body)
+    try withBound(sql.text, values: sql.values, arguments: arguments, body)
   }
 
   private func withBound<Result>(
-    _ text: String, _ values: [any SQLConvertible], _ arguments: SQLArguments,
+    _ text: String, values: [any SQLConvertible], arguments: SQLArguments,
     _ body: (Statement) throws -> Result
   ) throws -> Result {
     try withStatement(sql: text) { statement in
-      try bind(statement, values, arguments)
+      try bind(statement, values: values, arguments: arguments)
       return try body(statement)
     }
   }
 
-  private func bind(_ statement: Statement, _ values: [any SQLConvertible], _ arguments: SQLArguments) throws
+  private func bind(_ statement: Statement, values: [any SQLConvertible], arguments: SQLArguments) throws
   {
     guard !values.isEmpty else { return try statement.bind(arguments) }
     // With two sources of values it would be unclear which value belongs to which parameter.

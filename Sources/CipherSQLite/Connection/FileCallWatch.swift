@@ -91,11 +91,11 @@ package enum FileAnswer: Sendable, Hashable {
     let room = unsafe UnsafeMutableRawPointer.allocate(
       byteCount: contextOffset + MemoryLayout<Context>.size, alignment: 16)
     var methods = unsafe original.pointee
-    unsafe methods.xWrite = { file, bytes, count, offset in unsafe watchedWrite(file, bytes, count, offset) }
+    unsafe methods.xWrite = { file, bytes, count, offset in unsafe watchedWrite(file, bytes, count: count, at: offset) }
     unsafe methods.xSync = { file, flags in unsafe watchedSync(file, flags) }
     if !isLog {
       unsafe methods.xFileControl = { file, operation, argument in
-        unsafe watchedControl(file, operation, argument)
+        unsafe watchedControl(file, operation, argument: argument)
       }
       unsafe methods.xUnlock = { file, level in unsafe watchedUnlock(file, level) }
     }
@@ -119,8 +119,8 @@ private func context(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutab
 }
 
 private func watchedWrite(
-  _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32,
-  _ offset: sqlite3_int64
+  _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, count: Int32,
+  at offset: sqlite3_int64
 ) -> Int32 {
   guard let context = unsafe context(file), let write = unsafe context.pointee.original.pointee.xWrite else {
     return SQLITE_IOERR
@@ -189,7 +189,7 @@ private func watchedUnlock(_ file: UnsafeMutablePointer<sqlite3_file>?, _ level:
 }
 
 private func watchedControl(
-  _ file: UnsafeMutablePointer<sqlite3_file>?, _ operation: Int32, _ argument: UnsafeMutableRawPointer?
+  _ file: UnsafeMutablePointer<sqlite3_file>?, _ operation: Int32, argument: UnsafeMutableRawPointer?
 ) -> Int32 {
   guard let context = unsafe context(file), let control = unsafe context.pointee.original.pointee.xFileControl
   else {

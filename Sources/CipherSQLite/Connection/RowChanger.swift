@@ -108,7 +108,7 @@ private let giveValue: Callback = { context, count, arguments in
   else { return }
   unsafe state.pointee.feed.position = row
   unsafe state.pointee.written[row] = true
-  unsafe setCell(state.pointee.feed, row, state.pointee.feed.columns[number], in: context)
+  unsafe setCell(state.pointee.feed, row: row, column: state.pointee.feed.columns[number], in: context)
 }
 
 /// Returns the changes, and the index of the row whose id is the first argument.

@@ -71,13 +71,13 @@ package final class RowChanges {
   package static let leastRun = 64
 
   /// Returns whether two consecutive ids belong to one run.
-  package static func isRun(_ id: Int64, _ next: Int64) -> Bool { next &- id <= step }
+  package static func isRun(from id: Int64, to next: Int64) -> Bool { next &- id <= step }
 
   /// Returns the end of the run of rows that begins at an index.
   func endOfRun(_ start: Int) -> Int {
     let rows = feed.rows
     var end = start + 1
-    while end < rows.count, Self.isRun(rows[end - 1].id, rows[end].id) { end += 1 }
+    while end < rows.count, Self.isRun(from: rows[end - 1].id, to: rows[end].id) { end += 1 }
     return end
   }
 

@@ -64,11 +64,11 @@ internal import Foundation
   /// - Returns: Whether there was room. If the row would exceed ``byteLimit``, the slot becomes NULL.
   package mutating func set(_ value: SQLValue, _ slot: Int) -> Bool {
     switch value {
-    case .integer(let value): put(value, 1, slot)
-    case .real(let value): put(value, 2, slot)
-    case .null: put(Int64(0), 0, slot)
+    case .integer(let value): put(value, tag: 1, at: slot)
+    case .real(let value): put(value, tag: 2, at: slot)
+    case .null: put(Int64(0), tag: 0, at: slot)
     case .text(let text): return set(text, slot)
-    case .blob(let data): return unsafe data.withUnsafeBytes { unsafe put(bytes: $0, 4, slot) }
+    case .blob(let data): return unsafe data.withUnsafeBytes { unsafe put(bytes: $0, tag: 4, at: slot) }
     }
     return true
   }
@@ -77,11 +77,11 @@ internal import Foundation
   /// - Returns: Whether there was room. If the row would exceed ``byteLimit``, the slot becomes NULL.
   package mutating func set(_ text: String, _ slot: Int) -> Bool {
     let done: Bool? = unsafe text.utf8.withContiguousStorageIfAvailable {
-      unsafe put(bytes: UnsafeRawBufferPointer($0), 3, slot)
+      unsafe put(bytes: UnsafeRawBufferPointer($0), tag: 3, at: slot)
     }
     if let done { return done }
     var text = text
-    return text.withUTF8 { unsafe put(bytes: UnsafeRawBufferPointer($0), 3, slot) }
+    return text.withUTF8 { unsafe put(bytes: UnsafeRawBufferPointer($0), tag: 3, at: slot) }
   }
 
   /// Overwrites the values of some slots in a packed row that has the same number of slots.
@@ -123,7 +123,7 @@ internal import Foundation
   }
 
   /// Writes a word to a slot: an integer with the tag 1, a real with the tag 2.
-  @inlinable @inline(__always) package mutating func put(_ word: UInt64, _ tag: UInt8, _ slot: Int) {
+  @inlinable @inline(__always) package mutating func put(_ word: UInt64, tag: UInt8, at slot: Int) {
     check(slot)
     unsafe cells.storeBytes(of: word, toByteOffset: slot &* 8, as: UInt64.self)
     unsafe cells.storeBytes(of: tag, toByteOffset: -1 &- slot, as: UInt8.self)
@@ -137,13 +137,13 @@ internal import Foundation
   }
 
   @inline(__always)
-  private mutating func put<Value: BitwiseCopyable>(_ value: Value, _ tag: UInt8, _ slot: Int) {
+  private mutating func put<Value: BitwiseCopyable>(_ value: Value, tag: UInt8, at slot: Int) {
     check(slot)
     unsafe cells.storeBytes(of: value, toByteOffset: slot &* 8, as: Value.self)
     unsafe cells.storeBytes(of: tag, toByteOffset: -1 &- slot, as: UInt8.self)
   }
 
-  private mutating func put(bytes: UnsafeRawBufferPointer, _ tag: UInt8, _ slot: Int) -> Bool {
+  private mutating func put(bytes: UnsafeRawBufferPointer, tag: UInt8, at slot: Int) -> Bool {
     let former = cell(slot)
     if former.tag >= 3, unsafe former.bytes.count >= bytes.count,
       let place = unsafe former.bytes.baseAddress
@@ -151,16 +151,16 @@ internal import Foundation
       // Reuses the place of the former value, so that a loop that sets one property
       // does not fill the memory.
       unsafe memmove(UnsafeMutableRawPointer(mutating: place), bytes.baseAddress ?? place, bytes.count)
-      put(unsafe UInt64(place - UnsafeRawPointer(cells)) | UInt64(bytes.count) << 32, tag, slot)
+      put(unsafe UInt64(place - UnsafeRawPointer(cells)) | UInt64(bytes.count) << 32, tag: tag, at: slot)
       return true
     }
-    if former.tag >= 3 { put(Int64(0), 0, slot) }
+    if former.tag >= 3 { put(Int64(0), tag: 0, at: slot) }
     guard makeRoom(bytes.count) else {
-      put(Int64(0), 0, slot)
+      put(Int64(0), tag: 0, at: slot)
       return false
     }
     if let from = bytes.baseAddress { unsafe memcpy(start + length, from, bytes.count) }
-    put(UInt64(length &- head) | UInt64(bytes.count) << 32, tag, slot)
+    put(UInt64(length &- head) | UInt64(bytes.count) << 32, tag: tag, at: slot)
     length &+= bytes.count
     return true
   }

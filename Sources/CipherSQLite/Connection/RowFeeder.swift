@@ -148,7 +148,7 @@ nonisolated(unsafe) private let feedModule: UnsafePointer<sqlite3_module> = {
       unsafe sqlite3_result_int64(context, row.pointee.id)
     } else if unsafe Int(column) <= cursor.pointee.state.pointee.columns.count {
       let column = unsafe cursor.pointee.state.pointee.columns[Int(column) - 1]
-      unsafe setCell(cursor.pointee.state.pointee, cursor.pointee.next, column, in: context)
+      unsafe setCell(cursor.pointee.state.pointee, row: cursor.pointee.next, column: column, in: context)
     }
     return SQLITE_OK
   }
@@ -166,7 +166,7 @@ private func feedCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) ->
 
 /// Returns the value of a column to the engine.
 @inline(__always) func setCell(
-  _ state: FeedState, _ row: Int, _ column: FedColumn, in context: OpaquePointer?
+  _ state: FeedState, row: Int, column: FedColumn, in context: OpaquePointer?
 ) {
   guard let cells = unsafe state.rows[row].cells else {
     if let end = column.replacement { unsafe sqlite3_result_int64(context, state.replacement(end, of: row)) }

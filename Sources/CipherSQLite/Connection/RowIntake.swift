@@ -101,17 +101,17 @@ package final class RowHanding {
 private typealias Callback =
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
-private let takeRow: Callback = { context, count, values in unsafe handOver(context, count, values) { _ in } }
+private let takeRow: Callback = { context, count, values in unsafe handOver(context, count: count, values: values) { _ in } }
 
 private let placeRow: Callback = { context, count, values in
-  unsafe handOver(context, count, values) { handing in
+  unsafe handOver(context, count: count, values: values) { handing in
     unsafe sqlite3_result_int64(context, sqlite3_int64(handing.count))
     handing.count += 1
   }
 }
 
 @inline(__always) private func handOver(
-  _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?,
+  _ context: OpaquePointer?, count: Int32, values: UnsafeMutablePointer<OpaquePointer?>?,
   _ answer: (RowHanding) throws -> Void
 ) {
   guard let data = unsafe sqlite3_user_data(context), let values = unsafe values else {

@@ -41,11 +41,11 @@ package struct RowPacker {
       column &+= 1
       let type = unsafe sqlite3_value_type(value)
       if type == SQLITE_INTEGER {
-        unsafe writer.put(sqlite3_value_int64(value), 1, slot)
+        unsafe writer.put(sqlite3_value_int64(value), tag: 1, at: slot)
       } else {
         // If the engine has no memory for a text or blob, it is empty here, and the statement's
         // next step reports the error.
-        _ = unsafe put(value, type, slot, &writer)
+        _ = unsafe put(value, type: type, at: slot, in: &writer)
       }
     }
     return unsafe finish(writer)
@@ -66,8 +66,8 @@ package struct RowPacker {
       unsafe column += 1
       let type = unsafe sqlite3_value_type(value)
       if type == SQLITE_INTEGER {
-        unsafe writer.put(sqlite3_value_int64(value), 1, slot)
-      } else if unsafe !put(value, type, slot, &writer) {
+        unsafe writer.put(sqlite3_value_int64(value), tag: 1, at: slot)
+      } else if unsafe !put(value, type: type, at: slot, in: &writer) {
         throw NoMemory()
       }
     }
@@ -85,7 +85,7 @@ package struct RowPacker {
     for (column, slot) in zip(columns, slots) {
       // Ignored for the reason given above.
       let value = unsafe sqlite3_column_value(raw, Int32(column))
-      _ = unsafe put(value, sqlite3_value_type(value), slot, &writer)
+      _ = unsafe put(value, type: sqlite3_value_type(value), at: slot, in: &writer)
     }
     return unsafe finish(writer)
   }
@@ -99,7 +99,7 @@ package struct RowPacker {
     unsafe memset(writer.start, 0, writer.cells - writer.start)
     for (column, slot) in zip(columns, slots) where column < row.columnCount {
       let value = unsafe row.values[column]
-      guard unsafe put(value, sqlite3_value_type(value), slot, &writer) else { throw NoMemory() }
+      guard unsafe put(value, type: sqlite3_value_type(value), at: slot, in: &writer) else { throw NoMemory() }
     }
     return unsafe finish(writer)
   }
@@ -108,23 +108,23 @@ package struct RowPacker {
   /// Packs a value.
   /// - Returns: Whether the engine had memory for it.
   @inline(never) private mutating func put(
-    _ value: OpaquePointer?, _ type: Int32, _ slot: Int, _ writer: inout Writer
+    _ value: OpaquePointer?, type: Int32, at slot: Int, in writer: inout Writer
   ) -> Bool {
     switch type {
-    case SQLITE_INTEGER: unsafe writer.put(sqlite3_value_int64(value), 1, slot)
-    case SQLITE_FLOAT: unsafe writer.put(sqlite3_value_double(value), 2, slot)
+    case SQLITE_INTEGER: unsafe writer.put(sqlite3_value_int64(value), tag: 1, at: slot)
+    case SQLITE_FLOAT: unsafe writer.put(sqlite3_value_double(value), tag: 2, at: slot)
     case SQLITE_TEXT:
       // The text first: reading it may convert it and change the count.
       let text = unsafe sqlite3_value_text(value)
-      unsafe put(text, Int(sqlite3_value_bytes(value)), 3, slot, &writer)
+      unsafe put(text, count: Int(sqlite3_value_bytes(value)), tag: 3, at: slot, in: &writer)
       return unsafe text != nil
     case SQLITE_BLOB:
       // The bytes first as well: a zeroblob is expanded when it is read, for which there may be no memory.
       let bytes = unsafe sqlite3_value_blob(value)
       let count = unsafe Int(sqlite3_value_bytes(value))
-      unsafe put(bytes, bytes == nil ? 0 : count, 4, slot, &writer)
+      unsafe put(bytes, count: bytes == nil ? 0 : count, tag: 4, at: slot, in: &writer)
       return unsafe bytes != nil || count == 0
-    default: unsafe writer.put(Int64(0), 0, slot)
+    default: unsafe writer.put(Int64(0), tag: 0, at: slot)
     }
     return true
   }
@@ -137,10 +137,10 @@ package struct RowPacker {
     for slot in 0..<slotCount {
       guard let cell = cell(slot) else { continue }
       if cell.tag < 3 {
-        unsafe writer.put(cell.cell.load(as: Int64.self), cell.tag, slot)
+        unsafe writer.put(cell.cell.load(as: Int64.self), tag: cell.tag, at: slot)
       } else {
         let bytes = unsafe cell.bytes
-        unsafe put(bytes.baseAddress, bytes.count, cell.tag, slot, &writer)
+        unsafe put(bytes.baseAddress, count: bytes.count, tag: cell.tag, at: slot, in: &writer)
       }
     }
     return unsafe PackedRow(cells: finish(writer), page: page)
@@ -157,7 +157,7 @@ package struct RowPacker {
     /// Bytes from `start` to the end of what is written.
     var length: Int
 
-    @inline(__always) func put<Value: BitwiseCopyable>(_ value: Value, _ tag: UInt8, _ slot: Int) {
+    @inline(__always) func put<Value: BitwiseCopyable>(_ value: Value, tag: UInt8, at slot: Int) {
       unsafe cells.storeBytes(of: value, toByteOffset: slot &* 8, as: Value.self)
       unsafe cells.storeBytes(of: tag, toByteOffset: -1 &- slot, as: UInt8.self)
     }
@@ -186,7 +186,7 @@ package struct RowPacker {
   /// Appends bytes to the row, and writes their place to its cell. If the page is full, the row moves to
   /// a new page; the old page stays alive for its other rows.
   private mutating func put(
-    _ bytes: UnsafeRawPointer?, _ count: Int, _ tag: UInt8, _ slot: Int, _ writer: inout Writer
+    _ bytes: UnsafeRawPointer?, count: Int, tag: UInt8, at slot: Int, in writer: inout Writer
   ) {
     if unsafe (writer.start - page.base) &+ writer.length &+ count > page.capacity {
       let full = page
@@ -199,7 +199,7 @@ package struct RowPacker {
     }
     if let bytes = unsafe bytes, count > 0 { unsafe memcpy(writer.start + writer.length, bytes, count) }
     let offset = unsafe UInt64(writer.length &- (writer.cells - writer.start))
-    unsafe writer.put(offset | UInt64(count) << 32, tag, slot)
+    unsafe writer.put(offset | UInt64(count) << 32, tag: tag, at: slot)
     unsafe writer.length &+= count
   }
 }

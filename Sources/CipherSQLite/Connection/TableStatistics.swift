@@ -231,7 +231,7 @@ package struct TableStatistics {
     for index in indexes {
       let found = try index.columns.indices.map { place in
         index.isUnique && place == index.columns.count - 1
-          ? 1 : try rowsOfOneKey(Array(index.columns[...place]), index, samples, table)
+          ? 1 : try rowsOfOneKey(Array(index.columns[...place]), of: index, samples: samples, in: table)
       }
       let nils = index.columns.indices.filter { place in
         samples.count { $0[index.columns[place]]?.isNull != false } > samples.count / 2
@@ -279,7 +279,7 @@ package struct TableStatistics {
   /// Returns how many rows have the same values in the first columns of an index, on average over all
   /// distinct values. Rows with nil in one of these columns are not counted.
   private func rowsOfOneKey(
-    _ columns: [String], _ index: Index, _ samples: [[String: SQLValue]], _ table: Table
+    _ columns: [String], of index: Index, samples: [[String: SQLValue]], in table: Table
   ) throws -> Int {
     var keys: [[SQLValue]: Int] = [:]
     var met = 0

@@ -105,8 +105,8 @@ extension Connection {
     if profile == nil { new.rounds = max(new.rounds, old.rounds) }
     guard old != new || newKey != nil else { return (old, old) }
     _ = try rebuild(
-      file, unlocked, key: newKey ?? key, profile: new, configuration: configuration, prepare: prepare,
-      progress)
+      file, unlocked: unlocked, key: newKey ?? key, profile: new, configuration: configuration, prepare: prepare,
+      progress: progress)
     return (old, new)
   }
 
@@ -115,9 +115,9 @@ extension Connection {
   /// Writes the content with another key and other settings, and replaces the file with the result. No
   /// connection of this process may have the file open.
   static func rebuild(
-    _ file: DatabasePath, _ unlocked: UnlockedKey, key: Key, profile: CipherProfile,
+    _ file: DatabasePath, unlocked: UnlockedKey, key: Key, profile: CipherProfile,
     configuration: Configuration,
-    prepare: (Connection) throws -> Void, _ progress: ((Int, Int) throws -> Void)?
+    prepare: (Connection) throws -> Void, progress: ((Int, Int) throws -> Void)?
   ) throws -> UnlockedKey {
     let target = try UnlockedKey(forNewFile: file.given, key: key, profile: profile)
     let hold = try FileHold.take(file, unlocked: unlocked, configuration: configuration)

@@ -35,7 +35,7 @@ enum ContentComparison {
         let (hasLeft, hasRight) = (try left.step(), try right.step())
         guard hasLeft == hasRight else { return "the number of rows of \(table.name) differs" }
         if !hasLeft { break }
-        if let column = firstDifference(left, right) {
+        if let column = firstDifference(between: left, and: right) {
           let row = table.rowID == nil ? "a row" : "the row with the id \(left.parts[0].int64(0))"
           return "\(row) of \(table.name) differs in \(table.names[column])"
         }
@@ -49,16 +49,16 @@ enum ContentComparison {
   // A pointer to a column's value is valid until its statement steps; values are compared before that.
 
   /// Returns the first column in which two rows differ, in type or in any bit.
-  private static func firstDifference(_ left: PartedRows, _ right: PartedRows) -> Int? {
+  private static func firstDifference(between left: PartedRows, and right: PartedRows) -> Int? {
     var before = 0
     for (one, other) in zip(left.parts, right.parts) {
-      if let column = unsafe firstDifference(one.raw, other.raw) { return before + column }
+      if let column = unsafe firstDifference(between: one.raw, and: other.raw) { return before + column }
       before += one.columnCount
     }
     return nil
   }
 
-  private static func firstDifference(_ left: OpaquePointer?, _ right: OpaquePointer?) -> Int? {
+  private static func firstDifference(between left: OpaquePointer?, and right: OpaquePointer?) -> Int? {
     for column in unsafe 0..<sqlite3_column_count(left) {
       let type = unsafe sqlite3_column_type(left, column)
       guard unsafe type == sqlite3_column_type(right, column) else { return Int(column) }
@@ -70,15 +70,15 @@ enum ContentComparison {
           unsafe sqlite3_column_double(left, column).bitPattern
             == sqlite3_column_double(right, column).bitPattern
         // Read as bytes, so that text with an invalid encoding is compared too.
-        case SQLITE_TEXT: unsafe isEqualText(left, right, column)
-        default: unsafe isEqualBytes(left, right, column)
+        case SQLITE_TEXT: unsafe isEqualText(left, and: right, inColumn: column)
+        default: unsafe isEqualBytes(left, and: right, inColumn: column)
         }
       if !isEqual { return Int(column) }
     }
     return nil
   }
 
-  private static func isEqualText(_ left: OpaquePointer?, _ right: OpaquePointer?, _ column: Int32) -> Bool {
+  private static func isEqualText(_ left: OpaquePointer?, and right: OpaquePointer?, inColumn column: Int32) -> Bool {
     guard let one = unsafe sqlite3_column_text(left, column),
       let other = unsafe sqlite3_column_text(right, column)
     else {
@@ -88,7 +88,7 @@ enum ContentComparison {
     return unsafe count == sqlite3_column_bytes(right, column) && memcmp(one, other, Int(count)) == 0
   }
 
-  private static func isEqualBytes(_ left: OpaquePointer?, _ right: OpaquePointer?, _ column: Int32) -> Bool {
+  private static func isEqualBytes(_ left: OpaquePointer?, and right: OpaquePointer?, inColumn column: Int32) -> Bool {
     let (one, other) = unsafe (sqlite3_column_blob(left, column), sqlite3_column_blob(right, column))
     let count = unsafe sqlite3_column_bytes(left, column)
     guard unsafe count == sqlite3_column_bytes(right, column) else { return false }

@@ -24,7 +24,7 @@ final class FileHold {
     init(_ value: consuming RawFile) { self.value = value }
   }
 
-  private init(_ file: DatabasePath, _ connection: Connection?, _ raw: RawBox?) {
+  private init(_ file: DatabasePath, connection: Connection?, raw: RawBox?) {
     self.file = file
     self.connection = connection
     self.raw = raw
@@ -41,7 +41,7 @@ final class FileHold {
     try checkReplaceable(file)
     let deadline = Deadline(configuration.busyTimeout)
     while true {
-      do { return try takeOnce(file, unlocked, configuration) } catch SQLError.busy(let path, _, let holders)
+      do { return try takeOnce(file, unlocked: unlocked, configuration: configuration) } catch SQLError.busy(let path, _, let holders)
       {
         guard !deadline.isOver else {
           throw SQLError.busy(file: path, waitedSeconds: deadline.waited, holders: holders)
@@ -57,7 +57,7 @@ final class FileHold {
   private static let attemptSeconds = 0.05
 
   private static func takeOnce(
-    _ file: DatabasePath, _ unlocked: UnlockedKey, _ configuration: Connection.Configuration
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Connection.Configuration
   ) throws -> FileHold {
     var patient = configuration
     patient.busyTimeout = min(configuration.busyTimeout, attemptSeconds)
@@ -80,7 +80,7 @@ final class FileHold {
         throw SQLError.busy(
           file: path, waitedSeconds: seconds, holders: LockHolder.blocking(file, isWriting: true))
       }
-      return FileHold(file, connection, nil)
+      return FileHold(file, connection: connection, raw: nil)
     }
   }
 
@@ -108,7 +108,7 @@ final class FileHold {
   private static func takeUnread(_ file: DatabasePath, seconds: Double) throws -> FileHold {
     // Locking needs write permission.
     guard PathState.isWritable(file) else { throw SQLError.readOnly(file: file.given) }
-    return FileHold(file, nil, RawBox(try RawFile.open(file, holding: .exclusive, seconds: seconds)))
+    return FileHold(file, connection: nil, raw: RawBox(try RawFile.open(file, holding: .exclusive, seconds: seconds)))
   }
 
   /// Throws the errors that would prevent the replacement, before anything is built.

@@ -45,7 +45,7 @@ struct AsideLogs {
   func putAside() throws {
     for suffix in Self.suffixes where FileStatus(file.path + suffix) != nil {
       // `Temporaries` records it as well: a process that ends on a signal restores the names itself.
-      guard try Temporaries.setAside(file, status, suffix, name(suffix)) || errno == ENOENT else {
+      guard try Temporaries.setAside(logOf: file, status: status, suffix: suffix, as: name(suffix)) || errno == ENOENT else {
         let error = SQLError.failed("rename", on: file.given + suffix)
         bringBack()
         throw error

@@ -9,7 +9,7 @@ enum CompanionContent {
 
   /// Whether a file may have been written by the engine: it is empty, or its first bytes are those of its
   /// kind. The engine may write the first bytes last, over zeros, and a crash may leave a part of them.
-  static func isEngines(_ path: String, _ suffix: String, _ status: FileStatus) -> Bool {
+  static func isEngines(_ path: String, suffix: String, status: FileStatus) -> Bool {
     guard status.byteCount > 0 else { return true }
     switch suffix {
     case "-journal": return begins(path, [HotJournal.magic])

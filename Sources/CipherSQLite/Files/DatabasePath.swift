@@ -42,7 +42,7 @@ package struct DatabasePath: Sendable, Hashable {
       guard Self.isDirectory(realFolder) else {
         throw SQLError.pathUnusable(file: given, reason: "\(folder) is a file and no folder")
       }
-      let candidate = Self.joined(realFolder, name)
+      let candidate = Self.joined(realFolder, with: name)
       guard let target = try Self.target(ofLink: candidate, given) else {
         (path, isDanglingLink) = (candidate, links > 0)
         break
@@ -51,7 +51,7 @@ package struct DatabasePath: Sendable, Hashable {
       guard links <= Self.maximumLinks else {
         throw SQLError.pathUnusable(file: given, reason: "its links lead in a circle")
       }
-      next = target.utf8.first == UInt8(ascii: "/") ? target : Self.joined(realFolder, target)
+      next = target.utf8.first == UInt8(ascii: "/") ? target : Self.joined(realFolder, with: target)
     }
     self.given = given
     try requireRoom()
@@ -130,7 +130,7 @@ package struct DatabasePath: Sendable, Hashable {
   package func appending(_ suffix: String) -> DatabasePath { DatabasePath(beside: self, suffix: suffix) }
 
   /// Returns the path of another file in this folder.
-  package func sibling(_ name: String) -> String { Self.joined(folder, name) }
+  package func sibling(_ name: String) -> String { Self.joined(folder, with: name) }
 
   // MARK: Names
 
@@ -142,7 +142,7 @@ package struct DatabasePath: Sendable, Hashable {
     return (slash == path.utf8.startIndex ? "/" : String(path[..<slash]), name)
   }
 
-  private static func joined(_ folder: String, _ name: String) -> String {
+  private static func joined(_ folder: String, with name: String) -> String {
     folder.utf8.last == UInt8(ascii: "/") ? folder + name : folder + "/" + name
   }
 
@@ -152,10 +152,10 @@ package struct DatabasePath: Sendable, Hashable {
     var paths: [String] = []
     for name in Leftovers.names(in: folder).sorted() {
       guard !companionSuffixes.contains(where: name.hasSuffix), TemporaryName.base(of: name) == nil,
-        let status = FileStatus(joined(folder, name)), status.isRegular, status.byteCount >= 512,
+        let status = FileStatus(joined(folder, with: name)), status.isRegular, status.byteCount >= 512,
         status.byteCount % 512 == 0
       else { continue }
-      paths.append(joined(folder, name))
+      paths.append(joined(folder, with: name))
     }
     return paths
   }

@@ -196,10 +196,10 @@ struct SealedFile {
         throw SQLError.failed("chmod", on: built.target.given)
       }
     }
-    try built.named { try rename($0, $1) }
+    try built.named { try rename($0, to: $1) }
   }
 
-  private func rename(_ from: String, _ to: String) throws {
+  private func rename(_ from: String, to: String) throws {
     guard unsafe Foundation.rename(from, to) == 0 else {
       throw SQLError.failed("rename", on: built.target.given)
     }
@@ -207,7 +207,7 @@ struct SealedFile {
 
   private func replace(_ old: FileStatus?, keepsLock: Bool) throws -> Int32? {
     if let old, old.isRegular { try takeOver(old) }
-    return try built.named(keepsLock: keepsLock) { try rename($0, $1) }
+    return try built.named(keepsLock: keepsLock) { try rename($0, to: $1) }
   }
 
   private func takeOver(_ old: FileStatus) throws {

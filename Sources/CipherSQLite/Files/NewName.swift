@@ -16,14 +16,14 @@ package enum NewName {
   ///   ``SQLError/permissionDenied(file:)``, ``SQLError/system(file:operation:code:)``.
   package static func give(_ path: String, naming given: String? = nil, to file: String) throws {
     let given = given ?? path
-    guard try !renamed(file, path, given) else { return }
+    guard try !renamed(file, to: path, naming: given) else { return }
     // The file system supports neither an exclusive rename nor hard links: an empty file reserves the
     // name first, and is then replaced.
     let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw error("open", given) }
+    guard descriptor >= 0 else { throw error("open", on: given) }
     close(descriptor)
     guard unsafe rename(file, path) == 0 else {
-      let error = error("rename", given)
+      let error = error("rename", on: given)
       unsafe unlink(path)
       throw error
     }
@@ -48,20 +48,20 @@ package enum NewName {
 
   /// Renames a file by an exclusive rename or by hard links.
   /// - Returns: `false` where the file system supports neither.
-  private static func renamed(_ from: String, _ to: String, _ given: String) throws -> Bool {
+  private static func renamed(_ from: String, to: String, naming given: String) throws -> Bool {
     if unsafe vault_rename_exclusive(from, to) == 0 { return true }
-    guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw error("rename", given) }
+    guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw error("rename", on: given) }
     if unsafe link(from, to) == 0 {
       // If this fails, or the process is killed before it, the next process that opens the file does it
       // (`finish`).
       unsafe unlink(from)
       return true
     }
-    guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else { throw error("link", given) }
+    guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else { throw error("link", on: given) }
     return false
   }
 
-  private static func error(_ operation: String, _ given: String) -> SQLError {
+  private static func error(_ operation: String, on given: String) -> SQLError {
     errno == EEXIST ? .alreadyExists(file: given) : .failed(operation, on: given)
   }
 }

@@ -107,7 +107,7 @@ enum PathState: Equatable {
           status.isDirectory ? "a folder" : status.isRegular ? "a file with another name" : status.kind
         throw SQLError.companionUnusable(file: file.given + suffix, kind: kind)
       }
-      guard !isRead || CompanionContent.isEngines(file.path + suffix, suffix, status) else {
+      guard !isRead || CompanionContent.isEngines(file.path + suffix, suffix: suffix, status: status) else {
         throw SQLError.companionUnusable(file: file.given + suffix, kind: "a file that SQLite did not write")
       }
     }

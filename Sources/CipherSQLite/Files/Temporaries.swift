@@ -58,8 +58,9 @@ package enum Temporaries {
   ///   - path: The new name.
   /// - Returns: `false`, with `errno`, when that fails.
   /// - Throws: `CancellationError` when the process is ending.
-  static func setAside(_ file: DatabasePath, _ status: FileStatus, _ suffix: String, _ path: String) throws
-    -> Bool
+  static func setAside(
+    logOf file: DatabasePath, status: FileStatus, suffix: String, as path: String
+  ) throws -> Bool
   {
     try state.withLock { state in
       guard !state.isEnding else { throw CancellationError() }

@@ -23,7 +23,7 @@ package enum TemporaryName {
     var base = name
     // Cut by whole characters: a name that is cut within a character would not be UTF-8.
     while base.utf8.count > room { base.removeLast() }
-    return base + mark + chance + proof(base, chance)
+    return base + mark + chance + proof(base: base, chance: chance)
   }
 
   /// Whether a name was made by ``random(for:)``, or is that of a journal, log or index of such a file.
@@ -41,11 +41,11 @@ package enum TemporaryName {
     guard digits.utf8.count == Self.digits.random + Self.digits.proof,
       digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
     else { return nil }
-    return digits.suffix(Self.digits.proof) == proof(base, digits.prefix(Self.digits.random))
+    return digits.suffix(Self.digits.proof) == proof(base: base, chance: digits.prefix(Self.digits.random))
       ? String(base) : nil
   }
 
-  private static func proof(_ base: some StringProtocol, _ chance: some StringProtocol) -> String {
+  private static func proof(base: some StringProtocol, chance: some StringProtocol) -> String {
     String(sha256(Array("ObjectVault temporary\0\(base)\0\(chance)".utf8)).prefix(digits.proof))
   }
 }

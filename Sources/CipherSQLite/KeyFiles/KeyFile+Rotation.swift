@@ -25,14 +25,14 @@ extension KeyFile {
         guard let secret = secrets[slot.name] else { continue }
         // A mistyped secret would lock its owner out.
         _ = try KeyFile.open(at: file.path, unlock: secret, slot: slot.name)
-        renewed.append(try sealed(fresh, slot.name, secret, slot.work, format, beside: renewed))
+        renewed.append(try sealed(fresh, slot: slot.name, unlock: secret, work: slot.work, in: format, beside: renewed))
       }
       let before = format
       format.rotation = .pending(renewed)
       try write(format, dataKey: dataKey, previous: .former, under: lock)
       do { try rekey(.raw(fresh)) } catch let error as SQLError where error.isOfNewKey {
         // The error was thrown after the commit: the database certainly has the new key.
-        _ = try finish(format, fresh, lock)
+        _ = try finish(format, with: fresh, under: lock)
         throw error
       } catch {
         // It may have failed after the commit. The new key is discarded only when the former one is
@@ -41,7 +41,7 @@ extension KeyFile {
         if isUnchanged() { try? write(before, dataKey: dataKey, previous: .new, under: lock) }
         throw error
       }
-      return try finish(format, fresh, lock)
+      return try finish(format, with: fresh, under: lock)
     }
   }
 
@@ -59,7 +59,7 @@ extension KeyFile {
   /// Makes the pending slots and key the present ones: the last part of a rotation, also of one that was
   /// interrupted.
   private func finish(
-    _ format: KeyFileFormat, _ fresh: SecureBytes, _ lock: KeyFileLock
+    _ format: KeyFileFormat, with fresh: SecureBytes, under lock: KeyFileLock
   ) throws -> KeyFile {
     var format = format
     format.slots = format.rotation.slots
@@ -124,7 +124,7 @@ extension KeyFile {
       try locked(waiting: 0) { lock in
         // Another process may have finished it first; then there is nothing left to do.
         guard let format = try? authentic(), format.rotation.isPending else { return }
-        _ = try finish(format, fresh, lock)
+        _ = try finish(format, with: fresh, under: lock)
       }
     } catch let error as SQLError where error.isBusy {
       // The rotating process is still running, and finishes by itself; otherwise the next opening does.

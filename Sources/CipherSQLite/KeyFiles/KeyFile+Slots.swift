@@ -23,7 +23,7 @@ extension KeyFile {
       guard format.slots.count < KeyFileFormat.maximumSlots else {
         throw SQLError.slotName(file: path, reason: "it has all of its \(KeyFileFormat.maximumSlots) slots")
       }
-      format.slots.append(try sealed(dataKey, name, unlock, work, format, beside: format.slots))
+      format.slots.append(try sealed(dataKey, slot: name, unlock: unlock, work: work, in: format, beside: format.slots))
     }
   }
 
@@ -53,7 +53,7 @@ extension KeyFile {
       let index = try index(of: name, in: format)
       var others = format.slots
       others.remove(at: index)
-      format.slots[index] = try sealed(dataKey, name, unlock, work, format, beside: others)
+      format.slots[index] = try sealed(dataKey, slot: name, unlock: unlock, work: work, in: format, beside: others)
     }
   }
 

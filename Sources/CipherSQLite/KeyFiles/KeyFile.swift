@@ -76,7 +76,7 @@ public struct KeyFile: Sendable {
     try PathState.ensureAbsent(target)
     let file = KeyFile(file: target, dataKey: try .random(count: 32))
     var format = KeyFileFormat(identity: try Primitives.random(16))
-    format.slots = [try file.sealed(file.dataKey, slot, unlock, work, format, beside: [])]
+    format.slots = [try file.sealed(file.dataKey, slot: slot, unlock: unlock, work: work, in: format, beside: [])]
     try NewFile(at: target).sealed(holding: format.file(dataKey: file.dataKey)).publish()
     return file
   }
@@ -98,7 +98,7 @@ public struct KeyFile: Sendable {
     let file = try DatabasePath(path)
     let bytes = try read(file)
     let format = try KeyFileFormat(bytes, path: path)
-    guard let dataKey = try opened(format.slots, of: format, unlock, slot, path) else {
+    guard let dataKey = try opened(format.slots, of: format, with: unlock, named: slot, in: path) else {
       throw SQLError.noSlotOpens(file: path)
     }
     guard try KeyFileFormat.isAuthentic(bytes, dataKey: dataKey, identity: format.identity) else {
@@ -123,13 +123,14 @@ public struct KeyFile: Sendable {
   }
 
   static func pendingKey(_ format: KeyFileFormat, unlock: Unlock, path: String) throws -> SecureBytes? {
-    try opened(format.rotation.slots, of: format, unlock, nil, path)
+    try opened(format.rotation.slots, of: format, with: unlock, named: nil, in: path)
   }
 
   // MARK: Slots
 
   private static func opened(
-    _ slots: [KeyFileFormat.Slot], of format: KeyFileFormat, _ unlock: Unlock, _ name: String?, _ path: String
+    _ slots: [KeyFileFormat.Slot], of format: KeyFileFormat, with unlock: Unlock, named name: String?,
+    in path: String
   ) throws -> SecureBytes? {
     let kind = try unlock.kind()
     var derived: [ScryptGroup: SecureBytes] = [:]
@@ -168,7 +169,7 @@ public struct KeyFile: Sendable {
   ///   - others: The other slots of the file. A passphrase uses their cost and salt, so that one
   ///     derivation suffices to open the file, however many passphrases it has.
   func sealed(
-    _ key: SecureBytes, _ name: String, _ unlock: Unlock, _ work: ScryptWork?, _ format: KeyFileFormat,
+    _ key: SecureBytes, slot name: String, unlock: Unlock, work: ScryptWork?, in format: KeyFileFormat,
     beside others: [KeyFileFormat.Slot]
   ) throws -> KeyFileFormat.Slot {
     let kind = try unlock.kind()
@@ -183,7 +184,7 @@ public struct KeyFile: Sendable {
     if let work = slot.work,
       derivations.seconds > unlock.budget.seconds || work.memoryBytes > unlock.budget.memoryBytes
     {
-      throw SQLError.slotTooCostly(path, derivations, unlock.budget)
+      throw SQLError.slotTooCostly(path, derivations, allowed: unlock.budget)
     }
     let wrapping = try unlock.wrappingKey(salt: slot.salt, work: slot.work)
     slot.sealed = [UInt8](repeating: 0, count: 48)

@@ -139,7 +139,7 @@ struct KeyFileFormat: Equatable {
   static func isAuthentic(_ file: [UInt8], dataKey: SecureBytes, identity: [UInt8]) throws -> Bool {
     let body = Array(file.dropLast(64))
     let mac = Primitives.hmac(body, key: try macKey(dataKey, identity: identity))
-    return Primitives.areEqual(mac, Array(file.dropLast(32).suffix(32)))
+    return Primitives.areEqual(mac, and: Array(file.dropLast(32).suffix(32)))
   }
 
   /// Parses the bytes of a key file, and verifies its checksum.
@@ -159,7 +159,7 @@ struct KeyFileFormat: Equatable {
     guard (1...Self.maximumSlots).contains(count), pendingCount <= Self.maximumSlots,
       formerCount <= FormerKey.maximumCount, file.count >= slotsEnd + 64
     else { throw damaged("it has \(counted(file.count, "byte")), which does not suit its slots") }
-    guard Primitives.areEqual(Primitives.sha256(Array(file.dropLast(32))), Array(file.suffix(32))) else {
+    guard Primitives.areEqual(Primitives.sha256(Array(file.dropLast(32))), and: Array(file.suffix(32))) else {
       throw damaged("its checksum does not fit")
     }
     identity = Array(file[16..<32])

@@ -24,7 +24,9 @@ extension SQLError {
   }
 
   /// Returns the error for a slot that was not added, with the cost of opening a file that has it.
-  static func slotTooCostly(_ path: String, _ groups: Set<ScryptGroup>, _ allowed: ScryptBudget) -> SQLError {
+  static func slotTooCostly(
+    _ path: String, _ groups: Set<ScryptGroup>, allowed: ScryptBudget
+  ) -> SQLError {
     .slotTooCostly(
       file: path, seconds: groups.seconds, memoryBytes: groups.memoryBytes, allowedSeconds: allowed.seconds,
       allowedMemoryBytes: allowed.memoryBytes)

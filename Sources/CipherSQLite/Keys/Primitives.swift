@@ -66,7 +66,7 @@ package enum Primitives {
   }
 
   /// Whether two digests are equal, in a time that does not depend on where they differ.
-  package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+  package static func areEqual(_ left: [UInt8], and right: [UInt8]) -> Bool {
     unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
   }
 

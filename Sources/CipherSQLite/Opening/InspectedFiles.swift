@@ -87,7 +87,7 @@ package enum InspectedFiles {
   static func unlinkIndex(of file: DatabasePath) {
     // A planted file or a user's notes of that name are not removed.
     if let index = FileStatus(file.sharedMemory), index.isRegular,
-      CompanionContent.isEngines(file.sharedMemory, "-shm", index)
+      CompanionContent.isEngines(file.sharedMemory, suffix: "-shm", status: index)
     {
       unsafe unlink(file.sharedMemory)
     }

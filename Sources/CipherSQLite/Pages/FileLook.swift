@@ -52,7 +52,7 @@ final class FileLook {
     }
     if let known, !known.isUsable { return .unusable(known) }
     if header.starts(with: Array("SQLite format 3\0".utf8)) {
-      return try stateUnderClearHeader(header, key, known)
+      return try stateUnderClearHeader(header, key: key, known: known)
     }
     let salt = Array(header.prefix(16))
     if let given = key.salt, given != salt { return .locked }
@@ -90,7 +90,7 @@ final class FileLook {
   /// Determines the state of a file whose first bytes are those of a plain database: it is encrypted
   /// after a clear header, or not at all.
   private func stateUnderClearHeader(
-    _ header: [UInt8], _ key: Key, _ known: CipherProfile?
+    _ header: [UInt8], key: Key, known: CipherProfile?
   ) throws -> FileState {
     // SQLite's header: the page size, big-endian with 1 for 65536, at 16; the bytes reserved in each page
     // at 20. The engine reserves room for IV and HMAC; a plain file reserves nothing.

@@ -39,7 +39,7 @@ extension ConnectionPool {
       defer { readers.unbar() }
       let gate = CommitGate()
       let extent = try writer.beginRekey(gate, progress: progress)
-      do { try writer.rekeyInTransaction(new, gate, extent, progress: progress) } catch {
+      do { try writer.rekeyInTransaction(to: new, gate: gate, extent: extent, progress: progress) } catch {
         // The engine may keep the new key for writing although nothing was written: one more write would
         // leave a file that neither key opens. So this connection is closed, and never writes again.
         self.writer.connection?.close()
@@ -59,7 +59,7 @@ extension ConnectionPool {
         self.writer.connection = fresh
         try fresh.verifyRekey(progress: progress)
       case .failure(let error):
-        key.unlocked = keyInEffect(old, new)
+        key.unlocked = keyInEffect(old: old, new: new)
         _ = try? openWriter()
         throw error
       }
@@ -97,8 +97,8 @@ extension ConnectionPool {
       self.writer.connection = nil
       do {
         key.unlocked = try Connection.rebuild(
-          file, old, key: newKey, profile: profile, configuration: configuration.connection,
-          prepare: configuration.prepare, progress)
+          file, unlocked: old, key: newKey, profile: profile, configuration: configuration.connection,
+          prepare: configuration.prepare, progress: progress)
       } catch {
         // If the disk failed after the new file had got its name, the old key does not fit any more.
         if let new = try? UnlockedKey.unlock(path: file, key: newKey, profile: profile, seconds: 0) {
@@ -116,7 +116,7 @@ extension ConnectionPool {
   }
 
   /// Returns the key that the file is under, after it did not open with the new key.
-  private func keyInEffect(_ old: UnlockedKey, _ new: UnlockedKey) -> UnlockedKey {
+  private func keyInEffect(old: UnlockedKey, new: UnlockedKey) -> UnlockedKey {
     for key in [new, old] where (try? Connection.open(file, unlocked: key)) != nil { return key }
     return WriteAheadLog(beside: file)?.fits(new) ?? false ? new : old
   }

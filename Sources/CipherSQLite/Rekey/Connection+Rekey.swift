@@ -46,7 +46,7 @@ extension Connection {
     let fresh: Connection
     let extent = try beginRekey(gate, progress: progress)
     do {
-      try rekeyInTransaction(new, gate, extent, progress: progress)
+      try rekeyInTransaction(to: new, gate: gate, extent: extent, progress: progress)
       fresh = try Connection.openingAfterRekey(file, gate) {
         try Connection.open(file, unlocked: new, configuration: configuration)
       }
@@ -110,7 +110,7 @@ extension Connection {
   /// Changes the key, or throws and leaves the file as it was. After an error no write may follow on this
   /// connection.
   func rekeyInTransaction(
-    _ new: UnlockedKey, _ gate: CommitGate, _ extent: RekeyExtent, progress: ((Int, Int) throws -> Void)?
+    to new: UnlockedKey, gate: CommitGate, extent: RekeyExtent, progress: ((Int, Int) throws -> Void)?
   ) throws {
     // The commit must not copy the log into the file: that is done while pages are verified.
     let copiesAfter = try value("PRAGMA wal_autocheckpoint")?.int64 ?? 1000

@@ -18,7 +18,7 @@ package struct ReplaceableValues: Sendable {
 
   package var isEmpty: Bool { places.isEmpty }
 
-  mutating func append(_ other: ReplaceableValues, behind count: Int) {
+  mutating func append(_ other: ReplaceableValues, after count: Int) {
     guard !other.places.isEmpty else { return }
     if places.isEmpty, count == 0 {
       places = other.places
@@ -27,7 +27,7 @@ package struct ReplaceableValues: Sendable {
     }
   }
 
-  fileprivate mutating func append(_ place: Int, _ number: Int) { places.append((place, number)) }
+  fileprivate mutating func append(place: Int, number: Int) { places.append((place, number)) }
 }
 
 extension SQL {
@@ -47,7 +47,7 @@ extension SQL.StringInterpolation {
   /// Appends a bound value. A value with a number may be replaced when the text is used again.
   package mutating func appendInterpolation(value: SQLValue, number: Int?) {
     text += "?"
-    if let number { replaceable.append(values.count, number) }
+    if let number { replaceable.append(place: values.count, number: number) }
     values.append(value)
   }
 

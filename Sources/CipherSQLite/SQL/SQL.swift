@@ -41,7 +41,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
   /// Appends another fragment with its values.
   package mutating func append(_ piece: SQL) {
     text += piece.text
-    replaceable.append(piece.replaceable, behind: values.count)
+    replaceable.append(piece.replaceable, after: values.count)
     if values.isEmpty { values = piece.values } else if !piece.values.isEmpty { values += piece.values }
   }
 
@@ -95,7 +95,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// Appends another fragment with its values.
     public mutating func appendInterpolation(_ piece: SQL) {
       text += piece.text
-      replaceable.append(piece.replaceable, behind: values.count)
+      replaceable.append(piece.replaceable, after: values.count)
       if values.isEmpty { values = piece.values } else if !piece.values.isEmpty { values += piece.values }
     }
   }

@@ -17,13 +17,13 @@ package func didYouMean(_ names: [String]) -> String? {
 package func nearest(_ name: String, among names: some Sequence<String>) -> [String] {
   guard name.utf8.count <= 200 else { return [] }
   let limit = max(2, name.count / 3)
-  return names.map { ($0, editDistance($0.lowercased(), name.lowercased())) }
+  return names.map { ($0, editDistance(from: $0.lowercased(), to: name.lowercased())) }
     .filter { $0.1 <= limit || $0.0.lowercased().hasPrefix(name.lowercased()) }
     .sorted { $0.1 < $1.1 }.prefix(3).map(\.0)
 }
 
 /// Returns the Levenshtein distance: how many characters have to be inserted, deleted or replaced.
-package func editDistance(_ left: String, _ right: String) -> Int {
+package func editDistance(from left: String, to right: String) -> Int {
   let (a, b) = (Array(left), Array(right))
   var row = Array(0...b.count)
   for (i, character) in a.enumerated() {

@@ -16,7 +16,7 @@ package struct RowIDOrder {
   /// - Returns: nil for an empty list, and where the ids are so far apart that their rows share no pages:
   ///   the bit set would take more memory than the ids.
   package init?(_ ids: [Int64]) {
-    guard let (first, last) = Self.ends(ids), Self.isNarrow(first, last, ids.count) else { return nil }
+    guard let (first, last) = Self.ends(ids), Self.isNarrow(from: first, to: last, count: ids.count) else { return nil }
     var bits = [UInt64](repeating: 0, count: Int(last - first) / 64 + 1)
     for id in ids {
       let offset = Int(id - first)
@@ -81,7 +81,7 @@ package struct RowIDOrder {
   /// reading them in ascending order. Ascending ids are never scattered.
   package static func isScattered(_ ids: some Collection<Int64>) -> Bool {
     guard var former = ids.first, let (lowest, highest) = ends(ids),
-      isNarrow(lowest, highest, ids.count)
+      isNarrow(from: lowest, to: highest, count: ids.count)
     else { return false }
     var jumps: Int64 = 0
     for id in ids {
@@ -103,7 +103,7 @@ package struct RowIDOrder {
   }
 
   /// Returns whether there are at least about as many ids as pages between the lowest and the highest id.
-  private static func isNarrow(_ lowest: Int64, _ highest: Int64, _ count: Int) -> Bool {
+  private static func isNarrow(from lowest: Int64, to highest: Int64, count: Int) -> Bool {
     let (span, isTooWide) = highest.subtractingReportingOverflow(lowest)
     return !isTooWide && span / pageRows <= count && count <= Int32.max
   }

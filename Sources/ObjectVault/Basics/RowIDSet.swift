@@ -63,7 +63,7 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
     if let last = ids.last, let first = other.ids.first, last < first {
       return RowIDSet(rising: ids + other.ids)
     }
-    return RowIDSet(rising: Self.merged(ids, other.ids))
+    return RowIDSet(rising: Self.merged(ids, with: other.ids))
   }
 
   package mutating func formUnion(_ other: RowIDSet) {
@@ -86,7 +86,7 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
     ids.removeLast(ids.count - kept)
   }
 
-  private static func merged(_ one: [Int64], _ other: [Int64]) -> [Int64] {
+  private static func merged(_ one: [Int64], with other: [Int64]) -> [Int64] {
     var result: [Int64] = []
     result.reserveCapacity(one.count + other.count)
     var (left, right) = (0, 0)

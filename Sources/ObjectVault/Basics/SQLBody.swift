@@ -50,7 +50,7 @@ struct SQLBody {
     // A comment separates its neighbours as a space does. A space is inserted only where they would join
     // otherwise: more spaces would change the checksums of existing steps.
     if isGap, let last = Self.scalar(of: text[start...], atEnd: true),
-      let first = Self.scalar(of: bytes, atEnd: false), Self.wouldJoin(last, first)
+      let first = Self.scalar(of: bytes, atEnd: false), Self.wouldJoin(last, before: first)
     {
       text.append(UInt8(ascii: " "))
     }
@@ -120,7 +120,7 @@ struct SQLBody {
 
   /// Returns whether two adjacent scalars would be read as one token, or the second as a part of the
   /// first's.
-  private static func wouldJoin(_ left: Unicode.Scalar, _ right: Unicode.Scalar) -> Bool {
+  private static func wouldJoin(_ left: Unicode.Scalar, before right: Unicode.Scalar) -> Bool {
     let operators: Set<Unicode.Scalar> = ["-", "/", "*", "<", ">", "=", "|", "!"]
     let quotes: Set<Unicode.Scalar> = ["'", "\"", "`"]
     if left == "x" || left == "X", right == "'" { return true }

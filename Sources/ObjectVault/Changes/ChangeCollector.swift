@@ -32,38 +32,38 @@ struct ChangeCollector {
   init() {}
 
   mutating func add(_ changes: ChangeSet) {
-    for row in changes.inserted { insert(row.entity, row.rowID, row.values) }
-    for row in changes.updated { update(row.entity, row.rowID, old: row.old, new: row.new) }
+    for row in changes.inserted { insert(row.entity, rowID: row.rowID, values: row.values) }
+    for row in changes.updated { update(row.entity, rowID: row.rowID, old: row.old, new: row.new) }
     for link in changes.unlinked { unlink(link) }
-    for row in changes.deleted { delete(row.entity, row.rowID, row.values) }
+    for row in changes.deleted { delete(row.entity, rowID: row.rowID, values: row.values) }
     for link in changes.linked { self.link(link) }
     for placement in changes.placed { place(placement) }
   }
 
   /// Adds a new row. Values that are NULL may be omitted.
-  mutating func insert(_ entity: String, _ rowID: Int64, _ values: ChangeSet.Values) {
+  mutating func insert(_ entity: String, rowID: Int64, values: ChangeSet.Values) {
     let key = Key(entity: entity, rowID: rowID)
     let values = values.filter { !$0.value.isNull }
     guard case .deleted(let old)? = entries[key]?.entry else { return set(key, .inserted(values)) }
     let names = Set(old.keys).union(values.keys)
-    set(key, Self.difference(names, old, values))
+    set(key, Self.difference(in: names, from: old, to: values))
   }
 
-  mutating func update(_ entity: String, _ rowID: Int64, old: ChangeSet.Values, new: ChangeSet.Values) {
+  mutating func update(_ entity: String, rowID: Int64, old: ChangeSet.Values, new: ChangeSet.Values) {
     let key = Key(entity: entity, rowID: rowID)
     switch entries[key]?.entry {
-    case nil: set(key, Self.difference(Set(new.keys), old, new))
+    case nil: set(key, Self.difference(in: Set(new.keys), from: old, to: new))
     case .inserted(let values):
       set(key, .inserted(values.merging(new) { $1 }.filter { !$0.value.isNull }))
     case .updated(let first, let present):
       let old = old.merging(first) { $1 }
-      set(key, Self.difference(Set(old.keys), old, present.merging(new) { $1 }))
+      set(key, Self.difference(in: Set(old.keys), from: old, to: present.merging(new) { $1 }))
     case .deleted: break
     }
   }
 
   /// Adds the deletion of a row, with the values that it had after the last change that was added.
-  mutating func delete(_ entity: String, _ rowID: Int64, _ values: ChangeSet.Values) {
+  mutating func delete(_ entity: String, rowID: Int64, values: ChangeSet.Values) {
     let key = Key(entity: entity, rowID: rowID)
     let values = values.filter { !$0.value.isNull }
     switch entries[key]?.entry {
@@ -136,7 +136,7 @@ struct ChangeCollector {
   }
 
   /// Returns what differs between two states in the given properties; nil when nothing does.
-  private static func difference(_ names: Set<String>, _ old: ChangeSet.Values, _ new: ChangeSet.Values)
+  private static func difference(in names: Set<String>, from old: ChangeSet.Values, to new: ChangeSet.Values)
     -> Entry?
   {
     var (before, after): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])

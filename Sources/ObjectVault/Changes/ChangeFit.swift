@@ -23,19 +23,19 @@ struct ChangeFit {
   /// Collects the rows of the set.
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)`` for an object that is in the set
   ///   twice; ``StoreError/unknownEntity(name:)``.
-  init(_ changes: ChangeSet, _ names: ChangeNames, _ connection: Connection) throws(StoreError) {
+  init(_ changes: ChangeSet, names: ChangeNames, on connection: Connection) throws(StoreError) {
     (self.changes, self.names, self.connection) = (changes, names, connection)
     fates = Array(repeating: [:], count: names.mapping.entities.count)
     standing = Array(repeating: [], count: names.mapping.entities.count)
-    for row in changes.inserted { try note(row.entity, row.rowID, .inserted(row.values)) }
-    for row in changes.updated { try note(row.entity, row.rowID, .updated(row)) }
-    for row in changes.deleted { try note(row.entity, row.rowID, .deleted) }
+    for row in changes.inserted { try note(row.entity, rowID: row.rowID, as: .inserted(row.values)) }
+    for row in changes.updated { try note(row.entity, rowID: row.rowID, as: .updated(row)) }
+    for row in changes.deleted { try note(row.entity, rowID: row.rowID, as: .deleted) }
   }
 
-  private mutating func note(_ entity: String, _ rowID: Int64, _ fate: Fate) throws(StoreError) {
+  private mutating func note(_ entity: String, rowID: Int64, as fate: Fate) throws(StoreError) {
     let mapping = try names.entity(entity)
     guard fates[mapping.root.index].updateValue((mapping, fate), forKey: rowID) == nil else {
-      throw names.misfit(entity, rowID, [])
+      throw names.misfit(entity, rowID: rowID, properties: [])
     }
   }
 
@@ -55,7 +55,7 @@ struct ChangeFit {
     for row in changes.deleted {
       let entity = try names.entity(row.entity)
       let nils = entity.storedSlots.map { (entity.slots[$0].name, SQLValue.null) }
-      try compare(entity, row.rowID, row.values.merging(nils) { value, _ in value })
+      try compare(entity, rowID: row.rowID, with: row.values.merging(nils) { value, _ in value })
     }
     for link in changes.linked { try check(link) }
     for placement in changes.placed { try check(placement) }
@@ -67,34 +67,34 @@ struct ChangeFit {
     let entity = try names.entity(row.entity)
     // An id near the highest number would leave no ids for new objects.
     guard (1...RowIDs.highest).contains(row.rowID), try !isStored(entity.root, row.rowID) else {
-      throw names.misfit(row.entity, row.rowID, [])
+      throw names.misfit(row.entity, rowID: row.rowID, properties: [])
     }
     let missing = entity.storedSlots.filter {
       entity.isRequired[$0] && row.values[entity.slots[$0].name] == nil
     }
     guard missing.isEmpty else {
-      throw names.misfit(row.entity, row.rowID, missing.map { entity.slots[$0].name }.sorted())
+      throw names.misfit(row.entity, rowID: row.rowID, properties: missing.map { entity.slots[$0].name }.sorted())
     }
-    try checkValues(entity, row.rowID, row.values)
+    try checkValues(of: entity, rowID: row.rowID, values: row.values)
   }
 
   private mutating func check(_ row: ChangeSet.Update) throws {
     let entity = try names.entity(row.entity)
     let lone = Set(row.old.keys).symmetricDifference(row.new.keys)
-    guard lone.isEmpty else { throw names.misfit(row.entity, row.rowID, lone.sorted()) }
-    try compare(entity, row.rowID, row.old)
-    try checkValues(entity, row.rowID, row.new)
+    guard lone.isEmpty else { throw names.misfit(row.entity, rowID: row.rowID, properties: lone.sorted()) }
+    try compare(entity, rowID: row.rowID, with: row.old)
+    try checkValues(of: entity, rowID: row.rowID, values: row.new)
   }
 
   /// Checks that a row has these values.
-  private func compare(_ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values) throws {
-    let slots = try names.slots(entity, rowID, values)
+  private func compare(_ entity: EntityMapping, rowID: Int64, with values: ChangeSet.Values) throws {
+    let slots = try names.slots(of: entity, rowID: rowID, values: values)
     let found = try connection.query(
       sql: entity.valuesSQL(slots.map(\.slot), isBranch: false), [.integer(rowID)]
     ) { row in slots.indices.map { row.value($0) } }.first
-    guard let found else { throw names.misfit(entity.name, rowID, []) }
+    guard let found else { throw names.misfit(entity.name, rowID: rowID, properties: []) }
     let others = zip(slots, found).filter { !$0.value.isStored(as: $1) }.map(\.0.name)
-    guard others.isEmpty else { throw names.misfit(entity.name, rowID, others) }
+    guard others.isEmpty else { throw names.misfit(entity.name, rowID: rowID, properties: others) }
   }
 
   // MARK: Values
@@ -102,9 +102,9 @@ struct ChangeFit {
   /// Checks that properties can hold the values. A stored value of another type would be found by no
   /// comparison, and could not be read.
   private mutating func checkValues(
-    _ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values
+    of entity: EntityMapping, rowID: Int64, values: ChangeSet.Values
   ) throws {
-    for (slot, name, value) in try names.slots(entity, rowID, values) {
+    for (slot, name, value) in try names.slots(of: entity, rowID: rowID, values: values) {
       let fits =
         if value.isNull {
           !entity.isRequired[slot]
@@ -116,7 +116,7 @@ struct ChangeFit {
           false
         }
       guard fits else {
-        throw names.misfit(entity.name, rowID, [name])
+        throw names.misfit(entity.name, rowID: rowID, properties: [name])
       }
     }
   }
@@ -126,7 +126,7 @@ struct ChangeFit {
   private mutating func check(_ link: ChangeSet.Link) throws {
     let (entity, relationship) = try names.end(of: link)
     guard try willStand(entity, link.source), try willStand(relationship.destination, link.target) else {
-      throw names.misfit(link.entity, link.source, [link.relationship])
+      throw names.misfit(link.entity, rowID: link.source, properties: [link.relationship])
     }
   }
 
@@ -137,7 +137,7 @@ struct ChangeFit {
     let found = try connection.value(
       sql: relationship.placeValueSQL, [.integer(placement.member), .integer(placement.owner)])?.int64
     guard found == placement.old else {
-      throw names.misfit(placement.entity, placement.owner, [placement.relationship])
+      throw names.misfit(placement.entity, rowID: placement.owner, properties: [placement.relationship])
     }
   }
 

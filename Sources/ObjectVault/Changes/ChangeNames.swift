@@ -11,13 +11,13 @@ struct ChangeNames {
   }
 
   /// Returns the slots of the named values, sorted by name.
-  func slots(_ entity: EntityMapping, _ rowID: Int64, _ values: ChangeSet.Values) throws(StoreError)
+  func slots(of entity: EntityMapping, rowID: Int64, values: ChangeSet.Values) throws(StoreError)
     -> [(slot: Int, name: String, value: SQLValue)]
   {
     var slots: [(slot: Int, name: String, value: SQLValue)] = []
     for (name, value) in values.sorted(by: { $0.key < $1.key }) {
       guard let slot = entity.slot(named: name), entity.slots[slot].columnName != nil else {
-        throw misfit(entity.name, rowID, [name])
+        throw misfit(entity.name, rowID: rowID, properties: [name])
       }
       slots.append((slot, name, value))
     }
@@ -30,7 +30,7 @@ struct ChangeNames {
     guard let slot = entity.slot(named: link.relationship),
       let relationship = entity.slots[slot].relationship,
       relationship.join != nil
-    else { throw misfit(link.entity, link.source, [link.relationship]) }
+    else { throw misfit(link.entity, rowID: link.source, properties: [link.relationship]) }
     return (entity, relationship)
   }
 
@@ -39,11 +39,11 @@ struct ChangeNames {
     let entity = try entity(placement.entity)
     guard let slot = entity.slot(named: placement.relationship),
       let relationship = entity.slots[slot].relationship, relationship.isOrdered
-    else { throw misfit(placement.entity, placement.owner, [placement.relationship]) }
+    else { throw misfit(placement.entity, rowID: placement.owner, properties: [placement.relationship]) }
     return relationship
   }
 
-  func misfit(_ entity: String, _ rowID: Int64, _ properties: [String]) -> StoreError {
+  func misfit(_ entity: String, rowID: Int64, properties: [String]) -> StoreError {
     .changesDoNotFit(entity: entity, rowID: rowID, properties: properties)
   }
 }

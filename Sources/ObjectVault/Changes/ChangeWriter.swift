@@ -19,7 +19,7 @@ struct ChangeWriter {
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``,
   ///   ``StoreError/unknownEntity(name:)``.
   func apply(_ changes: ChangeSet) throws {
-    var fit = try ChangeFit(changes, names, connection)
+    var fit = try ChangeFit(changes, names: names, on: connection)
     try fit.check()
     for link in changes.unlinked { try write(link, isAdded: false) }
     try freeUniqueValues(changes)
@@ -50,7 +50,7 @@ struct ChangeWriter {
             batch.map { .integer($0) }
           ) { $0.int64(0) }
           if let left = found.first(where: { !owners.contains($0) }) {
-            throw names.misfit(relationship.owner.name, left, [relationship.name])
+            throw names.misfit(relationship.owner.name, rowID: left, properties: [relationship.name])
           }
         }
       case .join(let table, let isSource):
@@ -59,7 +59,7 @@ struct ChangeWriter {
             let link = try connection.query(
               sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
             ) { $0.int64(0) }.first
-            if let link { throw names.misfit(table.source, link, [table.relationship]) }
+            if let link { throw names.misfit(table.source, rowID: link, properties: [table.relationship]) }
           }
         }
       }
@@ -82,7 +82,7 @@ struct ChangeWriter {
   private func insert(_ row: ChangeSet.Row) throws {
     let entity = try names.entity(row.entity)
     let values = entity.storedSlots.map { row.values[entity.slots[$0].name] ?? .null }
-    try write(entity, row.rowID, entity.insertSQL, [.integer(row.rowID)] + values)
+    try write(entity, rowID: row.rowID, sql: entity.insertSQL, values: [.integer(row.rowID)] + values)
     // A row with this id may have existed before. A version that no row has had keeps contexts that
     // fetched the former row from taking the new one for it.
     try connection.execute(
@@ -91,21 +91,21 @@ struct ChangeWriter {
 
   private func update(_ row: ChangeSet.Update) throws {
     let entity = try names.entity(row.entity)
-    let slots = try names.slots(entity, row.rowID, row.new)
+    let slots = try names.slots(of: entity, rowID: row.rowID, values: row.new)
     try write(
-      entity, row.rowID, entity.rewriteSQL(slots.map(\.slot)), slots.map(\.value) + [.integer(row.rowID)])
+      entity, rowID: row.rowID, sql: entity.rewriteSQL(slots.map(\.slot)), values: slots.map(\.value) + [.integer(row.rowID)])
   }
 
   /// Writes a row. If another row has one of its unique values, the error names the row that was to be
   /// written.
-  private func write(_ entity: EntityMapping, _ rowID: Int64, _ sql: String, _ values: [SQLValue]) throws {
+  private func write(_ entity: EntityMapping, rowID: Int64, sql: String, values: [SQLValue]) throws {
     do {
       let count = try connection.execute(sql: sql, values)
-      guard count == 1 else { throw StoreError.ignored(entity, rowID, "written") }
+      guard count == 1 else { throw StoreError.ignored(entity, id: rowID, what: "written") }
     } catch let error as SQLError {
       guard case .constraint(let message, _, _) = error, let broken = names.mapping.brokenColumns(message)
       else { throw error }
-      throw names.misfit(entity.name, rowID, broken.columns.map(\.property))
+      throw names.misfit(entity.name, rowID: rowID, properties: broken.columns.map(\.property))
     }
   }
 
@@ -125,7 +125,7 @@ struct ChangeWriter {
       try connection.execute(sql: entity.deleteSQL(count: 1), [.integer(row.rowID)])
       // The row may already have been deleted by a cascade.
       guard try connection.value(sql: entity.existenceSQL, [.integer(row.rowID)]) == nil else {
-        throw StoreError.ignored(entity, row.rowID, "deleted")
+        throw StoreError.ignored(entity, id: row.rowID, what: "deleted")
       }
     }
   }
@@ -161,10 +161,10 @@ struct ChangeWriter {
         try isAdded
         ? connection.write(link: ends, in: table, besideTriggers: connection.firesTriggers(table: table.name))
         : connection.execute(sql: table.unlinkSQL, ends) == 1
-      guard isWritten else { throw names.misfit(link.entity, link.source, [link.relationship]) }
+      guard isWritten else { throw names.misfit(link.entity, rowID: link.source, properties: [link.relationship]) }
     } catch SQLError.constraint(let message, _, _) {
       let what = "\(isAdded ? "linked to" : "unlinked from") \(relationship.destination.name) \(link.target)"
-      throw StoreError.refused(entity, property: link.relationship, link.source, message, what)
+      throw StoreError.refused(entity, property: link.relationship, id: link.source, message: message, what: what)
     }
   }
 
@@ -176,7 +176,7 @@ struct ChangeWriter {
       sql: relationship.placeSQL,
       [placement.new.map { .integer($0) } ?? .null, .integer(placement.member), .integer(placement.owner)])
     guard placement.new == nil || connection.changes == 1 else {
-      throw names.misfit(placement.entity, placement.owner, [placement.relationship])
+      throw names.misfit(placement.entity, rowID: placement.owner, properties: [placement.relationship])
     }
   }
 }

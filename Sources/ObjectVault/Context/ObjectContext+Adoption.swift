@@ -24,8 +24,8 @@ extension ObjectContext {
     for (entity, objects) in plan.inserted {
       let map = maps[entity.index]
       objects.forEachLent { object in
-        adopt(object, entity, plan, version: RowVersions.first, &packer)
-        settle(object, map, plan)
+        adopt(object, of: entity, by: plan, version: RowVersions.first, packer: &packer)
+        settle(object, in: map, by: plan)
       }
     }
     for (entity, objects) in plan.updated {
@@ -37,11 +37,11 @@ extension ObjectContext {
             changed = overlay.changed
             slots = entity.storedSlots.filter(changed.contains)
           }
-          resolve(overlay, entity, plan)
+          resolve(overlay, of: entity, by: plan)
           return object.putIntoRow(overlay, slots)
         }
         let version = RowVersions.next(object.rowVersion)
-        guard isDone == true else { return adopt(object, entity, plan, version: version, &packer) }
+        guard isDone == true else { return adopt(object, of: entity, by: plan, version: version, packer: &packer) }
         object.overlay = nil
         object.rowVersion = version
         object.isRegistered = false
@@ -50,7 +50,7 @@ extension ObjectContext {
   }
 
   /// Replaces temporary ids in to-ones by the final ids.
-  @inline(__always) private func resolve(_ overlay: Overlay, _ entity: EntityMapping, _ plan: SavePlan) {
+  @inline(__always) private func resolve(_ overlay: Overlay, of entity: EntityMapping, by plan: SavePlan) {
     guard entity.hasToOne else { return }
     for slot in entity.storedSlots where entity.isToOne[slot] {
       if let id = overlay.int64(slot), id < 0 { overlay[slot] = .integer(plan.ids.final(id)) }
@@ -58,12 +58,12 @@ extension ObjectContext {
   }
 
   private func adopt(
-    _ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan, version: Int64,
-    _ packer: inout RowPacker
+    _ object: ManagedObject, of entity: EntityMapping, by plan: SavePlan, version: Int64,
+    packer: inout RowPacker
   ) {
     let row = object.withOverlay { overlay in
       // The overlay is no longer needed after this.
-      resolve(overlay, entity, plan)
+      resolve(overlay, of: entity, by: plan)
       // The values of a new object become its row. The row of an updated object is packed from row and
       // overlay, next to the other rows of the save: the memory of the changed values may be fragmented.
       return !object.hasRow
@@ -81,7 +81,7 @@ extension ObjectContext {
   }
 
   /// Gives an object its final id.
-  private func settle(_ object: ManagedObject, _ map: IdentityMap, _ plan: SavePlan) {
+  private func settle(_ object: ManagedObject, in map: IdentityMap, by plan: SavePlan) {
     map.remove(object.rowID, object)
     object.rowID = plan.ids.final(object.rowID)
     map.insert(object, for: object.rowID)
@@ -112,7 +112,7 @@ extension ObjectContext {
     guard !plan.deletion.isEmpty else { return }
     for entity in core.mapping.entities {
       for object in plan.deletion.going(entity).compactMap({ maps[entity.index].find($0) }) {
-        leaveSets(object, entity, plan)
+        leaveSets(object, of: entity, by: plan)
         discard(object)
       }
     }
@@ -121,7 +121,7 @@ extension ObjectContext {
   /// Removes a deleted object from the member sets of the objects that it refers to. Sets that it cannot
   /// find, through links of a many-to-many or because its row was never fetched, remove it when they are
   /// next read: they look it up in the deletion log.
-  private func leaveSets(_ object: ManagedObject, _ entity: EntityMapping, _ plan: SavePlan) {
+  private func leaveSets(_ object: ManagedObject, of entity: EntityMapping, by plan: SavePlan) {
     let isKnown = object.hasRow || object.overlay != nil
     if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }
     guard isKnown else { return }

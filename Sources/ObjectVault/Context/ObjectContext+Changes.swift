@@ -102,8 +102,8 @@ extension ObjectContext {
 
   func didTouchMembers(_ object: ManagedObject) { pending.didTouch(object) }
 
-  func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int) {
-    pending.didGain(member, owner, slot)
+  func didGain(_ member: ManagedObject, owner: ManagedObject, slot: Int) {
+    pending.didGain(member, owner: owner, slot: slot)
   }
 
   func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject] {
@@ -122,12 +122,12 @@ extension ObjectContext {
   }
 
   func link(
-    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipMapping, isAdded: Bool,
+    _ owner: ManagedObject, to member: ManagedObject, by relationship: RelationshipMapping, isAdded: Bool,
     isKnown: Bool
   ) {
     guard let join = relationship.join else { return }
     let (source, target) = join.isSource ? (owner, member) : (member, owner)
-    pending.didLink(source, target, join.table, isAdded: isAdded, isKnown: isKnown)
+    pending.didLink(source, to: target, in: join.table, isAdded: isAdded, isKnown: isKnown)
   }
 
   func discard(_ object: ManagedObject) {

@@ -47,7 +47,7 @@ extension ObjectContext {
   private func objectsTakenAlong() throws -> [ManagedObject] {
     guard !pending.deleted.isEmpty else { return [] }
     return try withConnection { connection in
-      var related = RelatedRows(pending, maps, ConnectionReader(connection: connection))
+      var related = RelatedRows(pending, maps: maps, reader: ConnectionReader(connection: connection))
       var deletion = PlannedDeletion(entityCount: maps.count)
       try related.followCascades(of: pending.deletedIDs(), in: core.mapping, into: &deletion)
       return core.mapping.entities.flatMap { entity in
@@ -90,7 +90,7 @@ extension ObjectContext {
       if relationship.deleteRule == .cascade { taken += others }
       guard let inverse = relationship.inverseSlot, relationship.inverseHasColumn else { continue }
       for other in others where other.state == .inserted || other.state == .loaded {
-        other.overwrite(.null, inverse, nil)
+        other.overwrite(.null, at: inverse, error: nil)
       }
     }
     object.leaveRelationships()

@@ -21,7 +21,7 @@ extension ObjectContext {
   ) throws -> DynamicObject {
     let entity = try core.entity(named: name)
     let object = DynamicObject.make(entity)
-    try begin(object, maps[entity.index], configure)
+    try begin(object, in: maps[entity.index], configure)
     return object
   }
 

@@ -15,7 +15,7 @@ extension ObjectContext {
       if tells { note(StoreError.objectGone(entity: entity.name, rowID: id)) }
       return nil
     }
-    return entity.hasChildren ? readNow(entity, id, tells) : map.add(id)
+    return entity.hasChildren ? readNow(entity, id, tells: tells) : map.add(id)
   }
 
   /// Returns the object of a row that was missing at the last read, and may exist again. The missing row
@@ -25,7 +25,7 @@ extension ObjectContext {
     return entity.includes(known.entity) ? known : nil
   }
 
-  private func readNow(_ entity: EntityMapping, _ id: Int64, _ tells: Bool) -> ManagedObject? {
+  private func readNow(_ entity: EntityMapping, _ id: Int64, tells: Bool) -> ManagedObject? {
     statistics.faultsFired += 1
     do {
       if let object = try fetchRow(entity, id) { return object }
@@ -129,7 +129,7 @@ extension ObjectContext {
       return try anyRow(entity, id)
     }
     if single.readers.isEmpty { single.readers = Array(repeating: nil, count: maps.count) }
-    let rows = single.readers[entity.index] ?? SingleRows(entity, maps, run, on: connection)
+    let rows = single.readers[entity.index] ?? SingleRows(entity, in: maps, run: run, on: connection)
     guard !rows.isReading else { return try anyRow(entity, id) }
     single.readers[entity.index] = rows
     return try told(connection) { _ in try rows.row(id) }

@@ -31,7 +31,7 @@ extension ObjectContext {
     var changes = ChangeSet(author: author, name: transactionName)
     for object in pending.inserted where object.state == .inserted {
       guard let entity = object.entity, let overlay = object.overlay else { continue }
-      let values = Self.values(entity, entity.storedSlots) { remaining(overlay[$0], entity, $0) }
+      let values = Self.values(of: entity, slots: entity.storedSlots) { remaining(overlay[$0], of: entity, slot: $0) }
       changes.inserted.append(
         .init(entity: entity.name, rowID: object.knownRowID, values: values.filter { !$0.value.isNull }))
     }
@@ -39,7 +39,7 @@ extension ObjectContext {
     for object in pending.deleted where object.state == .deleted {
       guard let entity = object.entity else { continue }
       let slots = object.hasRow ? entity.storedSlots : []
-      let values = Self.values(entity, slots) { object.rowValue($0) ?? .null }
+      let values = Self.values(of: entity, slots: slots) { object.rowValue($0) ?? .null }
       changes.deleted.append(
         .init(
           entity: entity.name, rowID: object.rowID, values: values.filter { !$0.value.isNull }))
@@ -54,20 +54,20 @@ extension ObjectContext {
     else { return nil }
     let slots = entity.storedSlots.filter {
       overlay.changed.contains($0)
-        && object.rowValue($0)?.isStored(as: remaining(overlay[$0], entity, $0)) == false
+        && object.rowValue($0)?.isStored(as: remaining(overlay[$0], of: entity, slot: $0)) == false
     }
     guard !slots.isEmpty else { return nil }
     return .init(
       entity: entity.name, rowID: object.rowID,
-      old: Self.values(entity, slots) { object.rowValue($0) ?? .null },
-      new: Self.values(entity, slots) { remaining(overlay[$0], entity, $0) })
+      old: Self.values(of: entity, slots: slots) { object.rowValue($0) ?? .null },
+      new: Self.values(of: entity, slots: slots) { remaining(overlay[$0], of: entity, slot: $0) })
   }
 
   private func addLinks(to changes: inout ChangeSet) {
     let ends = pending.links.values.filter { link in
       link.isLive && !(link.isAdded && (link.source.state == .deleted || link.target.state == .deleted))
     }.map { link in
-      (link.join.link(link.source.knownRowID, link.target.knownRowID), link.isAdded)
+      (link.join.link(from: link.source.knownRowID, to: link.target.knownRowID), link.isAdded)
     }.sorted {
       ($0.0.entity, $0.0.relationship, $0.0.source, $0.0.target)
         < ($1.0.entity, $1.0.relationship, $1.0.source, $1.0.target)
@@ -77,7 +77,7 @@ extension ObjectContext {
   }
 
   /// Returns the value that a property will have after all pending deletions.
-  private func remaining(_ value: SQLValue, _ entity: EntityMapping, _ slot: Int) -> SQLValue {
+  private func remaining(_ value: SQLValue, of entity: EntityMapping, slot: Int) -> SQLValue {
     guard let relationship = entity.slots[slot].relationship, case .integer(let id) = value else {
       return value
     }
@@ -98,14 +98,14 @@ extension ObjectContext {
       return Dictionary(
         uniqueKeysWithValues: values.map { property, value in
           let slot = entity.slot(named: property)
-          return (property, slot.map { self.remaining(value, entity, $0) } ?? value)
+          return (property, slot.map { self.remaining(value, of: entity, slot: $0) } ?? value)
         })
     }
-    for row in changes.inserted { all.insert(row.entity, row.rowID, values(row.entity, row.values)) }
+    for row in changes.inserted { all.insert(row.entity, rowID: row.rowID, values: values(row.entity, row.values)) }
     for row in changes.updated {
-      all.update(row.entity, row.rowID, old: row.old, new: values(row.entity, row.new))
+      all.update(row.entity, rowID: row.rowID, old: row.old, new: values(row.entity, row.new))
     }
-    for row in changes.deleted { all.delete(row.entity, row.rowID, row.values) }
+    for row in changes.deleted { all.delete(row.entity, rowID: row.rowID, values: row.values) }
     for link in changes.unlinked { all.unlink(link) }
     for link in changes.linked {
       let source = core.mapping.entity(named: link.entity)
@@ -120,7 +120,7 @@ extension ObjectContext {
   }
 
   private static func values(
-    _ entity: EntityMapping, _ slots: [Int], _ value: (Int) -> SQLValue
+    of entity: EntityMapping, slots: [Int], _ value: (Int) -> SQLValue
   ) -> ChangeSet.Values {
     Dictionary(uniqueKeysWithValues: slots.map { (entity.slots[$0].name, value($0)) })
   }

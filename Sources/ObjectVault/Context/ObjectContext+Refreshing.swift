@@ -12,11 +12,11 @@ extension ObjectContext {
     for relationship in entity.relationships
     where !relationship.hasMembers && overlay.changed.contains(relationship.slot) {
       guard let inverse = relationship.inverseSlot else { continue }
-      takeBackMember(object, relationship, inverse)
+      takeBackMember(object, of: relationship, inverse: inverse)
     }
   }
 
-  private func takeBackMember(_ object: ManagedObject, _ relationship: RelationshipMapping, _ inverse: Int) {
+  private func takeBackMember(_ object: ManagedObject, of relationship: RelationshipMapping, inverse: Int) {
     let (destination, slot) = (maps[relationship.destination.index], relationship.slot)
     let stored = object.rowValue(slot)?.int64.flatMap(destination.find)
     object.overlay?.int64(slot).flatMap(destination.find)?.changedMembers(inverse)?.takeBack(inserted: object)
@@ -25,16 +25,16 @@ extension ObjectContext {
     guard relationship.inverseIsLookedUp, let stored, let state = stored.toMany[inverse] else { return }
     for rival in state.members ?? state.added
     where rival !== object && rival.overlay?.int64(slot) == stored.rowID {
-      takeBack(rival, relationship, inverse)
+      takeBack(rival, of: relationship, inverse: inverse)
     }
   }
 
   /// Reverts one to-one to the value in its row.
-  private func takeBack(_ object: ManagedObject, _ relationship: RelationshipMapping, _ inverse: Int) {
+  private func takeBack(_ object: ManagedObject, of relationship: RelationshipMapping, inverse: Int) {
     guard let overlay = object.overlay else { return }
     let slot = relationship.slot
     index.wake(object)
-    takeBackMember(object, relationship, inverse)
+    takeBackMember(object, of: relationship, inverse: inverse)
     overlay[slot] = object.rowValue(slot) ?? .null
     overlay.refused?[slot] = nil
     guard object.hasRow else { return }

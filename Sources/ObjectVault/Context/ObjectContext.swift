@@ -171,13 +171,13 @@ public final class ObjectContext: ObjectHost {
         ? making { type.init() } : unsafe unsafeDowncast(map.make(), to: Object.self)
     }
     // The context retains the map, so it is used without retaining it.
-    try unsafe map._withUnsafeGuaranteedRef { try begin(object, $0, configure) }
+    try unsafe map._withUnsafeGuaranteedRef { try begin(object, in: $0, configure) }
     return object
   }
 
   /// Adds an object that was just made to this context, and runs its configuration.
   func begin<Object: ManagedObject>(
-    _ object: Object, _ map: IdentityMap, _ configure: (Object) throws -> Void
+    _ object: Object, in map: IdentityMap, _ configure: (Object) throws -> Void
   ) rethrows {
     guard takesChanges else { return }
     object.map = map

@@ -20,13 +20,13 @@ struct UncommittedChanges {
     var gone: [Int: [Int64: Row]] = [:]
     for (table, ids) in written.ids.sorted(by: { $0.key < $1.key }) {
       let (root, all) = (mapping.entities[table], ids.all)
-      let (old, new) = (try rows(all, root, before), try rows(all, root, now))
+      let (old, new) = (try rows(all, of: root, on: before), try rows(all, of: root, on: now))
       for id in all {
         if let new = new[id] {
           if let old = old[id] {
-            collector.update(new.entity.name, id, old: old.values, new: new.values)
+            collector.update(new.entity.name, rowID: id, old: old.values, new: new.values)
           } else {
-            collector.insert(new.entity.name, id, new.values)
+            collector.insert(new.entity.name, rowID: id, values: new.values)
           }
         } else if let old = old[id] {
           gone[table, default: [:]][id] = old
@@ -39,7 +39,7 @@ struct UncommittedChanges {
       let table = mapping.entities[entity].root.index
       for id in ids {
         guard let row = gone[table]?.removeValue(forKey: id) else { continue }
-        collector.delete(row.entity.name, id, row.values)
+        collector.delete(row.entity.name, rowID: id, values: row.values)
       }
     }
     return collector
@@ -48,12 +48,12 @@ struct UncommittedChanges {
   /// Returns the present values of one row, for the properties that differ from the last commit.
   func values(of id: Int64, table: Int) throws -> ChangeSet.Values {
     let (root, ids) = (mapping.entities[table], RowIDSet([id]))
-    guard let new = try rows(ids, root, now)[id] else { return [:] }
-    guard let old = try rows(ids, root, before)[id] else { return new.values }
+    guard let new = try rows(ids, of: root, on: now)[id] else { return [:] }
+    guard let old = try rows(ids, of: root, on: before)[id] else { return new.values }
     return new.values.filter { name, value in old.values[name]?.isStored(as: value) != true }
   }
 
-  private func rows(_ ids: RowIDSet, _ root: EntityMapping, _ connection: Connection) throws -> [Int64: Row] {
+  private func rows(_ ids: RowIDSet, of root: EntityMapping, on connection: Connection) throws -> [Int64: Row] {
     var byEntity = [(entity: root, ids: ids.ids)]
     if root.hasChildren {
       let entities = try ConnectionReader(connection: connection).entities(of: ids.ids, root)
@@ -88,8 +88,8 @@ struct UncommittedChanges {
         guard let lost = gone[entity.root.index] else { continue }
         old.formUnion(try links(table, fromSource: side, of: RowIDSet(lost.keys), before))
       }
-      for ends in sorted(old.subtracting(new)) { collector.unlink(table.link(ends.own, ends.other)) }
-      for ends in sorted(new.subtracting(old)) { collector.link(table.link(ends.own, ends.other)) }
+      for ends in sorted(old.subtracting(new)) { collector.unlink(table.link(from: ends.own, to: ends.other)) }
+      for ends in sorted(new.subtracting(old)) { collector.link(table.link(from: ends.own, to: ends.other)) }
     }
   }
 

@@ -4,7 +4,7 @@ internal import CipherSQLite
 private import Foundation
 
 @usableFromInline func recordAttribute<Value: AttributeValue>(
-  _ slot: Int32, _ type: Value.Type, _ initial: (() -> Value)?, _ options: [AttributeOption?]
+  _ slot: Int32, type: Value.Type, initial: (() -> Value)?, options: [AttributeOption?]
 ) {
   DeclarationRecorder.add(
     slot,
@@ -12,28 +12,28 @@ private import Foundation
       type: Value.attributeType, isOptional: Value.isOptionalAttribute,
       initialValue: initial.map { make in { try make().stored() } },
       options: options.compactMap { $0 }),
-    ValueReader(
+    reader: ValueReader(
       isNarrow: !wholeTypes.contains(ObjectIdentifier(type)), reads: { Value(stored: $0) != nil },
       samples: { Value.samples.compactMap { try? $0.stored() }.filter { !$0.isNull } }))
 }
 
 @usableFromInline func recordTarget(
-  _ slot: Int32, _ target: ManagedObject.Type, _ options: [RelationshipOption?], _ inverse: AnyKeyPath?,
-  _ rule: DeleteRule
+  _ slot: Int32, target: ManagedObject.Type, options: [RelationshipOption?], inverse: AnyKeyPath?,
+  rule: DeleteRule
 ) {
-  record(slot, .one, target, options, inverse, rule)
+  record(slot, number: .one, target: target, options: options, inverse: inverse, rule: rule)
 }
 
 @usableFromInline func recordMembers<Members: RelatedMembers>(
-  _ slot: Int32, _ members: Members.Type, _ options: [RelationshipOption?], _ inverse: AnyKeyPath?,
-  _ rule: DeleteRule
+  _ slot: Int32, members: Members.Type, options: [RelationshipOption?], inverse: AnyKeyPath?,
+  rule: DeleteRule
 ) {
-  record(slot, Members.isOrdered ? .ordered : .many, Members.Member.self, options, inverse, rule)
+  record(slot, number: Members.isOrdered ? .ordered : .many, target: Members.Member.self, options: options, inverse: inverse, rule: rule)
 }
 
 private func record(
-  _ slot: Int32, _ number: PropertyDeclaration.Number, _ target: ManagedObject.Type,
-  _ options: [RelationshipOption?], _ inverse: AnyKeyPath?, _ rule: DeleteRule
+  _ slot: Int32, number: PropertyDeclaration.Number, target: ManagedObject.Type,
+  options: [RelationshipOption?], inverse: AnyKeyPath?, rule: DeleteRule
 ) {
   DeclarationRecorder.add(
     slot,

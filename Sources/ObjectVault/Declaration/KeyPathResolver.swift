@@ -68,15 +68,15 @@ enum KeyPathResolver {
         throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
       }
     }
-    for number in 0..<first.sampleCount { try check(keyPath, root, .sample(number), first.names) }
-    try check(keyPath, root, .nothing, first.names)
+    for number in 0..<first.sampleCount { try check(keyPath, root: root, with: .sample(number), names: first.names) }
+    try check(keyPath, root: root, with: .nothing, names: first.names)
     return first.names
   }
 
   /// Checks a path with other values. A computed property at its end may return what it read for some
   /// values, as `abs(size)` does, but not for all.
   private static func check(
-    _ keyPath: AnyKeyPath, _ root: ManagedObject.Type, _ values: Recording.Values, _ names: [String]
+    _ keyPath: AnyKeyPath, root: ManagedObject.Type, with values: Recording.Values, names: [String]
   ) throws(KeyPathError) {
     let recording = Recording(values)
     let read = recording.prototype(root)[keyPath: keyPath]

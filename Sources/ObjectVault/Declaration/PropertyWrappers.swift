@@ -27,7 +27,7 @@ public struct Attribute<Value: AttributeValue> {
   @inlinable public init() {
     let number = nextSlot()
     slot = wrapperSlot(number)
-    if isRecording(number) { recordAttribute(number, Value.self, nil, []) }
+    if isRecording(number) { recordAttribute(number, type: Value.self, initial: nil, options: []) }
   }
 
   /// Declares an attribute with a default.
@@ -35,7 +35,7 @@ public struct Attribute<Value: AttributeValue> {
   @inlinable public init(wrappedValue: @autoclosure @escaping () -> Value) {
     let number = nextSlot()
     slot = wrapperSlot(number)
-    if isRecording(number) { recordAttribute(number, Value.self, wrappedValue, []) }
+    if isRecording(number) { recordAttribute(number, type: Value.self, initial: wrappedValue, options: []) }
   }
 
   /// Declares an attribute with options.
@@ -49,7 +49,7 @@ public struct Attribute<Value: AttributeValue> {
   ) {
     let number = nextSlot()
     slot = wrapperSlot(number)
-    if isRecording(number) { recordAttribute(number, Value.self, nil, [first(), second(), third()]) }
+    if isRecording(number) { recordAttribute(number, type: Value.self, initial: nil, options: [first(), second(), third()]) }
   }
 
   /// Declares an attribute with a default and options.
@@ -66,7 +66,7 @@ public struct Attribute<Value: AttributeValue> {
     let number = nextSlot()
     slot = wrapperSlot(number)
     if isRecording(number) {
-      recordAttribute(number, Value.self, wrappedValue, [first(), second(), third()])
+      recordAttribute(number, type: Value.self, initial: wrappedValue, options: [first(), second(), third()])
     }
   }
 
@@ -132,7 +132,7 @@ public struct ToOne<Target: ManagedObject> {
     let number = nextSlot()
     slot = wrapperSlot(number)
     if isRecording(number) {
-      recordTarget(number, Target.self, [first(), second()], inverse(), onDelete())
+      recordTarget(number, target: Target.self, options: [first(), second()], inverse: inverse(), rule: onDelete())
     }
   }
 
@@ -140,7 +140,7 @@ public struct ToOne<Target: ManagedObject> {
   @inlinable public init() {
     let number = nextSlot()
     slot = wrapperSlot(number)
-    if isRecording(number) { recordTarget(number, Target.self, [], nil, .nullify) }
+    if isRecording(number) { recordTarget(number, target: Target.self, options: [], inverse: nil, rule: .nullify) }
   }
 
   /// Unavailable: a relationship must be a property of a ``ManagedObject``.
@@ -161,7 +161,7 @@ public struct ToOne<Target: ManagedObject> {
     _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Target?>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Target? {
-    @inline(__always) get { owner.readToOne(owner[keyPath: storage].slot, Target.self) { wrapped } }
+    @inline(__always) get { owner.readToOne(owner[keyPath: storage].slot, as: Target.self) { wrapped } }
     @inline(__always) set { owner.writeToOne(newValue, owner[keyPath: storage].slot) }
   }
 }

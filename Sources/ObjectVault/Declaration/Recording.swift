@@ -55,7 +55,7 @@ final class Recording: GetterProbe {
   /// superclass declares.
   func isInherited(by path: AnyKeyPath) -> Bool {
     guard isInherited, let link = links.first else { return false }
-    return SameProperty.holds(path, link)
+    return SameProperty.holds(path, for: link)
   }
 
   /// The key path of the reads, with `!` after each to-one but the last. It is composed from its end:
@@ -90,7 +90,7 @@ final class Recording: GetterProbe {
     expected = nil
   }
 
-  private func note(_ object: ManagedObject, _ name: String, _ property: () -> AnyKeyPath) {
+  private func note(_ object: ManagedObject, name: String, _ property: () -> AnyKeyPath) {
     if object !== expected { isChain = false }
     expected = nil
     guard names.count < Self.maximumReads else {
@@ -103,13 +103,13 @@ final class Recording: GetterProbe {
 
   private func note(_ object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath) {
     let properties = ClassDescription.of(type(of: object)).properties
-    note(object, properties.first { $0.slot == slot }?.name ?? "?", property)
+    note(object, name: properties.first { $0.slot == slot }?.name ?? "?", property)
   }
 
   // MARK: What getters give
 
   func attribute<Value: AttributeValue>(
-    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+    of object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath
   ) -> Value {
     note(object, slot: slot, property)
     var given = Value.plain
@@ -128,7 +128,7 @@ final class Recording: GetterProbe {
   }
 
   func target<Target: ManagedObject>(
-    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+    of object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath
   ) -> Target? {
     note(object, slot: slot, property)
     isCutByNil = true
@@ -147,7 +147,7 @@ final class Recording: GetterProbe {
   }
 
   func members<Members: Equatable>(
-    of object: ManagedObject, _ slot: Int, _ target: ManagedObject.Type, _ property: () -> AnyKeyPath,
+    of object: ManagedObject, slot: Int, target: ManagedObject.Type, _ property: () -> AnyKeyPath,
     _ make: ([ManagedObject]) -> Members
   ) -> Members {
     note(object, slot: slot, property)
@@ -164,7 +164,7 @@ final class Recording: GetterProbe {
   }
 
   func noteID<ID>(of object: ManagedObject, _ id: ID.Type, _ property: () -> AnyKeyPath) {
-    note(object, KeyPathResolver.idName, property)
+    note(object, name: KeyPathResolver.idName, property)
     let rowID = object.rowID
     isLast = { value, type in
       guard type == ID.self || type == ID?.self else { return false }

@@ -14,7 +14,7 @@ enum SameProperty {
   /// - Parameters:
   ///   - path: Begins at the class of `property` or at a subclass.
   ///   - property: The key path of a property.
-  static func holds(_ path: AnyKeyPath, _ property: AnyKeyPath) -> Bool {
+  static func holds(_ path: AnyKeyPath, for property: AnyKeyPath) -> Bool {
     func isSame<Root>(_ root: Root.Type) -> Bool {
       func isSame<Value>(_ value: Value.Type) -> Bool {
         guard let property = property as? KeyPath<Root, Value>, type(of: path).valueType == Value.self else {

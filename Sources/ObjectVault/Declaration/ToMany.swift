@@ -41,7 +41,7 @@ public struct ToMany<Members: RelatedMembers> {
     let number = nextSlot()
     slot = wrapperSlot(number)
     if isRecording(number) {
-      recordMembers(number, Members.self, [first()], inverse(), onDelete())
+      recordMembers(number, members: Members.self, options: [first()], inverse: inverse(), rule: onDelete())
     }
   }
 
@@ -49,7 +49,7 @@ public struct ToMany<Members: RelatedMembers> {
   @inlinable public init() {
     let number = nextSlot()
     slot = wrapperSlot(number)
-    if isRecording(number) { recordMembers(number, Members.self, [], nil, .nullify) }
+    if isRecording(number) { recordMembers(number, members: Members.self, options: [], inverse: nil, rule: .nullify) }
   }
 
   /// Unavailable: a relationship must be a property of a ``ManagedObject``.
@@ -70,7 +70,7 @@ public struct ToMany<Members: RelatedMembers> {
     _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Members>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Members {
-    @inline(__always) get { owner.readToMany(owner[keyPath: storage].slot, Members.self) { wrapped } }
+    @inline(__always) get { owner.readToMany(owner[keyPath: storage].slot, as: Members.self) { wrapped } }
     @inline(__always) set { owner.writeToMany(newValue, owner[keyPath: storage].slot) }
   }
 }

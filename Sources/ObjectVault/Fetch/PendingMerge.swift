@@ -31,7 +31,7 @@ struct PendingMerge {
     (self.context, self.entity) = (context, entity)
     // The compiler reports errors in the request.
     self.request = try Self.inFile(request, context)
-    _ = try Self.compiled(.objects, self.request, entity, context)
+    _ = try Self.compiled(.objects, request: self.request, on: entity, in: context)
     let schema = context.core.mapping.schema
     let evaluator = PredicateEvaluator(request.conditions, entity: entity.name, schema: schema)
     order = EvaluatedOrder(
@@ -41,14 +41,14 @@ struct PendingMerge {
     context.index.update(context.pending)
     let all = names.compactMap { Self.steps($0, entity) }.sorted { $0.count < $1.count }
     let reader = ContextReader(context: context)
-    var related = RelatedRows(context.pending, context.maps, reader, index: context.index)
+    var related = RelatedRows(context.pending, maps: context.maps, reader: reader, index: context.index)
     var deletion = PlannedDeletion(entityCount: context.maps.count)
     if Self.mayLose([entity] + all.compactMap { $0.last?.destination }, context) {
       try related.followCascades(of: context.pending.deletedIDs(), in: context.core.mapping, into: &deletion)
     }
     var present: [ManagedObject]
     if evaluator.deepRoutes.isEmpty, order.deepRoutes.isEmpty {
-      (routes, ground) = ([], PendingGround(context, deletion, nil))
+      (routes, ground) = ([], PendingGround(context, after: deletion, view: nil))
       let (changed, going) = (context.index.rows(of: entity), Set(deletion.branchRows(entity)))
       // In the file, rows that refer to a deleted row still have the to-one.
       let losing = try all.reduce(into: Set<Int64>()) { losing, route in
@@ -56,14 +56,14 @@ struct PendingMerge {
           try Self.owners(by: route, to: Set(deletion.branchRows(route[0].destination)), reader))
       }.filter { !changed.contains($0) && !going.contains($0) }
       excluded = [changed, going, losing].filter { !$0.isEmpty }
-      present = Self.candidates(evaluator.requiredValues, entity, deletion, context)
+      present = Self.candidates(evaluator.requiredValues, of: entity, after: deletion, in: context)
       present += try rows(losing.sorted())
     } else {
       let view = PendingView(
         context,
         of: Set(([entity] + all.compactMap { $0.last?.destination }).flatMap { $0.branch.map(\.index) }),
-        related, deletion)
-      (routes, ground) = (all, PendingGround(context, deletion, view))
+        related: related, after: deletion)
+      (routes, ground) = (all, PendingGround(context, after: deletion, view: view))
       let left = try all.reduce(into: view.rows(of: entity)) { left, route in
         guard let end = route.last?.destination else { return }
         left.formUnion(try Self.owners(by: route, to: view.rows(of: end), reader))
@@ -77,7 +77,7 @@ struct PendingMerge {
       let unknown = left.subtracting(present.lazy.map(\.rowID)).subtracting(deletion.branchRows(entity))
       present += try rows(unknown.sorted())
     }
-    present = present.filter { deletion.leaves($0) && Self.isAsked(entity, request, $0) }
+    present = present.filter { deletion.leaves($0) && Self.isAsked(entity, by: request, object: $0) }
     try follow(routes, of: present)
     matches = sorted(present.filter { evaluator.holds(for: PendingSubject($0, on: ground)) })
     if excluded.isEmpty, matches.isEmpty { return nil }
@@ -96,11 +96,11 @@ struct PendingMerge {
 
   /// Returns the new and changed objects that may satisfy a condition.
   private static func candidates(
-    _ required: [(name: String, value: SQLValue)], _ entity: EntityMapping, _ deletion: PlannedDeletion,
-    _ context: ObjectContext
+    _ required: [(name: String, value: SQLValue)], of entity: EntityMapping, after deletion: PlannedDeletion,
+    in context: ObjectContext
   ) -> [ManagedObject] {
     let choices = required.compactMap { name, value in
-      heldValues(value, of: name, entity, deletion, context).map { (name: name, values: $0) }
+      heldValues(value, of: name, entity: entity, after: deletion, in: context).map { (name: name, values: $0) }
     }
     let counts = choices.map { context.index.count(of: entity, where: $0.name, isOneOf: $0.values) }
     guard let least = counts.indices.min(by: { counts[$0] < counts[$1] }) else {
@@ -114,8 +114,8 @@ struct PendingMerge {
   /// - Returns: The values; nil where any value is possible: a to-one to a deleted object, or to a new
   ///   one that was removed, counts as nil.
   private static func heldValues(
-    _ value: SQLValue, of name: String, _ entity: EntityMapping, _ deletion: PlannedDeletion,
-    _ context: ObjectContext
+    _ value: SQLValue, of name: String, entity: EntityMapping, after deletion: PlannedDeletion,
+    in context: ObjectContext
   ) -> [SQLValue]? {
     guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
       return [value]
@@ -157,7 +157,7 @@ struct PendingMerge {
   }
 
   private static func compiled(
-    _ selection: Selection, _ request: FetchParameters, _ entity: EntityMapping, _ context: ObjectContext
+    _ selection: Selection, request: FetchParameters, on entity: EntityMapping, in context: ObjectContext
   ) throws -> CompiledFetch {
     try context.core.plans[entity.index].compiled(selection, request, in: context.core.mark)
   }
@@ -199,7 +199,7 @@ struct PendingMerge {
 
   /// Returns whether an object is of the entity that the fetch returns.
   private static func isAsked(
-    _ entity: EntityMapping, _ request: FetchParameters, _ object: ManagedObject
+    _ entity: EntityMapping, by request: FetchParameters, object: ManagedObject
   ) -> Bool {
     request.includesSubentities ? entity.includes(object.entity) : object.entity === entity
   }
@@ -232,7 +232,7 @@ struct PendingMerge {
   }
 
   private func precedes(_ left: Ranked, _ right: Ranked) -> Bool {
-    let result = order.compare(left.values, right.values)
+    let result = order.compare(left.values, with: right.values)
     guard result == 0 else { return result < 0 }
     return request.sort.last?.isDescending == true ? left.id > right.id : left.id < right.id
   }
@@ -294,7 +294,7 @@ struct PendingMerge {
   }
 
   private func objects(_ request: FetchParameters) throws -> [ManagedObject] {
-    let compiled = try Self.compiled(.objects, request, entity, context)
+    let compiled = try Self.compiled(.objects, request: request, on: entity, in: context)
     return try context.withPendingRows(excluded) {
       try context.scan(entity).objects(
         compiled.form, compiled.bindings, isBranch: request.includesSubentities)
@@ -302,12 +302,12 @@ struct PendingMerge {
   }
 
   private func ids(_ request: FetchParameters) throws -> [Int64] {
-    let compiled = try Self.compiled(.ids, request, entity, context)
+    let compiled = try Self.compiled(.ids, request: request, on: entity, in: context)
     return try context.withPendingRows(excluded) { try context.ids(compiled.text, compiled.bindings) }
   }
 
   private func value(_ selection: Selection, _ request: FetchParameters) throws -> SQLValue? {
-    let compiled = try Self.compiled(selection, request, entity, context)
+    let compiled = try Self.compiled(selection, request: request, on: entity, in: context)
     context.statistics.queries += 1
     return try context.withPendingRows(excluded) {
       try context.withConnection { try $0.value(sql: compiled.text, compiled.bindings) }

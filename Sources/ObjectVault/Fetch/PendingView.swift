@@ -24,7 +24,7 @@ final class PendingView {
   /// - Parameters:
   ///   - entities: The indexes of the entities that the fetch uses.
   ///   - deletion: The rows that pending deletions delete.
-  init(_ context: ObjectContext, of entities: Set<Int>, _ related: RelatedRows, _ deletion: PlannedDeletion) {
+  init(_ context: ObjectContext, of entities: Set<Int>, related: RelatedRows, after deletion: PlannedDeletion) {
     (self.context, self.related, self.deletion) = (context, related, deletion)
     pending = PendingObjects(context, of: entities, deletion)
     read = Array(repeating: [], count: context.maps.count)
@@ -95,7 +95,7 @@ final class PendingGround {
   /// nil where the fetch follows no relationship: then only the ids of to-ones' targets are used.
   let view: PendingView?
 
-  init(_ context: ObjectContext, _ deletion: PlannedDeletion, _ view: PendingView?) {
+  init(_ context: ObjectContext, after deletion: PlannedDeletion, view: PendingView?) {
     (self.context, self.deletion, self.view) = (context, deletion, view)
   }
 }

@@ -32,7 +32,7 @@ internal import Foundation
   }
 
   private init(
-    _ type: any TapedExpression.Type, _ stage: Stage, _ layout: PredicateLayout? = nil, _ shapes: [Shape] = []
+    _ type: any TapedExpression.Type, _ stage: Stage, layout: PredicateLayout? = nil, shapes: [Shape] = []
   ) {
     (self.type, self.stage, self.layout, self.shapes) = (type, stage, layout, shapes)
   }
@@ -65,7 +65,7 @@ internal import Foundation
     return unsafe withUnsafePointer(to: expression) {
       let address = unsafe UnsafeRawPointer($0)
       guard let values = unsafe layout.values(at: address) else { return nil }
-      for index in shapes.indices where unsafe shapes[index].fits(address, variable, values) {
+      for index in shapes.indices where unsafe shapes[index].fits(address, over: variable, captured: values) {
         let template = shapes[index].template
         return FetchCondition(node: template.node, template: template, values: values)
       }
@@ -89,11 +89,11 @@ internal import Foundation
       guard let template else { return }
       let layout = layout ?? PredicateLayout(of: type)
       let shape = unsafe withUnsafePointer(to: expression) {
-        unsafe layout.isComplete ? Shape(template, tape, layout, UnsafeRawPointer($0), variable) : nil
+        unsafe layout.isComplete ? Shape(template, tape: tape, layout: layout, at: UnsafeRawPointer($0), over: variable) : nil
       }
       let known = shapes + (shape.map { [$0] } ?? [])
       let isFull = shape == nil || known.count == Self.maximumShapes
-      Self.keep(PredicateForm(type, isFull ? .settled : .learning, layout, known), Expression.self)
+      Self.keep(PredicateForm(type, isFull ? .settled : .learning, layout: layout, shapes: known), Expression.self)
     }
   }
 
@@ -133,9 +133,9 @@ extension TapedExpression {
   /// Creates a shape; nil when the memory does not match the tape, because then the layout is not
   /// reliable.
   init?(
-    _ template: PredicateTemplate, _ tape: PredicateTape, _ layout: PredicateLayout,
-    _ address: UnsafeRawPointer,
-    _ variable: PredicateExpressions.VariableID
+    _ template: PredicateTemplate, tape: PredicateTape, layout: PredicateLayout,
+    at address: UnsafeRawPointer,
+    over variable: PredicateExpressions.VariableID
   ) {
     let keyPaths = layout.keyPaths.map {
       (offset: $0, address: unsafe address.load(fromByteOffset: $0, as: UInt.self))
@@ -165,7 +165,7 @@ extension TapedExpression {
 
   /// Returns whether the expression at an address has the shape.
   func fits(
-    _ address: UnsafeRawPointer, _ variable: PredicateExpressions.VariableID, _ captured: [PredicateValue]
+    _ address: UnsafeRawPointer, over variable: PredicateExpressions.VariableID, captured: [PredicateValue]
   ) -> Bool {
     for (offset, expected) in keyPaths {
       guard unsafe address.load(fromByteOffset: offset, as: UInt.self) == expected else { return false }

@@ -8,7 +8,7 @@ extension PredicateReader {
     case .list(let values):
       return .condition(.isIn(try operand(), values.map { .value($0) }, []), isNil: nil)
     case .range(let low, let high, let isClosed):
-      return .condition(Self.within(try operand(), low, high, isClosed), isNil: nil)
+      return .condition(Self.within(try operand(), from: low, to: high, isClosed: isClosed), isNil: nil)
     case .path(let path):
       // The members of a to-many, compared by their ids.
       let member = PropertyPath(depth: depth + 1, [])
@@ -33,11 +33,11 @@ extension PredicateReader {
     guard case .range(let low, let high, let isClosed) = try next() else {
       throw Self.unsupported("a range without two bounds")
     }
-    return .condition(Self.within(try operand(), low, high, isClosed), isNil: nil)
+    return .condition(Self.within(try operand(), from: low, to: high, isClosed: isClosed), isNil: nil)
   }
 
   private static func within(
-    _ element: PredicateOperand, _ low: PredicateOperand, _ high: PredicateOperand, _ isClosed: Bool
+    _ element: PredicateOperand, from low: PredicateOperand, to high: PredicateOperand, isClosed: Bool
   ) -> PredicateNode {
     if isClosed { return .between(element, low, high) }
     return .and([.comparison(element, .greaterOrEqual, low, []), .comparison(element, .less, high, [])])

@@ -27,7 +27,7 @@ extension PredicateReader {
       guard let value = constant(operand) else {
         throw Self.unsupported("a list, a range or a condition cannot be compared")
       }
-      return Self.equality(node, isNil, value)
+      return Self.equality(node, isNil: isNil, to: value)
     case (.condition(let a, nil), .condition(let b, nil)):
       return .or([.and([a, b]), .and([.not(a), .not(b)])])
     case (.guarded(let a, let isNil), let other), (let other, .guarded(let a, let isNil)):
@@ -40,7 +40,7 @@ extension PredicateReader {
   }
 
   private static func equality(
-    _ node: PredicateNode, _ isNil: PredicateNode?, _ value: PredicateValue
+    _ node: PredicateNode, isNil: PredicateNode?, to value: PredicateValue
   ) -> PredicateNode {
     switch value.stored {
     case .null: isNil ?? .constant(false)

@@ -6,13 +6,13 @@ internal import Foundation
 // MARK: Logic
 
 extension PredicateExpressions.Conjunction: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.conjunction, lhs, rhs) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.conjunction, lhs, and: rhs) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.Disjunction: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.disjunction, lhs, rhs) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.disjunction, lhs, and: rhs) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
@@ -27,13 +27,13 @@ extension PredicateExpressions.Negation: TapedExpression where Wrapped: TapedExp
 // MARK: Comparisons
 
 extension PredicateExpressions.Equal: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.equal, lhs, rhs) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.equal, lhs, and: rhs) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.NotEqual: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.notEqual, lhs, rhs) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.notEqual, lhs, and: rhs) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
@@ -41,10 +41,10 @@ extension PredicateExpressions.NotEqual: TapedExpression where LHS: TapedExpress
 extension PredicateExpressions.Comparison: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     switch op {
-    case .lessThan: try tape.write(.less, lhs, rhs)
-    case .lessThanOrEqual: try tape.write(.lessOrEqual, lhs, rhs)
-    case .greaterThan: try tape.write(.greater, lhs, rhs)
-    case .greaterThanOrEqual: try tape.write(.greaterOrEqual, lhs, rhs)
+    case .lessThan: try tape.write(.less, lhs, and: rhs)
+    case .lessThanOrEqual: try tape.write(.lessOrEqual, lhs, and: rhs)
+    case .greaterThan: try tape.write(.greater, lhs, and: rhs)
+    case .greaterThanOrEqual: try tape.write(.greaterOrEqual, lhs, and: rhs)
     @unknown default: throw PredicateReader.unsupported("the comparison \(op) has no counterpart in SQL")
     }
   }
@@ -59,9 +59,9 @@ extension PredicateExpressions.Comparison: TapedExpression where LHS: TapedExpre
 extension PredicateExpressions.Arithmetic: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
     switch op {
-    case .add: try tape.write(.add, lhs, rhs)
-    case .subtract: try tape.write(.subtract, lhs, rhs)
-    case .multiply: try tape.write(.multiply, lhs, rhs)
+    case .add: try tape.write(.add, lhs, and: rhs)
+    case .subtract: try tape.write(.subtract, lhs, and: rhs)
+    case .multiply: try tape.write(.multiply, lhs, and: rhs)
     @unknown default: throw PredicateReader.unsupported("the calculation \(op) has no counterpart in SQL")
     }
   }
@@ -72,20 +72,20 @@ extension PredicateExpressions.Arithmetic: TapedExpression where LHS: TapedExpre
 }
 extension PredicateExpressions.FloatDivision: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.divide, lhs, rhs) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.divide, lhs, and: rhs) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.IntDivision: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.divide, lhs, rhs) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.divide, lhs, and: rhs) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
 }
 extension PredicateExpressions.IntRemainder: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.remainder, lhs, rhs) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.remainder, lhs, and: rhs) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
@@ -102,7 +102,7 @@ extension PredicateExpressions.UnaryMinus: TapedExpression where Wrapped: TapedE
 extension PredicateExpressions.OptionalFlatMap: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
-    try tape.write(.optionalFlatMap, variable.key, wrapped, transform)
+    try tape.write(.optionalFlatMap, over: variable.key, wrapped, and: transform)
   }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.addVariable(\Self.variable.key, at: offset)
@@ -117,7 +117,7 @@ extension PredicateExpressions.ForcedUnwrap: TapedExpression where Inner: TapedE
   }
 }
 extension PredicateExpressions.NilCoalesce: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.nilCoalesce, lhs, rhs) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.nilCoalesce, lhs, and: rhs) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lhs, \Self.rhs, at: offset)
   }
@@ -132,7 +132,7 @@ extension PredicateExpressions.NilLiteral: TapedExpression {
 extension PredicateExpressions.CollectionContainsCollection: TapedExpression
 where Base: TapedExpression, Other: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
-    try tape.write(.collectionContainsCollection, base, other)
+    try tape.write(.collectionContainsCollection, base, and: other)
   }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.base, \Self.other, at: offset)
@@ -140,14 +140,14 @@ where Base: TapedExpression, Other: TapedExpression {
 }
 extension PredicateExpressions.SequenceStartsWith: TapedExpression
 where Base: TapedExpression, Prefix: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceStartsWith, base, prefix) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceStartsWith, base, and: prefix) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.base, \Self.prefix, at: offset)
   }
 }
 extension PredicateExpressions.SequenceContains: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceContains, sequence, element) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceContains, sequence, and: element) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.sequence, \Self.element, at: offset)
   }
@@ -155,7 +155,7 @@ where LHS: TapedExpression, RHS: TapedExpression {
 extension PredicateExpressions.SequenceContainsWhere: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
-    try tape.write(.sequenceContainsWhere, variable.key, sequence, test)
+    try tape.write(.sequenceContainsWhere, over: variable.key, sequence, and: test)
   }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.addVariable(\Self.variable.key, at: offset)
@@ -165,7 +165,7 @@ where LHS: TapedExpression, RHS: TapedExpression {
 extension PredicateExpressions.SequenceAllSatisfy: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
   func write(on tape: inout PredicateTape) throws {
-    try tape.write(.sequenceAllSatisfy, variable.key, sequence, test)
+    try tape.write(.sequenceAllSatisfy, over: variable.key, sequence, and: test)
   }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.addVariable(\Self.variable.key, at: offset)
@@ -173,20 +173,20 @@ where LHS: TapedExpression, RHS: TapedExpression {
   }
 }
 extension PredicateExpressions.Range: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.range, lower, upper) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.range, lower, and: upper) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lower, \Self.upper, at: offset)
   }
 }
 extension PredicateExpressions.ClosedRange: TapedExpression where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.closedRange, lower, upper) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.closedRange, lower, and: upper) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.lower, \Self.upper, at: offset)
   }
 }
 extension PredicateExpressions.RangeExpressionContains: TapedExpression
 where RangeExpression: TapedExpression, Element: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.rangeExpressionContains, range, element) }
+  func write(on tape: inout PredicateTape) throws { try tape.write(.rangeExpressionContains, range, and: element) }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.range, \Self.element, at: offset)
   }
@@ -214,8 +214,8 @@ extension PredicateExpressions.KeyPath: TapedExpression where Root: TapedExpress
 extension PredicateTape {
   /// Writes an expression that introduces a variable for its second part.
   fileprivate mutating func write(
-    _ kind: Kind, _ variable: PredicateExpressions.VariableID, _ first: some TapedExpression,
-    _ second: some TapedExpression
+    _ kind: Kind, over variable: PredicateExpressions.VariableID, _ first: some TapedExpression,
+    and second: some TapedExpression
   ) throws {
     write(kind, variable)
     try first.write(on: &self)
@@ -228,7 +228,7 @@ extension PredicateTape {
   }
 
   fileprivate mutating func write(
-    _ kind: Kind, _ first: some TapedExpression, _ second: some TapedExpression
+    _ kind: Kind, _ first: some TapedExpression, and second: some TapedExpression
   ) throws {
     write(kind)
     try first.write(on: &self)

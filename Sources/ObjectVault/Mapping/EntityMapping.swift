@@ -104,7 +104,7 @@ package final class EntityMapping: @unchecked Sendable {
 
   /// Returns the slots by which an index that begins with `first` is sorted next. A later slot of an
   /// index counts only if all slots before it are in `isEqual`, that is, equal in all rows.
-  func slots(indexedBehind first: Int, where isEqual: Set<Int>) -> Set<Int> {
+  func slots(indexedAfter first: Int, where isEqual: Set<Int>) -> Set<Int> {
     var found: Set<Int> = []
     for index in description.indexes where index.properties.first == slots[first].name {
       for slot in index.properties.dropFirst().compactMap(slot(named:)) {
@@ -189,7 +189,7 @@ package final class SchemaMapping: @unchecked Sendable {
         if let above = entity.parent, slot < above.slotCount {
           return inherited(above.slots[slot], by: entity)
         }
-        return property(name, slot, of: entity, names)
+        return property(name, slot: slot, of: entity, names: names)
       }
       entity.complete()
     }
@@ -253,7 +253,7 @@ package final class SchemaMapping: @unchecked Sendable {
   }
 
   private func property(
-    _ name: String, _ slot: Int, of entity: EntityMapping, _ names: [String: [String]]
+    _ name: String, slot: Int, of entity: EntityMapping, names: [String: [String]]
   ) -> PropertyMapping {
     let binding = schema.bindings[entity.name]
     if let attribute = entity.description.attribute(named: name) {
@@ -268,12 +268,12 @@ package final class SchemaMapping: @unchecked Sendable {
       name: name,
       columnName: relationship.flatMap { $0.hasColumn ? SQLName($0.columnName) : nil },
       attribute: nil, initialValue: nil, checks: [],
-      relationship: relationship.flatMap { end($0, slot, of: entity, names) })
+      relationship: relationship.flatMap { end($0, slot: slot, of: entity, names: names) })
   }
 
   private func end(
-    _ relationship: RelationshipDescription, _ slot: Int, of entity: EntityMapping,
-    _ names: [String: [String]]
+    _ relationship: RelationshipDescription, slot: Int, of entity: EntityMapping,
+    names: [String: [String]]
   ) -> RelationshipMapping? {
     guard let destination = byName[relationship.destination] else { return nil }
     let inverse = relationship.inverse.flatMap { name -> InverseEnd? in

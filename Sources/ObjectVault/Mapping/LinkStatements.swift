@@ -15,7 +15,7 @@ final class LinkStatements: Sendable {
   /// Finds a link: one row, or none.
   let isLinked: String
 
-  init(_ table: SQLName, _ source: SQLName, _ target: SQLName) {
+  init(_ table: SQLName, source: SQLName, target: SQLName) {
     link = ("INSERT OR IGNORE INTO \(table) (\(source), \(target)) VALUES (?, ?)" as SQL).text
     plainLink = ("INSERT INTO \(table) (\(source), \(target)) VALUES (?, ?)" as SQL).text
     let pairs = SQLName(RowFeed.tableName(columnCount: 2))

@@ -80,7 +80,7 @@ struct OuterNames {
       if piece.kind == .comment || scanner.isSpace(piece) { continue }
       var text = scanner.text(piece.range)
       switch piece.kind {
-      case .word: word(text.lowercased(), former)
+      case .word: word(text.lowercased(), after: former)
       case .text: other()
       case .other where text == "$":
         if scanner.scalar(at: scanner.position) == "$" {
@@ -88,7 +88,7 @@ struct OuterNames {
           other()
         } else {
           text = scanner.name()
-          name(text, former)
+          name(text, after: former)
         }
       case .other, .comment: sign(text)
       }
@@ -96,7 +96,7 @@ struct OuterNames {
     }
   }
 
-  private mutating func word(_ word: String, _ former: String) {
+  private mutating func word(_ word: String, after former: String) {
     switch word {
     case "select", "with":
       if former == "(" || former.isEmpty && isExpression {
@@ -149,7 +149,7 @@ struct OuterNames {
     }
   }
 
-  private mutating func name(_ name: String, _ former: String) {
+  private mutating func name(_ name: String, after former: String) {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     if expectsTable {
       if parts.count == 1, let entity = model.entity(named: String(parts[0])) {
@@ -211,7 +211,7 @@ struct OuterNames {
       {
         return nil
       }
-      if let other = query.tables.sorted().first(where: { has($0, column) }) {
+      if let other = query.tables.sorted().first(where: { has(table: $0, column: column) }) {
         return Capture(
           name: reference.name, table: other, column: column, isOutside: mayRead(table, around: query))
       }
@@ -239,7 +239,7 @@ struct OuterNames {
   }
 
   /// Returns whether the table of a root entity has a column, ignoring case.
-  private func has(_ table: String, _ column: String) -> Bool {
+  private func has(table: String, column: String) -> Bool {
     let wanted = column.lowercased()
     return wanted == "id"
       || model.entities.contains { entity in

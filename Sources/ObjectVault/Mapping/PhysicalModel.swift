@@ -30,11 +30,11 @@ package final class JoinTable: Sendable {
   /// Creates the table of a relationship of `source`.
   /// - Parameter isOrdered: Whether the relationship and its inverse have an order.
   init(
-    _ source: String, _ relationship: String, _ target: String, inverse: String?,
+    source: String, relationship: String, target: String, inverse: String?,
     isOrdered: (own: Bool, inverse: Bool) = (false, false)
   ) {
-    sourceOrder = isOrdered.own ? Self.orderColumn(source, relationship) : nil
-    targetOrder = isOrdered.inverse ? inverse.map { Self.orderColumn(target, $0) } : nil
+    sourceOrder = isOrdered.own ? Self.orderColumn(entity: source, relationship: relationship) : nil
+    targetOrder = isOrdered.inverse ? inverse.map { Self.orderColumn(entity: target, relationship: $0) } : nil
     name = "\(source)_\(relationship)"
     (self.source, self.relationship, self.target) = (source, relationship, target)
     if source != target {
@@ -45,12 +45,12 @@ package final class JoinTable: Sendable {
       let other = inverse ?? source
       sourceColumn = other.lowercased() == relationship.lowercased() ? "\(other)_owner_id" : "\(other)_id"
     }
-    statements = LinkStatements(SQLName(name), SQLName(sourceColumn), SQLName(targetColumn))
+    statements = LinkStatements(SQLName(name), source: SQLName(sourceColumn), target: SQLName(targetColumn))
   }
 
   /// Returns the name of a column of positions. It contains the entity and the relationship, because both
   /// ends may have an order, also when they are one entity or their relationships have the same name.
-  private static func orderColumn(_ entity: String, _ relationship: String) -> String {
+  private static func orderColumn(entity: String, relationship: String) -> String {
     "\(entity)_\(relationship)_position"
   }
 
@@ -132,14 +132,14 @@ extension Schema {
     guard !isSource, let inverse = relationship.inverse else {
       return (
         JoinTable(
-          owner, relationship.name, relationship.destination, inverse: relationship.inverse,
+          source: owner, relationship: relationship.name, target: relationship.destination, inverse: relationship.inverse,
           isOrdered: isOrdered),
         true
       )
     }
     return (
       JoinTable(
-        relationship.destination, inverse, owner, inverse: relationship.name,
+        source: relationship.destination, relationship: inverse, target: owner, inverse: relationship.name,
         isOrdered: (isOrdered.inverse, isOrdered.own)),
       false
     )

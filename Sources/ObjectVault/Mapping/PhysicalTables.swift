@@ -36,7 +36,7 @@ extension Schema {
           name: EntityColumn.name, type: "TEXT", isRequired: true,
           defaultSQL: DefaultValue.text(root.name).sql, isPrimaryKey: false))
       table.indexes.append(
-        Self.index(root.name, [EntityColumn.name], columns: [EntityColumn.name], false))
+        Self.index(of: root.name, over: [EntityColumn.name], columns: [EntityColumn.name], isUnique: false))
     }
     add(root, to: &table)
     for entity in below { add(entity, to: &table) }
@@ -63,7 +63,7 @@ extension Schema {
           defaultSQL: isRoot ? attribute.defaultValue?.sql : nil, isPrimaryKey: false))
       if attribute.isUnique || attribute.isIndexed {
         table.indexes.append(
-          Self.index(entity.name, [attribute.name], columns: [attribute.name], attribute.isUnique))
+          Self.index(of: entity.name, over: [attribute.name], columns: [attribute.name], isUnique: attribute.isUnique))
       }
     }
     for relationship in entity.relationships where relationship.hasColumn {
@@ -83,13 +83,13 @@ extension Schema {
       if isUnique, entity.hasUniqueIndex(over: relationship.name) { continue }
       table.indexes.append(
         Self.index(
-          entity.name, [relationship.name], columns: [column] + (order.map { [$0] } ?? []), isUnique))
+          of: entity.name, over: [relationship.name], columns: [column] + (order.map { [$0] } ?? []), isUnique: isUnique))
     }
     guard !entity.indexes.isEmpty else { return }
     let all = flattened(entity)
     for index in entity.indexes {
       let columns = index.properties.map { all.relationship(named: $0)?.columnName ?? $0 }
-      table.indexes.append(Self.index(entity.name, index.properties, columns: columns, index.isUnique))
+      table.indexes.append(Self.index(of: entity.name, over: index.properties, columns: columns, isUnique: index.isUnique))
     }
   }
 
@@ -100,17 +100,17 @@ extension Schema {
       guard relationship.hasColumn, !isUnique || !entity.hasUniqueIndex(over: relationship.name) else {
         return nil
       }
-      return Self.indexName(entity.name, [relationship.name], isUnique)
+      return Self.indexName(of: entity.name, over: [relationship.name], isUnique: isUnique)
     }
   }
 
   private static func index(
-    _ entity: String, _ properties: [String], columns: [String], _ isUnique: Bool
+    of entity: String, over properties: [String], columns: [String], isUnique: Bool
   ) -> TableInfo.Index {
-    TableInfo.Index(name: indexName(entity, properties, isUnique), columns: columns, isUnique: isUnique)
+    TableInfo.Index(name: indexName(of: entity, over: properties, isUnique: isUnique), columns: columns, isUnique: isUnique)
   }
 
-  static func indexName(_ entity: String, _ properties: [String], _ isUnique: Bool) -> String {
+  static func indexName(of entity: String, over properties: [String], isUnique: Bool) -> String {
     "\(isUnique ? "ux" : "ix")_\(entity)_\(properties.joined(separator: "_"))"
   }
 

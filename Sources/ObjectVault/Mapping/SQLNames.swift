@@ -58,7 +58,7 @@ struct SQLNames {
   private func name(_ words: String) throws(ModelError) -> String {
     let names = words.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard let entity = model.flattenedEntity(named: names[0]) else {
-      throw unknown(words, "entity", names[0], among: model.entities.map(\.name)) { $0 }
+      throw unknown(words, kind: "entity", name: names[0], among: model.entities.map(\.name)) { $0 }
     }
     let table = model.root(of: entity.name)
     guard names.count > 1 else { return quoted(table) }
@@ -68,9 +68,9 @@ struct SQLNames {
       entity.relationship(named: names[1]), entity.attribute(named: names[1])
     )
     guard relationship != nil || attribute != nil || names[1] == "id" else {
-      throw unknown(words, "property", names[1], among: entity.propertyNames) { "\(entity.name).\($0)" }
+      throw unknown(words, kind: "property", name: names[1], among: entity.propertyNames) { "\(entity.name).\($0)" }
     }
-    if let relationship, !relationship.hasColumn { return try linkName(words, names, entity, relationship) }
+    if let relationship, !relationship.hasColumn { return try linkName(words, parts: names, in: entity, of: relationship) }
     guard names.count == 2 else {
       let isToOne = relationship.map { "; write a subquery on $\($0.destination)" } ?? ""
       throw ModelError(
@@ -83,7 +83,8 @@ struct SQLNames {
   }
 
   private func linkName(
-    _ words: String, _ names: [String], _ entity: EntityDescription, _ relationship: RelationshipDescription
+    _ words: String, parts names: [String], in entity: EntityDescription,
+    of relationship: RelationshipDescription
   ) throws(ModelError) -> String {
     let ends =
       model.joinTable(of: relationship, in: entity).map { [$0.0.sourceColumn, $0.0.targetColumn] } ?? []
@@ -115,7 +116,7 @@ struct SQLNames {
   }
 
   private func unknown(
-    _ words: String, _ kind: String, _ name: String, among names: [String], _ text: (String) -> String
+    _ words: String, kind: String, name: String, among names: [String], text: (String) -> String
   ) -> ModelError {
     let near = didYouMean(nearest(name, among: names).prefix(1).map { "$\(text($0))" })
     var reason = "\"$\(words)\" names no \(kind) of the model at this point\(near.map { "; \($0)" } ?? "")"

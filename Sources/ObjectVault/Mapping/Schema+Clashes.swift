@@ -81,7 +81,7 @@ extension Schema {
   private var clashFaults: [SchemaFault] {
     var faults: [SchemaFault] = []
     var owners: [String: String] = [:]
-    func enter(_ name: String, _ owner: String) {
+    func enter(_ name: String, of owner: String) {
       // Two entities of the same name are another fault, which is reported by name.
       if let other = owners.updateValue(owner, forKey: name.lowercased()), other != name || owner != name {
         faults.append(.clashingName(name: name, owner: owner, other: other))
@@ -93,15 +93,15 @@ extension Schema {
       entities.map { ($0.name, indexNames(of: $0, parents)) }
       + joins.map { ($0.name, $0.indexes) }
     for (table, indexes) in tables.sorted(by: { $0.0 < $1.0 }) {
-      enter(table, table)
-      for index in indexes { enter(index, "an index of \(table)") }
+      enter(table, of: table)
+      for index in indexes { enter(index, of: "an index of \(table)") }
     }
     for join in joins where entity(named: join.name) != nil {
       faults.append(.clashingName(name: join.name, owner: join.name, other: "the links of \(join.source)"))
     }
     // In SQLite, triggers have a separate name space; they are included because people look for all
     // objects in one list.
-    for object in rawObjects { enter(object.name, "the raw \(object.title)") }
+    for object in rawObjects { enter(object.name, of: "the raw \(object.title)") }
     return faults
   }
 
@@ -110,12 +110,12 @@ extension Schema {
   /// - Parameter parents: The names of all entities that have children.
   private func indexNames(of entity: EntityDescription, _ parents: Set<String>) -> [String] {
     entity.attributes.filter { $0.isUnique || $0.isIndexed }.map {
-      Self.indexName(entity.name, [$0.name], $0.isUnique)
+      Self.indexName(of: entity.name, over: [$0.name], isUnique: $0.isUnique)
     }
       + ownIndexNames(ofToOnesOf: entity)
-      + entity.indexes.map { Self.indexName(entity.name, $0.properties, $0.isUnique) }
+      + entity.indexes.map { Self.indexName(of: entity.name, over: $0.properties, isUnique: $0.isUnique) }
       + (entity.parent == nil && parents.contains(entity.name)
-        ? [Self.indexName(entity.name, [EntityColumn.name], false)] : [])
+        ? [Self.indexName(of: entity.name, over: [EntityColumn.name], isUnique: false)] : [])
   }
 
   private var parentNames: Set<String> { Set(entities.compactMap(\.parent)) }

@@ -13,7 +13,7 @@ extension AttributeType {
 
   /// Returns the type of a calculation with numbers of two types. A type is nil for the operand nil; the
   /// result then has the type of the other operand.
-  static func common(_ a: AttributeType?, _ b: AttributeType?) -> AttributeType? {
+  static func common(_ a: AttributeType?, and b: AttributeType?) -> AttributeType? {
     guard let a, let b else { return a ?? b }
     if a.numberKind == .decimal || b.numberKind == .decimal { return .decimal }
     return a.isInteger && b.isInteger ? .int : .double

@@ -37,8 +37,8 @@ public struct CheckRule: Sendable {
       samples: [.real(range.lowerBound.rounded(.up)), .real(range.upperBound.rounded(.down))]
     ) { value in
       // By value, as predicates compare: as a Double, 2^53 + 1 would equal 2^53.
-      guard let lower = ValueArithmetic.compareNumbers(value, .real(range.lowerBound)),
-        let upper = ValueArithmetic.compareNumbers(value, .real(range.upperBound))
+      guard let lower = ValueArithmetic.compareNumbers(value, with: .real(range.lowerBound)),
+        let upper = ValueArithmetic.compareNumbers(value, with: .real(range.upperBound))
       else { return true }
       return lower >= 0 && upper <= 0
     }

@@ -55,7 +55,7 @@ public struct RawObject: Sendable {
   /// - Parameters:
   ///   - name: The view's name in the file.
   ///   - query: The query, which begins with `SELECT`, `WITH` or `VALUES`.
-  public static func view(_ name: String, _ query: String) -> RawObject {
+  public static func view(_ name: String, sql query: String) -> RawObject {
     RawObject(.view, name, sql: query)
   }
 
@@ -64,7 +64,7 @@ public struct RawObject: Sendable {
   ///   - name: The trigger's name in the file.
   ///   - sql: When it runs and what it does: `AFTER UPDATE ON $User BEGIN … END`. It must not insert rows
   ///     of entities: the library assigns their ids, which must never have been used before.
-  public static func trigger(_ name: String, _ sql: String) -> RawObject {
+  public static func trigger(_ name: String, sql: String) -> RawObject {
     RawObject(.trigger, name, sql: sql)
   }
 
@@ -73,7 +73,7 @@ public struct RawObject: Sendable {
   ///   - name: The index's name in the file.
   ///   - unique: Whether it rejects equal rows.
   ///   - sql: What it is over: `ON $User (lower($User.name)) WHERE $User.name <> ''`.
-  public static func index(_ name: String, unique: Bool = false, _ sql: String) -> RawObject {
+  public static func index(_ name: String, unique: Bool = false, sql: String) -> RawObject {
     RawObject(.index, name, isUnique: unique, sql: sql)
   }
 

@@ -6,13 +6,13 @@ extension Schema {
   /// relationships.
   mutating func completeInverses() {
     for owner in entities.indices {
-      for place in entities[owner].relationships.indices { completeInverse(owner, place) }
+      for place in entities[owner].relationships.indices { completeInverse(of: owner, at: place) }
     }
   }
 
-  private mutating func completeInverse(_ owner: Int, _ place: Int) {
+  private mutating func completeInverse(of owner: Int, at place: Int) {
     let relationship = entities[owner].relationships[place]
-    guard let (other, back) = end(behind: relationship, of: entities[owner]) else {
+    guard let (other, back) = end(inverseTo: relationship, of: entities[owner]) else {
       // A part of a model may lack the other end; what was set before then stays.
       if relationship.inverse == nil || entityIndex(relationship.destination) != nil {
         entities[owner].relationships[place].isLookedUp = false
@@ -38,7 +38,7 @@ extension Schema {
 
   /// Returns the indexes of the entity and of the relationship that a relationship names as its inverse;
   /// nil when it has none, or when that relationship has another inverse.
-  private func end(behind relationship: RelationshipDescription, of entity: EntityDescription) -> (Int, Int)?
+  private func end(inverseTo relationship: RelationshipDescription, of entity: EntityDescription) -> (Int, Int)?
   {
     guard let inverse = relationship.inverse, let other = entityIndex(relationship.destination),
       let back = entities[other].relationships.firstIndex(where: { $0.name == inverse }),

@@ -65,7 +65,7 @@ enum DeclarationRecorder {
   }
 
   static func add(
-    _ slot: Int32, _ kind: PropertyDeclaration.Kind, _ reader: ValueReader? = nil
+    _ slot: Int32, _ kind: PropertyDeclaration.Kind, reader: ValueReader? = nil
   ) {
     unsafe current?.properties.append(
       PropertyDeclaration(name: "", slot: Int(slot - recordingBase), kind: kind, reader: reader))

@@ -38,7 +38,7 @@ extension DynamicObject {
       do {
         let relationship = try relationship(name, isToMany: true)
         guard isReadable(name) else { return [] }
-        return readToMany(UInt16(relationship.slot), Set<DynamicObject>.self) { \DynamicObject.entityName }
+        return readToMany(UInt16(relationship.slot), as: Set<DynamicObject>.self) { \DynamicObject.entityName }
       } catch {
         tell(error)
         return []
@@ -68,7 +68,7 @@ extension DynamicObject {
       do {
         let relationship = try orderedRelationship(name)
         guard isReadable(name) else { return [] }
-        return readToMany(UInt16(relationship.slot), [DynamicObject].self) { \DynamicObject.entityName }
+        return readToMany(UInt16(relationship.slot), as: [DynamicObject].self) { \DynamicObject.entityName }
       } catch {
         tell(error)
         return []
@@ -133,19 +133,19 @@ extension DynamicObject {
   private func relationship(_ name: String, isToMany: Bool) throws(StoreError) -> RelationshipMapping {
     let slot = try slot(name)
     guard let relationship = origin?.slots[slot].relationship else {
-      throw misused(name, "is an attribute; use [\"\(name)\"]")
+      throw misused(name, reason: "is an attribute; use [\"\(name)\"]")
     }
     if relationship.isToMany == isToMany { return relationship }
     throw misused(
       name,
-      relationship.isToMany
+      reason: relationship.isToMany
         ? "has many members; use [toMany: \"\(name)\"]" : "leads to one object; use [toOne: \"\(name)\"]")
   }
 
   private func orderedRelationship(_ name: String) throws(StoreError) -> RelationshipMapping {
     let relationship = try relationship(name, isToMany: true)
     if relationship.isOrdered { return relationship }
-    throw misused(name, "has members without an order; use [toMany: \"\(name)\"]")
+    throw misused(name, reason: "has members without an order; use [toMany: \"\(name)\"]")
   }
 
   /// Checks whether a relationship accepts an object, and throws what a setter would only report.
@@ -171,7 +171,7 @@ extension DynamicObject {
       return
     }
     throw misused(
-      relationship.name, "leads to \(destination.name), and was given an object of \(object.entityName)")
+      relationship.name, reason: "leads to \(destination.name), and was given an object of \(object.entityName)")
   }
 
   /// Whether the object is in a context, which reading a relationship needs. If not, the error is

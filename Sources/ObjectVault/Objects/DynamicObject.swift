@@ -111,7 +111,7 @@ public final class DynamicObject: ManagedObject {
   public func value(_ name: String) throws -> SQLValue {
     let slot = try slot(name)
     if origin?.slots[slot].relationship?.isToMany == true {
-      throw misused(name, "has many members; read them with [toMany: \"\(name)\"]")
+      throw misused(name, reason: "has many members; read them with [toMany: \"\(name)\"]")
     }
     host?.reads?(entityName, name, rowID)
     let isLookedUp = origin?.slots[slot].relationship?.isLookedUp == true
@@ -163,7 +163,7 @@ public final class DynamicObject: ManagedObject {
   private func change(_ name: String, _ slot: Int, to form: () throws -> SQLValue) throws {
     let value: SQLValue
     do { value = try form() } catch let error as UnstorableValue {
-      throw misused(name, "cannot be stored: \(error)")
+      throw misused(name, reason: "cannot be stored: \(error)")
     }
     try requireChangeable(name)
     setStored(value, slot)
@@ -195,10 +195,10 @@ public final class DynamicObject: ManagedObject {
     let slot = try slot(name)
     if let attribute = origin?.slots[slot].attribute { return (slot, attribute) }
     let isToMany = origin?.slots[slot].relationship?.isToMany == true
-    throw misused(name, "is a relationship; use [\(isToMany ? "toMany" : "toOne"): \"\(name)\"]")
+    throw misused(name, reason: "is a relationship; use [\(isToMany ? "toMany" : "toOne"): \"\(name)\"]")
   }
 
-  func misused(_ name: String, _ reason: String) -> StoreError {
+  func misused(_ name: String, reason: String) -> StoreError {
     .propertyMisused(entity: entityName, property: name, reason: reason)
   }
 

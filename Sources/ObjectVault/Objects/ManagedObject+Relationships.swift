@@ -8,7 +8,7 @@ extension ManagedObject {
 
   @usableFromInline
   final func readToOne<Target: ManagedObject>(
-    _ slot: UInt16, _ type: Target.Type, _ property: () -> AnyKeyPath
+    _ slot: UInt16, as type: Target.Type, property: () -> AnyKeyPath
   )
     -> Target?
   {
@@ -19,7 +19,7 @@ extension ManagedObject {
     {
       return held as? Target
     }
-    if let recording = extras?.recording { return recording.target(of: self, Int(slot), property) }
+    if let recording = extras?.recording { return recording.target(of: self, slot: Int(slot), property) }
     if host == nil, overlay == nil { tellStray(Int(slot)) }
     guard let target = toOneTarget(Int(slot)), target.state != .deleted else { return nil }
     return target as? Target
@@ -31,7 +31,7 @@ extension ManagedObject {
     guard let (relationship, host) = related(slot), host.accepts(target, for: self, relationship)
     else { return }
     if let inverse = relationship.inverseSlot, relationship.hasMembers {
-      return writePartner(target, slot, inverse)
+      return writePartner(target, slot: slot, column: inverse)
     }
     // A target whose row no longer exists has no members to update, and the save compares versions: its
     // absence is not reported.
@@ -56,7 +56,7 @@ extension ManagedObject {
   /// Sets the end of a one-to-one that has no column: the reference is in the row of the object at the
   /// other end.
   /// - Parameter column: The slot of the other end.
-  private func writePartner(_ target: ManagedObject?, _ slot: Int, _ column: Int) {
+  private func writePartner(_ target: ManagedObject?, slot: Int, column: Int) {
     guard let target else {
       partner(slot)?.writeToOne(nil, UInt16(column))
       return
@@ -113,7 +113,7 @@ extension ManagedObject {
     for partner in present where partner.leads(to: self, column) {
       // setStored would refuse an object that is to be deleted, but delete rules follow its references.
       if partner.state == .deleted {
-        partner.overwrite(.null, column, nil)
+        partner.overwrite(.null, at: column, error: nil)
       } else {
         partner.setStored(.null, column)
       }
@@ -221,7 +221,7 @@ extension ManagedObject {
       let isOrdered = object.entity?.slots[inverse].relationship?.isOrdered == true
       object.gain(self, inverse, isOrdered: isOrdered)
     }
-    host?.link(self, object, relationship, isAdded: true, isKnown: isKnown)
+    host?.link(self, to: object, by: relationship, isAdded: true, isKnown: isKnown)
   }
 
   final func disconnect(_ object: ManagedObject, _ relationship: RelationshipMapping) {
@@ -233,7 +233,7 @@ extension ManagedObject {
     let isKnown = state.isWhole
     state.remove(object)
     if let inverse = relationship.inverseSlot { object.touchedMembers(inverse).remove(self) }
-    host?.link(self, object, relationship, isAdded: false, isKnown: isKnown)
+    host?.link(self, to: object, by: relationship, isAdded: false, isKnown: isKnown)
   }
 
   /// Removes the object from all its relationships, so that its delete rules affect no other object.
@@ -285,7 +285,7 @@ extension ManagedObject {
       if state.hasNews { return state.insert(object) }
     } else if !isOrdered {
       mayHaveGained = true
-      host?.didGain(object, self, slot)
+      host?.didGain(object, owner: self, slot: slot)
       return
     }
     let state = touchedMembers(slot)

@@ -5,12 +5,12 @@ internal import CipherSQLite
 extension ManagedObject {
   @usableFromInline
   final func readToMany<Members: RelatedMembers>(
-    _ slot: UInt16, _ type: Members.Type, _ property: () -> AnyKeyPath
+    _ slot: UInt16, as type: Members.Type, property: () -> AnyKeyPath
   )
     -> Members
   {
     if let recording = extras?.recording {
-      return recording.members(of: self, Int(slot), Members.Member.self, property) { objects in
+      return recording.members(of: self, slot: Int(slot), target: Members.Member.self, property) { objects in
         Members(related: objects.compactMap { $0 as? Members.Member })
       }
     }

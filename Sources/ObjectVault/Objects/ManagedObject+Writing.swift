@@ -10,8 +10,8 @@ extension ManagedObject {
       // The case is known at compile time for most types, so that numbers are stored as their machine
       // word.
       switch try value.stored() {
-      case .integer(let number): setWord(UInt64(bitPattern: number), 1, Int(slot))
-      case .real(let number): setWord(number.bitPattern, 2, Int(slot))
+      case .integer(let number): setWord(UInt64(bitPattern: number), tag: 1, at: Int(slot))
+      case .real(let number): setWord(number.bitPattern, tag: 2, at: Int(slot))
       case .text(let text): setText(text, Int(slot))
       case let stored: setStored(stored, Int(slot))
       }
@@ -32,25 +32,25 @@ extension ManagedObject {
   final func setStored(_ value: SQLValue, _ slot: Int) {
     // Most objects were written to before, and the checks were made then.
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(value, slot) }) == true { return }
-    if let host = writableHost(slot) { overwrite(value, slot, nil, in: host) }
+    if let host = writableHost(slot) { overwrite(value, at: slot, error: nil, in: host) }
   }
 
   /// Writes a text, as ``setStored(_:_:)`` does.
   @usableFromInline
   final func setText(_ text: String, _ slot: Int) {
     if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(text, slot) }) == true { return }
-    if let host = writableHost(slot) { overwrite(.text(text), slot, nil, in: host) }
+    if let host = writableHost(slot) { overwrite(.text(text), at: slot, error: nil, in: host) }
   }
 
   /// Writes a number, as ``setStored(_:_:)`` does: an integer with the tag 1, a real with the tag 2.
   @usableFromInline
-  final func setWord(_ word: UInt64, _ tag: UInt8, _ slot: Int) {
-    if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(word, tag, slot) }) == true {
+  final func setWord(_ word: UInt64, tag: UInt8, at slot: Int) {
+    if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(word, tag: tag, at: slot) }) == true {
       return
     }
     guard let host = writableHost(slot) else { return }
     let number: SQLValue = tag == 1 ? .integer(Int64(bitPattern: word)) : .real(Double(bitPattern: word))
-    overwrite(number, slot, nil, in: host)
+    overwrite(number, at: slot, error: nil, in: host)
   }
 
   /// Whether the object is already pending, so that one more value changes nothing else.
@@ -60,20 +60,20 @@ extension ManagedObject {
 
   @usableFromInline
   final func refuse(_ error: any Error, _ slot: Int) {
-    if let host = writableHost(slot) { overwrite(.null, slot, error, in: host) }
+    if let host = writableHost(slot) { overwrite(.null, at: slot, error: error, in: host) }
   }
 
   /// Writes a value without checks. The object has its row in memory, or is new.
   /// - Parameters:
   ///   - error: The reason why `value` replaces a value that cannot be stored.
-  final func overwrite(_ value: SQLValue, _ slot: Int, _ error: (any Error)?) {
-    overwrite(value, slot, error, in: host)
+  final func overwrite(_ value: SQLValue, at slot: Int, error: (any Error)?) {
+    overwrite(value, at: slot, error: error, in: host)
   }
 
   /// Writes a value without checks, for callers that already have the object's host: reading it again
   /// costs reference counting.
   private func overwrite(
-    _ value: SQLValue, _ slot: Int, _ error: (any Error)?,
+    _ value: SQLValue, at slot: Int, error: (any Error)?,
     in host: (any ObjectHost)?
   ) {
     let overlay: Overlay

@@ -339,7 +339,7 @@ public protocol Persistable: AnyObject {}
 
   @usableFromInline
   final func readSlowly<Value: AttributeValue>(_ slot: UInt16, _ property: () -> AnyKeyPath) -> Value {
-    if let recording = extras?.recording { return recording.attribute(of: self, Int(slot), property) }
+    if let recording = extras?.recording { return recording.attribute(of: self, slot: Int(slot), property) }
     if let overlay, overlay.changed.contains(Int(slot)),
       let value = Value.read(overlay.values.cell(Int(slot)))
     {

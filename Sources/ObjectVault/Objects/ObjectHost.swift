@@ -60,7 +60,7 @@ protocol ObjectHost: AnyObject {
   /// Notes that the members of an object differ from the store's.
   func didTouchMembers(_ object: ManagedObject)
   /// Notes that an object became a member of an owner whose members have not been read.
-  func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int)
+  func didGain(_ member: ManagedObject, owner: ManagedObject, slot: Int)
   /// Removes and returns the members that one relationship of an owner has gained, because its members
   /// are being read.
   func takeGained(of owner: ManagedObject, _ slot: Int) -> [ManagedObject]
@@ -69,7 +69,7 @@ protocol ObjectHost: AnyObject {
     -> Bool
   /// Notes that a many-to-many has gained or lost a link.
   func link(
-    _ owner: ManagedObject, _ member: ManagedObject, _ relationship: RelationshipMapping, isAdded: Bool,
+    _ owner: ManagedObject, to member: ManagedObject, by relationship: RelationshipMapping, isAdded: Bool,
     isKnown: Bool)
   /// References that deallocated objects had to other objects, and that are to be released.
   var releasing: [AnyObject?] { get set }
@@ -87,15 +87,15 @@ extension ObjectHost {
 /// Observes the getters of a prototype and supplies their values.
 protocol GetterProbe: AnyObject {
   func attribute<Value: AttributeValue>(
-    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+    of object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath
   ) -> Value
   func target<Target: ManagedObject>(
-    of object: ManagedObject, _ slot: Int, _ property: () -> AnyKeyPath
+    of object: ManagedObject, slot: Int, _ property: () -> AnyKeyPath
   ) -> Target?
   /// Supplies the value of a to-many.
   /// - Parameter make: Creates the property's value from objects of that class.
   func members<Members: Equatable>(
-    of object: ManagedObject, _ slot: Int, _ target: ManagedObject.Type, _ property: () -> AnyKeyPath,
+    of object: ManagedObject, slot: Int, target: ManagedObject.Type, _ property: () -> AnyKeyPath,
     _ make: ([ManagedObject]) -> Members
   ) -> Members
   func noteID<ID>(of object: ManagedObject, _ id: ID.Type, _ property: () -> AnyKeyPath)

@@ -76,9 +76,9 @@ package final class Overlay {
   }
 
   /// Stores a number, as ``put(_:_:)`` does: see ``RowDraft/put(_:_:_:)``.
-  @inline(__always) func put(_ word: UInt64, _ tag: UInt8, _ slot: Int) -> Bool {
+  @inline(__always) func put(_ word: UInt64, tag: UInt8, at slot: Int) -> Bool {
     guard isOpen, run?.isCancelled != true else { return false }
-    values.put(word, tag, slot)
+    values.put(word, tag: tag, at: slot)
     changed.insert(slot)
     return true
   }

@@ -90,14 +90,14 @@ extension ComparisonOperator {
 extension ComparisonOperator.Meaning {
   /// Returns whether the operator is true for two values. NaN equals nothing, and is neither less nor
   /// greater.
-  func holds(_ left: SQLValue, _ right: SQLValue, _ order: PredicateEvaluator.Order) -> Bool {
+  func holds(for left: SQLValue, and right: SQLValue, order: PredicateEvaluator.Order) -> Bool {
     switch self {
     case .equality(let isWanted):
       let isEqual =
-        left.isNull || right.isNull ? left.isNull && right.isNull : order.compare(left, right) == 0
+        left.isNull || right.isNull ? left.isNull && right.isNull : order.compare(left, with: right) == 0
       return isEqual == isWanted
     case .order(let test):
-      guard !left.isNull, !right.isNull, let result = order.compare(left, right) else { return false }
+      guard !left.isNull, !right.isNull, let result = order.compare(left, with: right) else { return false }
       return test(result)
     case .strings(let test):
       guard case .text(let text) = left, case .text(let part) = right else { return false }

@@ -27,7 +27,7 @@ package struct EvaluatedOrder {
     self.keys = keys.map { key in
       let path = PropertyPath(key.names)
       return Key(
-        operand: preparation.path(path), order: PredicatePreparation.order(preparation.type(path), nil),
+        operand: preparation.path(path), order: PredicatePreparation.order(preparation.type(path), and: nil),
         isDescending: key.isDescending)
     }
     (routes, deepRoutes) = (preparation.routes, preparation.deepRoutes)
@@ -45,11 +45,11 @@ package struct EvaluatedOrder {
   }
 
   /// Compares the sort values of two objects: -1, 0 or 1.
-  package func compare(_ left: [SQLValue], _ right: [SQLValue]) -> Int {
+  package func compare(_ left: [SQLValue], with right: [SQLValue]) -> Int {
     for (index, key) in keys.enumerated() {
       let (a, b) = (left[index], right[index])
       let result =
-        a.isNull || b.isNull ? (b.isNull ? 1 : 0) - (a.isNull ? 1 : 0) : key.order.compare(a, b) ?? 0
+        a.isNull || b.isNull ? (b.isNull ? 1 : 0) - (a.isNull ? 1 : 0) : key.order.compare(a, with: b) ?? 0
       if result != 0 { return key.isDescending ? -result : result }
     }
     return 0

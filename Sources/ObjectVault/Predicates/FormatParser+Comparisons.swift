@@ -17,20 +17,20 @@ extension FormatParser {
       throw failure("behind ANY, ALL and NONE belongs the path of a to-many, and no calculation", at: start)
     case .symbol(let symbol) where ComparisonOperator.byWord[symbol] != nil:
       index += 1
-      return .quantified(quantifier, path, try comparison(member, symbol, place))
+      return .quantified(quantifier, path, try comparison(member, symbol, at: place))
     default:
       if case .word(let written) = token.kind, case let word = written.uppercased(),
         Self.comparisonWords.contains(word)
       {
         index += 1
-        return .quantified(quantifier, path, try comparison(member, word, place))
+        return .quantified(quantifier, path, try comparison(member, word, at: place))
       }
       return .quantified(quantifier, path, .truth(member))
     }
   }
 
   /// Reads the rest of a comparison after its operator.
-  mutating func comparison(_ left: PredicateOperand, _ symbol: String, _ place: Int) throws -> PredicateNode {
+  mutating func comparison(_ left: PredicateOperand, _ symbol: String, at place: Int) throws -> PredicateNode {
     if symbol == "MATCHES" {
       throw failure("MATCHES cannot be used in a store's predicate; use LIKE", at: place)
     }
@@ -43,22 +43,22 @@ extension FormatParser {
     let options = try stringOptions()
     let start = token.position
     let right = try expression(.sum)
-    if symbol == "IN" { return try isIn(left, right, options, start) }
+    if symbol == "IN" { return try isIn(left, right, options: options, at: start) }
     let other = try single(right, start)
     guard let comparison = ComparisonOperator.byWord[symbol] else {
       throw failure("\(shortened(symbol)) is no comparison", at: place)
     }
     switch comparison {
-    case .contains: return contains(left, other, options)
+    case .contains: return contains(left, part: other, options: options)
     case .beginsWith, .endsWith:
-      return nonEmpty(other, options, .comparison(left, comparison, other, options))
+      return nonEmpty(other, options: options, and: .comparison(left, comparison, other, options))
     case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .like:
       return .comparison(left, comparison, other, options)
     }
   }
 
   private func isIn(
-    _ element: PredicateOperand, _ right: Parsed, _ options: StringOptions, _ place: Int
+    _ element: PredicateOperand, _ right: Parsed, options: StringOptions, at place: Int
   ) throws -> PredicateNode {
     if case .list(let list) = right { return .isIn(element, list, options) }
     let other = try single(right, place)
@@ -68,17 +68,17 @@ extension FormatParser {
     if case .path(let path) = other, case .value(let value) = element, value.type == .int {
       return .quantified(.any, path, member(path, is: element))
     }
-    return nonEmpty(element, options, .comparison(other, .contains, element, options))
+    return nonEmpty(element, options: options, and: .comparison(other, .contains, element, options))
   }
 
   private func contains(
-    _ left: PredicateOperand, _ right: PredicateOperand, _ options: StringOptions
+    _ left: PredicateOperand, part right: PredicateOperand, options: StringOptions
   ) -> PredicateNode {
     // `tags CONTAINS %@` with an object.
     if case .path(let path) = left, case .value(let value) = right, value.type == .int {
       return .quantified(.any, path, member(path, is: right))
     }
-    return nonEmpty(right, options, .comparison(left, .contains, right, options))
+    return nonEmpty(right, options: options, and: .comparison(left, .contains, right, options))
   }
 
   private func member(_ path: PropertyPath, is element: PredicateOperand) -> PredicateNode {
@@ -88,7 +88,7 @@ extension FormatParser {
   /// Returns a node that is false for an empty operand: in the format language an empty right side
   /// matches nothing, as in `NSPredicate`. With `[d]`, a string of combining marks alone counts as empty.
   private func nonEmpty(
-    _ operand: PredicateOperand, _ options: StringOptions, _ node: PredicateNode
+    _ operand: PredicateOperand, options: StringOptions, and node: PredicateNode
   ) -> PredicateNode {
     if case .value(let value) = operand {
       guard case .text(let text) = value.stored else { return node }

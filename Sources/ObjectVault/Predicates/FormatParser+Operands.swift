@@ -4,7 +4,7 @@ internal import CipherSQLite
 
 extension FormatParser {
   /// Reads the rest of a calculation `+ - * /` after its left side and operator.
-  mutating func calculation(_ left: Parsed, _ symbol: String, _ level: Level, start: Int) throws -> Parsed {
+  mutating func calculation(_ left: Parsed, _ symbol: String, level: Level, start: Int) throws -> Parsed {
     let place = token.position
     let right = try expression(level == .sum ? .product : .factor)
     let (a, b) = (try single(left, start), try single(right, place))
@@ -42,10 +42,10 @@ extension FormatParser {
     let current = token
     index += 1
     switch current.kind {
-    case .integer(let value): return constant(.int, .integer(value), current.position)
-    case .real(let value): return constant(.double, .real(value), current.position)
-    case .decimal(let digits): return constant(.decimal, .text(digits), current.position)
-    case .string(let value): return constant(.string, .text(value), current.position)
+    case .integer(let value): return constant(.int, .integer(value), at: current.position)
+    case .real(let value): return constant(.double, .real(value), at: current.position)
+    case .decimal(let digits): return constant(.decimal, .text(digits), at: current.position)
+    case .string(let value): return constant(.string, .text(value), at: current.position)
     case .placeholder(let letters): return try argument(letters, current.position)
     case .name(let name): return try path([name], current.position)
     case .word(let word): return try wordOperand(word, current.position)
@@ -55,11 +55,11 @@ extension FormatParser {
     }
   }
 
-  private func constant(_ type: AttributeType?, _ stored: SQLValue, _ place: Int) -> Parsed {
-    constant(PredicateValue(type: type, stored: stored), place)
+  private func constant(_ type: AttributeType?, _ stored: SQLValue, at place: Int) -> Parsed {
+    constant(PredicateValue(type: type, stored: stored), at: place)
   }
 
-  private func constant(_ value: PredicateValue, _ place: Int) -> Parsed {
+  private func constant(_ value: PredicateValue, at place: Int) -> Parsed {
     var value = value
     value.place = place
     return .operand(.value(value), count: 1)
@@ -72,9 +72,9 @@ extension FormatParser {
     }
     if takeSymbol("(") != nil { return try call(word, place) }
     switch upper {
-    case "NIL", "NULL": return constant(nil, .null, place)
-    case "TRUE", "YES": return constant(PredicateValue.boolean(true), place)
-    case "FALSE", "NO": return constant(PredicateValue.boolean(false), place)
+    case "NIL", "NULL": return constant(nil, .null, at: place)
+    case "TRUE", "YES": return constant(PredicateValue.boolean(true), at: place)
+    case "FALSE", "NO": return constant(PredicateValue.boolean(false), at: place)
     case "AND", "OR",
       _ where Self.comparisonWords.contains(upper):
       throw failure(
@@ -132,8 +132,8 @@ extension FormatParser {
   /// Returns the operand or the list that the value of a `%@` or a variable becomes.
   private func parsed(_ content: PredicateArgument.Content, _ place: Int) -> Parsed {
     switch content {
-    case .value(let value): return constant(value, place)
-    case .text(let text): return constant(.string, .text(text), place)
+    case .value(let value): return constant(value, at: place)
+    case .text(let text): return constant(.string, .text(text), at: place)
     case .list(let list):
       return .list(
         list.map { element in
@@ -202,7 +202,7 @@ extension FormatParser {
       guard value.type?.isNumeric == true, !takesInteger || value.type?.isInteger == true else {
         throw failure("%\(letters) takes \(takesInteger ? "an integer" : "a number")", at: place)
       }
-      return constant(value, place)
+      return constant(value, at: place)
     default: throw failure("%\(letters) takes a number", at: place)
     }
   }

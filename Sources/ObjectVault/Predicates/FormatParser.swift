@@ -107,7 +107,7 @@ struct FormatParser {
     if token.kind == .end { throw failure("the format is empty; TRUEPREDICATE finds everything") }
     let start = token.position
     let parsed = try expression(.or)
-    if token.kind != .end { throw leftOver(behind: parsed) }
+    if token.kind != .end { throw leftOver(after: parsed) }
     let node = try condition(parsed, at: start)
     guard argumentIndex == arguments.count else {
       throw failure("\(arguments.count) arguments are given, and \(argumentIndex) placeholders are here")
@@ -120,7 +120,7 @@ struct FormatParser {
   }
 
   /// Returns the error for a token that cannot follow what was read before it.
-  func leftOver(behind parsed: Parsed) -> StoreError {
+  func leftOver(after parsed: Parsed) -> StoreError {
     if case .condition = parsed {
       return failure("this is left over; AND or OR is missing before it")
     }
@@ -152,9 +152,9 @@ struct FormatParser {
     return symbol
   }
 
-  mutating func expect(_ symbol: String, _ why: String, behind parsed: Parsed) throws {
+  mutating func expect(_ symbol: String, why: String, after parsed: Parsed) throws {
     if takeSymbol(symbol) != nil { return }
-    if case .word = token.kind, case .operand = parsed { throw leftOver(behind: parsed) }
+    if case .word = token.kind, case .operand = parsed { throw leftOver(after: parsed) }
     throw failure("\(symbol) is missing here, \(why)")
   }
 
@@ -175,8 +175,8 @@ struct FormatParser {
           parts.append(try condition(try expression(next == .or ? .and : .comparison), at: start))
         } while take(next)
         left = .condition(next == .or ? .or(parts) : .and(parts))
-      case .comparison: left = .condition(try comparison(try single(left, start), symbol, place))
-      default: left = try calculation(left, symbol, next, start: start)
+      case .comparison: left = .condition(try comparison(try single(left, start), symbol, at: place))
+      default: left = try calculation(left, symbol, level: next, start: start)
       }
     }
     return left
@@ -231,7 +231,7 @@ struct FormatParser {
     }
     if takeSymbol("(") != nil {
       let inner = try expression(.or)
-      try expect(")", "for the bracket opened before", behind: inner)
+      try expect(")", why: "for the bracket opened before", after: inner)
       return inner
     }
     if takeSymbol("-") != nil {

@@ -5,12 +5,12 @@ private import Foundation
 
 extension PredicateEvaluator.Order {
   /// Compares two values: -1, 0 or 1; nil when they have no order.
-  func compare(_ left: SQLValue, _ right: SQLValue) -> Int? {
+  func compare(_ left: SQLValue, with right: SQLValue) -> Int? {
     switch self {
     case .numbers:
       for case .real(let number) in [left, right] where number.isNaN { return nil }
-      return ValueArithmetic.compareNumbers(left, right)
-    case .stored: return ValueArithmetic.compareStored(left, right)
+      return ValueArithmetic.compareNumbers(left, with: right)
+    case .stored: return ValueArithmetic.compareStored(left, with: right)
     }
   }
 }
@@ -26,7 +26,7 @@ struct EvaluatedList {
   /// any class has one position in it, so that binary search works.
   private var numbers: [[SQLValue]] = []
 
-  init(_ values: [SQLValue], _ type: AttributeType?, _ order: PredicateEvaluator.Order) {
+  init(_ values: [SQLValue], type: AttributeType?, order: PredicateEvaluator.Order) {
     self.order = order
     var (whole, real, decimal): ([SQLValue], [SQLValue], [SQLValue]) = ([], [], [])
     for value in values {
@@ -42,7 +42,7 @@ struct EvaluatedList {
       }
     }
     numbers = [whole, real, decimal].filter { !$0.isEmpty }.map {
-      $0.sorted { order.compare($0, $1) ?? 0 < 0 }
+      $0.sorted { order.compare($0, with: $1) ?? 0 < 0 }
     }
   }
 
@@ -62,7 +62,7 @@ struct EvaluatedList {
     var (low, high) = (0, numbers.count)
     while low < high {
       let middle = (low + high) / 2
-      guard let result = order.compare(numbers[middle], value) else { return false }
+      guard let result = order.compare(numbers[middle], with: value) else { return false }
       if result == 0 { return true }
       if result < 0 { low = middle + 1 } else { high = middle }
     }

@@ -48,12 +48,12 @@ struct PredicatePreparation {
     case .truth(let operand):
       return .comparison(self.operand(operand), .equality(true), .value(.integer(1)), .numbers)
     case .comparison(let left, let comparison, let right, let options):
-      return self.comparison(left, comparison, right, options)
+      return self.comparison(left, comparison, with: right, options: options)
     case .between(let operand, let low, let high):
       return .all([
-        comparison(operand, .greaterOrEqual, low, []), comparison(operand, .lessOrEqual, high, []),
+        comparison(operand, .greaterOrEqual, with: low, options: []), comparison(operand, .lessOrEqual, with: high, options: []),
       ])
-    case .isIn(let operand, let list, let options): return self.list(operand, list, options)
+    case .isIn(let operand, let list, let options): return self.list(operand, list, options: options)
     case .quantified(let quantifier, let path, let inner):
       let member = anyMember(path, quantifier == .all ? .not(inner) : inner)
       return quantifier == .any ? member : .not(member)
@@ -61,40 +61,40 @@ struct PredicatePreparation {
   }
 
   private mutating func comparison(
-    _ left: PredicateOperand, _ comparison: ComparisonOperator, _ right: PredicateOperand,
-    _ options: StringOptions
+    _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
+    options: StringOptions
   ) -> Condition {
     let (a, b) = (type(left), type(right))
     let (first, second) = (
-      folded(fitting(numbered(operand(left), against: right), a, b), options),
-      folded(fitting(numbered(operand(right), against: left), b, a), options)
+      folded(fitting(numbered(operand(left), against: right), of: a, to: b), options),
+      folded(fitting(numbered(operand(right), against: left), of: b, to: a), options)
     )
     if comparison == .like, case .value(.text(let pattern)) = second {
       return .like(first, LikePattern(pattern))
     }
-    return .comparison(first, comparison.entry.meaning, second, Self.order(a, b))
+    return .comparison(first, comparison.entry.meaning, second, Self.order(a, and: b))
   }
 
   private mutating func list(
-    _ operand: PredicateOperand, _ list: [PredicateOperand], _ options: StringOptions
+    _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions
   ) -> Condition {
     // Each element converts the constant to its own type.
-    if constant(operand) != nil { return .any(list.map { comparison(operand, .equal, $0, options) }) }
+    if constant(operand) != nil { return .any(list.map { comparison(operand, .equal, with: $0, options: options) }) }
     let subject = type(operand)
     var constants: [SQLValue] = []
     var rest: [Operand] = []
     var order = PredicateEvaluator.Order.stored
     for element in list {
       let type = type(element)
-      if Self.order(subject, type) == .numbers { order = .numbers }
-      switch folded(fitting(self.operand(element), type, subject), options) {
+      if Self.order(subject, and: type) == .numbers { order = .numbers }
+      switch folded(fitting(self.operand(element), of: type, to: subject), options) {
       case .value(let value): constants.append(value)
       case let other: rest.append(other)
       }
     }
     let asked = list.first.map { numbered(self.operand(operand), against: $0) } ?? self.operand(operand)
     return .list(
-      folded(asked, options), EvaluatedList(constants, subject, order), rest, order)
+      folded(asked, options), EvaluatedList(constants, type: subject, order: order), rest, order)
   }
 
   private mutating func anyMember(_ path: PropertyPath, _ inner: PredicateNode) -> Condition {
@@ -174,7 +174,7 @@ struct PredicatePreparation {
           kind == .text ? stored(argument) : number(argument)
         })
     case .coalesce(let first, let second):
-      return .coalesce(stored(first), fitting(stored(second), type(second), type(first)))
+      return .coalesce(stored(first), fitting(stored(second), of: type(second), to: type(first)))
     }
   }
 
@@ -187,7 +187,7 @@ struct PredicatePreparation {
     }
     let result = Operand.coalesce(number(first), number(second))
     let (a, b) = (calculatedType(first), calculatedType(second))
-    guard let type = AttributeType.common(a, b), a?.numberKind != b?.numberKind else { return result }
+    guard let type = AttributeType.common(a, and: b), a?.numberKind != b?.numberKind else { return result }
     return .cast(result, type.numberKind == .decimal ? .decimal : .real)
   }
 
@@ -239,7 +239,7 @@ struct PredicatePreparation {
     case .path(let path): return type(path)
     case .count: return .int
     case .arithmetic(let left, _, let right):
-      return AttributeType.common(calculatedType(left), calculatedType(right))
+      return AttributeType.common(calculatedType(left), and: calculatedType(right))
     case .call(let function, let arguments):
       return AttributeType(function.entry.result) ?? arguments.first.flatMap { calculatedType($0) }
     case .coalesce(let first, let second): return type(first) ?? type(second)
@@ -250,7 +250,7 @@ struct PredicatePreparation {
   /// number.
   private mutating func calculatedType(_ operand: PredicateOperand) -> AttributeType? {
     guard case .coalesce(let first, let second) = operand else { return type(operand) }
-    return AttributeType.common(calculatedType(first), calculatedType(second))
+    return AttributeType.common(calculatedType(first), and: calculatedType(second))
   }
 
   mutating func type(_ path: PropertyPath) -> AttributeType? {
@@ -259,12 +259,12 @@ struct PredicatePreparation {
     return end.entity?.attribute(named: name)?.type
   }
 
-  static func order(_ a: AttributeType?, _ b: AttributeType?) -> PredicateEvaluator.Order {
+  static func order(_ a: AttributeType?, and b: AttributeType?) -> PredicateEvaluator.Order {
     a?.isNumeric == true || b?.isNumeric == true ? .numbers : .stored
   }
 
   /// Converts a constant to the form in which the other side is stored.
-  private func fitting(_ operand: Operand, _ type: AttributeType?, _ other: AttributeType?) -> Operand {
+  private func fitting(_ operand: Operand, of type: AttributeType?, to other: AttributeType?) -> Operand {
     guard case .value(.text(let text)) = operand, type == .string,
       case .value(let value)? = other?.lifted(text)
     else { return operand }

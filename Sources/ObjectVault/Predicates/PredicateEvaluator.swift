@@ -106,14 +106,14 @@ struct Evaluation<Subject: PredicateSubject> {
     case .any(let parts): return parts.contains { holds($0) }
     case .not(let inner): return !holds(inner)
     case .comparison(let left, let meaning, let right, let order):
-      return meaning.holds(value(left), value(right), order)
+      return meaning.holds(for: value(left), and: value(right), order: order)
     case .like(let operand, let pattern):
       guard case .text(let text) = value(operand) else { return false }
       return pattern.matches(text)
     case .list(let operand, let list, let rest, let order):
       let value = value(operand)
       return list.contains(value)
-        || rest.contains { ComparisonOperator.Meaning.equality(true).holds(value, self.value($0), order) }
+        || rest.contains { ComparisonOperator.Meaning.equality(true).holds(for: value, and: self.value($0), order: order) }
     case .anyMember(let depth, let steps, let inner):
       guard subjects.indices.contains(depth) else { return false }
       return anyMember(of: subjects[depth], steps[...], inner)
@@ -148,7 +148,7 @@ struct Evaluation<Subject: PredicateSubject> {
     case .count(let depth, let names, let name):
       return owner(depth, names).map { .integer(Int64($0.members(of: name).count)) } ?? .null
     case .arithmetic(let left, let operation, let right):
-      return ValueArithmetic.calculate(value(left), operation, value(right))
+      return ValueArithmetic.calculate(value(left), operation, with: value(right))
     case .call(let function, let arguments): return function.apply(arguments.map { value($0) })
     case .coalesce(let first, let second):
       let value = value(first)

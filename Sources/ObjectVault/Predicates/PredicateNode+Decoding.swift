@@ -11,7 +11,7 @@ extension PredicateNode {
   /// - Throws: `DecodingError` for another form; ``StoreError/predicate(_:)`` for a tree that is deeper
   ///   than ``PredicateError/maximumDepth``.
   public init(from decoder: any Decoder) throws {
-    try Parts<Case>.check(decoder, PredicateError.maximumDepth, "conditions")
+    try Parts<Case>.check(decoder, limit: PredicateError.maximumDepth, what: "conditions")
     let parts = try Parts<Case>(decoder)
     switch parts.name {
     case .constant: self = .constant(try parts[.first])
@@ -36,7 +36,7 @@ extension PredicateOperand {
   ///   deeper than ``PredicateError/maximumOperands``.
   public init(from decoder: any Decoder) throws {
     try Parts<Case>.check(
-      decoder, PredicateError.maximumDepth + PredicateError.maximumOperands, "conditions and calculations")
+      decoder, limit: PredicateError.maximumDepth + PredicateError.maximumOperands, what: "conditions and calculations")
     let parts = try Parts<Case>(decoder)
     // One function for each form, so that a level of the recursion only needs the stack frame of its own
     // form.
@@ -99,7 +99,7 @@ private struct Parts<Case: CodingKey> {
     container = try cases.nestedContainer(keyedBy: Position.self, forKey: name)
   }
 
-  static func check(_ decoder: any Decoder, _ limit: Int, _ what: String) throws {
+  static func check(_ decoder: any Decoder, limit: Int, what: String) throws {
     guard decoder.codingPath.count(where: { $0 is Position }) <= limit else {
       throw StoreError.predicate(PredicateError("\(what) are nested deeper than \(limit)"))
     }

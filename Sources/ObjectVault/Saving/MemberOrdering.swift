@@ -48,7 +48,7 @@ package enum MemberOrdering {
   {
     let ranks = Dictionary(uniqueKeysWithValues: stored.enumerated().map { ($1.member, $0) })
     let staying = longestRise(wanted.map { ranks[$0] })
-    return fitted(wanted, stored, staying) ?? renumbered(wanted, stored)
+    return fitted(wanted, stored: stored, staying: staying) ?? renumbered(wanted, stored)
   }
 
   /// Returns the indexes of a longest rising subsequence of a list. Elements that are nil belong to none.
@@ -78,7 +78,7 @@ package enum MemberOrdering {
 
   /// Returns places between the members that stay; nil if there is no room.
   private static func fitted(
-    _ wanted: [Int64], _ stored: [(member: Int64, place: Int64?)], _ staying: [Int]
+    _ wanted: [Int64], stored: [(member: Int64, place: Int64?)], staying: [Int]
   ) -> [Int64: Int64]? {
     let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.member, $0.place) })
     let last = stored.lazy.compactMap(\.place).max()

@@ -20,14 +20,14 @@ extension PendingChanges {
     let (isNew, isUpdated, isDeleted) = (Set(new), Set(updated), Set(deleted))
     for object in objects {
       found += violations(
-        of: object, isNew.contains(object), isUpdated.contains(object), isDeleted.contains(object)
+        of: object, isNew: isNew.contains(object), isUpdated: isUpdated.contains(object), isDeleted: isDeleted.contains(object)
       ).map { "\(object.entity?.name ?? "?") \(object.rowID), \(object.state), \($0)" }
     }
     return found + linkViolations + gained.all.compactMap(violation)
   }
 
   private func violations(
-    of object: ManagedObject, _ isNew: Bool, _ isUpdated: Bool, _ isDeleted: Bool
+    of object: ManagedObject, isNew: Bool, isUpdated: Bool, isDeleted: Bool
   ) -> [String] {
     var found: [String] = []
     if (object.state == .inserted) != isNew { found.append("is new, or is said to be") }

@@ -123,7 +123,7 @@ package struct PendingChanges {
   }
 
   /// Notes that an object became a member of an owner whose members were not read.
-  @inline(__always) mutating func didGain(_ member: ManagedObject, _ owner: ManagedObject, _ slot: Int) {
+  @inline(__always) mutating func didGain(_ member: ManagedObject, owner: ManagedObject, slot: Int) {
     gained.add(member, to: owner, slot)
     note(owner)
   }
@@ -140,7 +140,7 @@ package struct PendingChanges {
   /// - Parameter isKnown: Whether the members are in memory, so that the link certainly differs from the
   ///   file.
   package mutating func didLink(
-    _ source: ManagedObject, _ target: ManagedObject, _ join: JoinTable, isAdded: Bool, isKnown: Bool
+    _ source: ManagedObject, to target: ManagedObject, in join: JoinTable, isAdded: Bool, isKnown: Bool
   ) {
     note(source)
     note(target)

@@ -125,12 +125,12 @@ private final class ChangedObjects {
       if column.entryCount > 2 * objects.count + 64 {
         columns[slot] = nil
       } else {
-        enter(object, slot, column)
+        enter(object, slot: slot, in: column)
       }
     }
   }
 
-  private func enter(_ object: ManagedObject, _ slot: Int, _ column: Column) {
+  private func enter(_ object: ManagedObject, slot: Int, in column: Column) {
     guard object.isChanged, let value = object.storedValue(slot) else { return }
     // A setter notifies the context of its first write only, unless this is set.
     object.overlay?.tellsNextWrite = true
@@ -172,7 +172,7 @@ private final class ChangedObjects {
 
   private func made(_ slot: Int) -> Column {
     let column = Column()
-    for object in objects { enter(object, slot, column) }
+    for object in objects { enter(object, slot: slot, in: column) }
     columns[slot] = column
     return column
   }

@@ -31,7 +31,7 @@ struct RelatedRows {
   private let index: PendingIndex?
 
   init(
-    _ pending: PendingChanges, _ maps: IdentityMaps, _ reader: any LinkReader, index: PendingIndex? = nil
+    _ pending: PendingChanges, maps: IdentityMaps, reader: any LinkReader, index: PendingIndex? = nil
   ) {
     (self.pending, self.maps, self.reader, self.index) = (pending, maps, reader, index)
   }
@@ -44,7 +44,7 @@ struct RelatedRows {
       guard let inverse = relationship.inverseSlot else { return [] }
       return try storedReferrers(relationship.destination, inverse, to: ids)
         + changedReferrers(relationship.destination, inverse, to: ids)
-    case .join(let table, let isSource): return try linked(table, isSource, ids)
+    case .join(let table, let isSource): return try linked(table, isSource: isSource, of: ids)
     }
   }
 
@@ -105,7 +105,7 @@ struct RelatedRows {
     return found + (try reader.targets(relationship.owner, slot, of: stored))
   }
 
-  private mutating func linked(_ table: JoinTable, _ isSource: Bool, _ ids: RowIDSet) throws -> [LinkEnds] {
+  private mutating func linked(_ table: JoinTable, isSource: Bool, of ids: RowIDSet) throws -> [LinkEnds] {
     let links = linksByTable ?? Dictionary(grouping: pending.links.values.filter(\.isLive), by: \.join.name)
     linksByTable = links
     var (found, removed): (Set<LinkEnds>, Set<LinkEnds>) = ([], [])

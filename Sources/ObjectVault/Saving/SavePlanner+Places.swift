@@ -14,7 +14,7 @@ extension SavePlanner {
           guard let state = owner.toMany[relationship.slot], let order = state.order else { continue }
           let new = state.unplaced.filter(isThere)
           guard !new.isEmpty || order.isRearranged else { continue }
-          places += try self.places(new, relationship, of: owner, state, order)
+          places += try self.places(new, in: relationship, of: owner, state: state, order: order)
         }
         guard !places.isEmpty else { continue }
         places.sort { ($0.owner, $0.member) < ($1.owner, $1.member) }
@@ -31,8 +31,8 @@ extension SavePlanner {
   }
 
   private func places(
-    _ new: [ManagedObject], _ relationship: RelationshipMapping, of owner: ManagedObject,
-    _ state: ToManyState, _ order: MemberOrder<ManagedObject>
+    _ new: [ManagedObject], in relationship: RelationshipMapping, of owner: ManagedObject,
+    state: ToManyState, order: MemberOrder<ManagedObject>
   ) throws -> [MemberPlace] {
     let id = plan.ids.final(owner.rowID)
     if !order.isRearranged {
@@ -44,7 +44,7 @@ extension SavePlanner {
           + stored.values.filter { $0.place != nil }
       }
     }
-    return try rearranged(relationship, of: owner, state, order)
+    return try rearranged(relationship, of: owner, state: state, order: order)
   }
 
   /// Returns the places of new members that the file already has as members: they were removed and added
@@ -60,8 +60,8 @@ extension SavePlanner {
   }
 
   private func rearranged(
-    _ relationship: RelationshipMapping, of owner: ManagedObject, _ state: ToManyState,
-    _ order: MemberOrder<ManagedObject>
+    _ relationship: RelationshipMapping, of owner: ManagedObject, state: ToManyState,
+    order: MemberOrder<ManagedObject>
   ) throws -> [MemberPlace] {
     let id = plan.ids.final(owner.rowID)
     let (new, leaving) = (state.added, Set(state.removed.lazy.map(\.rowID)))

@@ -10,7 +10,7 @@ extension SavePlanner {
     plan.updated = changed
     for (entity, objects) in plan.updated where entity.hasToOne { releaseForgotten(objects, entity) }
     var failures: [ValidationFailure] = []
-    for (entity, objects) in plan.inserted + plan.updated { check(objects, entity, &failures) }
+    for (entity, objects) in plan.inserted + plan.updated { check(objects, of: entity, failures: &failures) }
     guard failures.isEmpty else { throw StoreError.validation(failures) }
   }
 
@@ -54,7 +54,7 @@ extension SavePlanner {
   }
 
   private mutating func check(
-    _ objects: [ManagedObject], _ entity: EntityMapping, _ failures: inout [ValidationFailure]
+    _ objects: [ManagedObject], of entity: EntityMapping, failures: inout [ValidationFailure]
   ) {
     let required = entity.storedSlots.filter { entity.isRequired[$0] }
     let hasRules = !entity.checkedSlots.isEmpty
@@ -72,33 +72,33 @@ extension SavePlanner {
         }
         return !hasRules && overlay.refused == nil && !overlay.values.holdsNull(asked)
       }
-      if isSound == false { check(object, entity, required, &failures) }
+      if isSound == false { check(object, of: entity, required: required, failures: &failures) }
     }
   }
 
   private mutating func check(
-    _ object: ManagedObject, _ entity: EntityMapping, _ required: [Int], _ failures: inout [ValidationFailure]
+    _ object: ManagedObject, of entity: EntityMapping, required: [Int], failures: inout [ValidationFailure]
   ) {
     guard let overlay = plan.overlay(of: object) else { return }
     // A value that cannot be stored is NULL, and may be in any slot.
     for slot in overlay.refused == nil ? required : entity.storedSlots
     where overlay.isNull(slot) && overlay.changed.contains(slot) {
       if let error = overlay.refused?[slot] {
-        fail(object, entity, slot, "cannot be stored: \(error)", &failures)
+        fail(object, of: entity, slot: slot, reason: "cannot be stored: \(error)", failures: &failures)
       } else if entity.isRequired[slot] {
-        fail(object, entity, slot, "is required", &failures)
+        fail(object, of: entity, slot: slot, reason: "is required", failures: &failures)
       }
     }
     for slot in entity.checkedSlots where overlay.changed.contains(slot) && !overlay.isNull(slot) {
       for rule in entity.slots[slot].checks where !rule.holds(overlay[slot]) {
-        fail(object, entity, slot, rule.text, &failures)
+        fail(object, of: entity, slot: slot, reason: rule.text, failures: &failures)
       }
     }
   }
 
   private mutating func fail(
-    _ object: ManagedObject, _ entity: EntityMapping, _ slot: Int, _ reason: String,
-    _ failures: inout [ValidationFailure]
+    _ object: ManagedObject, of entity: EntityMapping, slot: Int, reason: String,
+    failures: inout [ValidationFailure]
   ) {
     failures.append(
       ValidationFailure(

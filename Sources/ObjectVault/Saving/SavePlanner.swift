@@ -20,12 +20,12 @@ package struct SavePlanner {
   var denial: StoreError?
 
   package init(
-    _ pending: PendingChanges, _ mapping: SchemaMapping, _ maps: IdentityMaps, _ reader: any SaveReader,
+    _ pending: PendingChanges, mapping: SchemaMapping, maps: IdentityMaps, reader: any SaveReader,
     isHeard: Bool = true
   ) {
     self.isHeard = isHeard
     (self.pending, self.mapping, self.maps, self.reader) = (pending, mapping, maps, reader)
-    related = RelatedRows(pending, maps, reader)
+    related = RelatedRows(pending, maps: maps, reader: reader)
     plan = SavePlan(entityCount: mapping.entities.count)
   }
 

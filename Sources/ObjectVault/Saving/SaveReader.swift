@@ -42,34 +42,34 @@ struct ConnectionReader: SaveReader {
   var reservedIDs: ReservedIDs?
 
   func targets(_ entity: EntityMapping, _ slot: Int, of owners: [Int64]) throws -> [LinkEnds] {
-    try batched(owners, { entity.targetsSQL(slot, count: $0) }) {
+    try batched(owners, sql: { entity.targetsSQL(slot, count: $0) }) {
       LinkEnds(own: $0.int64(0), other: $0.int64(1))
     }
   }
 
   func referrers(_ entity: EntityMapping, _ slot: Int, to targets: [Int64]) throws -> [LinkEnds] {
-    try batched(targets, { entity.referrersSQL(slot, count: $0) }) {
+    try batched(targets, sql: { entity.referrersSQL(slot, count: $0) }) {
       LinkEnds(own: $0.int64(1), other: $0.int64(0))
     }
   }
 
   func links(_ table: JoinTable, fromSource: Bool, of ids: [Int64]) throws -> [LinkEnds] {
     let (own, other) = fromSource ? (0, 1) : (1, 0)
-    return try batched(ids, { table.linksSQL(fromSource: fromSource, count: $0) }) {
+    return try batched(ids, sql: { table.linksSQL(fromSource: fromSource, count: $0) }) {
       LinkEnds(own: $0.int64(own), other: $0.int64(other))
     }
   }
 
   func entities(of ids: [Int64], _ entity: EntityMapping) throws -> [(id: Int64, entity: EntityMapping)] {
     let branch = entity.branch
-    return try batched(ids, { entity.entitiesSQL(count: $0) }) { row in
+    return try batched(ids, sql: { entity.entitiesSQL(count: $0) }) { row in
       (id: row.int64(0), place: Int(row.int64(1)) - 1)
     }.compactMap { row in branch.indices.contains(row.place) ? (row.id, branch[row.place]) : nil }
   }
 
   func versions(_ entity: EntityMapping, of ids: [Int64]) throws -> [Int64: Int64] {
     Dictionary(
-      try batched(ids, { entity.versionsSQL(count: $0) }) { ($0.int64(0), $0.int64(1)) },
+      try batched(ids, sql: { entity.versionsSQL(count: $0) }) { ($0.int64(0), $0.int64(1)) },
       uniquingKeysWith: { first, _ in first })
   }
 
@@ -86,11 +86,11 @@ struct ConnectionReader: SaveReader {
   }
 
   func places(_ relationship: RelationshipMapping, of owners: [Int64]) throws -> [MemberPlace] {
-    try batched(owners, { relationship.placesSQL(owners: $0) }, Self.place)
+    try batched(owners, sql: { relationship.placesSQL(owners: $0) }, Self.place)
   }
 
   func places(_ relationship: RelationshipMapping, ofMembers members: [Int64]) throws -> [MemberPlace] {
-    try batched(members, { relationship.placesSQL(members: $0) }, Self.place)
+    try batched(members, sql: { relationship.placesSQL(members: $0) }, Self.place)
   }
 
   func places(_ relationship: RelationshipMapping, of owner: Int64, members: [Int64]) throws -> [MemberPlace]
@@ -109,7 +109,7 @@ struct ConnectionReader: SaveReader {
   }
 
   private func batched<Element>(
-    _ ids: [Int64], _ sql: (Int) -> String, _ body: (Statement) throws -> Element
+    _ ids: [Int64], sql: (Int) -> String, _ body: (Statement) throws -> Element
   ) throws -> [Element] {
     var found: [Element] = []
     for batch in ids.chunked(batchSize) {

@@ -13,7 +13,7 @@ extension SaveWriter {
     let sorted = sortedByID(objects)
     var (starts, index, last) = ([0], 0, Int64.min)
     sorted.forEachLent { object in
-      if index > 0, !RowChanges.isRun(last, object.rowID) { starts.append(index) }
+      if index > 0, !RowChanges.isRun(from: last, to: object.rowID) { starts.append(index) }
       (index, last) = (index + 1, object.rowID)
     }
     guard starts.count > 1 else { return (sorted, []) }
@@ -36,7 +36,7 @@ extension SaveWriter {
   /// - Returns: The objects after that one, which are not written. Restarting the run after each
   ///   collision would be quadratic.
   func feedChanges(
-    _ sorted: [ManagedObject], _ entity: EntityMapping, _ slots: [Int],
+    _ sorted: [ManagedObject], of entity: EntityMapping, slots: [Int],
     collide: (ManagedObject, _ columns: Set<String>) -> Void
   ) throws -> ArraySlice<ManagedObject> {
     guard !sorted.isEmpty else { return [] }
@@ -59,19 +59,19 @@ extension SaveWriter {
       let missed = try withExtendedLifetime((sorted, plan)) {
         try connection.run(changes, from: 0, sql: sql)
       }
-      if let missed { throw try unwritten(sorted[missed], entity, slots) }
+      if let missed { throw try unwritten(sorted[missed], of: entity, slots: slots) }
     } catch SQLError.constraint(let message, let code, let sql) where changes.position < changes.count {
       end = changes.position
       let object = sorted[end]
       try unlessColliding(object) {
-        throw translated(message, code, sql, object)
+        throw translated(message, code: code, sql: sql, object: object)
       } writeRest: {
         collide(object, $0)
       }
     }
     if record != nil {
       for object in sorted[..<end] {
-        if let overlay = plan.overlay(of: object) { recordUpdate(of: object, entity, slots, overlay) }
+        if let overlay = plan.overlay(of: object) { recordUpdate(of: object, entity: entity, slots: slots, overlay: overlay) }
       }
     }
     return sorted.dropFirst(end + 1)

@@ -69,7 +69,7 @@ extension SaveWriter {
       taken.formUnion(entity.rawUniqueSlots.filter(written.contains))
       let names = taken.sorted().map { entity.slots[$0].name }.joined(separator: ", ")
       clashes.note(
-        .refused(entity, property: names.isEmpty ? "id" : names, object.rowID, collision.message))
+        .refused(entity, property: names.isEmpty ? "id" : names, id: object.rowID, message: collision.message))
     }
     return Set(taken.map { entity.slots[$0].column })
   }

@@ -10,8 +10,8 @@ extension SaveWriter {
       let entity = mapping.entities[index]
       let firesTriggers = try firesTriggers(entity)
       for batch in ids.chunked(batchSize) {
-        try recordReleases(entity, slot, batch)
-        _ = try naming(entity, batch) { ids in
+        try recordReleases(entity, slot: slot, ids: batch)
+        _ = try naming(entity, ids: batch) { ids in
           let sql = entity.releaseSQL(slot, count: ids.count, undoesAlone: firesTriggers)
           return try connection.execute(sql: sql, ids.map { .integer($0) })
         }
@@ -55,7 +55,7 @@ extension SaveWriter {
     for level in plan.deletion.levels.reversed() {
       let entity = mapping.entities[level.entity]
       for batch in level.ids.chunked(Self.deletedAtOnce) {
-        let count = try naming(entity, batch) { try deleteRows($0, entity) }
+        let count = try naming(entity, ids: batch) { try deleteRows($0, entity) }
         guard count < batch.count else { continue }
         for few in batch.chunked(batchSize) { try requireGone(few, entity) }
       }
@@ -80,7 +80,7 @@ extension SaveWriter {
   /// Runs one statement for rows of an entity. If the engine refuses a row, the error names the row,
   /// which the engine does not.
   private func naming(
-    _ entity: EntityMapping, _ ids: [Int64], _ run: (ArraySlice<Int64>) throws -> Int
+    _ entity: EntityMapping, ids: [Int64], run: (ArraySlice<Int64>) throws -> Int
   ) throws -> Int {
     // RAISE(FAIL) in a trigger keeps the changes that were made before it.
     let fires = try firesTriggers(entity)
@@ -89,8 +89,8 @@ extension SaveWriter {
     }
     do { return try attempt(ids[...]) } catch SQLError.constraint(let message, let code, let sql) {
       if !isOfModel(message, code) {
-        if ids.count == 1 { throw try refused(entity, ids[0], message) }
-        try findRefused(entity, ids[...], attempt)
+        if ids.count == 1 { throw try refused(entity, id: ids[0], message: message) }
+        try findRefused(entity, among: ids[...], attempt: attempt)
       }
       throw SQLError.constraint(message: message, extendedCode: code, sql: sql)
     }
@@ -103,7 +103,7 @@ extension SaveWriter {
   /// than the whole does: one of the rows that such a table connects.
   /// - Throws: The error that names the row.
   private func findRefused(
-    _ entity: EntityMapping, _ ids: ArraySlice<Int64>, _ attempt: (ArraySlice<Int64>) throws -> Int
+    _ entity: EntityMapping, among ids: ArraySlice<Int64>, attempt: (ArraySlice<Int64>) throws -> Int
   ) throws {
     var rest = ids
     // If the engine has rolled back the transaction, there is nothing to search.
@@ -115,24 +115,24 @@ extension SaveWriter {
       } catch SQLError.constraint(let message, let code, _)
         where !isOfModel(message, code) && !connection.hasLostTransaction
       {
-        if half.count == 1 { throw try refused(entity, id, message) }
+        if half.count == 1 { throw try refused(entity, id: id, message: message) }
         rest = half
       }
     }
   }
 
   /// Returns the error for a refused row, with the name of the row's own entity.
-  private func refused(_ entity: EntityMapping, _ id: Int64, _ message: String) throws -> StoreError {
-    guard entity.isInFamily, !connection.hasLostTransaction else { return .refused(entity, id, message) }
+  private func refused(_ entity: EntityMapping, id: Int64, message: String) throws -> StoreError {
+    guard entity.isInFamily, !connection.hasLostTransaction else { return .refused(entity, id: id, message: message) }
     let own = try ConnectionReader(connection: connection).entities(of: [id], entity).first?.entity
-    return .refused(own ?? entity, id, message)
+    return .refused(own ?? entity, id: id, message: message)
   }
 
   /// Checks that rows no longer exist. A missing row was deleted along with another one; a row that still
   /// exists was kept by a trigger.
   private func requireGone(_ ids: [Int64], _ entity: EntityMapping) throws {
     let left = try connection.value(sql: entity.presentSQL(count: ids.count), ids.map { .integer($0) })
-    if let id = left?.int64 { throw ignored(entity, id, "deleted") }
+    if let id = left?.int64 { throw ignored(entity, id: id, what: "deleted") }
   }
 
   private func cutApart() throws {

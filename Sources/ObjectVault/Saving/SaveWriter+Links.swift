@@ -49,7 +49,7 @@ extension SaveWriter {
         ? connection.write(link: planned.ends, in: join, besideTriggers: fires)
         : connection.execute(sql: join.unlinkSQL, planned.ends) == 1
     } catch SQLError.constraint(let message, _, _) {
-      throw failure(planned) { .refused($0, property: $1, $2, message, $3) }
+      throw failure(planned) { .refused($0, property: $1, id: $2, message: message, what: $3) }
     }
   }
 
@@ -60,11 +60,11 @@ extension SaveWriter {
     let isLinked = try connection.value(sql: join.isLinkedSQL, planned.ends) != nil
     guard isLinked != link.isAdded else { return }
     guard !fires, link.isAdded else {
-      throw failure(planned) { .ignored($0, property: $1, $2, $3) }
+      throw failure(planned) { .ignored($0, property: $1, id: $2, what: $3) }
     }
     // OR IGNORE has skipped the row.
     let rule = "a rule of the table \(join.name), such as a UNIQUE index, stands against it"
-    throw failure(planned) { .refused($0, property: $1, $2, rule, $3) }
+    throw failure(planned) { .refused($0, property: $1, id: $2, message: rule, what: $3) }
   }
 
   /// Returns the error for a link, in terms of the end that has a property for it.

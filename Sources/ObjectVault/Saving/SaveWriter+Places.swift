@@ -24,8 +24,8 @@ extension SaveWriter {
     let ends = [SQLValue.integer(member.member), .integer(member.owner)]
     guard try connection.value(sql: relationship.placeValueSQL, ends) != nil else { return }
     throw ignored(
-      relationship.owner, property: relationship.name, member.owner,
-      "given the place of \(relationship.destination.name) \(member.member)")
+      relationship.owner, property: relationship.name, id: member.owner,
+      what: "given the place of \(relationship.destination.name) \(member.member)")
   }
 
   /// Reads the places that the plan may change; empty if no change set is recorded.

@@ -7,25 +7,25 @@ extension SaveWriter {
     guard record != nil else { return }
     var values: ChangeSet.Values = [:]
     for slot in entity.storedSlots {
-      values[entity.slots[slot].name] = resolved(overlay[slot], entity, slot)
+      values[entity.slots[slot].name] = resolved(overlay[slot], of: entity, slot: slot)
     }
-    record?.insert(entity.name, plan.ids.final(object.rowID), values)
+    record?.insert(entity.name, rowID: plan.ids.final(object.rowID), values: values)
   }
 
   func recordUpdate(
-    of object: ManagedObject, _ entity: EntityMapping, _ slots: [Int], _ overlay: Overlay
+    of object: ManagedObject, entity: EntityMapping, slots: [Int], overlay: Overlay
   ) {
     guard record != nil, object.hasRow else { return }
     var (old, new): (ChangeSet.Values, ChangeSet.Values) = ([:], [:])
     for slot in slots {
       let name = entity.slots[slot].name
       old[name] = object.rowValue(slot)
-      new[name] = resolved(overlay[slot], entity, slot)
+      new[name] = resolved(overlay[slot], of: entity, slot: slot)
     }
-    record?.update(entity.name, object.rowID, old: old, new: new)
+    record?.update(entity.name, rowID: object.rowID, old: old, new: new)
   }
 
-  private func resolved(_ value: SQLValue, _ entity: EntityMapping, _ slot: Int) -> SQLValue {
+  private func resolved(_ value: SQLValue, of entity: EntityMapping, slot: Int) -> SQLValue {
     entity.isToOne[slot] ? plan.resolved(value) : value
   }
 
@@ -34,12 +34,12 @@ extension SaveWriter {
   ///   change.
   func recordLink(_ planned: PlannedLink, isChange: Bool) {
     guard isChange else { return }
-    let link = planned.link.join.link(planned.source, planned.target)
+    let link = planned.link.join.link(from: planned.source, to: planned.target)
     if planned.link.isAdded { record?.link(link) } else { record?.unlink(link) }
   }
 
   /// Records the references that a delete rule is about to set to nil.
-  func recordReleases(_ entity: EntityMapping, _ slot: Int, _ ids: [Int64]) throws {
+  func recordReleases(_ entity: EntityMapping, slot: Int, ids: [Int64]) throws {
     guard record != nil else { return }
     let name = entity.slots[slot].name
     let rows = try connection.query(
@@ -51,7 +51,7 @@ extension SaveWriter {
         uniqueKeysWithValues: try ConnectionReader(connection: connection).entities(of: ids, entity)
           .map { ($0.id, $0.entity) }) : [:]
     for (id, value) in rows {
-      record?.update((entities[id] ?? entity).name, id, old: [name: value], new: [name: .null])
+      record?.update((entities[id] ?? entity).name, rowID: id, old: [name: value], new: [name: .null])
     }
   }
 
@@ -66,7 +66,7 @@ extension SaveWriter {
           sql: entity.wholeRowsSQL(count: batch.count), batch.map { .integer($0) }
         ) { row in (row.int64(0), names.indices.map { row.value($0 + 1) }) }
         for (id, values) in rows.sorted(by: { $0.0 < $1.0 }) {
-          record?.delete(entity.name, id, Dictionary(uniqueKeysWithValues: zip(names, values)))
+          record?.delete(entity.name, rowID: id, values: Dictionary(uniqueKeysWithValues: zip(names, values)))
         }
       }
     }
@@ -80,7 +80,7 @@ extension SaveWriter {
       for batch in ids.chunked(batchSize) {
         let links = try connection.query(
           sql: table.linksSQL(fromSource: side, count: batch.count), batch.map { .integer($0) }
-        ) { table.link($0.int64(0), $0.int64(1)) }
+        ) { table.link(from: $0.int64(0), to: $0.int64(1)) }
         gone.formUnion(links)
       }
     }
@@ -107,7 +107,7 @@ extension SaveWriter {
 }
 
 extension JoinTable {
-  func link(_ source: Int64, _ target: Int64) -> ChangeSet.Link {
+  func link(from source: Int64, to target: Int64) -> ChangeSet.Link {
     ChangeSet.Link(entity: self.source, relationship: relationship, source: source, target: target)
   }
 }

@@ -16,7 +16,7 @@ extension SaveWriter {
             case .integer(let id) = plan.resolved(overlay[slot]),
             try isGone(relationship.destination, id)
           else { continue }
-          failures.append(missing(relationship, object, id))
+          failures.append(missing(relationship, of: object, id: id))
         }
       }
     }
@@ -27,9 +27,9 @@ extension SaveWriter {
       let end = source.relationships.first { $0.join?.table.name == link.join.name }
       let other = target.relationships.first { $0.join?.table.name == link.join.name }
       if let end, try isGone(target, planned.target) {
-        failures.append(missing(end, link.source, link.target.rowID))
+        failures.append(missing(end, of: link.source, id: link.target.rowID))
       } else if let other, try isGone(source, planned.source) {
-        failures.append(missing(other, link.target, link.source.rowID))
+        failures.append(missing(other, of: link.target, id: link.source.rowID))
       } else if end != nil, try isGone(source, planned.source) {
         throw StoreError.objectGone(entity: source.name, rowID: link.source.rowID)
       }
@@ -44,7 +44,7 @@ extension SaveWriter {
   }
 
   private func missing(
-    _ relationship: RelationshipMapping, _ object: ManagedObject, _ id: Int64
+    _ relationship: RelationshipMapping, of object: ManagedObject, id: Int64
   ) -> ValidationFailure {
     ValidationFailure(
       entity: object.entity?.name ?? relationship.owner.name, property: relationship.name,

@@ -24,12 +24,12 @@ extension SaveWriter {
         try statement.bind(plan.ids.final(object.rowID), at: 1)
         var parameter = 2
         for slot in slots {
-          try bind(overlay, slot, isToOne[slot], to: statement, at: parameter)
+          try bind(overlay, slot: slot, isToOne: isToOne[slot], to: statement, at: parameter)
           parameter += 1
         }
         try unlessColliding(object) {
           try run(statement, for: object)
-          if connection.changes != 1 { throw ignored(entity, object.rowID, "written") }
+          if connection.changes != 1 { throw ignored(entity, id: object.rowID, what: "written") }
           recordInsertion(of: object, entity, overlay)
         } writeRest: {
           try insert(object, entity, without: $0)
@@ -67,7 +67,7 @@ extension SaveWriter {
         let position = feed.position
         let object = fed[position]
         try unlessColliding(object) {
-          throw translated(message, code, sql, object)
+          throw translated(message, code: code, sql: sql, object: object)
         } writeRest: {
           try insert(object, entity, without: $0)
         }
@@ -83,7 +83,7 @@ extension SaveWriter {
   private func run(_ statement: Statement, for object: ManagedObject) throws {
     do { _ = try statement.step() } catch SQLError.constraint(let message, let code, let sql) {
       statement.reset()
-      throw translated(message, code, sql, object)
+      throw translated(message, code: code, sql: sql, object: object)
     }
     statement.reset()
   }
@@ -91,7 +91,7 @@ extension SaveWriter {
   /// Updates the changed columns of existing rows. Each form of the statement is prepared once.
   func update() throws {
     for (entity, objects) in plan.updated {
-      for (changed, objects) in byShape(objects) { try update(objects, entity, changed) }
+      for (changed, objects) in byShape(objects) { try update(objects, of: entity, changed: changed) }
     }
   }
 
@@ -119,7 +119,7 @@ extension SaveWriter {
     return groups
   }
 
-  private func update(_ objects: [ManagedObject], _ entity: EntityMapping, _ changed: SlotSet) throws {
+  private func update(_ objects: [ManagedObject], of entity: EntityMapping, changed: SlotSet) throws {
     guard !changed.isEmpty else { return }
     let slots = entity.storedSlots.filter(changed.contains)
     var collided: [(object: ManagedObject, columns: Set<String>)] = []
@@ -127,12 +127,12 @@ extension SaveWriter {
     let isQuiet = try !firesTriggers(entity)
     let isFed = isQuiet && objects.count > Self.fewChanges
     var (inRuns, alone) = isFed ? runs(of: objects) : ([], objects)
-    alone += try feedChanges(inRuns, entity, slots) { collided.append(($0, $1)) }
+    alone += try feedChanges(inRuns, of: entity, slots: slots) { collided.append(($0, $1)) }
     if !alone.isEmpty {
       try connection.withStatement(sql: entity.updateSQL(slots, undoesAlone: !isQuiet)) { statement in
         for object in alone {
           try unlessColliding(object) {
-            try update(object, entity, slots, statement)
+            try update(object, of: entity, slots: slots, with: statement)
           } writeRest: {
             collided.append((object, $0))
           }
@@ -146,28 +146,28 @@ extension SaveWriter {
       for slot in slots where columns.contains(entity.slots[slot].column) { rest.remove(slot) }
       guard rest != changed else { continue }
       clashes.didSetAside(changed.subtracting(rest), of: object)
-      try update([object], entity, rest)
+      try update([object], of: entity, changed: rest)
     }
   }
 
   private func update(
-    _ object: ManagedObject, _ entity: EntityMapping, _ slots: [Int], _ statement: Statement
+    _ object: ManagedObject, of entity: EntityMapping, slots: [Int], with statement: Statement
   ) throws {
     guard let overlay = plan.overlay(of: object) else { return }
     var parameter = 1
     for slot in slots {
-      try bind(overlay, slot, entity.isToOne[slot], to: statement, at: parameter)
+      try bind(overlay, slot: slot, isToOne: entity.isToOne[slot], to: statement, at: parameter)
       parameter += 1
     }
     try statement.bind(object.rowID, at: parameter)
     try statement.bind(object.rowVersion, at: parameter + 1)
     try run(statement, for: object)
-    if connection.changes != 1 { throw try unwritten(object, entity, slots) }
-    recordUpdate(of: object, entity, slots, overlay)
+    if connection.changes != 1 { throw try unwritten(object, of: entity, slots: slots) }
+    recordUpdate(of: object, entity: entity, slots: slots, overlay: overlay)
   }
 
   private func bind(
-    _ overlay: Overlay, _ slot: Int, _ isToOne: Bool, to statement: Statement, at parameter: Int
+    _ overlay: Overlay, slot: Int, isToOne: Bool, to statement: Statement, at parameter: Int
   ) throws {
     if isToOne, let id = overlay.int64(slot) {
       try statement.bind(plan.ids.final(id), at: parameter)
@@ -177,10 +177,10 @@ extension SaveWriter {
   }
 
   /// Returns the reason why a row was not changed.
-  func unwritten(_ object: ManagedObject, _ entity: EntityMapping, _ slots: [Int]) throws -> StoreError {
+  func unwritten(_ object: ManagedObject, of entity: EntityMapping, slots: [Int]) throws -> StoreError {
     let conflict = try conflict(object, slots.map { entity.slots[$0].name })
     if case .conflict(let found) = conflict, found.storedVersion == found.fetchedVersion {
-      return ignored(entity, object.rowID, "changed")
+      return ignored(entity, id: object.rowID, what: "changed")
     }
     return conflict
   }

@@ -69,16 +69,16 @@ extension SaveWriter {
   private func setAside() throws {
     for (entity, objects) in plan.updated {
       for object in objects {
-        for slot in plan.givenUp(entity, object) { try setAside(entity, [slot], [object.rowID]) }
+        for slot in plan.givenUp(entity, object) { try setAside(entity, slots: [slot], ids: [object.rowID]) }
       }
     }
     for entity in mapping.entities where !plan.deletion.going(entity).isEmpty {
       let slots = Set(entity.uniqueKeys.compactMap { entity.slotSetAside($0) } + entity.rawUniqueSlots)
-      try setAside(entity, Array(slots), plan.deletion.rows(entity))
+      try setAside(entity, slots: Array(slots), ids: plan.deletion.rows(entity))
     }
   }
 
-  private func setAside(_ entity: EntityMapping, _ slots: [Int], _ ids: [Int64]) throws {
+  private func setAside(_ entity: EntityMapping, slots: [Int], ids: [Int64]) throws {
     guard !slots.isEmpty else { return }
     let sql = entity.overwriteSQL(slots)
     for id in ids {

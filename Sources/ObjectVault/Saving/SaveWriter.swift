@@ -27,7 +27,7 @@ final class SaveWriter {
   var clashes = UniqueClashes()
 
   init(
-    _ plan: SavePlan, _ mapping: SchemaMapping, _ maps: IdentityMaps, _ connection: Connection, records: Bool
+    _ plan: SavePlan, mapping: SchemaMapping, maps: IdentityMaps, connection: Connection, records: Bool
   ) {
     (self.plan, self.mapping, self.maps, self.connection) = (plan, mapping, maps, connection)
     record = records ? ChangeCollector() : nil
@@ -47,7 +47,7 @@ final class SaveWriter {
       try writeLinks()
       try delete()
     } catch SQLError.constraint(let message, let code, let sql) {
-      throw translated(message, code, sql, nil)
+      throw translated(message, code: code, sql: sql, object: nil)
     }
     try writePlaces()
     try recordPlaces(since: places)
@@ -68,9 +68,9 @@ final class SaveWriter {
   // MARK: Errors
 
   func ignored(
-    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ what: String
+    _ entity: EntityMapping, property: String = "id", id: Int64, what: String
   ) -> StoreError {
-    .ignored(entity, property: property, id, what)
+    .ignored(entity, property: property, id: id, what: what)
   }
 
   /// Codes of rules about a row as a whole: SQLITE_CONSTRAINT_CHECK, _FOREIGNKEY, _TRIGGER, _DATATYPE.
@@ -85,12 +85,12 @@ final class SaveWriter {
   /// Translates a constraint error. SQLite's messages name the table and columns:
   /// `UNIQUE constraint failed: User.name, User.city`.
   /// - Parameter object: The object whose row was being written.
-  func translated(_ message: String, _ code: Int, _ sql: String, _ object: ManagedObject?) -> any Error {
+  func translated(_ message: String, code: Int, sql: String, object: ManagedObject?) -> any Error {
     let isUnique = Self.isUnique(code)
     if isUnique, let object, let own = object.entity {
       let broken = mapping.brokenColumns(message)
       return UniqueCollision(
-        message: message, error: .refused(own, object.rowID, message),
+        message: message, error: .refused(own, id: object.rowID, message: message),
         columns: broken?.entity.root === own.root ? broken?.columns.map(\.column) ?? [] : [])
     }
     // SQLITE_CONSTRAINT_NOTNULL.
@@ -98,7 +98,7 @@ final class SaveWriter {
       guard Self.rowRules.contains(code), let object, let entity = object.entity else {
         return SQLError.constraint(message: message, extendedCode: code, sql: sql)
       }
-      return StoreError.refused(entity, object.rowID, message)
+      return StoreError.refused(entity, id: object.rowID, message: message)
     }
     let reason =
       isUnique
@@ -120,7 +120,7 @@ extension ValidationFailure {
   /// Returns the failure for a row that a rule of the file refuses, which no property of the model has.
   /// - Parameter property: The property that the rule is about; `id` for the row as a whole.
   static func refused(
-    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ message: String, _ what: String? = nil
+    _ entity: EntityMapping, property: String = "id", id: Int64, message: String, what: String? = nil
   ) -> ValidationFailure {
     ValidationFailure(
       entity: entity.name, property: property, rowID: id,
@@ -135,14 +135,14 @@ extension StoreError {
   /// - Parameter what: The change that was refused, such as `linked to Genre 3`; nil for a row as a
   ///   whole.
   static func refused(
-    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ message: String, _ what: String? = nil
+    _ entity: EntityMapping, property: String = "id", id: Int64, message: String, what: String? = nil
   ) -> StoreError {
-    .validation([.refused(entity, property: property, id, message, what)])
+    .validation([.refused(entity, property: property, id: id, message: message, what: what)])
   }
 
   /// Returns the error for a statement that had no effect and for which the engine reported no error.
   static func ignored(
-    _ entity: EntityMapping, property: String = "id", _ id: Int64, _ what: String
+    _ entity: EntityMapping, property: String = "id", id: Int64, what: String
   ) -> StoreError {
     .validation([
       ValidationFailure(

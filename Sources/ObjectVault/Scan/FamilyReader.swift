@@ -36,12 +36,12 @@ struct FamilyReader {
   /// Reads the statement's current row into its object.
   func read(_ statement: Statement, _ packer: inout RowPacker) throws -> ManagedObject {
     let (id, version) = (statement.int64(0), statement.int64(1))
-    let member = try member(isMixed ? statement.int64(2) : 1, id)
-    let (object, isNews) = member.reader.relative(id, version)
+    let member = try member(number: isMixed ? statement.int64(2) : 1, id: id)
+    let (object, isNews) = member.reader.relative(id, version: version)
     if isNews {
       let row = unsafe packer.pack(
         statement, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount)
-      unsafe member.reader.fill(object, version, row, packer.page)
+      unsafe member.reader.fill(object, version: version, row: row, in: packer.page)
     }
     return object
   }
@@ -50,12 +50,12 @@ struct FamilyReader {
   /// - Throws: When there is no memory for the row; the object is unchanged.
   func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
     let (id, version) = (row.int64(0), row.int64(1))
-    let member = try member(isMixed ? row.int64(2) : 1, id)
-    let (object, isNews) = member.reader.relative(id, version)
+    let member = try member(number: isMixed ? row.int64(2) : 1, id: id)
+    let (object, isNews) = member.reader.relative(id, version: version)
     if isNews {
       let cells = unsafe try packer.pack(
         row, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount)
-      unsafe member.reader.fill(object, version, cells, packer.page)
+      unsafe member.reader.fill(object, version: version, row: cells, in: packer.page)
     }
     return object
   }
@@ -63,7 +63,7 @@ struct FamilyReader {
   /// Returns the reader for a row.
   /// - Throws: ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for a row of an entity
   ///   that the model does not have.
-  @inline(__always) private func member(_ number: Int64, _ id: Int64) throws -> Member {
+  @inline(__always) private func member(number: Int64, id: Int64) throws -> Member {
     guard members.indices.contains(Int(number) - 1) else {
       throw StoreError.unreadableValue(
         entity: entity.name, property: EntityColumn.name, rowID: id, expected: "entity")
@@ -76,8 +76,8 @@ extension RowReader {
   /// Returns the object of a row of an entity that shares its table, and whether the row is newer than
   /// the object. An object of another entity with the row's id becomes invalid: another writer has
   /// changed the row's entity.
-  @inline(__always) func relative(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
-    guard let known = map.find(id), known.map !== map else { return object(id, version) }
+  @inline(__always) func relative(_ id: Int64, version: Int64) -> (ManagedObject, isNews: Bool) {
+    guard let known = map.find(id), known.map !== map else { return object(id, version: version) }
     // The pending changes of that object have no row any more.
     if known.overlay != nil, let entity = known.entity {
       map.host?.note(StoreError.objectGone(entity: entity.name, rowID: id))

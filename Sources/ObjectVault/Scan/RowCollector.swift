@@ -36,17 +36,17 @@ extension RowCollecting {
     switch form {
     case .late(_, let form), .listed(_, let form): return try all(form, values, on: connection)
     case .stepped(let text):
-      try run(text, values, on: connection) { while try $0.step() { try take($0) } }
+      try run(text, with: values, on: connection) { while try $0.step() { try take($0) } }
       return found
     case .handedOver(let text), .split(let text, _):
       try connection.handRows(to: self) {
-        try run(text, values, on: connection) { while try $0.step() {} }
+        try run(text, with: values, on: connection) { while try $0.step() {} }
       }
       return found
     case .placed(let text):
       var places: [Int] = []
       try connection.handRows(to: self) {
-        try run(text, values, on: connection) { statement in
+        try run(text, with: values, on: connection) { statement in
           while try statement.step() { places.append(Int(statement.int64(0))) }
         }
       }
@@ -56,7 +56,7 @@ extension RowCollecting {
   }
 
   private func run<Result>(
-    _ text: String, _ values: [SQLValue], on connection: Connection, _ body: (Statement) throws -> Result
+    _ text: String, with values: [SQLValue], on connection: Connection, _ body: (Statement) throws -> Result
   ) throws -> Result {
     try connection.withStatement(sql: text) { statement in
       try statement.bind(values)

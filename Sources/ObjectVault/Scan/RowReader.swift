@@ -28,10 +28,10 @@ struct RowReader {
   @inline(__always)
   func read(_ statement: Statement, _ packer: inout RowPacker) -> ManagedObject {
     let version = statement.int64(1)
-    let (object, isNews) = object(statement.int64(0), version)
+    let (object, isNews) = object(statement.int64(0), version: version)
     if isNews {
       let row = unsafe packer.pack(statement, firstColumn: 2, slots: slots, slotCount: slotCount)
-      unsafe fill(object, version, row, packer.page)
+      unsafe fill(object, version: version, row: row, in: packer.page)
     }
     return object
   }
@@ -41,24 +41,24 @@ struct RowReader {
   @inline(__always)
   func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
     let version = row.int64(1)
-    let (object, isNews) = object(row.int64(0), version)
+    let (object, isNews) = object(row.int64(0), version: version)
     if isNews {
       let row = unsafe try packer.pack(row, firstColumn: 2, slots: slots, slotCount: slotCount)
-      unsafe fill(object, version, row, packer.page)
+      unsafe fill(object, version: version, row: row, in: packer.page)
     }
     return object
   }
 
   /// Assigns a row that is packed in a page to its object.
   func read(_ row: ScanAhead.Row, in page: RowPage) -> ManagedObject {
-    let (object, isNews) = object(row.id, row.version)
-    if isNews { unsafe fill(object, row.version, row.cells, page) }
+    let (object, isNews) = object(row.id, version: row.version)
+    if isNews { unsafe fill(object, version: row.version, row: row.cells, in: page) }
     return object
   }
 
   /// Returns the object of a row, and whether the row is newer than the object.
   @inline(__always)
-  func object(_ id: Int64, _ version: Int64) -> (ManagedObject, isNews: Bool) {
+  func object(_ id: Int64, version: Int64) -> (ManagedObject, isNews: Bool) {
     guard let known = map.find(id) else { return (map.add(id), true) }
     // Objects with pending changes, and those with the row's version, stay as they are.
     let isStale = known.isUnread || known.rowVersion != version
@@ -67,7 +67,7 @@ struct RowReader {
 
   /// Assigns the row that was packed last to an object.
   @inline(__always)
-  func fill(_ object: ManagedObject, _ version: Int64, _ row: UnsafeRawPointer, _ page: RowPage) {
+  func fill(_ object: ManagedObject, version: Int64, row: UnsafeRawPointer, in page: RowPage) {
     // Fetched members are older than the row.
     if object.state != .fault { object.forgetFetchedMembers() }
     object.dropLastRow()

@@ -43,7 +43,7 @@ enum ScanForm: Sendable {
   /// - Parameters:
   ///   - count: The number of columns.
   ///   - rest: The SQL after the columns.
-  static func unsorted(_ columns: SQL, count: Int, _ rest: SQL) -> ScanForm {
+  static func unsorted(_ columns: SQL, count: Int, rest: SQL) -> ScanForm {
     count <= RowFunction.columnLimit
       ? .handedOver(("SELECT \(RowFunction.take.call(columns))\(rest)" as SQL).text)
       : .stepped(("SELECT \(columns)\(rest)" as SQL).text)
@@ -62,11 +62,11 @@ struct SplitQuery: Sendable {
 
 extension EntityMapping {
   /// The query for the whole rows of the ids in a feed, of any length.
-  var rowsOfFedIDs: ScanForm { .unsorted(objectColumns, count: columnCount, fedRowsSource) }
+  var rowsOfFedIDs: ScanForm { .unsorted(objectColumns, count: columnCount, rest: fedRowsSource) }
 
   /// The query for the whole rows of a feed of runs of ids: the engine looks up the first row of each
   /// run, and steps on from there.
-  var rowsOfFedRuns: ScanForm { .unsorted(objectColumns, count: columnCount, fedRunsSource) }
+  var rowsOfFedRuns: ScanForm { .unsorted(objectColumns, count: columnCount, rest: fedRunsSource) }
 }
 
 extension RelationshipMapping {
@@ -80,6 +80,6 @@ extension RelationshipMapping {
     )
     return isOrdered
       ? .stepped(("SELECT \(columns)\(source.rest)" as SQL).text)
-      : .unsorted(columns, count: count, source.rest)
+      : .unsorted(columns, count: count, rest: source.rest)
   }
 }

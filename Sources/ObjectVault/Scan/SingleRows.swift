@@ -20,7 +20,7 @@ final class SingleRows {
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 512, pageBytes: 4096)
   @safe @exclusivity(unchecked) private(set) var isReading = false
 
-  init(_ entity: EntityMapping, _ maps: IdentityMaps, _ run: CancellableRun?, on connection: Connection) {
+  init(_ entity: EntityMapping, in maps: IdentityMaps, run: CancellableRun?, on connection: Connection) {
     self.connection = connection
     self.run = run
     reader = RowReader(entity, maps)

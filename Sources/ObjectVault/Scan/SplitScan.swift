@@ -26,7 +26,7 @@ struct SplitScan {
       let collector = RowCollector(entity, ground.maps)
       let found =
         if Self.isUseful, let state, let pool = ground.pool, let middle = try middle(connection) {
-          try pool.withFreeReader { try halves(collector, middle, state, connection, $0) }
+          try pool.withFreeReader { try halves(into: collector, splitAt: middle, state: state, on: connection, and: $0) }
             ?? collector.all(.handedOver(whole), [], on: connection)
         } else {
           try collector.all(.handedOver(whole), [], on: connection)
@@ -37,8 +37,8 @@ struct SplitScan {
   }
 
   private func halves(
-    _ collector: RowCollector, _ middle: Int64, _ state: SharedState, _ connection: Connection,
-    _ other: Connection
+    into collector: RowCollector, splitAt middle: Int64, state: SharedState, on connection: Connection,
+    and other: Connection
   ) throws -> [ManagedObject] {
     let ahead = ScanAhead(on: other) { [split, entity, check = ground.generationCheck] other, begin, hand in
       try other.reading {

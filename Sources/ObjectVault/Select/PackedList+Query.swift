@@ -24,20 +24,20 @@ extension PackedList {
         data.append(bytes)
       }
       let piece: SQL =
-        "substr(\(SQL.bound(.blob(data))), \(number(places, 0, 2)), \(number(places, 1, 2)))"
+        "substr(\(SQL.bound(.blob(data))), \(number(places, index: 0, count: 2)), \(number(places, index: 1, count: 2)))"
       if case .text? = values.first { return "CAST(\(piece) AS TEXT)" }
       return piece
     case .integer?, .real?, .null?, nil:
       var numbers: [UInt8] = []
       numbers.reserveCapacity(values.count * width)
       for value in values { append(value, to: &numbers) }
-      return number(numbers, 0, 1)
+      return number(numbers, index: 0, count: 1)
     }
   }
 
   /// Returns the expression for a number of row `i`. Each row has `count` packed numbers, of which this
   /// is the one at `index`.
-  private static func number(_ bytes: [UInt8], _ index: Int, _ count: Int) -> SQL {
+  private static func number(_ bytes: [UInt8], index: Int, count: Int) -> SQL {
     let (step, start) = (width * count, width * index + 1)
     return
       "vault_unpack(substr(\(SQL.bound(.blob(Data(bytes)))), i * \(number: step) + \(number: start), \(number: width)))"

@@ -68,7 +68,7 @@ extension PredicateCompiler {
     try checkNumber(a)
     try checkNumber(b)
     program.symbols += symbol
-    let type = AttributeType.common(a.type, b.type)
+    let type = AttributeType.common(a.type, and: b.type)
     if symbol == "?", let type, a.type?.numberKind != b.type?.numberKind {
       program.symbols += type.numberKind == .decimal ? "d" : "r"
     }

@@ -5,18 +5,18 @@ internal import CipherSQLite
 extension PredicateCompiler {
   /// Compiles a comparison, or its opposite.
   mutating func compare(
-    _ left: PredicateOperand, _ comparison: ComparisonOperator, _ right: PredicateOperand,
-    _ options: StringOptions, isNegated: Bool
+    _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
+    options: StringOptions, isNegated: Bool
   ) throws -> Condition {
     // These two are each other's opposite.
     switch comparison {
     case .equal where isNegated:
-      return try compare(left, .notEqual, right, options, isNegated: false)
+      return try compare(left, .notEqual, with: right, options: options, isNegated: false)
     case .notEqual where isNegated:
-      return try compare(left, .equal, right, options, isNegated: false)
+      return try compare(left, .equal, with: right, options: options, isNegated: false)
     default: break
     }
-    let condition = try compare(left, comparison, right, options)
+    let condition = try compare(left, comparison, with: right, options: options)
     guard isNegated else { return condition }
     switch condition.sql.text {
     case "0": return .constant(true)
@@ -26,8 +26,8 @@ extension PredicateCompiler {
   }
 
   private mutating func compare(
-    _ left: PredicateOperand, _ comparison: ComparisonOperator, _ right: PredicateOperand,
-    _ options: StringOptions
+    _ left: PredicateOperand, _ comparison: ComparisonOperator, with right: PredicateOperand,
+    options: StringOptions
   ) throws -> Condition {
     var (a, b) = (try compiled(left), try compiled(right))
     var comparison = comparison
@@ -38,7 +38,7 @@ extension PredicateCompiler {
     if isFlipped, let flipped = comparison.entry.flipped {
       (a, b, comparison) = (b, a, flipped)
     }
-    if comparison.isForStrings { return try strings(a, comparison, b, options) }
+    if comparison.isForStrings { return try strings(a, comparison, with: b, options: options) }
     if b.constant == .null {
       guard comparison == .equal || comparison == .notEqual else { return .constant(false) }
       if a.constant == .null { return .constant(comparison == .equal) }
@@ -50,17 +50,17 @@ extension PredicateCompiler {
       guard holds, comparison != .notEqual else { return .constant(holds) }
       return isNil(a, false)
     case .operand(let fitting, let meaning):
-      return plain(try folded(a, options), meaning, try folded(fitting, options))
+      return plain(try folded(a, options), meaning, with: try folded(fitting, options))
     }
   }
 
   /// Compiles the comparison of two operands of compatible types.
-  private func plain(_ a: CompiledOperand, _ comparison: ComparisonOperator, _ b: CompiledOperand)
+  private func plain(_ a: CompiledOperand, _ comparison: ComparisonOperator, with b: CompiledOperand)
     -> Condition
   {
     let isConstant = b.constant != nil && b.constant != .null
     let needs = a.needs.union(b.needs)
-    if isMixed(a, b) {
+    if isMixed(a, with: b) {
       // The older engine converts integers to doubles to compare them with a double; a Decimal is text to
       // both engines.
       let order: SQL = "vault_compare(\(a.sql), \(b.sql))"
@@ -84,7 +84,7 @@ extension PredicateCompiler {
   }
 
   /// Returns whether both operands are numbers of different kinds and neither is a constant.
-  private func isMixed(_ a: CompiledOperand, _ b: CompiledOperand) -> Bool {
+  private func isMixed(_ a: CompiledOperand, with b: CompiledOperand) -> Bool {
     guard a.constant == nil, b.constant == nil, let left = a.type, let right = b.type else { return false }
     return left.isNumeric && right.isNumeric && left.numberKind != right.numberKind
   }
@@ -102,7 +102,7 @@ extension PredicateCompiler {
 
   /// Compiles a comparison of strings.
   private mutating func strings(
-    _ a: CompiledOperand, _ comparison: ComparisonOperator, _ b: CompiledOperand, _ options: StringOptions
+    _ a: CompiledOperand, _ comparison: ComparisonOperator, with b: CompiledOperand, options: StringOptions
   ) throws -> Condition {
     for side in [a, b] where side.constant != .null {
       guard !side.isObject, side.type?.isText == true else {

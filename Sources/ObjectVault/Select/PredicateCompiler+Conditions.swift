@@ -12,17 +12,17 @@ extension PredicateCompiler {
     switch node {
     case .constant(let value): return .constant(value != isNegated)
     case .not(let inner): return try condition(inner, isNegated: !isNegated, isNarrowed: isNarrowed)
-    case .and(let parts): return try joined(parts, isAnd: !isNegated, isNegated, isNarrowed)
-    case .or(let parts): return try joined(parts, isAnd: isNegated, isNegated, isNarrowed)
+    case .and(let parts): return try joined(parts, isAnd: !isNegated, isNegated: isNegated, isNarrowed: isNarrowed)
+    case .or(let parts): return try joined(parts, isAnd: isNegated, isNegated: isNegated, isNarrowed: isNarrowed)
     case .truth(let operand): return try truth(operand, isNegated)
     case .comparison(let left, let comparison, let right, let options):
-      return try compare(left, comparison, right, options, isNegated: isNegated)
+      return try compare(left, comparison, with: right, options: options, isNegated: isNegated)
     case .between(let operand, let low, let high):
       return try joined(
         [.comparison(operand, .greaterOrEqual, low, []), .comparison(operand, .lessOrEqual, high, [])],
-        isAnd: !isNegated, isNegated, isNarrowed)
+        isAnd: !isNegated, isNegated: isNegated, isNarrowed: isNarrowed)
     case .isIn(let operand, let list, let options):
-      return try isIn(operand, list, options, isNegated: isNegated)
+      return try isIn(operand, list, options: options, isNegated: isNegated)
     case .quantified(let quantifier, let path, let inner):
       // ALL is compiled as: there is no member for which the condition is not true.
       let exists = (quantifier == .any) != isNegated
@@ -32,7 +32,7 @@ extension PredicateCompiler {
   }
 
   private mutating func joined(
-    _ parts: [PredicateNode], isAnd: Bool, _ isNegated: Bool, _ isNarrowed: Bool
+    _ parts: [PredicateNode], isAnd: Bool, isNegated: Bool, isNarrowed: Bool
   ) throws -> Condition {
     let narrowing = isAnd && !isNegated ? parts.map { isNarrow($0, depth: scopes.count - 1) } : []
     let count = narrowing.count { $0 }
@@ -73,13 +73,13 @@ extension PredicateCompiler {
         at: subject.place)
     }
     return try compare(
-      operand, .equal, .value(PredicateValue.boolean(true)), [], isNegated: isNegated)
+      operand, .equal, with: .value(PredicateValue.boolean(true)), options: [], isNegated: isNegated)
   }
 
   // MARK: IN
 
   private mutating func isIn(
-    _ operand: PredicateOperand, _ list: [PredicateOperand], _ options: StringOptions, isNegated: Bool
+    _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions, isNegated: Bool
   ) throws -> Condition {
     listedIDs = nil
     let subject = try compiled(operand)
@@ -95,7 +95,7 @@ extension PredicateCompiler {
       }
       guard let (constant, _) = constant(element), !isWritten(constant, as: subject) else {
         // An operand that is not a constant may be nil, and nil equals nil.
-        parts.append(try compare(operand, .equal, element, options, isNegated: isNegated))
+        parts.append(try compare(operand, .equal, with: element, options: options, isNegated: isNegated))
         continue
       }
       let candidate = try compiled(element)

@@ -41,7 +41,7 @@ extension PredicateCompiler {
     // Members that are found by their ids need no restriction: nothing is faster.
     if !isSet, let link = members.link {
       scopes[depth].servedSlots = members.scope.entity.slots(
-        indexedBehind: link, where: equalSlots(inner, depth: depth))
+        indexedAfter: link, where: equalSlots(inner, depth: depth))
     }
     let body = try condition(inner, isNegated: isInnerNegated, isNarrowed: false)
     let first = members.steps.removeFirst()
@@ -186,14 +186,14 @@ extension PredicateCompiler {
   }
 
   private func isNarrow(_ inner: PredicateNode, _ path: PropertyPath, depth: Int) -> Bool {
-    guard let scope = scope(behind: path) else { return false }
+    guard let scope = scope(after: path) else { return false }
     var compiler = self
     compiler.scopes = Array(scopes.prefix(depth)) + [scope]
     return compiler.isNarrow(inner, depth: depth)
   }
 
   /// Returns the scope of a to-many's members, only for checks of their properties.
-  private func scope(behind path: PropertyPath) -> Scope? {
+  private func scope(after path: PropertyPath) -> Scope? {
     guard scopes.indices.contains(path.depth) else { return nil }
     var entity = scopes[path.depth].entity
     var names = (scopes[path.depth].prefix + path.names)[...]

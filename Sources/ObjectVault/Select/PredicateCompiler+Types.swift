@@ -18,24 +18,24 @@ extension PredicateCompiler {
   ) throws -> Adapted {
     guard let type = subject.type, let other = operand.type else { return .operand(operand, comparison) }
     if subject.isObject || operand.isObject {
-      try checkObjects(subject, operand, comparison)
+      try checkObjects(subject, and: operand, for: comparison)
       return .operand(operand, comparison)
     }
     guard let constant = operand.constant else {
       guard type == other || (type.isNumeric && other.isNumeric) || (type.isText && other.isText) else {
-        throw mismatch(subject, operand)
+        throw mismatch(subject, with: operand)
       }
       return .operand(operand, comparison)
     }
     if type.isNumeric && other.isNumeric {
       if constant.stored.isPlain(type.numberKind) { return .operand(operand, comparison) }
       dependsOnValues(operand.sql)
-      return number(constant.stored, operand, type.numberKind, comparison)
+      return number(constant.stored, operand, to: type.numberKind, for: comparison)
     }
     if type == other { return .operand(operand, comparison) }
     // A text can be compared with what is stored as text, and with types whose values a text can name.
     guard case .text(let text) = constant.stored, other == .string || type == .string else {
-      throw mismatch(subject, operand)
+      throw mismatch(subject, with: operand)
     }
     dependsOnValues(operand.sql)
     if let written = type.traits.written, let lifted = type.lifted(text) {
@@ -50,11 +50,11 @@ extension PredicateCompiler {
     case .text(.url): return .operand(operand, comparison)
     case .text(.any) where other.isText || other.traits.storage == .text(.uuid):
       return .operand(operand, comparison)
-    case .integer, .real, .text, .blob: throw mismatch(subject, operand)
+    case .integer, .real, .text, .blob: throw mismatch(subject, with: operand)
     }
   }
 
-  private func mismatch(_ subject: CompiledOperand, _ operand: CompiledOperand) -> StoreError {
+  private func mismatch(_ subject: CompiledOperand, with operand: CompiledOperand) -> StoreError {
     failure(
       "\(subject.name) is \(subject.kind) and cannot be compared with "
         + (operand.constant == nil ? "\(operand.name), \(operand.kind)" : operand.name),
@@ -73,7 +73,7 @@ extension PredicateCompiler {
 
   /// Checks that two operands of which one is an object can be compared.
   private mutating func checkObjects(
-    _ subject: CompiledOperand, _ operand: CompiledOperand, _ comparison: ComparisonOperator
+    _ subject: CompiledOperand, and operand: CompiledOperand, for comparison: ComparisonOperator
   ) throws {
     let place = operand.place ?? subject.place
     let isID = { (side: CompiledOperand) in
@@ -122,7 +122,7 @@ extension PredicateCompiler {
 
   /// Converts a numeric constant for the comparison with numbers of another kind.
   private func number(
-    _ value: SQLValue, _ operand: CompiledOperand, _ kind: NumberKind, _ comparison: ComparisonOperator
+    _ value: SQLValue, _ operand: CompiledOperand, to kind: NumberKind, for comparison: ComparisonOperator
   ) -> Adapted {
     if case .real(let real) = value {
       // As in IEEE 754: NaN is unequal to everything, and infinity is beyond every other number.
@@ -178,7 +178,7 @@ extension PredicateCompiler {
       case .text(let text): Double(text) ?? .nan
       default: Double.nan
       }
-    guard let order = ValueArithmetic.compareNumbers(value, .real(near)) else { return .constant(false) }
+    guard let order = ValueArithmetic.compareNumbers(value, with: .real(near)) else { return .constant(false) }
     let fitting = replacing(operand, .real(near))
     if order == 0 { return .operand(fitting, comparison) }
     switch comparison {

@@ -19,7 +19,7 @@ final class DeclaredProperties {
       // A new object of the function itself has no stored values to read.
       guard row > 0 else { return }
       let place = TransformAccess.Place(entity: entity, property: property)
-      guard asked.insert(place).inserted, !covers(.reads, entity, property) else { return }
+      guard asked.insert(place).inserted, !covers(.reads, of: entity, property: property) else { return }
       undeclared.append((place, row))
     }
   }
@@ -39,48 +39,48 @@ final class DeclaredProperties {
   /// - Throws: ``TransformFailure`` for writes that are not declared.
   func check(_ changes: ChangeSet) throws(TransformFailure) {
     guard access.writes != nil else { return }
-    for row in changes.inserted { try require(row.entity, nil, "made \(row.entity) \(row.rowID)") }
-    for row in changes.deleted { try require(row.entity, nil, "deleted \(row.entity) \(row.rowID)") }
+    for row in changes.inserted { try require(row.entity, property: nil, deed: "made \(row.entity) \(row.rowID)") }
+    for row in changes.deleted { try require(row.entity, property: nil, deed: "deleted \(row.entity) \(row.rowID)") }
     for update in changes.updated {
       for name in update.properties {
-        try require(update.entity, name, "wrote \(update.entity).\(name) of row \(update.rowID)")
+        try require(update.entity, property: name, deed: "wrote \(update.entity).\(name) of row \(update.rowID)")
       }
     }
     for placement in changes.placed {
       try require(
-        placement.entity, placement.relationship,
-        "changed the order of \(placement.entity).\(placement.relationship) of row \(placement.owner)")
+        placement.entity, property: placement.relationship,
+        deed: "changed the order of \(placement.entity).\(placement.relationship) of row \(placement.owner)")
     }
     for link in changes.linked + changes.unlinked {
       try require(
-        link.entity, link.relationship,
-        "changed the links of \(link.entity).\(link.relationship) of row \(link.source)")
+        link.entity, property: link.relationship,
+        deed: "changed the links of \(link.entity).\(link.relationship) of row \(link.source)")
     }
   }
 
-  private func require(_ entity: String, _ property: String?, _ deed: String) throws(TransformFailure) {
-    guard !covers(.writes, entity, property) else { return }
+  private func require(_ entity: String, property: String?, deed: String) throws(TransformFailure) {
+    guard !covers(.writes, of: entity, property: property) else { return }
     let place = TransformAccess.Place(entity: entity, property: property)
     throw TransformFailure(access.refusal([deed], [(.writes, place)]))
   }
 
-  private func covers(_ word: TransformAccess.Word, _ entity: String, _ property: String?) -> Bool {
-    if isSaid(word, entity, property) { return true }
+  private func covers(_ word: TransformAccess.Word, of entity: String, property: String?) -> Bool {
+    if isSaid(word, entity: entity, property: property) { return true }
     // Declaring one end of a relationship covers both ends.
     let description = mapping.entity(named: entity)?.description
     guard let relationship = property.flatMap({ description?.relationship(named: $0) }),
       let inverse = relationship.inverse
     else { return false }
-    return isSaid(word, relationship.destination, inverse)
+    return isSaid(word, entity: relationship.destination, property: inverse)
   }
 
   /// Whether a property is declared. The declaration of an entity also covers its subentities.
-  private func isSaid(_ word: TransformAccess.Word, _ name: String, _ property: String?) -> Bool {
+  private func isSaid(_ word: TransformAccess.Word, entity name: String, property: String?) -> Bool {
     var next = mapping.entity(named: name)
     while let entity = next {
-      if access.covers(word, entity.name, property) { return true }
+      if access.covers(word, of: entity.name, property: property) { return true }
       next = entity.parent
     }
-    return access.covers(word, name, property)
+    return access.covers(word, of: name, property: property)
   }
 }

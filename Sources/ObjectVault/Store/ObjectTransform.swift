@@ -16,7 +16,7 @@ struct ObjectTransform: RowTransform {
     let (highest, all) = extent ?? (0, 0)
     var (touched, last, done) = (TouchedColumns(), Int64(0), 0)
     while last < highest {
-      let rows = try batch(work, core, entity, after: last, to: highest, &touched)
+      let rows = try batch(work, core: core, of: entity, after: last, to: highest, touched: &touched)
       guard let end = rows.last else { break }
       (last, done) = (end, done + rows.count)
       try work.advance(min(done, all), all)
@@ -27,8 +27,8 @@ struct ObjectTransform: RowTransform {
   /// Runs the function on the next batch of objects, and saves their changes.
   /// - Returns: The ids of the batch's rows, in order.
   private func batch(
-    _ work: TransformWork, _ core: StoreCore, _ entity: EntityMapping, after last: Int64, to highest: Int64,
-    _ touched: inout TouchedColumns
+    _ work: TransformWork, core: StoreCore, of entity: EntityMapping, after last: Int64, to highest: Int64,
+    touched: inout TouchedColumns
   ) throws -> [Int64] {
     let context = ObjectContext(
       core: core, access: .writing(work.connection, committed: nil, isRecording: true))
@@ -79,7 +79,7 @@ extension TouchedColumns {
     for update in changes.updated {
       let entity = mapping.entity(named: update.entity)
       for name in update.properties {
-        insert(table(update.entity), entity?.description.relationship(named: name)?.columnName ?? name)
+        insert(table(update.entity), column: entity?.description.relationship(named: name)?.columnName ?? name)
       }
     }
   }

@@ -23,7 +23,7 @@ final class RunPatience {
   private var since = DispatchTime.now()
   private var told: Set<RunWait> = []
 
-  init(_ path: String, _ settings: Store.RunSettings, _ record: RunRecord) {
+  init(_ path: String, settings: Store.RunSettings, record: RunRecord) {
     (self.path, self.settings, self.record) = (path, settings, record)
   }
 

@@ -44,10 +44,10 @@ extension Store {
     busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
     commitsEachStep: Bool = false, progress: Progress? = nil
   ) async throws -> MigrationOutcome {
-    var settings = RunSettings(profile, busyTimeout, makesBackups, losses, progress)
+    var settings = RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses, progress: progress)
     settings.commitsEachStep = commitsEachStep
     try requireVersion(version, migrations)
-    return try await run(.back(to: version), at: url, key: key, migrations, settings)
+    return try await run(.back(to: version), at: url, key: key, migrations: migrations, settings: settings)
   }
 
   /// Rolls back the last steps of a store and runs them again, all in one transaction: for use while a
@@ -77,8 +77,8 @@ extension Store {
     progress: Progress? = nil
   ) async throws -> MigrationOutcome {
     try await run(
-      .again(count), at: url, key: key, migrations,
-      RunSettings(profile, busyTimeout, makesBackups, losses, progress))
+      .again(count), at: url, key: key, migrations: migrations,
+      settings: RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses, progress: progress))
   }
 
   /// Plans a downgrade without changing a byte.
@@ -102,7 +102,7 @@ extension Store {
     busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
     try requireVersion(version, migrations)
-    return try await plan(.back(to: version), at: url, key: key, migrations, profile, busyTimeout)
+    return try await plan(.back(to: version), at: url, key: key, migrations: migrations, profile: profile, busyTimeout: busyTimeout)
   }
 
   static func requireVersion(_ version: Int, _ migrations: MigrationSet) throws {

@@ -24,18 +24,18 @@ extension Store {
     -> Store
   {
     let key = try await key.resolved()
-    return try await cancellable { try open(url, key, configuration, $0) }
+    return try await cancellable { try open(url, key: key, configuration: configuration, stop: $0) }
   }
 
   private static func open(
-    _ url: URL, _ key: Key, _ configuration: Configuration, _ stop: CancellableRun
+    _ url: URL, key: Key, configuration: Configuration, stop: CancellableRun
   ) throws -> Store {
     let file = try DatabasePath(url.filePath)
-    let (unlocked, history) = try afterMigrations(file.path, nil, stop) { try read(file, key, configuration) }
+    let (unlocked, history) = try afterMigrations(file.path, progress: nil, stop: stop) { try read(file, key: key, configuration: configuration) }
     let mapping = try SchemaMapping(try history.model())
-    let core = core(file, mapping, .none, history.standing)
+    let core = core(file, mapping: mapping, classes: .none, standing: history.standing)
     return Store(
-      core: core, pool: try pool(file, unlocked, configuration, for: core), url: url,
+      core: core, pool: try pool(file, key: unlocked, configuration: configuration, for: core), url: url,
       id: history.storeID,
       schema: mapping.schema,
       opening: Opening(
@@ -43,7 +43,7 @@ extension Store {
         cipher: unlocked.profile))
   }
 
-  private static func read(_ file: DatabasePath, _ key: Key, _ configuration: Configuration) throws
+  private static func read(_ file: DatabasePath, key: Key, configuration: Configuration) throws
     -> (UnlockedKey, StoreHistory)
   {
     let connection = try Connection.open(file, key: key, configuration: settings(configuration))

@@ -26,9 +26,9 @@ extension Store {
     busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
     commitsEachStep: Bool = false, progress: Progress? = nil
   ) async throws -> MigrationOutcome {
-    var settings = RunSettings(profile, busyTimeout, makesBackups, losses, progress)
+    var settings = RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses, progress: progress)
     settings.commitsEachStep = commitsEachStep
-    return try await run(.latest, at: url, key: key, migrations, settings)
+    return try await run(.latest, at: url, key: key, migrations: migrations, settings: settings)
   }
 
   /// The settings of a run of steps, whatever its goal.
@@ -49,8 +49,8 @@ extension Store {
     package var leaves: (@Sendable (MigrationOutcome) -> Void)?
 
     package init(
-      _ profile: CipherProfile?, _ busyTimeout: Double, _ makesBackups: Bool, _ losses: Set<String>,
-      _ progress: Progress?, waits: (@Sendable (RunWait) -> Void)? = nil
+      profile: CipherProfile?, busyTimeout: Double, makesBackups: Bool, losses: Set<String>,
+      progress: Progress?, waits: (@Sendable (RunWait) -> Void)? = nil
     ) {
       (self.profile, self.busyTimeout, self.makesBackups) = (profile, busyTimeout, makesBackups)
       self.losses = Self.named(losses)
@@ -67,7 +67,7 @@ extension Store {
   /// Runs the steps that a goal needs. Waits for a process that migrates the store until it has finished
   /// or `migrationTimeout` is over, and for any other lock up to the busy timeout.
   package static func run(
-    _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ settings: RunSettings
+    _ goal: MigrationGoal, at url: URL, key: Key, migrations: MigrationSet, settings: RunSettings
   ) async throws -> MigrationOutcome {
     let (key, progress) = (try await key.resolved(), settings.progress)
     return try await cancellable(by: progress) { run in
@@ -76,10 +76,10 @@ extension Store {
       configuration.busyTimeout = settings.busyTimeout
       configuration.profile = settings.profile
       let record = RunRecord()
-      let patience = RunPatience(path, settings, record)
+      let patience = RunPatience(path, settings: settings, record: record)
       defer { if record.hasSteps { settings.leaves?(record.outcome) } }
       return try record.telling {
-        try afterMigrations(path, progress, run, atMost: settings.migrationTimeout) {
+        try afterMigrations(path, progress: progress, stop: run, atMost: settings.migrationTimeout) {
           patience.begin()
           let connection = try Connection.open(url.filePath, key: key, configuration: configuration)
           defer { connection.close() }
@@ -120,12 +120,12 @@ extension Store {
   public static func plan(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
-    try await plan(.latest, at: url, key: key, migrations, profile, busyTimeout)
+    try await plan(.latest, at: url, key: key, migrations: migrations, profile: profile, busyTimeout: busyTimeout)
   }
 
   static func plan(
-    _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ profile: CipherProfile?,
-    _ busyTimeout: Double
+    _ goal: MigrationGoal, at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile?,
+    busyTimeout: Double
   ) async throws -> MigrationPlan {
     let key = try await key.resolved()
     return try await cancellable { run in
@@ -133,7 +133,7 @@ extension Store {
         path: url.filePath, key: key, busyTimeout: busyTimeout, profile: profile)
       return try run.run(inspection.connection) {
         try StoreFunctions.register(on: inspection.connection)
-        let plan = try MigrationPlan(inspection, migrations, goal, asksRows: true)
+        let plan = try MigrationPlan(inspection, with: migrations, goal: goal, asksRows: true)
         // A check that was interrupted has no result.
         try run.check()
         return plan

@@ -73,7 +73,7 @@ extension Store {
     configuration: Configuration = Configuration(), progress: Progress? = nil
   ) async throws -> Store {
     PredicateWarmUp.start()
-    let opening = try StoreOpening(url, schema, migrations, configuration, progress)
+    let opening = try StoreOpening(url, schema: schema, migrations: migrations, configuration: configuration, progress: progress)
     let key = try await key.resolved()
     return try await cancellable(opening.stop, by: progress) { _ in try opening.open(key) }
   }
@@ -101,7 +101,7 @@ extension Store {
     configuration: Configuration = Configuration()
   ) throws -> Store {
     PredicateWarmUp.start()
-    return try StoreOpening(url, schema, migrations, configuration, nil, limit: limit).open(key)
+    return try StoreOpening(url, schema: schema, migrations: migrations, configuration: configuration, progress: nil, limit: limit).open(key)
   }
 
   static func settings(_ configuration: Configuration) -> Connection.Configuration {
@@ -113,7 +113,7 @@ extension Store {
   }
 
   static func core(
-    _ file: DatabasePath, _ mapping: SchemaMapping, _ classes: EntityClasses, _ standing: StoreStanding
+    _ file: DatabasePath, mapping: SchemaMapping, classes: EntityClasses, standing: StoreStanding
   ) -> StoreCore {
     StoreCore(
       mapping: mapping, classes: classes, path: file.path, generation: standing.generation,
@@ -121,7 +121,7 @@ extension Store {
   }
 
   static func pool(
-    _ file: DatabasePath, _ key: UnlockedKey, _ configuration: Configuration, for core: StoreCore
+    _ file: DatabasePath, key: UnlockedKey, configuration: Configuration, for core: StoreCore
   ) throws -> ConnectionPool {
     var pool = ConnectionPool.Configuration()
     pool.connection = settings(configuration)
@@ -137,7 +137,7 @@ extension Store {
   /// Runs `body`, and runs it again as long as it meets the lock of another process that migrates the
   /// store: the store can only be used after that.
   static func afterMigrations<Result>(
-    _ path: String, _ progress: Progress?, _ stop: CancellableRun, atMost seconds: Double? = nil,
+    _ path: String, progress: Progress?, stop: CancellableRun, atMost seconds: Double? = nil,
     _ body: () throws -> Result
   ) throws -> Result {
     defer { progress?.setUserInfoObject(nil, forKey: .storeIsWaitingFor) }
@@ -177,7 +177,7 @@ extension Store.Migrations {
     let model = try set.model(at: set.version)
     guard schema != model else { return set }
     throw StoreError.schemaMismatch(
-      differences: SchemaDifference.lines(model, schema, found: "the steps", expected: "the Swift schema"),
+      differences: SchemaDifference.lines(model, against: schema, found: "the steps", expected: "the Swift schema"),
       lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 }

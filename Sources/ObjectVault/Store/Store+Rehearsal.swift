@@ -36,7 +36,7 @@ extension Store {
     progress: Progress? = nil
   ) async throws -> MigrationRehearsal {
     try await rehearse(
-      .latest, at: url, key: key, migrations, RunSettings(profile, busyTimeout, false, [], progress))
+      .latest, at: url, key: key, migrations: migrations, settings: RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: false, losses: [], progress: progress))
   }
 
   /// Rehearses a downgrade: rolls back steps on a copy of the store, and reports the result.
@@ -61,15 +61,15 @@ extension Store {
   ) async throws -> MigrationRehearsal {
     try requireVersion(version, migrations)
     return try await rehearse(
-      .back(to: version), at: url, key: key, migrations,
-      RunSettings(profile, busyTimeout, false, [], progress))
+      .back(to: version), at: url, key: key, migrations: migrations,
+      settings: RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: false, losses: [], progress: progress))
   }
 
   /// Rehearses the run of a goal.
   /// - Parameter immutable: Whether the caller guarantees that no process writes meanwhile, as for
   ///   `Inspection`.
   package static func rehearse(
-    _ goal: MigrationGoal, at url: URL, key: Key, _ migrations: MigrationSet, _ settings: RunSettings,
+    _ goal: MigrationGoal, at url: URL, key: Key, migrations: MigrationSet, settings: RunSettings,
     immutable: Bool = false
   ) async throws -> MigrationRehearsal {
     let key = try await key.resolved()
@@ -78,7 +78,7 @@ extension Store {
         path: url.filePath, key: key, busyTimeout: settings.busyTimeout, profile: settings.profile,
         immutable: immutable)
       return try withExtendedLifetime(inspection) {
-        try MigrationRehearsal(of: inspection, goal, migrations, settings, run)
+        try MigrationRehearsal(of: inspection, goal: goal, steps: migrations, settings: settings, run: run)
       }
     }
   }
@@ -92,13 +92,13 @@ extension MigrationRehearsal {
   /// - Throws: Errors of making the copy; a full disk; errors for steps that do not fit the history of
   ///   the store; `CancellationError`.
   init(
-    of inspection: Inspection, _ goal: MigrationGoal, _ set: MigrationSet, _ settings: Store.RunSettings,
-    _ run: CancellableRun
+    of inspection: Inspection, goal: MigrationGoal, steps set: MigrationSet, settings: Store.RunSettings,
+    run: CancellableRun
   ) throws {
     let original = inspection.connection
     let (plan, copy) = try run.run(original) {
       try StoreFunctions.register(on: original)
-      let plan = try MigrationPlan(inspection, set, goal, makesBackups: false)
+      let plan = try MigrationPlan(inspection, with: set, goal: goal, makesBackups: false)
       let mark = MigrationMark.path(of: ScratchCopy.fileName)
       return (
         plan, try ScratchCopy(of: original, room: plan.neededBytes, others: [mark]) { try run.check() }

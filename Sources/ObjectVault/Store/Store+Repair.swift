@@ -57,14 +57,14 @@ extension Store {
     let key = try await key.resolved()
     return try await cancellable { run in
       let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
-      return try run.run(inspection.connection) { try HistoryRepair(inspection, numbers, migrations) }
+      return try run.run(inspection.connection) { try HistoryRepair(inspection, steps: numbers, as: migrations) }
     }
   }
 }
 
 extension HistoryRepair {
   /// Finds what a repair would record in an inspected store.
-  package init(_ inspection: Inspection, _ numbers: [Int], _ set: MigrationSet) throws {
+  package init(_ inspection: Inspection, steps numbers: [Int], as set: MigrationSet) throws {
     let history = try StoreHistory.read(inspection.connection)
     self = try RepairWork(numbers, of: history, as: set, file: inspection.path).repair
   }

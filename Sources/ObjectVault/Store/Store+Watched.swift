@@ -27,7 +27,7 @@ extension Store {
   ) throws -> MigrationOutcome {
     let record = RunRecord()
     return try record.telling {
-      try afterMigrations(DatabasePath(url.filePath).path, nil, CancellableRun()) {
+      try afterMigrations(DatabasePath(url.filePath).path, progress: nil, stop: CancellableRun()) {
         let connection = try Connection.open(url.filePath, key: key)
         defer { connection.close() }
         try StoreFunctions.register(on: connection)

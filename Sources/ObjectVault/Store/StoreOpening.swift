@@ -24,8 +24,8 @@ struct StoreOpening: Sendable {
   /// - Throws: Errors of the classes, and of steps that must be read because their checksums are not
   ///   known.
   init(
-    _ url: URL, _ schema: Schema, _ migrations: Store.Migrations, _ configuration: Store.Configuration,
-    _ progress: Progress?, limit: MigrationLimit? = nil
+    _ url: URL, schema: Schema, migrations: Store.Migrations, configuration: Store.Configuration,
+    progress: Progress?, limit: MigrationLimit? = nil
   ) throws {
     mapping = try SchemaMapping(schema)
     classes = try EntityClasses(mapping)
@@ -61,20 +61,20 @@ struct StoreOpening: Sendable {
     let opened = try record.telling {
       guard limit != nil else {
         var steps = steps
-        return try Store.afterMigrations(file.path, progress, stop) { try prepare(file, key, &steps, record) }
+        return try Store.afterMigrations(file.path, progress: progress, stop: stop) { try prepare(file, key: key, steps: &steps, record: record) }
       }
       // A caller that sets a limit does not wait for the steps of another process.
       return try AmpleStack.waiting {
         var steps = self.steps
-        return try prepare(file, key, &steps, record)
+        return try prepare(file, key: key, steps: &steps, record: record)
       }
     }
     // Closed after the pool has opened its connections: closing the last connection removes the
     // write-ahead log, and creating it again would take longer than everything else here.
     defer { opened.connection.close() }
-    let core = Store.core(file, mapping, classes, opened.standing)
-    let pool = try Store.pool(file, opened.key, configuration, for: core)
-    countOpening(opened, pool, file)
+    let core = Store.core(file, mapping: mapping, classes: classes, standing: opened.standing)
+    let pool = try Store.pool(file, key: opened.key, configuration: configuration, for: core)
+    countOpening(opened, in: pool, of: file)
     return Store(
       core: core, pool: pool, url: url,
       id: opened.standing.storeID, schema: mapping.schema,
@@ -86,7 +86,7 @@ struct StoreOpening: Sendable {
 
   /// Counts this opening for the deletion of backup copies, if the store has any. Other stores are not
   /// written to.
-  private func countOpening(_ opened: Opened, _ pool: ConnectionPool, _ file: DatabasePath) {
+  private func countOpening(_ opened: Opened, in pool: ConnectionPool, of file: DatabasePath) {
     guard let limit = configuration.backupOpenings, !opened.standing.copies.isEmpty,
       opened.migrated.steps.isEmpty, opened.hasAllSteps
     else { return }
@@ -102,22 +102,22 @@ struct StoreOpening: Sendable {
   }
 
   private func prepare(
-    _ file: DatabasePath, _ key: Key, _ steps: inout MigrationSet?, _ record: RunRecord
+    _ file: DatabasePath, key: Key, steps: inout MigrationSet?, record: RunRecord
   ) throws -> Opened {
     let settings = Store.settings(configuration)
-    let created = try createIfAbsent(file, key, &steps)
+    let created = try createIfAbsent(file, key: key, steps: &steps)
     let connection =
       try created.map { try Connection.open(file, unlocked: $0, configuration: settings) }
       ?? Connection.open(file, key: key, configuration: settings)
-    do { return try prepare(connection, created != nil, file, &steps, record) } catch {
+    do { return try prepare(connection, isNew: created != nil, file: file, steps: &steps, record: record) } catch {
       connection.close()
       throw error
     }
   }
 
   private func prepare(
-    _ connection: Connection, _ isNew: Bool, _ file: DatabasePath, _ steps: inout MigrationSet?,
-    _ record: RunRecord
+    _ connection: Connection, isNew: Bool, file: DatabasePath, steps: inout MigrationSet?,
+    record: RunRecord
   ) throws -> Opened {
     if checksums != nil || migrations.areCarried {
       let expected = ExpectedStanding(checksums: checksums, schema: mapping.schema)
@@ -126,7 +126,7 @@ struct StoreOpening: Sendable {
         return Opened(connection: connection, isNew: isNew, standing: standing)
       }
     }
-    guard migrations.areCarried else { return try lead(connection, isNew, by: read(&steps), record) }
+    guard migrations.areCarried else { return try lead(connection, isNew: isNew, by: read(&steps), record: record) }
     // Another program can change the steps that the store carries, and can add an automatic step for
     // other classes. The steps are then read again, and a new automatic step is derived from them.
     var attempts = 0
@@ -134,7 +134,7 @@ struct StoreOpening: Sendable {
       let found = try StoreHistory.read(connection)
       let set = try found.automaticSteps(for: mapping.schema, file: file.path).transforming(
         by: migrations.transforms)
-      do { return try lead(connection, isNew, by: set, record) } catch let error as StoreError {
+      do { return try lead(connection, isNew: isNew, by: set, record: record) } catch let error as StoreError {
         attempts += 1
         guard error.isOfOtherSteps, attempts < Self.maximumAttempts else { throw error }
         // Only if another program has changed the steps since they were read. Otherwise the error is
@@ -149,7 +149,7 @@ struct StoreOpening: Sendable {
   private static let maximumAttempts = 20
 
   /// Runs the steps that a store lacks.
-  private func lead(_ connection: Connection, _ isNew: Bool, by set: MigrationSet, _ record: RunRecord) throws
+  private func lead(_ connection: Connection, isNew: Bool, by set: MigrationSet, record: RunRecord) throws
     -> Opened
   {
     try StoreFunctions.register(on: connection)
@@ -177,13 +177,13 @@ struct StoreOpening: Sendable {
     let (model, schema) = (try StoreHistory.read(connection).model(), mapping.schema)
     return .madeOfOtherClasses(
       file: connection.path,
-      differences: SchemaDifference.lines(model, schema, found: "the store", expected: "the Swift schema"),
+      differences: SchemaDifference.lines(model, against: schema, found: "the store", expected: "the Swift schema"),
       lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 
   /// Creates the store if its file does not exist.
   /// - Returns: The key of a file that was created; nil if the file exists.
-  private func createIfAbsent(_ file: DatabasePath, _ key: Key, _ steps: inout MigrationSet?) throws
+  private func createIfAbsent(_ file: DatabasePath, key: Key, steps: inout MigrationSet?) throws
     -> UnlockedKey?
   {
     guard !file.isDanglingLink, !FileManager.default.fileExists(atPath: file.path) else { return nil }

@@ -13,7 +13,7 @@ enum DateText {
     guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),
       let day = number(2, &rest), year > 0, (1...12).contains(month), day > 0, day <= length(month, of: year)
     else { return nil }
-    let midnight = days(year, month, day) * 86_400
+    let midnight = days(year: year, month: month, day: day) * 86_400
     if rest.isEmpty { return Double(midnight) }
     guard take("T", &rest) || take(" ", &rest), let hour = number(2, &rest), hour < 24, take(":", &rest),
       let minute = number(2, &rest), minute < 60
@@ -74,7 +74,7 @@ enum DateText {
 
   /// Returns the days from 2001-01-01 to a date. The calculation begins years in March, so that a leap
   /// day is the last day of its year.
-  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+  private static func days(year: Int, month: Int, day: Int) -> Int {
     let shifted = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 730_791

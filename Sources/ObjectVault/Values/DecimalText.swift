@@ -119,12 +119,12 @@ struct DecimalText: Equatable {
   // MARK: Order
 
   /// Returns -1, 0 or 1.
-  static func compare(_ a: DecimalText, _ b: DecimalText) -> Int {
+  static func compare(_ a: DecimalText, with b: DecimalText) -> Int {
     if a.isNegative != b.isNegative { return a.isNegative ? -1 : 1 }
-    return a.isNegative ? -magnitudes(a, b) : magnitudes(a, b)
+    return a.isNegative ? -magnitudes(a, comparedWith: b) : magnitudes(a, comparedWith: b)
   }
 
-  private static func magnitudes(_ a: DecimalText, _ b: DecimalText) -> Int {
+  private static func magnitudes(_ a: DecimalText, comparedWith b: DecimalText) -> Int {
     if a.digits.isEmpty || b.digits.isEmpty { return a.digits.count.signum() - b.digits.count.signum() }
     if a.exponent != b.exponent { return a.exponent < b.exponent ? -1 : 1 }
     for (left, right) in zip(a.digits, b.digits) where left != right { return left < right ? -1 : 1 }
@@ -134,28 +134,28 @@ struct DecimalText: Equatable {
   // MARK: Calculations
 
   /// Returns the result with at most 38 digits; nil on overflow and division by zero.
-  static func calculate(_ a: DecimalText, _ operation: ArithmeticOperator, _ b: DecimalText) -> DecimalText? {
+  static func calculate(_ a: DecimalText, _ operation: ArithmeticOperator, with b: DecimalText) -> DecimalText? {
     guard let a = a.rounded(), let b = b.rounded() else { return nil }
     switch operation {
-    case .add: return sum(a, b).rounded()
+    case .add: return sum(a, and: b).rounded()
     case .subtract:
       var negative = b
       negative.isNegative = !b.isNegative && !b.digits.isEmpty
-      return sum(a, negative).rounded()
+      return sum(a, and: negative).rounded()
     case .multiply:
-      let digits = product(a.digits, b.digits)
+      let digits = product(a.digits, times: b.digits)
       return DecimalText(a.isNegative != b.isNegative, digits, lowest: a.lowest + b.lowest).rounded()
     case .divide:
       guard !b.digits.isEmpty else { return nil }
       // Enough digits for 38 in the result, and one more to round by.
       let extra = max(0, maximumDigits + 2 + b.digits.count - a.digits.count)
-      let (quotient, _) = divided(a.digits + [UInt8](repeating: 0, count: extra), b.digits)
+      let (quotient, _) = divided(a.digits + [UInt8](repeating: 0, count: extra), by: b.digits)
       let lowest = a.lowest - extra - b.lowest
       return DecimalText(a.isNegative != b.isNegative, quotient, lowest: lowest).rounded()
     case .remainder:
       guard !b.digits.isEmpty else { return nil }
       let low = min(a.lowest, b.lowest)
-      let (_, rest) = divided(a.digits(downTo: low), b.digits(downTo: low))
+      let (_, rest) = divided(a.digits(downTo: low), by: b.digits(downTo: low))
       return DecimalText(a.isNegative, rest, lowest: low).rounded()
     }
   }
@@ -168,7 +168,7 @@ struct DecimalText: Equatable {
     var result = self
     if digits.count > keep {
       var kept = Array(digits[..<keep])
-      if digits[keep] >= 5 { kept = Self.added([0] + kept, [1]) }
+      if digits[keep] >= 5 { kept = Self.added([0] + kept, to: [1]) }
       result = DecimalText(isNegative, kept, lowest: exponent - keep)
     }
     // A `Decimal` has 128 bits: it also holds the numbers of 39 digits up to about 3.4 × 10^38.
@@ -176,18 +176,18 @@ struct DecimalText: Equatable {
     return isTooLarge ? nil : result
   }
 
-  private static func sum(_ a: DecimalText, _ b: DecimalText) -> DecimalText {
+  private static func sum(_ a: DecimalText, and b: DecimalText) -> DecimalText {
     let low = min(a.digits.isEmpty ? b.lowest : a.lowest, b.digits.isEmpty ? a.lowest : b.lowest)
     let (left, right) = (a.digits(downTo: low), b.digits(downTo: low))
     if a.isNegative == b.isNegative {
-      return DecimalText(a.isNegative, added(left, right), lowest: low)
+      return DecimalText(a.isNegative, added(left, to: right), lowest: low)
     }
-    return magnitudes(a, b) >= 0
-      ? DecimalText(a.isNegative, subtracted(left, right), lowest: low)
-      : DecimalText(b.isNegative, subtracted(right, left), lowest: low)
+    return magnitudes(a, comparedWith: b) >= 0
+      ? DecimalText(a.isNegative, subtracted(left, minus: right), lowest: low)
+      : DecimalText(b.isNegative, subtracted(right, minus: left), lowest: low)
   }
 
-  private static func added(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] {
+  private static func added(_ a: [UInt8], to b: [UInt8]) -> [UInt8] {
     var result = [UInt8](repeating: 0, count: max(a.count, b.count) + 1)
     var carry: UInt8 = 0
     for place in 1...result.count {
@@ -200,7 +200,7 @@ struct DecimalText: Equatable {
   }
 
   /// Returns `a - b`. `a` must not be less than `b`.
-  private static func subtracted(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] {
+  private static func subtracted(_ a: [UInt8], minus b: [UInt8]) -> [UInt8] {
     var result = a
     var borrow: Int8 = 0
     for place in 1...max(1, a.count) where place <= a.count {
@@ -212,7 +212,7 @@ struct DecimalText: Equatable {
     return result
   }
 
-  private static func product(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] {
+  private static func product(_ a: [UInt8], times b: [UInt8]) -> [UInt8] {
     var sums = [Int](repeating: 0, count: a.count + b.count)
     for (i, x) in a.enumerated() { for (j, y) in b.enumerated() { sums[i + j + 1] += Int(x) * Int(y) } }
     for index in sums.indices.dropFirst().reversed() {
@@ -222,13 +222,13 @@ struct DecimalText: Equatable {
     return sums.map { UInt8($0) }
   }
 
-  private static func divided(_ a: [UInt8], _ b: [UInt8]) -> (quotient: [UInt8], rest: [UInt8]) {
+  private static func divided(_ a: [UInt8], by b: [UInt8]) -> (quotient: [UInt8], rest: [UInt8]) {
     var (quotient, rest): ([UInt8], [UInt8]) = ([], [])
     for digit in a {
       if !rest.isEmpty || digit > 0 { rest.append(digit) }
       var count: UInt8 = 0
       while rest.count > b.count || (rest.count == b.count && !rest.lexicographicallyPrecedes(b)) {
-        rest = Array(subtracted(rest, b).drop { $0 == 0 })
+        rest = Array(subtracted(rest, minus: b).drop { $0 == 0 })
         count += 1
       }
       quotient.append(count)

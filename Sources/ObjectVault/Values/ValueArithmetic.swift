@@ -30,7 +30,7 @@ enum ValueArithmetic {
         if symbol == "?" {
           stack.append(left.isNull ? right : left)
         } else if let operation = ArithmeticOperator(rawValue: String(symbol)) {
-          stack.append(calculate(left, operation, right))
+          stack.append(calculate(left, operation, with: right))
         }
       }
     }
@@ -41,14 +41,14 @@ enum ValueArithmetic {
   ///
   /// Overflow, division by zero, nil operands and undefined results, such as infinity minus infinity,
   /// give nil. Text is a Decimal, and the other operand is converted to one.
-  static func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, _ right: SQLValue) -> SQLValue {
+  static func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, with right: SQLValue) -> SQLValue {
     if case .integer(let a) = left, case .integer(let b) = right {
       let (value, overflows) = operation.entry.integers(a, b)
       return overflows ? .null : .integer(value)
     }
     guard let a = left.double, let b = right.double else {
       guard let a = DecimalText(left), let b = DecimalText(right) else { return .null }
-      return DecimalText.calculate(a, operation, b).map { .text($0.text) } ?? .null
+      return DecimalText.calculate(a, operation, with: b).map { .text($0.text) } ?? .null
     }
     if operation == .divide, b == 0 { return .null }
     let value = operation.entry.reals(a, b)
@@ -77,7 +77,7 @@ enum ValueArithmetic {
   // MARK: Order
 
   /// Compares two numbers of any types by value; nil when one of them is not a number.
-  static func compareNumbers(_ left: SQLValue, _ right: SQLValue) -> Int? {
+  static func compareNumbers(_ left: SQLValue, with right: SQLValue) -> Int? {
     switch (left, right) {
     case (.integer(let a), .integer(let b)): return a < b ? -1 : a > b ? 1 : 0
     case (.real(let a), .real(let b)): return a < b ? -1 : a > b ? 1 : 0
@@ -87,23 +87,23 @@ enum ValueArithmetic {
     case (.text, .real(let b)) where b.isInfinite: return b > 0 ? -1 : 1
     default:
       guard let a = DecimalText(left), let b = DecimalText(right) else { return nil }
-      return DecimalText.compare(a, b)
+      return DecimalText.compare(a, with: b)
     }
   }
 
   /// Compares two values as the engine does without a collation: numbers, then text by its bytes, then
   /// blobs.
-  static func compareStored(_ left: SQLValue, _ right: SQLValue) -> Int {
+  static func compareStored(_ left: SQLValue, with right: SQLValue) -> Int {
     switch (left, right) {
-    case (.text(let a), .text(let b)): return compareBytes(a.utf8, b.utf8)
-    case (.blob(let a), .blob(let b)): return compareBytes(a, b)
+    case (.text(let a), .text(let b)): return compareBytes(a.utf8, with: b.utf8)
+    case (.blob(let a), .blob(let b)): return compareBytes(a, with: b)
     case (.integer, .integer), (.integer, .real), (.real, .integer), (.real, .real):
-      return compareNumbers(left, right) ?? 0
+      return compareNumbers(left, with: right) ?? 0
     default: return rank(left) - rank(right)
     }
   }
 
-  private static func compareBytes(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> Int {
+  private static func compareBytes(_ a: some Sequence<UInt8>, with b: some Sequence<UInt8>) -> Int {
     if a.elementsEqual(b) { return 0 }
     return a.lexicographicallyPrecedes(b) ? -1 : 1
   }
@@ -127,9 +127,9 @@ enum ValueArithmetic {
 
   /// Compares decimal texts by value, as a total order: text that is not a number comes after all
   /// numbers, by its bytes.
-  static func compareDecimals(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+  static func compareDecimals(_ left: UnsafeRawBufferPointer, with right: UnsafeRawBufferPointer) -> Int {
     switch unsafe (DecimalText(left), DecimalText(right)) {
-    case (let a?, let b?): return DecimalText.compare(a, b)
+    case (let a?, let b?): return DecimalText.compare(a, with: b)
     case (_?, nil): return -1
     case (nil, _?): return 1
     case (nil, nil):

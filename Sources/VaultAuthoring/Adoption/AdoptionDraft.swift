@@ -240,7 +240,7 @@ struct AdoptionDraft {
   }
 
   /// Adds two columns that reference each other as a one-to-one: one of them has all links.
-  mutating func addOneToOne(_ first: EndDraft, _ second: EndDraft) {
+  mutating func addOneToOne(between first: EndDraft, and second: EndDraft) {
     var ends = [first, second].map { (end: $0, name: unique($0.name, in: $0.place)) }
     if !hasColumn(ends[0], beside: ends[1]) { ends.reverse() }
     let (own, other) = (ends[0], ends[1])
@@ -276,7 +276,7 @@ struct AdoptionDraft {
   }
 
   /// Adds a table as the links of a many-to-many.
-  mutating func addLinks(_ table: ForeignTable, _ first: EndDraft, _ second: EndDraft) throws {
+  mutating func addLinks(_ table: ForeignTable, between first: EndDraft, and second: EndDraft) throws {
     let property = unique(first.name, in: first.place)
     let inverse = unique(second.name, in: second.place)
     let (source, target) = (entities[first.place].entity.name, entities[second.place].entity.name)

@@ -118,7 +118,7 @@ struct AdoptionFit {
     names.isEmpty ? "" : "; no \(kind) is \(names.joined(separator: " or ")): is it called so by mistake?"
   }
 
-  private mutating func lose(_ name: String, _ rows: Int64, _ reason: String) {
+  private mutating func lose(_ name: String, rows: Int64, because reason: String) {
     losses.append(.init(name: name, rows: rows, reason: reason))
   }
 

@@ -45,8 +45,8 @@ struct AdoptionReader {
   }
 
   private static func adoption(
-    _ content: ForeignContent, _ source: (file: ForeignFile, files: ExternalValues),
-    _ relationships: [String: String], _ steps: Schema?
+    _ content: ForeignContent, from source: (file: ForeignFile, files: ExternalValues),
+    relationships: [String: String], steps: Schema?
   ) throws -> Adoption {
     let connection = source.file.connection
     guard CoreDataAdoption.isMade(content) else {
@@ -66,7 +66,7 @@ struct AdoptionReader {
   /// - Throws: ``/ObjectVault/StoreError/adoptionRefused(file:reason:takesRows:)`` where the engine
   ///   cannot read its tables.
   static func open(
-    _ path: String, _ key: Key?, _ profile: CipherProfile?, _ busyTimeout: Double
+    _ path: String, key: Key?, profile: CipherProfile?, busyTimeout: Double
   ) throws -> ForeignFile {
     do {
       return try ForeignFile(path: path, key: key, busyTimeout: busyTimeout, profile: profile)

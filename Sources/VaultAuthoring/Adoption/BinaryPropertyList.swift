@@ -69,7 +69,7 @@ struct BinaryPropertyList {
     }
   }
 
-  private func integer(_ start: Int, _ power: Int) -> Value? {
+  private func integer(at start: Int, power: Int) -> Value? {
     // Integers of 16 bytes are not supported. Shorter ones than 8 bytes are unsigned, 8 bytes are signed.
     guard power < 4 else { return .other }
     guard start + (1 << power) <= table else { return nil }
@@ -77,7 +77,7 @@ struct BinaryPropertyList {
     return .integer(Int64(bitPattern: bits))
   }
 
-  private func text(_ first: Int, _ length: Int, isWide: Bool) -> Value? {
+  private func text(at first: Int, length: Int, isWide: Bool) -> Value? {
     guard length <= (table - first) / (isWide ? 2 : 1) else { return nil }
     guard isWide else { return .text(String(decoding: bytes[first..<first + length], as: UTF8.self)) }
     let units = (0..<length).map { UInt16(bytes[first + $0 * 2]) << 8 | UInt16(bytes[first + $0 * 2 + 1]) }
@@ -85,7 +85,7 @@ struct BinaryPropertyList {
   }
 
   /// The length of an object, and the offset of its contents.
-  private func length(_ start: Int, _ low: Int) -> (length: Int, first: Int)? {
+  private func length(at start: Int, low: Int) -> (length: Int, first: Int)? {
     guard low == 15 else { return (low, start + 1) }
     guard start + 1 < table, bytes[start + 1] >> 4 == 1, bytes[start + 1] & 15 < 4 else { return nil }
     let size = 1 << Int(bytes[start + 1] & 15)
@@ -93,7 +93,7 @@ struct BinaryPropertyList {
     return (length, start + 2 + size)
   }
 
-  private func references(_ first: Int, _ count: Int) -> [Int]? {
+  private func references(at first: Int, count: Int) -> [Int]? {
     guard first <= table, count <= (table - first) / referenceBytes else { return nil }
     var numbers: [Int] = []
     numbers.reserveCapacity(count)
@@ -107,7 +107,7 @@ struct BinaryPropertyList {
   }
 
   /// An unsigned number. Larger ones than Int32.max are refused, which no list of this size has.
-  private static func number(_ bytes: [UInt8], _ start: Int, _ size: Int) -> Int? {
+  private static func number(_ bytes: [UInt8], at start: Int, size: Int) -> Int? {
     guard start >= 0, size <= bytes.count, start <= bytes.count - size else { return nil }
     let bits = bytes[start..<start + size].suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return bits <= UInt64(Int32.max) ? Int(bits) : nil

@@ -102,7 +102,7 @@ struct ColumnReading {
   }
 
   private static func byContent(
-    _ content: ColumnContent, _ declared: String, _ value: SQL, isSinceReference: Bool
+    _ content: ColumnContent, declared: String, _ value: SQL, isSinceReference: Bool
   ) -> ColumnReading {
     let numbers = content.integers + content.reals
     let isDate = ["DATE", "TIME"].contains { declared.contains($0) }
@@ -143,7 +143,7 @@ struct ColumnReading {
   }
 
   /// The reading as a given type; nil where some values do not fit, or the reading by content is as good.
-  private static func fitting(_ content: ColumnContent, _ type: AttributeType, _ value: SQL) -> ColumnReading?
+  private static func fitting(_ content: ColumnContent, as type: AttributeType, _ value: SQL) -> ColumnReading?
   {
     let numbers = content.integers + content.reals
     guard numbers + content.texts + content.blobs > 0 else { return ColumnReading(type, value) }
@@ -166,7 +166,7 @@ struct ColumnReading {
   }
 
   /// The reading by content, or by the declared type where there are no values.
-  private static func plain(_ content: ColumnContent, _ declared: String, _ value: SQL) -> ColumnReading {
+  private static func plain(_ content: ColumnContent, declared: String, _ value: SQL) -> ColumnReading {
     let numbers = content.integers + content.reals
     switch (numbers > 0, content.texts > 0, content.blobs > 0) {
     case (false, false, false): return ColumnReading(empty(declared), value)

@@ -83,7 +83,7 @@ extension CoreDataAdoption {
   }
 
   private func assigned(
-    _ columns: [ForeignTable.Column], _ root: Int, _ use: ColumnUse
+    _ columns: [ForeignTable.Column], root: Int, use: ColumnUse
   ) -> [CoreDataColumn] {
     let all = draft.family(of: root).flatMap { place in
       declared(at: place).filter(\.hasColumn).map { Owner(place: place, property: $0) }
@@ -116,7 +116,7 @@ extension CoreDataAdoption {
   /// Matches columns whose names differ only in a number with the entities that declare a property of
   /// this name.
   private func pairs(
-    _ indices: [Int], _ owners: [Owner], _ columns: [ForeignTable.Column], _ use: ColumnUse
+    _ indices: [Int], owners: [Owner], columns: [ForeignTable.Column], use: ColumnUse
   ) -> [Int: Owner] {
     guard let first = owners.first else { return [:] }
     guard Set(owners.map(\.place)).count == owners.count else {
@@ -157,7 +157,7 @@ extension CoreDataAdoption {
 
   /// The entity that values are limited to, if other entities have rows and none of them has a value;
   /// else the root.
-  private func shown(_ used: Set<Int>, _ root: Int, _ use: ColumnUse) -> Int {
+  private func shown(_ used: Set<Int>, root: Int, use: ColumnUse) -> Int {
     guard !used.isEmpty else { return root }
     let line = draft.line(of: common(used))
     for (place, parent) in zip(line, line.dropFirst()) {

@@ -87,7 +87,7 @@ extension CoreDataAdoption {
 
   /// The entity itself, or the closest ancestor to which all rows belong that the values reference.
   /// - Parameter name: The name of the values in notes.
-  mutating func widened(_ place: Int, _ value: SQL, of table: ForeignTable, _ name: String) throws -> Int {
+  mutating func widened(_ place: Int, value: SQL, of table: ForeignTable, name: String) throws -> Int {
     let line = draft.line(of: place)
     let root = line[line.count - 1]
     let fitting = try line.first { place in

@@ -66,7 +66,7 @@ struct ExternalValues {
     }
   }
 
-  private func note(_ name: String, _ reason: String) {
+  private func note(_ name: String, reason: String) {
     firstUnread.withLock {
       $0 = $0 ?? "\(Self.shown(folder))/\(name), the file of a value, cannot be read (\(reason))"
     }

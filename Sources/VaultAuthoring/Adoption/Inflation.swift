@@ -109,7 +109,7 @@ struct Inflation {
     next += length
   }
 
-  private mutating func packed(_ literals: Codes, _ distances: Codes) throws {
+  private mutating func packed(literals: Codes, distances: Codes) throws {
     while true {
       let symbol = try symbol(literals)
       guard symbol != 256 else { return }

@@ -66,8 +66,8 @@ extension MigrationSet {
 
   /// The shortest form that is proven to have the same result.
   private func provenFold(
-    to number: Int, _ release: String?, _ blocks: [(name: String, operation: MigrationOperation)],
-    _ model: Schema
+    to number: Int, release: String?, blocks: [(name: String, operation: MigrationOperation)],
+    model: Schema
   ) throws -> MigrationFold {
     // Three forms, the shortest first: the final tables alone, if the blocks create no row in a new
     // store; the final tables followed by the blocks; and, if the blocks use intermediate tables, all
@@ -115,7 +115,7 @@ extension MigrationSet {
   }
 
   private func fold(
-    to number: Int, _ release: String?, _ operations: [MigrationOperation], kept: [String], leftOut: [String]
+    to number: Int, release: String?, _ operations: [MigrationOperation], kept: [String], leftOut: [String]
   ) throws -> MigrationFold {
     let all = steps.prefix(number)
     let before = steps.last { !$0.folds.isEmpty }?.folds ?? []
@@ -170,7 +170,7 @@ private struct FoldProof {
   private let sets: [MigrationSet]
   private let model: Schema
 
-  init(_ first: MigrationSet, _ second: MigrationSet, _ model: Schema) {
+  init(_ first: MigrationSet, against second: MigrationSet, model: Schema) {
     (sets, self.model) = ([first, second], model)
   }
 

@@ -52,8 +52,8 @@ enum ReferenceCheck {
       where relationship.hasColumn && isAsked(relationship.destination) {
         let column = relationship.columnName
         try collect(
-          "\(entity.name).\(relationship.name)", false, ["id", column], model.root(of: entity.name), column,
-          model.place(of: relationship.destination), relationship.destination, connection, &found)
+          "\(entity.name).\(relationship.name)", isLink: false, columns: ["id", column], of: model.root(of: entity.name), column: column,
+          place: model.place(of: relationship.destination), destination: relationship.destination, in: connection, into: &found)
       }
     }
     for join in model.joinTables {
@@ -61,8 +61,8 @@ enum ReferenceCheck {
       let name = "the links \(join.source).\(join.name.dropFirst(join.source.count + 1))"
       for (column, destination) in zip(columns, [join.source, join.target]) where isAsked(destination) {
         try collect(
-          name, true, columns, join.name, column, model.place(of: destination), destination, connection,
-          &found)
+          name, isLink: true, columns: columns, of: join.name, column: column, place: model.place(of: destination), destination: destination, in: connection,
+          into: &found)
       }
     }
     return found
@@ -113,7 +113,7 @@ enum ReferenceCheck {
   static func misled(_ connection: Connection, _ model: Schema) throws -> [String] {
     guard model.hasFamilies else { return [] }
     var findings: [String] = []
-    func ask(_ name: String, _ table: String, _ column: String, _ destination: String) throws {
+    func ask(_ name: String, table: String, column: String, destination: String) throws {
       let place = model.place(of: destination)
       guard let own = place.condition(SQLName("d")) else { return }
       let led: SQL =
@@ -131,22 +131,22 @@ enum ReferenceCheck {
     for entity in model.entities {
       for relationship in entity.relationships where relationship.hasColumn {
         try ask(
-          "\(entity.name).\(relationship.name)", model.root(of: entity.name), relationship.columnName,
-          relationship.destination)
+          "\(entity.name).\(relationship.name)", table: model.root(of: entity.name), column: relationship.columnName,
+          destination: relationship.destination)
       }
     }
     for join in model.joinTables {
       let name = "the links \(join.source).\(join.relationship)"
-      try ask(name, join.name, join.sourceColumn, join.source)
-      try ask(name, join.name, join.targetColumn, join.target)
+      try ask(name, table: join.name, column: join.sourceColumn, destination: join.source)
+      try ask(name, table: join.name, column: join.targetColumn, destination: join.target)
     }
     return findings
   }
 
   private static func collect(
-    _ name: String, _ isLink: Bool, _ columns: [String], _ table: String, _ column: String,
-    _ place: EntityPlace, _ destination: String, _ connection: Connection,
-    _ found: inout Set<DanglingReference>
+    _ name: String, isLink: Bool, columns: [String], of table: String, column: String,
+    place: EntityPlace, destination: String, in connection: Connection,
+    into found: inout Set<DanglingReference>
   ) throws {
     let list = SQL.joined(columns.map { "o.\(identifier: $0)" })
     let own = place.condition(SQLName("d"))
@@ -172,14 +172,14 @@ enum ReferenceCheck {
     let gone = references.filter { $0.misled == nil }
     let misled = references.subtracting(gone)
     return [
-      sentence(gone, "reference leads to a row that is gone", "references lead to rows that are gone"),
+      sentence(gone, one: "reference leads to a row that is gone", several: "references lead to rows that are gone"),
       sentence(
-        misled, "reference leads to an object of another entity",
-        "references lead to objects of another entity"),
+        misled, one: "reference leads to an object of another entity",
+        several: "references lead to objects of another entity"),
     ].compactMap { $0 }.joined(separator: "; and ")
   }
 
-  private static func sentence(_ references: Set<DanglingReference>, _ one: String, _ several: String)
+  private static func sentence(_ references: Set<DanglingReference>, one: String, several: String)
     -> String?
   {
     guard !references.isEmpty else { return nil }

@@ -94,7 +94,7 @@ struct RowAudit {
     }
     let found = try ReferenceCheck.dangling(connection, model)
     let fresh = found.subtracting(known)
-    guard fresh.isEmpty else { throw step.failed(name, ReferenceCheck.sentence(fresh)) }
+    guard fresh.isEmpty else { throw step.failed(name, because: ReferenceCheck.sentence(fresh)) }
     known = found
     try checkForeign(of: step, by: operations)
   }
@@ -104,7 +104,7 @@ struct RowAudit {
     guard !foreignTables.isEmpty else { return }
     let found = try ReferenceCheck.foreign(connection, foreignTables)
     let fresh = found.subtracting(knownForeign)
-    guard fresh.isEmpty else { throw step.failed(Self.names(of: operations), ReferenceCheck.sentence(fresh)) }
+    guard fresh.isEmpty else { throw step.failed(Self.names(of: operations), because: ReferenceCheck.sentence(fresh)) }
     knownForeign = found
   }
 
@@ -124,9 +124,9 @@ struct RowAudit {
     let sentence = Self.sentence(findings)
     // Where a preflight check covers the property, existing rows are at fault and not the step, so the
     // step is refused.
-    throw part?.compiler?.fittingCheck(first.entity, first.property) == nil
-      ? step.failed(name(first.entity, first.property), sentence)
-      : step.refused(name(first.entity, first.property), sentence)
+    throw part?.compiler?.fittingCheck(first.entity, property: first.property) == nil
+      ? step.failed(name(first.entity, first.property), because: sentence)
+      : step.refused(name(first.entity, first.property), because: sentence)
   }
 
   /// Checks the values against the Swift types, after the last step.
@@ -140,7 +140,7 @@ struct RowAudit {
     for writing in written.reversed() {
       let findings = try check.findings(connection, touched: writing.columns, onlyReaders: true)
       if let first = findings.first {
-        throw writing.step.failed(writing.blame(first.entity, first.property), Self.sentence(findings))
+        throw writing.step.failed(writing.blame(first.entity, first.property), because: Self.sentence(findings))
       }
     }
   }
@@ -173,15 +173,15 @@ extension TouchedColumns {
       guard contains(model.root(of: name)), model.entity(named: new) != nil else { return }
       insert(wholeTable: model.root(of: new))
     case .renamed(let entity, let name, let new, isRelationship: false):
-      rename(model.root(of: entity), name, to: new)
+      rename(model.root(of: entity), column: name, to: new)
     case .renamed(let entity, let name, let new, isRelationship: true):
       rename(
-        model.root(of: entity), RelationshipDescription.columnName(name),
+        model.root(of: entity), column: RelationshipDescription.columnName(name),
         to: RelationshipDescription.columnName(new))
     case .dropped(let entity, let name, isRelationship: false):
-      rename(model.root(of: entity), name, to: nil)
+      rename(model.root(of: entity), column: name, to: nil)
     case .moved(let entity, let name, isToMany: true):
-      rename(model.root(of: entity), RelationshipDescription.columnName(name), to: nil)
+      rename(model.root(of: entity), column: RelationshipDescription.columnName(name), to: nil)
     case .madeEntity, .made, .changed, .dropped, .moved, .mergedEntity, .madeIndex, .droppedIndex, .rawObject,
       .parts, .rows:
       break

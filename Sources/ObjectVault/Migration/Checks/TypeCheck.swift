@@ -24,13 +24,13 @@ struct TypeCheck {
         // Which columns must be set or NULL depends on the row's entity, so a change of that column
         // touches all.
         let isTouched = touched.map {
-          $0.contains(place.table, check.column) || $0.contains(place.table, EntityColumn.name)
+          $0.contains(place.table, column: check.column) || $0.contains(place.table, column: EntityColumn.name)
         }
         return (isTouched ?? true) && (check.isRead || !onlyReaders)
       }
       return try findings(
-        of: entity.name, place.rows, SQLName("id"), checks(of: entity).filter(isAsked), connection)
-        + foreignFindings(entity, isAsked, connection)
+        of: entity.name, table: place.rows, id: SQLName("id"), checks: checks(of: entity).filter(isAsked), in: connection)
+        + foreignFindings(of: entity, where: isAsked, in: connection)
     } + (onlyReaders ? [] : linkFindings(connection, touched))
   }
 
@@ -39,10 +39,10 @@ struct TypeCheck {
   /// all of them again and is needed only where the condition finds a row.
   /// - Parameter made: The expression of each column. The result of some needs no check.
   func doubt(
-    aboutTable table: String, _ touched: TouchedColumns, _ made: [String: String], _ connection: Connection
+    aboutTable table: String, touched: TouchedColumns, made: [String: String], in connection: Connection
   ) throws -> RowDoubt {
     guard let entity = model.entity(named: table), !model.isInFamily(entity) else { return .unknown }
-    let asked = checks(of: entity).filter { touched.contains(table, $0.column) }
+    let asked = checks(of: entity).filter { touched.contains(table, column: $0.column) }
     guard !asked.isEmpty else { return .unknown }
     let open = asked.filter { check in
       guard !check.isRead, let type = entity.attribute(named: check.column)?.type,
@@ -57,7 +57,7 @@ struct TypeCheck {
 
   /// Returns the values that rows of other entities of the table have in the entity's columns.
   private func foreignFindings(
-    _ entity: EntityDescription, _ isAsked: (Check) -> Bool, _ connection: Connection
+    of entity: EntityDescription, where isAsked: (Check) -> Bool, in connection: Connection
   ) throws -> [TypeFinding] {
     guard let own = model.place(of: entity.name).condition() else { return [] }
     let checks = columns(of: entity).map { name, column, written in
@@ -67,8 +67,8 @@ struct TypeCheck {
     }
     let table = SQLName(model.root(of: entity.name))
     return try findings(
-      of: entity.name, "(SELECT * FROM \(table) WHERE NOT (\(own)))", SQLName("id"), checks.filter(isAsked),
-      connection)
+      of: entity.name, table: "(SELECT * FROM \(table) WHERE NOT (\(own)))", id: SQLName("id"), checks: checks.filter(isAsked),
+      in: connection)
   }
 
   /// Returns the properties that have a column, with the column's name.
@@ -113,9 +113,9 @@ struct TypeCheck {
         (join.target, join.targetOrder, join.targetColumn),
       ]
       return try orders.flatMap { entity, order, own -> [TypeFinding] in
-        guard let order, touched?.contains(join.name, order) ?? true else { return [] }
+        guard let order, touched?.contains(join.name, column: order) ?? true else { return [] }
         let check = place(order, of: String(order.dropFirst(entity.count + 1).dropLast("_position".count)))
-        return try findings(of: entity, "\(join.tableName)", SQLName(own), [check], connection)
+        return try findings(of: entity, table: "\(join.tableName)", id: SQLName(own), checks: [check], in: connection)
       }
     }
   }
@@ -143,7 +143,7 @@ struct TypeCheck {
   }
 
   private func findings(
-    of entity: String, _ table: SQL, _ id: SQLName, _ checks: [Check], _ connection: Connection
+    of entity: String, table: SQL, id: SQLName, checks: [Check], in connection: Connection
   ) throws -> [TypeFinding] {
     guard !checks.isEmpty else { return [] }
     let sums = SQL.joined(checks.map { ", total(NOT (\($0.condition)))" }, by: "")

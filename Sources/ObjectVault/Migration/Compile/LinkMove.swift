@@ -48,7 +48,7 @@ struct LinkMove {
 
   /// Creates the move; returns nil where the model lacks the relationship.
   /// - Parameter model: The model before the operation.
-  init?(_ entity: String, _ name: String, in model: Schema, picking order: String?) {
+  init?(_ entity: String, relationship name: String, in model: Schema, picking order: String?) {
     guard let owner = model.entity(named: entity), let relationship = owner.relationship(named: name) else {
       return nil
     }
@@ -77,7 +77,7 @@ struct LinkMove {
 
   /// Checks the order for picking.
   /// - Throws: ``ModelError`` for an order that uses a column of the owner outside of a subquery.
-  static func checkOrder(_ order: String, of entity: String, _ name: String, in model: Schema)
+  static func checkOrder(_ order: String, of entity: String, relationship name: String, in model: Schema)
     throws(ModelError)
   {
     guard let destination = model.entity(named: entity)?.relationship(named: name)?.destination,
@@ -203,7 +203,7 @@ struct LinkMove {
     return .check(
       .init(groups: several, id: "\(links.own)"),
       message:
-        "%d objects have several \(relationship), and it is to be one; \(remedy)", .single, of: entity,
+        "%d objects have several \(relationship), and it is to be one; \(remedy)", rule: .single, of: entity,
       [relationship])
   }
 }

@@ -43,13 +43,13 @@ extension MigrationCompiler {
       added.allSatisfy({ canAdd($0, to: table, taken) })
     else { return nil }
     return Alterations(
-      statements: inPlace(former, table, renames, dropped, added, layout),
+      statements: inPlace(former, to: table, renames: renames, dropped: dropped, added: added, layout: layout),
       keepsColumns: renames.isEmpty && dropped.isEmpty)
   }
 
   private func inPlace(
-    _ former: TableInfo, _ table: TableInfo, _ renames: [(old: String, new: String)],
-    _ dropped: [TableInfo.Column], _ added: [TableInfo.Column], _ layout: TableLayout
+    _ former: TableInfo, to table: TableInfo, renames: [(old: String, new: String)],
+    dropped: [TableInfo.Column], added: [TableInfo.Column], layout: TableLayout
   ) -> [PlannedStatement] {
     let name = SQLName(table.name)
     var statements: [PlannedStatement] = []

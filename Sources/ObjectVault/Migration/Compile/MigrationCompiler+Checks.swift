@@ -9,29 +9,29 @@ extension MigrationCompiler {
   /// Returns the check of a unique index over values that may repeat. It reports their number, which
   /// SQLite would not.
   func uniqueCheck(
-    _ index: TableInfo.Index, of table: TableInfo, _ former: TableInfo, _ origin: Origin
+    _ index: TableInfo.Index, of table: TableInfo, from former: TableInfo, origin: Origin
   ) -> [PlannedStatement] {
     guard index.isUnique else { return [] }
     let kept = keptColumns(of: table, former, origin)
     let owner = owners.owner(of: index.columns, in: table.name)
     let looking = lookingUp(owner)
-    guard !wasUnique(index, former, kept), !isEmpty(index, of: table, owner, origin),
+    guard !wasUnique(index, in: former, kept: kept), !isEmpty(index, of: table, owner: owner, origin: origin),
       // The values come from a look-up by a unique index, so none repeats.
-      looking == nil || !mapping.wasLookedUp(owner.entity, owner.properties[0]),
+      looking == nil || !mapping.wasLookedUp(owner.entity, property: owner.properties[0]),
       // Where several links become one, the move itself checks the links.
       !mapping.moves.contains(where: { looking?.entity == $0.entity && looking?.name == $0.relationship })
     else { return [] }
     let operations =
       looking.map { blamed(for: index, of: table, lookedUpAs: $0) }
       ?? mapping.trail.operations(of: members(of: table), index: index.columns)
-    let isSame = isSame(index, owner, origin)
+    let isSame = isSame(index, owner: owner, origin: origin)
     var check =
       isSame
       ? Self.sameValues(index, of: table, owner)
       : looking.map {
-        Self.severalPartners(index, of: table, owner, lookedUpAs: "\($0.entity).\($0.name)", operations)
+        Self.severalPartners(index, of: table, owner: owner, lookedUpAs: "\($0.entity).\($0.name)", operations: operations)
       }
-        ?? Self.repeatedValues(index, of: table, owner, operations)
+        ?? Self.repeatedValues(index, of: table, owner: owner, operations: operations)
     check.beforehand =
       isSame ? sameValuesBefore(owner.entity) : repeatedValuesBefore(index, of: former, kept)
     return [PlannedStatement(statement: .mustBeEmpty(check), operations: operations)]
@@ -47,8 +47,8 @@ extension MigrationCompiler {
   }
 
   private static func severalPartners(
-    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
-    lookedUpAs other: String, _ operations: [MigrationOperation]
+    _ index: TableInfo.Index, of table: TableInfo, owner: (entity: String, properties: [String]),
+    lookedUpAs other: String, operations: [MigrationOperation]
   ) -> RowCheck {
     let name = "\(owner.entity).\(owner.properties[0])"
     let remedy =
@@ -82,8 +82,8 @@ extension MigrationCompiler {
   }
 
   private static func repeatedValues(
-    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
-    _ operations: [MigrationOperation]
+    _ index: TableInfo.Index, of table: TableInfo, owner: (entity: String, properties: [String]),
+    operations: [MigrationOperation]
   ) -> RowCheck {
     let names = owner.properties.joined(separator: ", ")
     let remedy =
@@ -173,8 +173,8 @@ extension MigrationCompiler {
 
   /// Whether a column of an index is new and NULL in every row: NULLs never clash in a unique index.
   private func isEmpty(
-    _ index: TableInfo.Index, of table: TableInfo, _ owner: (entity: String, properties: [String]),
-    _ origin: Origin
+    _ index: TableInfo.Index, of table: TableInfo, owner: (entity: String, properties: [String]),
+    origin: Origin
   ) -> Bool {
     // Rows and links that move bring values.
     guard movesNoRow, let entity = after.flattenedEntity(named: owner.entity) else { return false }
@@ -185,7 +185,7 @@ extension MigrationCompiler {
 
   /// Whether all columns of an index are new and have the same default in each row of their entity.
   private func isSame(
-    _ index: TableInfo.Index, _ owner: (entity: String, properties: [String]), _ origin: Origin
+    _ index: TableInfo.Index, owner: (entity: String, properties: [String]), origin: Origin
   ) -> Bool {
     guard let entity = after.flattenedEntity(named: owner.entity) else { return false }
     return zip(index.columns, owner.properties).allSatisfy { column, property in
@@ -194,17 +194,17 @@ extension MigrationCompiler {
   }
 
   /// Whether a former unique index had the same values, which are then known to differ.
-  private func wasUnique(_ index: TableInfo.Index, _ former: TableInfo, _ kept: [String: String]) -> Bool {
+  private func wasUnique(_ index: TableInfo.Index, in former: TableInfo, kept: [String: String]) -> Bool {
     let olds = index.columns.map { kept[$0] }
     return former.indexes.contains { $0.isUnique && $0.columns.map(Optional.some) == olds }
   }
 
   func fillingCheck(_ required: SegmentMapping.RequiredColumn) -> PlannedStatement {
-    if let goal = required.goal { return goalCheck(required, goal.place, goal.id) }
+    if let goal = required.goal { return goalCheck(required, in: goal.place, id: goal.id) }
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(
-          .required, required.entity, [required.property], at: required.place,
+          .required, of: required.entity, [required.property], at: required.place,
           where: "\(written: required.column) IS NULL",
           message: "%d objects have no \(required.property); \(required.remedy)")),
       operations: [required.operation])
@@ -212,13 +212,13 @@ extension MigrationCompiler {
 
   /// Checks that the backfill value of a to-one is the id of an existing row.
   private func goalCheck(
-    _ required: SegmentMapping.RequiredColumn, _ goal: EntityPlace, _ id: Int64
+    _ required: SegmentMapping.RequiredColumn, in goal: EntityPlace, id: Int64
   ) -> PlannedStatement {
     let condition: SQL = "\(written: required.column) IS NULL AND \(number: id) NOT IN \(goal.ids)"
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(
-          .leading, required.entity, [required.property], at: required.place, where: condition,
+          .leading, of: required.entity, [required.property], at: required.place, where: condition,
           message:
             "%d objects would get \(id) as their \(required.property), and there is none with this id; write the id of "
             + "one that is there")),
@@ -229,17 +229,17 @@ extension MigrationCompiler {
   /// type checks afterwards find the same faults.
   func fittingChecks() -> [PlannedStatement] {
     mapping.expressions.sorted { $0.key < $1.key }.flatMap { entity, properties in
-      properties.keys.sorted().compactMap { fittingCheck(entity, $0) }
+      properties.keys.sorted().compactMap { fittingCheck(entity, property: $0) }
     }
   }
 
   /// Returns the check of one property; nil where none is needed before the run.
-  func fittingCheck(_ entity: String, _ property: String) -> PlannedStatement? {
+  func fittingCheck(_ entity: String, property: String) -> PlannedStatement? {
     for operation in mapping.trail.operations(of: [entity], column: property) {
       guard let type = operation.rules.fittingType, type.isInteger,
         case .changed(let owner, let name) = operation.subject,
         let place = mapping.entities[entity].map(before.place),
-        let column = mapping.former(entity, property),
+        let column = mapping.former(entity, property: property),
         // A numeric string is converted to its number; only whole numbers have to be in a range.
         mapping.entities[entity].flatMap({ before.entity(named: $0) })?.attribute(named: column)?.type
           .isInteger
@@ -249,7 +249,7 @@ extension MigrationCompiler {
       return PlannedStatement(
         statement: .mustBeEmpty(
           RowCheck(
-            .fitting, owner, [name], at: place, where: "\(held) NOT NULL AND NOT (\(type.holds(held)))",
+            .fitting, of: owner, [name], at: place, where: "\(held) NOT NULL AND NOT (\(type.holds(held)))",
             message: "%d values of \(owner)(\(name)) are none of that type; change them before")),
         operations: [operation])
     }
@@ -267,7 +267,7 @@ extension MigrationCompiler {
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(
-          .required, entity, [property], at: EntityPlace(table: former.name, entities: []),
+          .required, of: entity, [property], at: EntityPlace(table: former.name, entities: []),
           message: "%d objects would have NULL in \(table.name).\(column.name), which is NOT NULL; "
             + advice)),
       operations: mapping.trail.operations(of: members(of: table), column: column.name))

@@ -45,12 +45,12 @@ extension MigrationCompiler {
         + entity.relationships.filter { $0.hasColumn && $0.isRequired }.map { ($0.name, $0.columnName, true) }
       let place = before.place(of: former)
       return missing.filter {
-        mapping.former(entity.name, $0.0) == nil && !mapping.isExpressed(entity.name, $0.0)
+        mapping.former(entity.name, property: $0.0) == nil && !mapping.isExpressed(entity.name, property: $0.0)
       }.map { name, column, isToOne in
         PlannedStatement(
           statement: .mustBeEmpty(
             RowCheck(
-              .required, entity.name, [name], at: place,
+              .required, of: entity.name, [name], at: place,
               message: "%d objects of \(entity.name) would have no \(name), which is required; "
                 + (isToOne ? FillingAdvice.toOne : FillingAdvice.attribute))),
           operations: mapping.trail.operations(of: [entity.name], column: column))
@@ -118,8 +118,8 @@ extension MigrationCompiler {
     keptChildren.flatMap { entity, _ -> [(table: String, statement: PlannedStatement)] in
       let place = after.place(of: entity.name)
       return entity.attributes.compactMap { attribute -> (table: String, statement: PlannedStatement)? in
-        guard let value = attribute.defaultValue, mapping.former(entity.name, attribute.name) == nil,
-          !mapping.isExpressed(entity.name, attribute.name)
+        guard let value = attribute.defaultValue, mapping.former(entity.name, property: attribute.name) == nil,
+          !mapping.isExpressed(entity.name, property: attribute.name)
         else { return nil }
         let sql: SQL =
           "UPDATE \(place.tableName) SET \(identifier: attribute.name) = \(written: value.sql)\(place.filter)"
@@ -155,7 +155,7 @@ struct RowRelease {
       for relationship in entity.relationships
       where relationship.hasColumn && targets.contains(relationship.destination) {
         let goes = !staying || targets.contains(entity.name)
-        release(relationship, of: entity, rows, goes ? names : [], in: model)
+        release(relationship, of: entity, rows: rows, gone: goes ? names : [], in: model)
       }
     }
     for join in model.joinTables {
@@ -167,7 +167,7 @@ struct RowRelease {
   }
 
   private mutating func release(
-    _ relationship: RelationshipDescription, of entity: EntityDescription, _ rows: SQL, _ gone: [String],
+    _ relationship: RelationshipDescription, of entity: EntityDescription, rows: SQL, gone: [String],
     in model: Schema
   ) {
     let column = SQLName(relationship.columnName)
@@ -186,7 +186,7 @@ struct RowRelease {
           message:
             "%d objects of \(entity.name) lead by \(relationship.name), which is required, to objects that are no "
             + "\(relationship.destination) any more; let them lead elsewhere by a transform before",
-          .leading, of: entity.name, [relationship.name]))
+          rule: .leading, of: entity.name, [relationship.name]))
       return
     }
     var settings: [SQL] = ["\(column) = NULL"]

@@ -46,7 +46,7 @@ extension MigrationCompiler {
       let toOnes = entity.relationships.filter { $0.hasColumn && !isKeptAtOtherEnd($0, finals) }
       let columns = entity.attributes.map(\.name) + toOnes.map(\.name)
       losses += columns.filter { !kept.contains($0) }.map {
-        droppedName(entity.name, $0) ?? "\(entity.name).\($0)"
+        droppedName(entity.name, property: $0) ?? "\(entity.name).\($0)"
       }
     }
     losses += mapping.moves.compactMap(\.loss)
@@ -59,8 +59,8 @@ extension MigrationCompiler {
         guard let (join, isSource) = before.joinName(of: relationship, in: entity), isSource,
           !links.contains(join)
         else { continue }
-        let other = relationship.inverse.flatMap { droppedName(relationship.destination, $0) }
-        if let name = droppedName(entity.name, relationship.name) ?? other {
+        let other = relationship.inverse.flatMap { droppedName(relationship.destination, property: $0) }
+        if let name = droppedName(entity.name, property: relationship.name) ?? other {
           losses.append(name)
         } else if finals[entity.name] != nil {
           // No operation dropped it: a new inverse stores the links elsewhere.
@@ -85,7 +85,7 @@ extension MigrationCompiler {
           let name = mapping.formerNames(of: owner).first(where: { $0.value == toOne.inverse })?.key,
           after.entity(named: owner)?.relationship(named: name)?.isToMany == true
         else { continue }
-        let loss = droppedName(entity.name, toOne.name) ?? "\(entity.name).\(toOne.name)"
+        let loss = droppedName(entity.name, property: toOne.name) ?? "\(entity.name).\(toOne.name)"
         emptied[loss, default: []].append("\(owner).\(name)")
       }
     }
@@ -116,7 +116,7 @@ extension MigrationCompiler {
           return nil
         }
         return mapping.dropped.orders[entity.name]?[relationship.name]
-          ?? droppedName(entity.name, relationship.name) ?? "\(final).\(name ?? relationship.name)"
+          ?? droppedName(entity.name, property: relationship.name) ?? "\(final).\(name ?? relationship.name)"
       }
     }
   }
@@ -138,7 +138,7 @@ extension MigrationCompiler {
       for relationship in entity.relationships {
         guard let join = after.joinName(of: relationship, in: entity)?.name, origins[join] == nil,
           let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
-          let name = mapping.former(entity.name, relationship.name)
+          let name = mapping.former(entity.name, property: relationship.name)
         else { continue }
         origins[join] = former.relationship(named: name).flatMap { before.joinName(of: $0, in: former)?.name }
       }
@@ -146,7 +146,7 @@ extension MigrationCompiler {
     return Set(origins.values)
   }
 
-  private func droppedName(_ entity: String, _ property: String) -> String? {
+  private func droppedName(_ entity: String, property: String) -> String? {
     mapping.dropped.properties[entity]?[property]
   }
 }

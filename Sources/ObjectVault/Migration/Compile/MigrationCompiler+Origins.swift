@@ -32,16 +32,16 @@ extension MigrationCompiler {
     for attribute in entity.attributes {
       if let expression = mapping.expressions[entity.name]?[attribute.name] {
         expressions[attribute.name] = expression
-      } else if let name = mapping.former(entity.name, attribute.name) {
+      } else if let name = mapping.former(entity.name, property: attribute.name) {
         expressions[attribute.name] = quoted(name)
       }
     }
     for relationship in entity.relationships where relationship.hasColumn {
-      if mapping.isAdded(entity.name, relationship.name) {
+      if mapping.isAdded(entity.name, property: relationship.name) {
         expressions[relationship.columnName] = mapping.expressions[entity.name]?[relationship.name]
         continue
       }
-      guard let name = mapping.former(entity.name, relationship.name),
+      guard let name = mapping.former(entity.name, property: relationship.name),
         let former = mapping.entities[entity.name],
         let old = before.entity(named: former)?.relationship(named: name), !old.isToMany
       else { continue }
@@ -84,7 +84,7 @@ extension MigrationCompiler {
         guard after.joinName(of: relationship, in: entity)?.name == table,
           let (join, isSource) = after.joinTable(of: relationship, in: entity),
           let former = mapping.entities[entity.name].flatMap({ before.entity(named: $0) }),
-          let name = mapping.former(entity.name, relationship.name),
+          let name = mapping.former(entity.name, property: relationship.name),
           let (old, wasSource) = former.relationship(named: name).flatMap({
             before.joinTable(of: $0, in: former)
           })
@@ -118,7 +118,7 @@ extension MigrationCompiler {
   /// links come from; nil where it had no order, or no links come from before.
   func orderOrigin(of relationship: RelationshipDescription, in entity: String) -> String? {
     guard let former = mapping.entities[entity].flatMap({ before.entity(named: $0) }),
-      let name = mapping.former(entity, relationship.name), let old = former.relationship(named: name),
+      let name = mapping.former(entity, property: relationship.name), let old = former.relationship(named: name),
       old.isToMany, old.isOrdered
     else { return nil }
     if let (join, wasSource) = before.joinTable(of: old, in: former) {
@@ -129,7 +129,7 @@ extension MigrationCompiler {
     }
     // The places are stored with the same to-one as before.
     guard let inverse = relationship.inverse, let column = old.inverse,
-      mapping.former(relationship.destination, inverse) == column,
+      mapping.former(relationship.destination, property: inverse) == column,
       after.entity(named: relationship.destination)?.relationship(named: inverse)?.hasColumn == true
     else { return nil }
     return RelationshipDescription.orderColumnName(column)

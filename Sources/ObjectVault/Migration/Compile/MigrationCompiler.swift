@@ -22,7 +22,7 @@ struct MigrationCompiler {
 
   init(engine: Engine, before: Schema, after: Schema, mapping: SegmentMapping) {
     (self.engine, self.before, self.after, self.mapping) = (engine, before, after, mapping)
-    untouched = Self.untouchedEntities(before, after, mapping)
+    untouched = Self.untouchedEntities(before: before, after: after, mapping: mapping)
   }
 
   /// The changes of tables, in the order in which they run.
@@ -84,17 +84,17 @@ struct MigrationCompiler {
     }
     work.used.insert(former.name)
     if let alterations = alterations(from: former, to: table, origin) {
-      let made = makeIndexes(table, former, origin, but: former.indexes)
+      let made = makeIndexes(table, from: former, origin: origin, but: former.indexes)
       work.changes += alterations.statements
       work.indexes += made
       if !alterations.keepsColumns { work.moved.insert(former.name.lowercased()) }
       if !(alterations.statements + made).isEmpty { work.touched.insert(former.name.lowercased()) }
     } else {
       work.moved.formUnion([former.name.lowercased(), table.name.lowercased()])
-      work.copies += rebuild(former, table, origin)
+      work.copies += rebuild(former, as: table, origin: origin)
       work.swaps.append(planned("DROP TABLE \(identifier: former.name)", table))
       work.changes = swapIn(table) + work.changes
-      work.indexes += makeIndexes(table, former, origin)
+      work.indexes += makeIndexes(table, from: former, origin: origin)
     }
   }
 
@@ -113,7 +113,7 @@ struct MigrationCompiler {
   }
 
   private static func untouchedEntities(
-    _ before: Schema, _ after: Schema, _ mapping: SegmentMapping
+    before: Schema, after: Schema, mapping: SegmentMapping
   ) -> Set<String> {
     guard mapping.moves.isEmpty, mapping.parentChange == nil else { return [] }
     let old = Dictionary(before.entities.map { ($0.name, $0) }) { first, _ in first }
@@ -153,10 +153,10 @@ struct MigrationCompiler {
   /// Returns the statements that create the table's indexes, and the checks of unique ones.
   /// - Parameter kept: Indexes that exist already.
   private func makeIndexes(
-    _ table: TableInfo, _ former: TableInfo, _ origin: Origin, but kept: [TableInfo.Index] = []
+    _ table: TableInfo, from former: TableInfo, origin: Origin, but kept: [TableInfo.Index] = []
   ) -> [PlannedStatement] {
     table.indexes.filter { !kept.contains($0) }.flatMap {
-      uniqueCheck($0, of: table, former, origin) + [makeIndex($0, table)]
+      uniqueCheck($0, of: table, from: former, origin: origin) + [makeIndex($0, table)]
     }
   }
 
@@ -165,7 +165,7 @@ struct MigrationCompiler {
     String(temporary.dropFirst("_mig_".count))
   }
 
-  private func rebuild(_ former: TableInfo, _ table: TableInfo, _ origin: Origin) -> [PlannedStatement] {
+  private func rebuild(_ former: TableInfo, as table: TableInfo, origin: Origin) -> [PlannedStatement] {
     let temporary = "_mig_\(table.name)"
     let columns = table.columns.map(\.name).filter { origin.expressions[$0] != nil }
     let expressions = columns.compactMap { origin.expressions[$0] }

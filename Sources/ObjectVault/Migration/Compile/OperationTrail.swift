@@ -24,22 +24,22 @@ struct OperationTrail {
 
   mutating func follow(_ operation: MigrationOperation) {
     switch operation.subject {
-    case .madeEntity(let entity): add(operation, entity.name)
-    case .droppedEntity(let name), .movedEntity(let name, _): add(operation, name)
+    case .madeEntity(let entity): add(operation, entity: entity.name)
+    case .droppedEntity(let name), .movedEntity(let name, _): add(operation, entity: name)
     case .renamedEntity(let name, let new):
       for index in entries.indices where entries[index].entity == name { entries[index].entity = new }
-      add(operation, new)
+      add(operation, entity: new)
     case .made(let entity, let name, _), .dropped(let entity, let name, _), .changed(let entity, let name),
       .moved(let entity, let name, _):
-      add(operation, entity, name)
+      add(operation, entity: entity, property: name)
     case .renamed(let entity, let name, let new, _):
       for index in entries.indices where entries[index].entity == entity {
         if entries[index].property == name { entries[index].property = new }
         entries[index].index = entries[index].index?.map { $0 == name ? new : $0 }
       }
-      add(operation, entity, new)
-    case .madeIndex(let entity, let names): add(operation, entity, index: names, isAsking: true)
-    case .droppedIndex(let entity, let names): add(operation, entity, index: names)
+      add(operation, entity: entity, property: new)
+    case .madeIndex(let entity, let names): add(operation, entity: entity, index: names, isAsking: true)
+    case .droppedIndex(let entity, let names): add(operation, entity: entity, index: names)
     // Parts of composites are recorded one by one; the statements of raw objects have their operation
     // already.
     case .mergedEntity, .parts, .rawObject, .rows: break
@@ -47,7 +47,7 @@ struct OperationTrail {
   }
 
   private mutating func add(
-    _ operation: MigrationOperation, _ entity: String, _ property: String? = nil, index: [String]? = nil,
+    _ operation: MigrationOperation, entity: String, property: String? = nil, index: [String]? = nil,
     isAsking: Bool = false
   ) {
     entries.append(

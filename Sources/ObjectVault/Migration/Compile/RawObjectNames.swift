@@ -9,7 +9,7 @@ extension Schema {
   ///   - subject: What the operation changes.
   ///   - former: The model before the operation.
   mutating func renameInRawObjects(_ subject: OperationSubject, _ former: Schema) {
-    guard let renaming = RawRenaming(subject, former, self) else { return }
+    guard let renaming = RawRenaming(subject, from: former, to: self) else { return }
     rawObjects = rawObjects.map { object in
       let sql = SQLTemplate.renamed(object.sql) { renaming.name($0) }
       return RawObject(object.kind, object.name, isUnique: object.isUnique, sql: sql)
@@ -121,7 +121,7 @@ private struct RawRenaming {
   private var property: (entity: String, old: String, new: String)?
 
   /// Returns nil for an operation that renames nothing.
-  init?(_ subject: OperationSubject, _ former: Schema, _ model: Schema) {
+  init?(_ subject: OperationSubject, from former: Schema, to model: Schema) {
     (self.former, self.model) = (former, model)
     switch subject {
     case .renamedEntity(let name, let new): entity = (name, new)

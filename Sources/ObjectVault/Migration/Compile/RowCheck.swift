@@ -61,7 +61,7 @@ extension RowCheck {
   /// Creates a check of an entity's rows that fulfil a condition.
   /// - Parameter condition: nil for all rows.
   init(
-    _ rule: RefusalRule, _ entity: String, _ properties: [String], at place: EntityPlace,
+    _ rule: RefusalRule, of entity: String, _ properties: [String], at place: EntityPlace,
     where condition: SQL? = nil, message: String
   ) {
     let conditions = [place.condition(), condition].compactMap { $0 }
@@ -89,7 +89,7 @@ extension RowCheck.Question {
   ///   - rows: The query after `FROM`.
   ///   - id: The id of a row.
   init(rows: SQL, id: SQL = "\"id\"") {
-    self.init("count(*)", of: rows, rows, id)
+    self.init("count(*)", of: rows, rows: rows, id: id)
   }
 
   /// Creates a query for groups of rows.
@@ -97,16 +97,16 @@ extension RowCheck.Question {
   ///   - groups: The query after `FROM`.
   ///   - id: The id that is reported for a group.
   init(groups: SQL, id: SQL = "max(\"id\")") {
-    self.init("count(*)", of: "(SELECT 1 FROM \(groups))", groups, id)
+    self.init("count(*)", of: "(SELECT 1 FROM \(groups))", rows: groups, id: id)
   }
 
   /// Creates a query that finds all rows where there is more than one.
   /// - Parameter rows: The query after `FROM`.
   init(moreThanOneOf rows: SQL) {
-    self.init("CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END", of: rows, rows, "\"id\"")
+    self.init("CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END", of: rows, rows: rows, id: "\"id\"")
   }
 
-  private init(_ count: SQL, of counted: SQL, _ rows: SQL, _ id: SQL) {
+  private init(_ count: SQL, of counted: SQL, rows: SQL, id: SQL) {
     query = ("SELECT \(count) FROM \(counted)" as SQL).text
     self.rows = ("SELECT \(id) FROM \(rows) ORDER BY 1 LIMIT \(number: Int64(Self.most))" as SQL).text
   }
@@ -162,7 +162,7 @@ struct ComingKey {
 extension CompiledStatement {
   /// Creates a statement that must count no row; its SQL has no bound values.
   static func check(
-    _ question: RowCheck.Question, message: String, _ rule: RefusalRule = .other, of entity: String = "",
+    _ question: RowCheck.Question, message: String, rule: RefusalRule = .other, of entity: String = "",
     _ properties: [String] = []
   ) -> CompiledStatement {
     .mustBeEmpty(

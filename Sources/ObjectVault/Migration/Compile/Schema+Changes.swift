@@ -16,7 +16,7 @@ extension Schema {
   }
 
   mutating func changeAttribute(
-    _ entity: String, _ name: String, _ body: (inout AttributeDescription) throws(ModelError) -> Void
+    of entity: String, named name: String, _ body: (inout AttributeDescription) throws(ModelError) -> Void
   ) throws(ModelError) {
     try change(entity) { entity throws(ModelError) in
       try body(&entity.attributes[entity.attributeIndex(name)])
@@ -25,7 +25,7 @@ extension Schema {
 
   /// Changes a relationship; returns false where there is none of this name.
   mutating func changeRelationship(
-    _ entity: String, _ name: String, _ body: (inout RelationshipDescription) -> Void
+    of entity: String, named name: String, _ body: (inout RelationshipDescription) -> Void
   ) throws(ModelError) -> Bool {
     let owner = try index(of: entity)
     guard let index = entities[owner].relationships.firstIndex(where: { $0.name == name }) else {
@@ -45,7 +45,7 @@ extension Schema {
 
   /// Returns the relationship that has this one as its inverse, as the indexes of its entity and in that
   /// entity.
-  func back(_ entity: String, _ name: String) -> (Int, Int)? {
+  func back(to entity: String, property name: String) -> (Int, Int)? {
     for (owner, description) in entities.enumerated() {
       if let index = description.relationships.firstIndex(where: {
         $0.destination == entity && $0.inverse == name
@@ -90,7 +90,7 @@ extension EntityDescription {
     }
   }
 
-  mutating func renameInIndexes(_ name: String, _ new: String) {
+  mutating func renameInIndexes(_ name: String, to new: String) {
     for index in indexes.indices {
       indexes[index].properties = indexes[index].properties.map { $0 == name ? new : $0 }
     }

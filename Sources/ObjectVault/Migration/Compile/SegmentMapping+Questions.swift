@@ -7,13 +7,13 @@ extension SegmentMapping {
   func hasRows(_ entity: String) -> Bool { entities[entity] != nil }
 
   /// Whether an expression of the segment gives every row a value.
-  func isExpressed(_ entity: String, _ name: String) -> Bool { expressions[entity]?[name] != nil }
+  func isExpressed(_ entity: String, property name: String) -> Bool { expressions[entity]?[name] != nil }
 
   /// Whether the segment added a property and no row has a value of it yet, neither by a default nor by
   /// its inverse.
   /// - Parameter model: The model so far.
-  func isGivenNothing(_ entity: String, _ name: String, in model: Schema) -> Bool {
-    guard isAdded(entity, name), !isExpressed(entity, name), let owner = model.entity(named: entity) else {
+  func isGivenNothing(_ entity: String, property name: String, in model: Schema) -> Bool {
+    guard isAdded(entity, property: name), !isExpressed(entity, property: name), let owner = model.entity(named: entity) else {
       return false
     }
     // A property that is added as required is refused where rows exist.
@@ -21,7 +21,7 @@ extension SegmentMapping {
       return attribute.isOptional && attribute.defaultValue == nil
     }
     guard let relationship = owner.relationship(named: name), !relationship.isRequired else { return false }
-    return relationship.inverse.map { isAdded(relationship.destination, $0) } ?? true
+    return relationship.inverse.map { isAdded(relationship.destination, property: $0) } ?? true
   }
 
   /// Whether an operation drops a relationship whose inverse the segment has added but not created yet.
@@ -31,13 +31,13 @@ extension SegmentMapping {
       let relationship = model.entity(named: entity)?.relationship(named: name),
       let inverse = relationship.inverse
     else { return false }
-    return isAdded(relationship.destination, inverse)
+    return isAdded(relationship.destination, property: inverse)
   }
 
   /// Whether the segment added a property or gave it an expression. Its values are not converted yet: only
   /// a column converts what is stored in it.
-  func isNew(_ entity: String, _ name: String) -> Bool {
-    isAdded(entity, name) || isExpressed(entity, name)
+  func isNew(_ entity: String, property name: String) -> Bool {
+    isAdded(entity, property: name) || isExpressed(entity, property: name)
   }
 
   /// Whether an entity had a parent before, and so shared the table of another one.
@@ -61,8 +61,8 @@ extension SegmentMapping {
 
   /// Returns the column that a property had before the segment; nil for an added property, and for one
   /// without a column.
-  func column(_ entity: String, _ name: String) -> String? {
-    guard let former = former(entity, name),
+  func column(_ entity: String, property name: String) -> String? {
+    guard let former = former(entity, property: name),
       let owner = entities[entity].flatMap({ before.entity(named: $0) })
     else { return nil }
     guard let relationship = owner.relationship(named: former) else { return quoted(former) }
@@ -71,15 +71,15 @@ extension SegmentMapping {
 
   /// Whether a property was, before the segment, the end of a one-to-one without a column. If it has a
   /// column now, the segment fills it.
-  func wasLookedUp(_ entity: String, _ name: String) -> Bool {
-    guard let former = former(entity, name) else { return false }
+  func wasLookedUp(_ entity: String, property name: String) -> Bool {
+    guard let former = former(entity, property: name) else { return false }
     return entities[entity].flatMap { before.entity(named: $0) }?.relationship(named: former)?.isLookedUp
       == true
   }
 
   /// Restricts an expression to the rows of an entity and its subentities; other rows of the table get
   /// NULL.
-  func ofOwnRows(_ expression: String, _ entity: String) -> String {
+  func ofOwnRows(_ expression: String, of entity: String) -> String {
     guard let condition = entities[entity].flatMap({ before.place(of: $0).condition() }) else {
       return expression
     }

@@ -17,7 +17,7 @@ extension SegmentMapping {
 
   /// Requires that a column has no NULL before the segment.
   mutating func require(
-    _ entity: String, _ name: String, _ column: String, _ operation: MigrationOperation, remedy: String
+    _ entity: String, property name: String, column: String, by operation: MigrationOperation, remedy: String
   ) {
     guard let table = entities[entity] else { return }
     require(
@@ -28,8 +28,8 @@ extension SegmentMapping {
 
   /// Requires that the target of a to-one's backfill exists, where rows have no reference.
   mutating func require(
-    _ entity: String, _ name: String, _ column: String, _ operation: MigrationOperation,
-    leadingTo destination: String, _ id: Int64
+    _ entity: String, property name: String, column: String, by operation: MigrationOperation,
+    referringTo destination: String, id: Int64
   ) {
     guard let table = entities[entity], let goal = entities[destination] else { return }
     require(

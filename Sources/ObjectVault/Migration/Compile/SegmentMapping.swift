@@ -55,7 +55,7 @@ struct SegmentMapping {
   }
 
   /// Returns the former name of a final property; nil for a new one.
-  func former(_ entity: String, _ name: String) -> String? {
+  func former(_ entity: String, property name: String) -> String? {
     if let names = properties[entity] { return names[name] }
     guard entities[entity] != nil, let former = before.entity(named: entity),
       former.attribute(named: name) != nil || former.relationship(named: name) != nil
@@ -88,7 +88,7 @@ struct SegmentMapping {
   }
 
   /// Whether the segment added a property.
-  func isAdded(_ entity: String, _ name: String) -> Bool { added[entity]?.contains(name) == true }
+  func isAdded(_ entity: String, property name: String) -> Bool { added[entity]?.contains(name) == true }
 
   /// Whether the segment changes anything that SQL may refer to; SQL reads the tables as they are before
   /// it.
@@ -135,10 +135,10 @@ struct SegmentMapping {
       changedWords.insert(name.lowercased())
       if isRelationship { changesTables = true }
     case .dropped(let entity, let name, let isRelationship):
-      drop(entity, name)
+      drop(entity, property: name)
       if isRelationship { changesTables = true }
     case .renamed(let entity, let name, let new, let isRelationship):
-      rename(entity, name, new)
+      rename(entity, property: name, to: new)
       if isRelationship { changesTables = true }
     // An expression may read a view.
     case .rawObject: changesTables = true
@@ -158,8 +158,8 @@ struct SegmentMapping {
   }
 
   /// Records that a relationship loses its order.
-  mutating func dropOrder(_ entity: String, _ name: String) {
-    guard let table = entities[entity], let former = former(entity, name) else { return }
+  mutating func dropOrder(of entity: String, relationship name: String) {
+    guard let table = entities[entity], let former = former(entity, property: name) else { return }
     dropped.orders[table, default: [:]][former] = "\(entity).\(name)"
   }
 
@@ -172,7 +172,7 @@ struct SegmentMapping {
     if change.way == .out {
       for above in change.left {
         let toOnes = above.relationships.filter { $0.hasColumn }.map(\.name)
-        for name in above.attributes.map(\.name) + toOnes { own[name] = former(above.name, name) }
+        for name in above.attributes.map(\.name) + toOnes { own[name] = former(above.name, property: name) }
       }
     }
     changeNames(of: change.entity.name) { names in
@@ -189,8 +189,8 @@ struct SegmentMapping {
     changesTables = true
   }
 
-  private mutating func drop(_ entity: String, _ name: String) {
-    if let table = entities[entity], let former = former(entity, name) {
+  private mutating func drop(_ entity: String, property name: String) {
+    if let table = entities[entity], let former = former(entity, property: name) {
       dropped.properties[table, default: [:]][former] = "\(entity).\(name)"
     }
     changeNames(of: entity) { $0[name] = nil }
@@ -199,7 +199,7 @@ struct SegmentMapping {
     changedWords.insert(name.lowercased())
   }
 
-  private mutating func rename(_ entity: String, _ name: String, _ new: String) {
+  private mutating func rename(_ entity: String, property name: String, to new: String) {
     changeNames(of: entity) { $0[new] = $0.removeValue(forKey: name) }
     let expression = expressions[entity]?.removeValue(forKey: name)
     expressions[entity]?[new] = expression
@@ -207,7 +207,7 @@ struct SegmentMapping {
     changedWords.formUnion([name.lowercased(), new.lowercased()])
   }
 
-  mutating func express(_ entity: String, _ name: String, _ sql: String) {
+  mutating func express(_ entity: String, property name: String, as sql: String) {
     expressions[entity, default: [:]][name] = sql
     changedWords.formUnion([name.lowercased(), RelationshipDescription.columnName(name).lowercased()])
   }

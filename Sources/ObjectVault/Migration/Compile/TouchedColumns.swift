@@ -19,12 +19,12 @@ struct TouchedColumns {
     switch action {
     case .insert(let table): tables.insert(table.lowercased())
     case .delete(let table): emptied.insert(table.lowercased())
-    case .update(let table, let column): insert(table, column)
+    case .update(let table, let column): insert(table, column: column)
     default: break
     }
   }
 
-  mutating func insert(_ entity: String, _ attribute: String) {
+  mutating func insert(_ entity: String, column attribute: String) {
     columns[entity.lowercased(), default: []].insert(attribute.lowercased())
   }
 
@@ -39,9 +39,9 @@ struct TouchedColumns {
     columns[new] = former
   }
 
-  mutating func rename(_ entity: String, _ column: String, to new: String?) {
+  mutating func rename(_ entity: String, column: String, to new: String?) {
     guard columns[entity.lowercased()]?.remove(column.lowercased()) != nil, let new else { return }
-    insert(entity, new)
+    insert(entity, column: new)
   }
 
   mutating func formUnion(_ other: TouchedColumns) {
@@ -57,7 +57,7 @@ struct TouchedColumns {
   }
 
   /// Whether a statement updates a column of existing rows; replaced rows do not count.
-  func updates(_ table: String, _ column: String) -> Bool {
+  func updates(_ table: String, column: String) -> Bool {
     columns[table.lowercased()]?.contains(column.lowercased()) == true
   }
 
@@ -66,7 +66,7 @@ struct TouchedColumns {
     tables.contains(entity.lowercased()) || columns[entity.lowercased()]?.isEmpty == false
   }
 
-  func contains(_ entity: String, _ column: String) -> Bool {
+  func contains(_ entity: String, column: String) -> Bool {
     tables.contains(entity.lowercased())
       || columns[entity.lowercased()]?.contains(column.lowercased()) == true
   }

@@ -133,7 +133,7 @@ struct ForeignObjects {
     let rows = try connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name")
     return rows.compactMap { row in
       let (type, name, table) = (row[0].string ?? "", row[1].string ?? "", row[2].string ?? "")
-      guard !expected.contains("\(type) \(name)".lowercased()), !Self.isEngines(type, name) else {
+      guard !expected.contains("\(type) \(name)".lowercased()), !Self.isEngines(type, named: name) else {
         return nil
       }
       return ForeignObject(type: type, name: name, table: table, sql: row[3].string ?? "")
@@ -141,7 +141,7 @@ struct ForeignObjects {
   }
 
   /// Whether the engine has created the object for itself; SQL cannot give another object such a name.
-  private static func isEngines(_ type: String, _ name: String) -> Bool {
+  private static func isEngines(_ type: String, named name: String) -> Bool {
     switch type {
     case "index": name.hasPrefix("sqlite_autoindex_")
     case "table": name == "sqlite_sequence" || name.hasPrefix("sqlite_stat")

@@ -66,7 +66,7 @@ extension MigrationSet {
       operations: operations,
       doubts: MigrationRenaming.doubts(in: operations, from: renamed),
       losses: compiled?.losses ?? operations.compactMap(\.subject.lost), emptied: compiled?.emptied ?? [:],
-      remarks: operations.compactMap { $0.rules.advice(in: renamed) } + Self.faults(step, model, schema),
+      remarks: operations.compactMap { $0.rules.advice(in: renamed) } + Self.faults(step, from: model, to: schema),
       servedHints: schema.renamingDoubts(from: renamed, beside: renaming))
   }
 
@@ -95,11 +95,11 @@ extension MigrationSet {
   }
 
   /// Returns the differences that remain after the operations, as text.
-  private static func faults(_ step: MigrationStep, _ model: Schema, _ schema: Schema) -> [String] {
+  private static func faults(_ step: MigrationStep, from model: Schema, to schema: Schema) -> [String] {
     guard !step.operations.isEmpty else { return [] }
     do {
       let reached = try step.applied(to: model)
-      return SchemaDifference.lines(reached, schema, found: "what these lines make", expected: "the classes")
+      return SchemaDifference.lines(reached, against: schema, found: "what these lines make", expected: "the classes")
     } catch { return ["These lines cannot be run as they are: \(error)"] }
   }
 }

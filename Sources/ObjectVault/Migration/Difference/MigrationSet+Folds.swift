@@ -58,6 +58,6 @@ extension MigrationSet {
       .foldEdited(
         number: fold.number, name: fold.name,
         difference: SchemaDifference.lines(
-          made, model, found: "what the steps make now", expected: "the store")))
+          made, against: model, found: "what the steps make now", expected: "the store")))
   }
 }

@@ -40,7 +40,7 @@ struct OperationProposer {
       add(.createEntity(new.written(entity, isThere: isUnpaired)))
     }
     // Relationships come last: an attribute of the same name may have to be dropped first.
-    for (entity, former) in kept { changeAttributes(entity, former) }
+    for (entity, former) in kept { changeAttributes(of: entity, from: former) }
     for (entity, _) in kept {
       for relationship in entity.relationships
       where present.entity(named: entity.name)?.relationship(named: relationship.name) == nil {
@@ -129,7 +129,7 @@ struct OperationProposer {
       let former = present.entity(named: entity.name)
     else { return false }
     guard names.count > 1, names[1] != "id" else { return true }
-    guard isKept(names[1], entity, former) else { return false }
+    guard isKept(names[1], in: entity, from: former) else { return false }
     let (old, relationship) = (former.relationship(named: names[1]), entity.relationship(named: names[1]))
     return old?.isToMany == relationship?.isToMany && old?.isLookedUp == relationship?.isLookedUp
       && old?.inverse == relationship?.inverse
@@ -141,21 +141,21 @@ struct OperationProposer {
       // This includes unchanged indexes, where one of their properties is replaced by another of the same
       // name.
       for index in former.indexes
-      where !entity.indexes.contains(index) || !index.properties.allSatisfy({ isKept($0, all, allFormer) }) {
+      where !entity.indexes.contains(index) || !index.properties.allSatisfy({ isKept($0, in: all, from: allFormer) }) {
         add(.dropIndex(entity.name, index.properties))
       }
     }
   }
 
   /// Whether a property has the same kind in both models.
-  private func isKept(_ name: String, _ entity: EntityDescription, _ former: EntityDescription) -> Bool {
+  private func isKept(_ name: String, in entity: EntityDescription, from former: EntityDescription) -> Bool {
     guard let old = former.relationship(named: name) else { return entity.attribute(named: name) != nil }
     return entity.relationship(named: name)?.destination == old.destination
   }
 
   private mutating func dropRelationships() {
     for (entity, former) in kept {
-      for relationship in former.relationships where !isKept(relationship.name, entity, former) {
+      for relationship in former.relationships where !isKept(relationship.name, in: entity, from: former) {
         add(.dropRelationship(entity.name, relationship.name))
       }
     }
@@ -189,7 +189,7 @@ struct OperationProposer {
 
   // MARK: Changes
 
-  private mutating func changeAttributes(_ entity: EntityDescription, _ former: EntityDescription) {
+  private mutating func changeAttributes(of entity: EntityDescription, from former: EntityDescription) {
     for attribute in entity.attributes {
       if let old = former.attribute(named: attribute.name) {
         change(entity.name, from: old, to: attribute)

@@ -10,17 +10,17 @@ package enum SchemaDifference {
   ///   - foundName: The name of the first in the lines.
   ///   - expectedName: The name of the second in the lines.
   package static func lines(
-    _ found: Schema, _ expected: Schema, found foundName: String, expected expectedName: String
+    _ found: Schema, against expected: Schema, found foundName: String, expected expectedName: String
   ) -> [String] {
     let names = (found: foundName, expected: expectedName)
-    return entityLines(found, expected, names) + rawLines(found, expected, names)
+    return entityLines(found: found, expected: expected, names: names) + rawLines(found: found, expected: expected, names: names)
   }
 
   private typealias Names = (found: String, expected: String)
 
-  private static func entityLines(_ found: Schema, _ expected: Schema, _ names: Names) -> [String] {
+  private static func entityLines(found: Schema, expected: Schema, names: Names) -> [String] {
     let lines = expected.entities.flatMap { entity in
-      found.entity(named: entity.name).map { Self.lines($0, entity, names) }
+      found.entity(named: entity.name).map { Self.lines(found: $0, expected: entity, names: names) }
         ?? ["\(entity.name) is missing in \(names.found)"]
     }
     let others = found.entities.filter { expected.entity(named: $0.name) == nil }
@@ -28,7 +28,7 @@ package enum SchemaDifference {
   }
 
   private static func lines(
-    _ found: EntityDescription, _ expected: EntityDescription, _ names: Names
+    found: EntityDescription, expected: EntityDescription, names: Names
   ) -> [String] {
     var lines: [String] = []
     if expected.parent != found.parent {
@@ -49,7 +49,7 @@ package enum SchemaDifference {
     return lines
   }
 
-  private static func rawLines(_ found: Schema, _ expected: Schema, _ names: Names) -> [String] {
+  private static func rawLines(found: Schema, expected: Schema, names: Names) -> [String] {
     let lines = expected.rawObjects.compactMap { object -> String? in
       guard let other = found.rawObject(named: object.name) else {
         return "the raw \(object.title) is missing in \(names.found)"

@@ -38,7 +38,7 @@ struct RepairWork {
   ///   another step that differs from what ran: all edited steps have to be named.
   init(_ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String) throws {
     try history.requireKnownFormat(file: file)
-    try Self.requireRepairable(numbers, history, set, file)
+    try Self.requireRepairable(numbers, of: history, as: set, file: file)
     let wanted = Set(numbers).filter { !set.steps[$0 - 1].isRecorded(as: history.steps[$0 - 1].checksum) }
       .sorted()
     repair = HistoryRepair(
@@ -60,7 +60,7 @@ struct RepairWork {
     let (model, reached) = (try history.model(), models[models.count - 1])
     guard reached.meaningHash == model.meaningHash else {
       let lines = SchemaDifference.lines(
-        reached, model, found: "what the steps make now", expected: "the store")
+        reached, against: model, found: "what the steps make now", expected: "the store")
       throw StoreError.repairRefused(
         file: file, step: first,
         reason:
@@ -74,7 +74,7 @@ struct RepairWork {
 
   /// Checks that the named steps have run, and that their files exist.
   private static func requireRepairable(
-    _ numbers: [Int], _ history: StoreHistory, _ set: MigrationSet, _ file: String
+    _ numbers: [Int], of history: StoreHistory, as set: MigrationSet, file: String
   ) throws {
     for number in numbers {
       let reason =
@@ -132,7 +132,7 @@ extension HistoryRepair.Step {
   fileprivate init(_ applied: AppliedStep, _ step: MigrationStep) {
     (number, name, formerName) = (step.number, step.name, applied.name)
     (checksum, formerChecksum) = (step.checksum, applied.checksum)
-    difference = lineDifference(applied.text, step.canonicalText)
+    difference = lineDifference(from: applied.text, to: step.canonicalText)
   }
 }
 

@@ -26,15 +26,15 @@ extension StoreHistory {
     if let step = steps.first(where: { $0.number < 1 || $0.number > version }) {
       throw read.damage(
         "\(HistoryTable.name), row \(step.number),",
-        "is of no step from 1 to \(version), the version in \(MetaTable.name)")
+        reason: "is of no step from 1 to \(version), the version in \(MetaTable.name)")
     }
     for number in 1...max(1, Int(version)) where number <= version {
       guard number <= steps.count, steps[number - 1].number == number else {
-        throw read.damage("\(HistoryTable.name), row \(number),", "is not there")
+        throw read.damage("\(HistoryTable.name), row \(number),", reason: "is not there")
       }
     }
     try read.checkIDs()
-    if let (table, reason) = try tables.misshapen() { throw read.damage(table, reason) }
+    if let (table, reason) = try tables.misshapen() { throw read.damage(table, reason: reason) }
     return StoreHistory(
       steps: steps, version: Int(version), modelJSON: modelJSON,
       minimumReader: Int(try read.integer(.minimumReader, 0...Int64(Int32.max), default: version)),
@@ -58,14 +58,14 @@ private struct Reading {
 
   var copies: KeptCopies { KeptCopies(values[.copies]) }
 
-  func damage(_ place: String, _ reason: String) -> StoreError {
+  func damage(_ place: String, reason: String) -> StoreError {
     .bookkeepingDamaged(file: file, place: place, reason: reason)
   }
 
   /// Reads one of the store's own tables, whose columns may have been changed.
   func table<Content>(_ name: String, _ body: () throws -> Content) throws -> Content {
     do { return try body() } catch SQLError.engine(1, _, let message, _) {
-      throw damage(name, "cannot be read: \(message)")
+      throw damage(name, reason: "cannot be read: \(message)")
     }
   }
 
@@ -76,10 +76,10 @@ private struct Reading {
   ) throws(StoreError) -> Int64 {
     guard let value = values[entry] else {
       if let `default` { return `default` }
-      throw damage(entry.place, "is missing")
+      throw damage(entry.place, reason: "is missing")
     }
     guard case .integer(let number) = value, range.contains(number) else {
-      throw damage(entry.place, "holds no number from \(range.lowerBound) to \(range.upperBound)")
+      throw damage(entry.place, reason: "holds no number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -89,7 +89,7 @@ private struct Reading {
   func uuid(_ entry: MetaTable.Entry) throws(StoreError) -> UUID? {
     guard let value = values[entry] else { return nil }
     guard case .text(let text) = value, let uuid = UUID(uuidString: text) else {
-      throw damage(entry.place, "holds no UUID")
+      throw damage(entry.place, reason: "holds no UUID")
     }
     return uuid
   }
@@ -97,22 +97,22 @@ private struct Reading {
   /// Returns the model's JSON, after checking that it is a valid model and has the recorded hash.
   func model() throws(StoreError) -> String {
     let place = MetaTable.Entry.modelJSON.place
-    guard let json = values[.modelJSON] else { throw damage(place, "is missing") }
+    guard let json = values[.modelJSON] else { throw damage(place, reason: "is missing") }
     guard case .text(let json) = json, let model = try? Schema(json: json) else {
-      throw damage(place, "is no model")
+      throw damage(place, reason: "is no model")
     }
-    if let fault = model.modelFaults.first { throw damage(place, "is no model: \(fault)") }
-    guard let hash = values[.modelHash] else { throw damage(MetaTable.Entry.modelHash.place, "is missing") }
+    if let fault = model.modelFaults.first { throw damage(place, reason: "is no model: \(fault)") }
+    guard let hash = values[.modelHash] else { throw damage(MetaTable.Entry.modelHash.place, reason: "is missing") }
     guard hash == .text(sha256(Array(json.utf8))) else {
-      throw damage(place, "is not the model that modelHash is of")
+      throw damage(place, reason: "is not the model that modelHash is of")
     }
     return json
   }
 
   func checkIDs() throws {
     let name = IdentifierTable.name
-    guard try tables.identifiers.exists() else { throw damage(name, "is missing") }
+    guard try tables.identifiers.exists() else { throw damage(name, reason: "is missing") }
     guard let row = try table(name, { try tables.identifiers.damagedRow() }) else { return }
-    throw damage("\(name), row \(row),", "holds no highest id")
+    throw damage("\(name), row \(row),", reason: "holds no highest id")
   }
 }

@@ -97,7 +97,7 @@ extension MigrationSet {
     }
     return .edited(
       number: applied.number, name: applied.name, applied: applied.checksum, found: step.checksum,
-      difference: lineDifference(applied.text, step.canonicalText))
+      difference: lineDifference(from: applied.text, to: step.canonicalText))
   }
 }
 
@@ -117,7 +117,7 @@ enum RunningProgram {
 }
 
 /// Returns the lines that differ between two texts: the old ones with `-`, the new ones with `+`.
-func lineDifference(_ old: String, _ new: String) -> [String] {
+func lineDifference(from old: String, to new: String) -> [String] {
   let (before, after) = (
     old.split(separator: "\n").map(String.init), new.split(separator: "\n").map(String.init)
   )

@@ -84,7 +84,7 @@ struct ExpectedStanding {
       let generation = Self.number(values[.generation], upTo: Int64.max >> 1),
       Self.number(values[.minimumReader] ?? .integer(0), upTo: Int64(Int32.max)) != nil,
       try tables.history.numbers() == (version == 0 ? nil : 1...version),
-      try isHistory(tables.history, values, generation), try tables.identifiers.damagedRow() == nil
+      try isHistory(tables.history, values: values, generation: generation), try tables.identifiers.damagedRow() == nil
     else { return nil }
     var storeID: UUID?
     if let value = values[.storeID] {
@@ -102,7 +102,7 @@ struct ExpectedStanding {
 
   /// Whether the steps are those of the program, and made the model of its classes.
   private func isHistory(
-    _ history: HistoryTable, _ values: [MetaTable.Entry: SQLValue], _ generation: Int64
+    _ history: HistoryTable, values: [MetaTable.Entry: SQLValue], generation: Int64
   ) throws -> Bool {
     if case .text(let text) = values[.standing], let found = StandingDigest(text, generation: generation) {
       return found.model == StandingDigest.model(schema)

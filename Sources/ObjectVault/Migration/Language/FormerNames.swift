@@ -18,9 +18,9 @@ struct FormerNames {
     switch operation.subject {
     case .renamedEntity(let name, let new):
       names[new] = nil
-      becomes(name, new, step)
-    case .droppedEntity(let name): becomes(name, nil, step)
-    case .mergedEntity(let name, let new): becomes(name, new, step)
+      becomes(name, now: new, since: step)
+    case .droppedEntity(let name): becomes(name, now: nil, since: step)
+    case .mergedEntity(let name, let new): becomes(name, now: new, since: step)
     case .madeEntity(let entity): names[entity.name] = nil
     case .movedEntity, .made, .dropped, .renamed, .changed, .moved, .madeIndex, .droppedIndex, .rawObject,
       .parts,
@@ -30,12 +30,12 @@ struct FormerNames {
   }
 
   /// Records that no row has this entity name any more.
-  private mutating func becomes(_ name: String, _ new: String?, _ step: Int) {
-    replace(name, by: new, step)
+  private mutating func becomes(_ name: String, now new: String?, since step: Int) {
+    replace(name, by: new, since: step)
     names[name] = (new, step)
   }
 
-  private mutating func replace(_ name: String, by new: String?, _ step: Int) {
+  private mutating func replace(_ name: String, by new: String?, since step: Int) {
     for (former, entry) in names where entry.now == name { names[former] = (new, step) }
   }
 

@@ -21,10 +21,10 @@ extension MigrationLine {
   func fillsNothing(_ column: Int) -> StoreError {
     failure(
       "a filling is for what is required",
-      self.column(of: "->") != nil
+      hint: self.column(of: "->") != nil
         ? "write required behind the other end, or leave out filling"
         : "leave out optional, or leave out filling",
-      self.column(of: "filling") ?? column)
+      at: self.column(of: "filling") ?? column)
   }
 
   /// Returns what to write in place of a word that is not a value.

@@ -6,12 +6,12 @@ extension MigrationLine {
   mutating func operations() throws -> [MigrationOperation] {
     let verbs = MigrationOperation.verbs
     guard let verb = next else {
-      throw failure("an operation is missing", "begin with \(verbs.joined(separator: ", "))")
+      throw failure("an operation is missing", hint: "begin with \(verbs.joined(separator: ", "))")
     }
     guard verbs.contains(verb) else {
       throw failure(
         "\"\(verb)\" is no operation",
-        didYouMean(nearest(verb, among: verbs)) ?? "operations begin with \(verbs.joined(separator: ", "))")
+        hint: didYouMean(nearest(verb, among: verbs)) ?? "operations begin with \(verbs.joined(separator: ", "))")
     }
     skip()
     let operations = try read(MigrationOperation.forms[verb] ?? [], verb)
@@ -43,7 +43,7 @@ extension MigrationLine {
     }
     if let other { return try other(&self) }
     guard !kinds.isEmpty else {
-      throw failure("\"\(verb)\" is not written like this", "see the list of operations")
+      throw failure("\"\(verb)\" is not written like this", hint: "see the list of operations")
     }
     _ = try kind(kinds)
     return []
@@ -70,7 +70,7 @@ extension MigrationLine {
         let column = column
         let value = try value(attribute.type.constantForm)
         if let problem = value.problem(for: attribute.type) {
-          throw failure(problem, "write \(attribute.type.constantForm), or no \(word)", column)
+          throw failure(problem, hint: "write \(attribute.type.constantForm), or no \(word)", at: column)
         }
         if word == "default" {
           attribute.defaultValue = value.fitting(attribute.type)
@@ -81,7 +81,7 @@ extension MigrationLine {
       default:
         throw failure(
           "\"\(word)\" is no option",
-          didYouMean(nearest(word, among: Self.attributeOptions))
+          hint: didYouMean(nearest(word, among: Self.attributeOptions))
             ?? "options are \(Self.attributeOptions.joined(separator: " "))")
       }
       skip()
@@ -119,7 +119,7 @@ extension MigrationLine {
       default:
         throw failure(
           "\"\(word)\" is no option",
-          didYouMean(nearest(word, among: ["many", "ordered", "required", "inverse", "on", "filling"]))
+          hint: didYouMean(nearest(word, among: ["many", "ordered", "required", "inverse", "on", "filling"]))
             ?? "options are many, ordered, required, inverse D.x, on delete RULE, filling ID")
       }
       skip()
@@ -130,7 +130,7 @@ extension MigrationLine {
   /// Refuses an option that occurs twice, because one of its two values would be ignored.
   private func requireFirst(_ option: String, _ given: inout Set<String>) throws {
     guard !given.insert(option).inserted else { return }
-    throw failure("\"\(option)\" stands here twice", "write it once")
+    throw failure("\"\(option)\" stands here twice", hint: "write it once")
   }
 
   mutating func inverse(of relationship: RelationshipDescription) throws -> String {
@@ -139,7 +139,7 @@ extension MigrationLine {
     guard entity == relationship.destination else {
       throw failure(
         "the inverse is a property of \(relationship.destination)",
-        "write \(relationship.destination).\(inverse)", column)
+        hint: "write \(relationship.destination).\(inverse)", at: column)
     }
     return inverse
   }
@@ -164,6 +164,6 @@ extension MigrationLine {
   private func requireNo(_ filling: DefaultValue?) throws {
     guard filling != nil else { return }
     throw failure(
-      "a new entity has no rows that could be filled", "leave out filling, or write default VALUE")
+      "a new entity has no rows that could be filled", hint: "leave out filling, or write default VALUE")
   }
 }

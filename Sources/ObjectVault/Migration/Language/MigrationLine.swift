@@ -15,18 +15,18 @@ struct MigrationLine {
   init(_ text: String, file: String, number: Int) throws {
     (self.file, self.number, line) = (file, number, MigrationWords(text))
     if let column = line.openText {
-      throw failure("a text has no end", "close it with \" on the same line; \\n in it is a new line", column)
+      throw failure("a text has no end", hint: "close it with \" on the same line; \\n in it is a new line", at: column)
     }
     if let column = line.unknownEscape {
       let sign = line.scalars[column + 1]
       throw failure(
         "\\\(sign) means nothing in a text",
-        "write \\\\ for a backslash, or take it out of a step that was released, for which it meant nothing; there are \\n, "
-          + "\\r, \\\" and \\\\", column)
+        hint: "write \\\\ for a backslash, or take it out of a step that was released, for which it meant nothing; there are \\n, "
+          + "\\r, \\\" and \\\\", at: column)
     }
   }
 
-  func failure(_ reason: String, _ hint: String, _ column: Int? = nil) -> StoreError {
+  func failure(_ reason: String, hint: String, at column: Int? = nil) -> StoreError {
     .migrationSyntax(
       MigrationSyntaxError(
         file: file, line: number, column: (column ?? self.column) + 1, reason: reason, hint: hint))
@@ -54,7 +54,7 @@ struct MigrationLine {
   mutating func expect(_ word: String) throws {
     guard take(word) else {
       throw failure(
-        "\(word) is missing\(next.map { " before \($0)" } ?? "")", "the line should go on with \(word)")
+        "\(word) is missing\(next.map { " before \($0)" } ?? "")", hint: "the line should go on with \(word)")
     }
   }
 
@@ -62,7 +62,7 @@ struct MigrationLine {
   /// - Returns: The number of scalars before the block's SQL.
   mutating func brace(behind word: String) throws -> Int {
     guard take("{") else {
-      throw failure("{ is missing behind \(word)", "write the SQL in braces")
+      throw failure("{ is missing behind \(word)", hint: "write the SQL in braces")
     }
     return line.sqlColumn ?? line.end
   }
@@ -71,7 +71,7 @@ struct MigrationLine {
 
   mutating func end() throws {
     guard index < words.count else { return }
-    throw failure("\"\(words[index].text)\" has no meaning here", "end the line before it")
+    throw failure("\"\(words[index].text)\" has no meaning here", hint: "end the line before it")
   }
 
   private static let composedLetters =
@@ -81,7 +81,7 @@ struct MigrationLine {
     guard let word = next, Schema.isIdentifier(word) else {
       throw failure(
         "\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")",
-        next.map { Schema.isIdentifier($0.precomposedStringWithCanonicalMapping) } == true
+        hint: next.map { Schema.isIdentifier($0.precomposedStringWithCanonicalMapping) } == true
           ? Self.composedLetters
           : "a name begins with a letter, has letters, digits and underscores, and \(SchemaFault.longestName) bytes at most"
       )
@@ -92,7 +92,7 @@ struct MigrationLine {
 
   /// Takes `Entity.property`.
   mutating func property() throws -> (String, String) {
-    guard let word = next else { throw failure("Entity.property is missing", "write it like User.city") }
+    guard let word = next else { throw failure("Entity.property is missing", hint: "write it like User.city") }
     let parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts.allSatisfy(Schema.isIdentifier) else {
       // A letter followed by combining marks, for which a single composed scalar exists.
@@ -101,7 +101,7 @@ struct MigrationLine {
       }
       throw failure(
         "\"\(word)\" is no Entity.property",
-        parts.count == 2 && parts.contains { $0.utf8.count > SchemaFault.longestName }
+        hint: parts.count == 2 && parts.contains { $0.utf8.count > SchemaFault.longestName }
           ? "a name has \(SchemaFault.longestName) bytes at most"
           : parts.count == 2 && isDecomposed ? Self.composedLetters : "write it like User.city")
     }
@@ -111,7 +111,7 @@ struct MigrationLine {
 
   mutating func string(_ what: String) throws -> String {
     guard index < words.count, words[index].isString else {
-      throw failure("\(what) is missing", "write it in double quotes")
+      throw failure("\(what) is missing", hint: "write it in double quotes")
     }
     index += 1
     return words[index - 1].text
@@ -119,15 +119,15 @@ struct MigrationLine {
 
   mutating func type() throws -> AttributeType {
     guard let word = next else {
-      throw failure("the type is missing", "types are \(Self.typeNames.joined(separator: " "))")
+      throw failure("the type is missing", hint: "types are \(Self.typeNames.joined(separator: " "))")
     }
     guard let type = AttributeType(rawValue: word == "int64" ? "int" : word) else {
       if Self.attributeOptions.contains(word) {
         throw failure(
           "the type is missing before \(word)",
-          "it stands behind the name; types are \(Self.typeNames.joined(separator: " "))")
+          hint: "it stands behind the name; types are \(Self.typeNames.joined(separator: " "))")
       }
-      throw failure("\"\(word)\" is no type", Self.hint(forType: word))
+      throw failure("\"\(word)\" is no type", hint: Self.hint(forType: word))
     }
     index += 1
     return type
@@ -147,7 +147,7 @@ struct MigrationLine {
   /// - Parameter form: The form that errors suggest.
   mutating func value(_ form: String = "a number, true, false or a \"text\"") throws -> DefaultValue {
     let before = index > 0 && !words[index - 1].isString ? words[index - 1].text : ""
-    guard index < words.count else { throw failure("a value is missing behind \(before)", "write \(form)") }
+    guard index < words.count else { throw failure("a value is missing behind \(before)", hint: "write \(form)") }
     let word = words[index]
     index += 1
     if word.isString { return .text(word.text) }
@@ -156,7 +156,7 @@ struct MigrationLine {
     if let value = Int64(word.text) { return .integer(value) }
     if let value = Double(word.text), value.isFinite { return .real(value) }
     index -= 1
-    throw failure("\"\(word.text)\" is no value", Self.hint(forValue: word.text, behind: before, form))
+    throw failure("\"\(word.text)\" is no value", hint: Self.hint(forValue: word.text, behind: before, form))
   }
 
   mutating func kind(_ kinds: [String]) throws -> String {
@@ -164,7 +164,7 @@ struct MigrationLine {
       throw failure(
         next.map { "\"\($0)\" is none of \(kinds.joined(separator: ", "))" }
           ?? "\(kinds.joined(separator: " or ")) is missing",
-        next.map { didYouMean(nearest($0, among: kinds)) ?? "write one of these" } ?? "say what it is")
+        hint: next.map { didYouMean(nearest($0, among: kinds)) ?? "write one of these" } ?? "say what it is")
     }
     index += 1
     return word
@@ -178,7 +178,7 @@ struct MigrationLine {
       let column = column
       let name = try name("a property's name")
       guard seen.insert(name).inserted else {
-        throw failure("\(name) stands here twice", "name each property once", column)
+        throw failure("\(name) stands here twice", hint: "name each property once", at: column)
       }
       names.append(name)
     }
@@ -196,15 +196,15 @@ struct MigrationLine {
     let start = scanner.position
     let column = scanner.scalarCount(before: start)
     guard scanner.scalar(at: start) == "(" else {
-      throw failure("( … ) is missing behind \(word)", "write an SQL expression in brackets", column)
+      throw failure("( … ) is missing behind \(word)", hint: "write an SQL expression in brackets", at: column)
     }
     var depth = 0
     while let piece = scanner.next() {
       // A `--` comment would hide the rest of the line, with the closing bracket.
       guard piece.kind != .comment || scanner.sign(of: piece) == "/" else {
         throw failure(
-          "this comment takes the rest of the line, and the ) with it", "write it as /* … */",
-          scanner.scalarCount(before: piece.range.lowerBound))
+          "this comment takes the rest of the line, and the ) with it", hint: "write it as /* … */",
+          at: scanner.scalarCount(before: piece.range.lowerBound))
       }
       guard piece.isClosed else { break }
       guard piece.kind == .other else { continue }
@@ -216,14 +216,14 @@ struct MigrationLine {
         $0.properties.isWhitespace
       }
       guard rest.isEmpty || rest.first == "#" else {
-        throw failure("something stands behind )", "end the line there", rest.startIndex)
+        throw failure("something stands behind )", hint: "end the line there", at: rest.startIndex)
       }
       let expression = scanner.text(start + 1..<piece.range.lowerBound)[...].trimmed
       guard !expression.isEmpty else {
-        throw failure("nothing stands in the brackets", "write an SQL expression", column)
+        throw failure("nothing stands in the brackets", hint: "write an SQL expression", at: column)
       }
       return expression
     }
-    throw failure("the bracket behind \(word) has no end on this line", "close it with ) there", column)
+    throw failure("the bracket behind \(word) has no end on this line", hint: "close it with ) there", at: column)
   }
 }

@@ -42,7 +42,7 @@ struct MigrationParser {
 
   private func line(_ index: Int) -> String { String(decoding: bytes(ofLine: index), as: UTF8.self) }
 
-  func failure(_ reason: String, _ hint: String, line: Int? = nil, column: Int = 1) -> StoreError {
+  func failure(_ reason: String, hint: String, line: Int? = nil, column: Int = 1) -> StoreError {
     .migrationSyntax(
       MigrationSyntaxError(file: file, line: (line ?? index) + 1, column: column, reason: reason, hint: hint))
   }
@@ -56,7 +56,7 @@ struct MigrationParser {
     try requireNoConflict()
     try header(&result)
     if let problem = result.header.misfit(number: number, name: name) {
-      throw failure(problem.reason, problem.hint, line: problem.key.flatMap { result.header.lines[$0] })
+      throw failure(problem.reason, hint: problem.hint, line: problem.key.flatMap { result.header.lines[$0] })
     }
     var section: String?
     var sections: Set<String> = []
@@ -66,7 +66,7 @@ struct MigrationParser {
         index += 1
       } else if line == "[up]" || line == "[down]" {
         guard sections.insert(line).inserted else {
-          throw failure("\(line) begins here a second time", "write all of its operations below one \(line)")
+          throw failure("\(line) begins here a second time", hint: "write all of its operations below one \(line)")
         }
         section = line
         index += 1
@@ -78,11 +78,11 @@ struct MigrationParser {
         result.up.append(contentsOf: try operations(line))
         while result.upLines.count < result.up.count { result.upLines.append(start) }
       } else {
-        throw failure("\"\(line.prefix(40))\" stands before [up]", "write [up] on a line of its own first")
+        throw failure("\"\(line.prefix(40))\" stands before [up]", hint: "write [up] on a line of its own first")
       }
     }
     guard section != nil else {
-      throw failure("there is no [up] section", "write [up], and the operations below it")
+      throw failure("there is no [up] section", hint: "write [up], and the operations below it")
     }
     return result
   }
@@ -95,7 +95,7 @@ struct MigrationParser {
     guard let line = conflict else { return }
     throw failure(
       "a merge conflict stands here",
-      "keep one side, and take the marks out; where both branches added a step, rebase FILE renumbers one",
+      hint: "keep one side, and take the marks out; where both branches added a step, rebase FILE renumbers one",
       line: line)
   }
 
@@ -103,7 +103,7 @@ struct MigrationParser {
   private mutating func down(_ line: String, _ result: inout Result) throws {
     guard MigrationWords(line).words.first?.text == "irreversible" else {
       guard result.irreversible == nil else {
-        throw failure("[down] is irreversible and goes on", "write operations, or irreversible \"why\"")
+        throw failure("[down] is irreversible and goes on", hint: "write operations, or irreversible \"why\"")
       }
       let start = index + 1
       result.down?.append(contentsOf: try operations(line))
@@ -111,7 +111,7 @@ struct MigrationParser {
       return
     }
     guard result.down?.isEmpty != false else {
-      throw failure("[down] has operations and is irreversible", "write operations, or irreversible \"why\"")
+      throw failure("[down] has operations and is irreversible", hint: "write operations, or irreversible \"why\"")
     }
     var words = try words(at: index)
     try words.expect("irreversible")
@@ -130,22 +130,22 @@ struct MigrationParser {
       if line.isEmpty { continue }
       guard let colon = line.firstIndex(of: ":") else {
         throw failure(
-          "\"\(line.prefix(40))\" is no header line", "write key: value, or [up] before operations")
+          "\"\(line.prefix(40))\" is no header line", hint: "write key: value, or [up] before operations")
       }
       let word = line[..<colon].trimmed
       guard let key = MigrationHeader.Key(rawValue: word) else {
         throw failure(
           "\"\(word)\" is no header",
-          didYouMean(nearest(word, among: known)) ?? "there are \(known.joined(separator: ", "))")
+          hint: didYouMean(nearest(word, among: known)) ?? "there are \(known.joined(separator: ", "))")
       }
       // A note keeps its `#`: it is a sentence and may name issue #12.
       let text = key == .note ? self.line(index) : line
       do {
         try result.header.take(key, text[...].drop { $0 != ":" }.dropFirst().trimmed, line: index)
-      } catch { throw failure(error.reason, error.hint) }
+      } catch { throw failure(error.reason, hint: error.hint) }
     }
     guard result.header.lines[.format] != nil else {
-      throw failure("the line \"format: 1\" is missing", "begin the file with format: 1", line: 0)
+      throw failure("the line \"format: 1\" is missing", hint: "begin the file with format: 1", line: 0)
     }
   }
 
@@ -184,7 +184,7 @@ struct MigrationParser {
       }
       index += 1
     }
-    throw failure("\(what) has no end", "close it with } on a line of its own", line: start)
+    throw failure("\(what) has no end", hint: "close it with } on a line of its own", line: start)
   }
 
   /// Returns the text from a column of this line to the brace that closes the block, on this line or a
@@ -209,7 +209,7 @@ struct MigrationParser {
       }
       body.append(piece, of: scanner)
     }
-    throw failure("this block has no end", "close it with }", line: start)
+    throw failure("this block has no end", hint: "close it with }", line: start)
   }
 
   /// Returns the error for a string or comment without an end. The closing brace may exist, but inside
@@ -219,12 +219,12 @@ struct MigrationParser {
     let before = String(decoding: bytes[starts[line]..<piece.range.lowerBound], as: UTF8.self)
     let column = before.unicodeScalars.count + 1
     guard piece.kind == .text else {
-      return failure("this comment has no end", "close it with */", line: line, column: column)
+      return failure("this comment has no end", hint: "close it with */", line: line, column: column)
     }
     let quote = Unicode.Scalar(bytes[piece.range.lowerBound])
     return failure(
       "the text that begins here has no end",
-      quote == "["
+      hint: quote == "["
         ? "close it with ]"
         : "close it with \(quote), or write "
           + "\(quote)\(quote) for one that is part of it", line: line, column: column)
@@ -234,7 +234,7 @@ struct MigrationParser {
     let end = index + 1 < starts.count ? starts[index + 1] : bytes.count
     guard Self.stripped(String(decoding: bytes[scanner.position..<end], as: UTF8.self)).isEmpty else {
       throw failure(
-        "something stands behind }", "write the next operation on a line of its own", line: index)
+        "something stands behind }", hint: "write the next operation on a line of its own", line: index)
     }
     index += 1
     var body = body

@@ -8,13 +8,13 @@ extension OperationSubject {
   func checkFamily(in model: Schema) throws(ModelError) {
     switch self {
     case .made(let entity, let name, _): try model.requireFree(name, inFamilyOf: entity)
-    case .changed(let entity, let name): try model.requireDeclared(entity, name)
+    case .changed(let entity, let name): try model.requireDeclared(entity, property: name)
     // The column is removed, so no index of a subentity may use it.
     case .dropped(let entity, let name, _), .moved(let entity, let name, _):
-      try model.requireDeclared(entity, name)
+      try model.requireDeclared(entity, property: name)
       try model.requireUnindexed(name, below: entity)
     case .renamed(let entity, let name, let new, _):
-      try model.requireDeclared(entity, name)
+      try model.requireDeclared(entity, property: name)
       try model.requireFree(new, inFamilyOf: entity)
     case .madeEntity, .droppedEntity, .renamedEntity, .movedEntity, .mergedEntity, .madeIndex, .droppedIndex,
       .rawObject, .parts, .rows:
@@ -43,7 +43,7 @@ extension Schema {
 
   /// Checks that an entity declares a property itself.
   /// - Throws: ``ModelError`` for a property that the entity inherits.
-  func requireDeclared(_ name: String, _ property: String) throws(ModelError) {
+  func requireDeclared(_ name: String, property: String) throws(ModelError) {
     guard let entity = entity(named: name), entity.parent != nil,
       let owner = declarer(of: property, in: entity), owner.name != name
     else { return }
@@ -60,11 +60,11 @@ extension Schema {
   }
 
   /// Renames an inherited property in the indexes of the subentities.
-  mutating func renameInIndexes(below name: String, _ property: String, _ new: String) {
+  mutating func renameInIndexes(below name: String, property: String, to new: String) {
     guard hasFamilies, let owner = entity(named: name) else { return }
     let below = Set(descendants(of: owner).map(\.name))
     for index in entities.indices where below.contains(entities[index].name) {
-      entities[index].renameInIndexes(property, new)
+      entities[index].renameInIndexes(property, to: new)
     }
   }
 

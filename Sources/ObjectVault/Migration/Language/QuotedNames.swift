@@ -40,7 +40,7 @@ extension SQLError {
       .engine(
         code: code, extendedCode: extended,
         // The engine quotes the text that it was given, so backquotes become double quotes again.
-        message: (sql.contains("`") ? message : message.replacing("`", with: "\"")) + Self.hint(message, sql),
+        message: (sql.contains("`") ? message : message.replacing("`", with: "\"")) + Self.hint(message, for: sql),
         sql: sql)
     case .constraint(let message, let extended, _):
       .constraint(message: message, extendedCode: extended, sql: sql)
@@ -48,7 +48,7 @@ extension SQLError {
     }
   }
 
-  private static func hint(_ message: String, _ sql: String) -> String {
+  private static func hint(_ message: String, for sql: String) -> String {
     let prefix = "no such column: "
     guard message.hasPrefix(prefix) else { return "" }
     let name = message.dropFirst(prefix.count)

@@ -58,7 +58,7 @@ public struct TransformAccess: Sendable, Hashable {
 
   /// Whether the places after a word include this one, or the step does not have the word. With a nil
   /// property, whether they include the whole entity.
-  func covers(_ word: Word, _ entity: String, _ property: String?) -> Bool {
+  func covers(_ word: Word, of entity: String, property: String?) -> Bool {
     guard let places = places(word) else { return true }
     return places.contains { $0.entity == entity && ($0.property == nil || $0.property == property) }
   }

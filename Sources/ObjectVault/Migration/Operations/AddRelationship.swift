@@ -12,7 +12,7 @@ struct AddRelationship: TableOperation {
       var (relationship, filling) = try line.relationship(name)
       guard let filling else { return [.addRelationship(entity, relationship)] }
       guard !relationship.isToMany else {
-        throw line.failure("a to-many is never required", "leave out filling", start)
+        throw line.failure("a to-many is never required", hint: "leave out filling", at: start)
       }
       guard relationship.isRequired else { throw line.fillsNothing(start) }
       relationship.isRequired = false

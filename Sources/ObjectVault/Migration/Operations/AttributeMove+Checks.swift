@@ -27,8 +27,8 @@ extension AttributeMove {
   }
 
   /// The checks of rows, in the order in which they run.
-  func checks(_ way: Way, _ moved: [Moved], _ model: Schema) -> [CompiledStatement] {
-    (isOutward ? outwardChecks(way, moved, model) : [inwardCheck(way, model)])
+  func checks(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
+    (isOutward ? outwardChecks(way, moved: moved, in: model) : [inwardCheck(way, model)])
       + moved.flatMap { filled($0, by: way, model) + once($0, by: way, model) }
   }
 
@@ -51,7 +51,7 @@ extension AttributeMove {
 
   /// Checks that no row of the destination would get several values, that every value has a row to go to,
   /// and that a destination object can be created where there is none.
-  private func outwardChecks(_ way: Way, _ moved: [Moved], _ model: Schema) -> [CompiledStatement] {
+  private func outwardChecks(_ way: Way, moved: [Moved], in model: Schema) -> [CompiledStatement] {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, column) = (own.tableName, way.column)
     var checks: [CompiledStatement] = []
@@ -154,7 +154,7 @@ extension AttributeMove {
     return [
       .mustBeEmpty(
         RowCheck(
-          .required, destination, [attribute.to], at: place, where: "(\(lacks))",
+          .required, of: destination, [attribute.to], at: place, where: "(\(lacks))",
           message:
             "%d objects of \(destination) would have no \(attribute.to), as no \(source) has one for them; write "
             + "make \(source).\(attribute.from) optional before the move, and make \(destination).\(attribute.to) "

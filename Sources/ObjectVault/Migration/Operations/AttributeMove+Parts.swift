@@ -16,8 +16,8 @@ extension AttributeMove: CompositeOperation {
       guard former.names.count == new.names.count, Set(new.names).count == new.names.count else {
         throw line.failure(
           "\(former.names.count) attributes move, and \(new.names.count) names are given",
-          "give each one name",
-          column)
+          hint: "give each one name",
+          at: column)
       }
       return [
         .moveAttributes(
@@ -51,10 +51,10 @@ extension AttributeMove: CompositeOperation {
           destination,
           AttributeDescription(name: attribute.passing, type: attribute.former.type, isOptional: true)))
     }
-    parts += checks(way, moved, model).map { .check($0) }
-    parts += isOutward ? outward(way, moved, model) : [inward(way, moved, model)]
+    parts += checks(way, moved: moved, in: model).map { .check($0) }
+    parts += isOutward ? outward(way, moved: moved, in: model) : [inward(way, moved: moved, in: model)]
     for attribute in moved {
-      parts += Self.restored(attribute.former, destination, attribute.passing)
+      parts += Self.restored(attribute.former, of: destination, as: attribute.passing)
     }
     parts += moved.map { .operation(.dropAttribute(source, $0.from)) }
     return parts
@@ -100,13 +100,13 @@ extension AttributeMove: CompositeOperation {
   private func attribute(_ pair: PropertyPair, _ model: Schema) throws(ModelError) -> AttributeDescription {
     let entity = try model.known(source)
     if let attribute = entity.attribute(named: pair.name) { return attribute }
-    try model.requireDeclared(source, pair.name)
+    try model.requireDeclared(source, property: pair.name)
     let hint = didYouMean(nearest(pair.name, among: entity.attributes.map(\.name)))
     throw ModelError(reason: "there is no attribute \(source).\(pair.name)\(hint.map { "; \($0)" } ?? "")")
   }
 
   /// The operations that give an attribute back what it had besides its type.
-  private static func restored(_ former: AttributeDescription, _ entity: String, _ name: String)
+  private static func restored(_ former: AttributeDescription, of entity: String, as name: String)
     -> [CompositePart]
   {
     var operations: [MigrationOperation] = []
@@ -121,7 +121,7 @@ extension AttributeMove: CompositeOperation {
 
   // MARK: Rows
 
-  private func outward(_ way: Way, _ moved: [Moved], _ model: Schema) -> [CompositePart] {
+  private func outward(_ way: Way, moved: [Moved], in model: Schema) -> [CompositePart] {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, to) = (own.tableName, others.tableName)
     let ids = PassingIDs.moved
@@ -132,7 +132,7 @@ extension AttributeMove: CompositeOperation {
         "UPDATE \(from) SET \(way.column) = \(ids.other(of: "\(from).\"id\"")) WHERE \"id\" IN (SELECT vault_own FROM \(ids.table))"
       )
     }
-    rows += [ids.ending, update(to, way, moved, model)]
+    rows += [ids.ending, update(to, by: way, moved: moved, in: model)]
     return rows.map { .sql($0) }
   }
 
@@ -151,12 +151,12 @@ extension AttributeMove: CompositeOperation {
       "INSERT INTO \(identifier: model.root(of: destination)) (\(columns)) SELECT \(values) FROM \(PassingIDs.moved.table)"
   }
 
-  private func inward(_ way: Way, _ moved: [Moved], _ model: Schema) -> CompositePart {
-    .sql(update(model.place(of: destination).tableName, way, moved, model))
+  private func inward(_ way: Way, moved: [Moved], in model: Schema) -> CompositePart {
+    .sql(update(model.place(of: destination).tableName, by: way, moved: moved, in: model))
   }
 
   /// The statement that gives the rows of the destination their values.
-  private func update(_ table: SQLName, _ way: Way, _ moved: [Moved], _ model: Schema) -> SQL {
+  private func update(_ table: SQLName, by way: Way, moved: [Moved], in model: Schema) -> SQL {
     let values = moved.map { attribute -> SQL in
       "\(identifier: attribute.passing) = \(given(attribute.from, by: way, model))"
     }
@@ -172,7 +172,7 @@ extension AttributeMove: CompositeOperation {
   func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
     guard isOutward, let entity = model.entity(named: owner) else { return }
     trail.moved(
-      model.declarer(of: relationship, in: entity)?.name ?? owner, relationship, mapping, model)
+      model.declarer(of: relationship, in: entity)?.name ?? owner, property: relationship, mapping: mapping, in: model)
   }
 
   func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
@@ -200,7 +200,7 @@ extension MigrationLine {
       let (other, name) = try property()
       guard other == entity else {
         throw failure(
-          "\(other) is another entity than \(entity)", "move those in a line of their own", column)
+          "\(other) is another entity than \(entity)", hint: "move those in a line of their own", at: column)
       }
       names.append(name)
     }

@@ -18,7 +18,7 @@ struct CreateRawObject: TableOperation {
       let sql = try parser.block(from: head.brace(behind: "create raw \(kind.rawValue) \(name)"))
       let object = RawObject(kind, name, isUnique: isUnique, sql: sql)
       if let problem = object.problem {
-        throw parser.failure(problem, "write it as SQLite has it behind CREATE … NAME", line: start)
+        throw parser.failure(problem, hint: "write it as SQLite has it behind CREATE … NAME", line: start)
       }
       return .createRawObject(object)
     }

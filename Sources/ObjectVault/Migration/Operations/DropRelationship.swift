@@ -24,13 +24,13 @@ struct DropRelationship: TableOperation {
     let owner = try model.index(of: entity)
     let index = try model.relationshipIndex(owner, name)
     try model.entities[owner].requireUnindexed(name)
-    if let (other, back) = model.back(entity, name) {
+    if let (other, back) = model.back(to: entity, property: name) {
       model.entities[other].relationships[back].inverse = nil
     }
     model.entities[owner].relationships.remove(at: index)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isAdded(entity, name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isAdded(entity, property: name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
   /// Undoes the drop where the inverse keeps the links, in its column or in the join table. In a

@@ -49,12 +49,12 @@ extension EntityMerge: CompositeOperation {
       model.declarer(of: name, in: places.destination)?.name ?? destination
     }
     for name in (places.toOnes + places.links).map(\.to.name) {
-      trail.moved(owner(name), name, mapping, model)
+      trail.moved(owner(name), property: name, mapping: mapping, in: model)
     }
-    for (member, to) in places.members { trail.moved(member.entity.name, to.name, mapping, model) }
+    for (member, to) in places.members { trail.moved(member.entity.name, property: to.name, mapping: mapping, in: model) }
     guard model.isInFamily(places.source) else { return }
-    for name in places.attributes.map(\.to.name) { trail.rewrote(owner(name), name, mapping) }
-    trail.noteParts(of: self, droppingRows: false, mapping, model)
+    for name in places.attributes.map(\.to.name) { trail.rewrote(owner(name), property: name, mapping: mapping) }
+    trail.noteParts(of: self, droppingRows: false, mapping: mapping, in: model)
   }
 
   /// Where each property of the source goes.
@@ -73,7 +73,7 @@ extension EntityMerge: CompositeOperation {
     let detours = places.redirected.map { MergeDetour($0, to: destination, in: model) }
     var after = model
     for detour in detours { try detour.making.apply(to: &after) }
-    let rows = try MergedRows(places, in: after, .moving, detours)
+    let rows = try MergedRows(places, in: after, .moving, detours: detours)
     return rows.checks.map { .check($0) } + detours.map { .operation($0.making) }
       + rows.statements.map { .sql($0) }
       + detours.flatMap { $0.closing(in: model) }.map { .operation($0) }
@@ -91,7 +91,7 @@ extension MigrationLine {
     let column = column
     let (owner, name) = try property()
     guard owner == entity else {
-      throw failure("\(owner).\(name) is no property of \(entity)", "write \(entity).\(name)", column)
+      throw failure("\(owner).\(name) is no property of \(entity)", hint: "write \(entity).\(name)", at: column)
     }
     return name
   }

@@ -130,7 +130,7 @@ struct MergePlaces {
         losses.append("\(source.name).\(attribute.name)")
         continue
       }
-      guard let target = destination.attribute(named: name) else { throw misfit(attribute.name, name) }
+      guard let target = destination.attribute(named: name) else { throw misfit(attribute.name, as: name) }
       guard attribute.type == target.type || attribute.type.converts(to: target.type) else {
         throw ModelError(
           reason:
@@ -141,7 +141,7 @@ struct MergePlaces {
     }
   }
 
-  private func misfit(_ name: String, _ new: String) -> ModelError {
+  private func misfit(_ name: String, as new: String) -> ModelError {
     ModelError(
       reason:
         "\(source.name).\(name) cannot become \(destination.name).\(new), which is of another kind or leads "
@@ -172,13 +172,13 @@ struct MergePlaces {
     guard let new = destination.relationship(named: name), model.line(of: target).contains(new.destination),
       new.isToMany == relationship.isToMany,
       hasLinks(relationship, of: source) == hasLinks(new, of: destination)
-    else { throw misfit(relationship.name, name) }
+    else { throw misfit(relationship.name, as: name) }
     if !relationship.isToMany {
-      try placeToOne(relationship, new)
+      try placeToOne(relationship, as: new)
     } else if hasLinks(relationship, of: source) {
-      placeLinks(relationship, new, names)
+      placeLinks(relationship, as: new, names: names)
     } else {
-      try placeMembers(relationship, new, names)
+      try placeMembers(relationship, as: new, names: names)
     }
   }
 
@@ -190,7 +190,7 @@ struct MergePlaces {
       ? names[back.name] != nil : !relationship.hasColumn
   }
 
-  private mutating func placeToOne(_ relationship: RelationshipDescription, _ new: RelationshipDescription)
+  private mutating func placeToOne(_ relationship: RelationshipDescription, as new: RelationshipDescription)
     throws(ModelError)
   {
     guard inverse(of: relationship)?.isToMany != false, inverse(of: new)?.isToMany != false else {
@@ -203,7 +203,7 @@ struct MergePlaces {
   }
 
   private mutating func placeLinks(
-    _ relationship: RelationshipDescription, _ new: RelationshipDescription, _ names: [String: String]
+    _ relationship: RelationshipDescription, as new: RelationshipDescription, names: [String: String]
   ) {
     // Two ends within the entity that become the two ends of one relationship have the same links: the
     // first end carries them.
@@ -217,7 +217,7 @@ struct MergePlaces {
 
   /// Finds the place of a to-many whose links are in the to-one at its other end.
   private mutating func placeMembers(
-    _ relationship: RelationshipDescription, _ new: RelationshipDescription, _ names: [String: String]
+    _ relationship: RelationshipDescription, as new: RelationshipDescription, names: [String: String]
   ) throws(ModelError) {
     guard let back = inverse(of: relationship), let to = inverse(of: new) else { return }
     guard relationship.destination == source.name else {
@@ -227,7 +227,7 @@ struct MergePlaces {
     }
     // The to-one at the other end has the links. It may have no place of its own, or another place.
     if names[back.name] == to.name { return }
-    guard !names.values.contains(to.name) else { throw misfit(relationship.name, new.name) }
+    guard !names.values.contains(to.name) else { throw misfit(relationship.name, as: new.name) }
     toOnes.append((back, to))
   }
 

@@ -67,7 +67,7 @@ extension EntityToRelationship: CompositeOperation {
     let inverses = declared.compactMap { end in end.inverse.map { (end.destination, $0) } }
     let gone =
       [entity] + after.parentsFirst.map(\.name).filter(Set(after.descendants(of: link).map(\.name)).contains)
-    var parts: [CompositePart] = linkable(place, ownColumn, otherColumn).map { .check($0) }
+    var parts: [CompositePart] = linkable(place, own: ownColumn, other: otherColumn).map { .check($0) }
     parts += operations.map { .operation($0) }
     parts.append(
       .sql(
@@ -78,7 +78,7 @@ extension EntityToRelationship: CompositeOperation {
   }
 
   /// Checks that each object has both ends, and that no two objects have the same ends.
-  private func linkable(_ place: EntityPlace, _ own: SQLName, _ other: SQLName) -> [CompiledStatement] {
+  private func linkable(_ place: EntityPlace, own: SQLName, other: SQLName) -> [CompiledStatement] {
     let table = place.tableName
     let isLone: SQL = "\(own) IS NULL OR \(other) IS NULL"
     let lone: SQL = "\(table) WHERE \(place.condition().map { "(\(isLone)) AND \($0)" } ?? isLone)"
@@ -118,7 +118,7 @@ extension EntityToRelationship: CompositeOperation {
   }
 
   func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
-    trail.noteParts(of: self, droppingRows: true, mapping, model)
+    trail.noteParts(of: self, droppingRows: true, mapping: mapping, in: model)
   }
 
   /// The two to-ones that become the ends of a link.
@@ -160,7 +160,7 @@ extension RelationshipToEntity: CompositeOperation {
       let column = line.column
       let names = try line.names()
       guard names.count == 2, names[0] != names[1] else {
-        throw line.failure("a link has two ends", "write the two to-ones of \(entity): (user, group)", column)
+        throw line.failure("a link has two ends", hint: "write the two to-ones of \(entity): (user, group)", at: column)
       }
       var inverses: RelationshipToEntity.Inverses?
       if line.take("inverse") {
@@ -191,7 +191,7 @@ extension RelationshipToEntity: CompositeOperation {
   var subject: OperationSubject { .parts }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
-    try model.requireDeclared(owner, relationship)
+    try model.requireDeclared(owner, property: relationship)
     let former = try model.known(owner, relationship: relationship)
     guard let (join, isSource) = model.joinTable(of: former, in: try model.known(owner)) else {
       throw ModelError(reason: "\(owner).\(relationship) is not many to many, and has no links of its own")
@@ -223,11 +223,11 @@ extension RelationshipToEntity: CompositeOperation {
 
   /// Creates the entity, and the to-manys that reference it where it has inverses.
   private func operations(leadingTo destination: String) -> [MigrationOperation] {
-    func toOne(_ name: String, _ destination: String, _ inverse: String?) -> RelationshipDescription {
+    func toOne(_ name: String, to destination: String, inverse: String?) -> RelationshipDescription {
       RelationshipDescription(
         name: name, destination: destination, isRequired: inverse != nil, inverse: inverse)
     }
-    func toMany(_ name: String, _ inverse: String) -> RelationshipDescription {
+    func toMany(_ name: String, inverse: String) -> RelationshipDescription {
       RelationshipDescription(
         name: name, destination: entity, isToMany: true, inverse: inverse, deleteRule: .cascade)
     }
@@ -236,13 +236,13 @@ extension RelationshipToEntity: CompositeOperation {
         EntityDescription(
           name: entity,
           relationships: [
-            toOne(own, owner, inverses?.own), toOne(other, destination, inverses?.other),
+            toOne(own, to: owner, inverse: inverses?.own), toOne(other, to: destination, inverse: inverses?.other),
           ]))
     ]
     if let inverses {
       operations += [
-        .addRelationship(owner, toMany(inverses.own, own)),
-        .addRelationship(destination, toMany(inverses.other, other)),
+        .addRelationship(owner, toMany(inverses.own, inverse: own)),
+        .addRelationship(destination, toMany(inverses.other, inverse: other)),
       ]
     }
     return operations

@@ -18,14 +18,14 @@ struct MakeMany: TableOperation {
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
-    try model.changeNumber(entity, name, toMany: true)
+    try model.changeNumber(entity, relationship: name, toMany: true)
   }
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
     mapping.movesLinks(of: entity, name, in: model)
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
-    if let move = LinkMove(entity, name, in: model, picking: nil) { mapping.follow(move) }
+    if let move = LinkMove(entity, relationship: name, in: model, picking: nil) { mapping.follow(move) }
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
@@ -61,7 +61,7 @@ struct MakeOne: TableOperation {
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
-    try model.changeNumber(entity, name, toMany: false)
+    try model.changeNumber(entity, relationship: name, toMany: false)
   }
 
   // The order is evaluated on the rows before the segment, and a segment has one table of picked links.
@@ -71,10 +71,10 @@ struct MakeOne: TableOperation {
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) throws(ModelError) {
     let resolved = try order.map { sql throws(ModelError) in
-      try LinkMove.checkOrder(sql, of: entity, name, in: model)
+      try LinkMove.checkOrder(sql, of: entity, relationship: name, in: model)
       return try SQLNames(model: model).resolved(expression: sql)
     }
-    if let move = LinkMove(entity, name, in: model, picking: resolved) { mapping.follow(move) }
+    if let move = LinkMove(entity, relationship: name, in: model, picking: resolved) { mapping.follow(move) }
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
@@ -116,7 +116,7 @@ extension Schema {
     ]
   }
 
-  fileprivate mutating func changeNumber(_ entity: String, _ name: String, toMany: Bool) throws(ModelError) {
+  fileprivate mutating func changeNumber(_ entity: String, relationship name: String, toMany: Bool) throws(ModelError) {
     let owner = try index(of: entity)
     let index = try relationshipIndex(owner, name)
     let relationship = entities[owner].relationships[index]
@@ -130,7 +130,7 @@ extension Schema {
     entities[owner].relationships[index].isToMany = toMany
     // A to-one inverse keeps the column, or gets it.
     entities[owner].relationships[index].isLookedUp = false
-    if let (other, back) = back(entity, name) {
+    if let (other, back) = back(to: entity, property: name) {
       entities[other].relationships[back].isLookedUp = false
       entities[owner].relationships[index].isLookedUp =
         !toMany && entities[other].relationships[back].hasColumn

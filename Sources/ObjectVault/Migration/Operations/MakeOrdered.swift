@@ -41,7 +41,7 @@ struct MakeOrdered: TableOperation {
     isOrdered && !mapping.dropped.orders.isEmpty
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
-    if !isOrdered { mapping.dropOrder(entity, name) }
+    if !isOrdered { mapping.dropOrder(of: entity, relationship: name) }
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {

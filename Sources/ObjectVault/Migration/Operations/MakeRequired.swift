@@ -24,9 +24,9 @@ struct MakeRequired: TableOperation {
 
   func change(_ model: inout Schema) throws(ModelError) {
     try requireFitting(model)
-    try model.requireAttributeOrToOne(entity, name)
-    if try model.changeRelationship(entity, name, { $0.isRequired = true }) { return }
-    try model.changeAttribute(entity, name) { $0.isOptional = false }
+    try model.requireAttributeOrToOne(entity, property: name)
+    if try model.changeRelationship(of: entity, named: name, { $0.isRequired = true }) { return }
+    try model.changeAttribute(of: entity, named: name) { $0.isOptional = false }
   }
 
   private func requireFitting(_ model: Schema) throws(ModelError) {
@@ -44,15 +44,15 @@ struct MakeRequired: TableOperation {
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
     guard mapping.hasRows(entity) else { return false }
-    return mapping.wasLookedUp(entity, name)
-      || mapping.isNew(entity, name) && !fillsAdded(mapping, in: model)
+    return mapping.wasLookedUp(entity, property: name)
+      || mapping.isNew(entity, property: name) && !fillsAdded(mapping, in: model)
         && expressed(mapping, in: model) == nil
   }
 
   /// The expression of the segment whose missing values it fills, for an attribute that existed before
   /// the segment.
   private func expressed(_ mapping: SegmentMapping, in model: Schema) -> String? {
-    guard filling != nil, !mapping.isAdded(entity, name),
+    guard filling != nil, !mapping.isAdded(entity, property: name),
       model.entity(named: entity)?.attribute(named: name) != nil
     else { return nil }
     return mapping.expressions[entity]?[name]
@@ -61,7 +61,7 @@ struct MakeRequired: TableOperation {
   /// Whether it fills a property that the segment added without values: the segment's one copy gives each
   /// row the value.
   private func fillsAdded(_ mapping: SegmentMapping, in model: Schema) -> Bool {
-    guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, name, in: model) else {
+    guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, property: name, in: model) else {
       return false
     }
     guard let relationship = model.entity(named: entity)?.relationship(named: name) else { return true }
@@ -72,7 +72,7 @@ struct MakeRequired: TableOperation {
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {
     let isAdded = fillsAdded(mapping, in: model)
     guard
-      let column = isAdded ? "NULL" : expressed(mapping, in: model) ?? mapping.column(entity, name)
+      let column = isAdded ? "NULL" : expressed(mapping, in: model) ?? mapping.column(entity, property: name)
     else { return }
     let operation = MigrationOperation.makeRequired(entity, name, filling: filling)
     guard let filling else {
@@ -81,24 +81,24 @@ struct MakeRequired: TableOperation {
         isOneToOne
         ? "let each lead to one of its own, by a transform before"
         : "write: make \(entity).\(name) required filling VALUE"
-      mapping.require(entity, name, column, operation, remedy: remedy)
+      mapping.require(entity, property: name, column: column, by: operation, remedy: remedy)
       return
     }
     let type = model.entity(named: entity)?.attribute(named: name)?.type
     let value = (type.map(filling.stored) ?? filling).sql
     mapping.express(
-      entity, name, mapping.ofOwnRows(isAdded ? value : "ifnull(\(column), \(value))", entity))
+      entity, property: name, as: mapping.ofOwnRows(isAdded ? value : "ifnull(\(column), \(value))", of: entity))
     if case .integer(let id) = filling,
       let destination = model.entity(named: entity)?.relationship(named: name)?.destination
     {
-      mapping.require(entity, name, column, operation, leadingTo: destination, id)
+      mapping.require(entity, property: name, column: column, by: operation, referringTo: destination, id: id)
     }
   }
 
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
-    if filling == nil, model.isRequired(entity, name) { return .operations([]) }
+    if filling == nil, model.isRequired(entity, property: name) { return .operations([]) }
     // The backfilled property was added by the same step, and the rollback drops it.
-    if mapping.former(entity, name) == nil { return .operations([]) }
+    if mapping.former(entity, property: name) == nil { return .operations([]) }
     // Without a backfill value no row may lack a value, and none is filled, whatever the default is.
     return filling == nil
       ? .operations([.makeOptional(entity, name)])
@@ -135,22 +135,22 @@ struct MakeOptional: TableOperation {
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
-    try model.requireAttributeOrToOne(entity, name)
-    if try model.changeRelationship(entity, name, { $0.isRequired = false }) { return }
-    try model.changeAttribute(entity, name) { $0.isOptional = true }
+    try model.requireAttributeOrToOne(entity, property: name)
+    if try model.changeRelationship(of: entity, named: name, { $0.isRequired = false }) { return }
+    try model.changeAttribute(of: entity, named: name) { $0.isOptional = true }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isNew(entity, name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isNew(entity, property: name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
-    .operations(model.isRequired(entity, name) ? [.makeRequired(entity, name, filling: nil)] : [])
+    .operations(model.isRequired(entity, property: name) ? [.makeRequired(entity, name, filling: nil)] : [])
   }
 }
 
 extension Schema {
   /// Refuses a name that is neither an attribute nor a to-one with a column.
   /// - Throws: ``ModelError`` that suggests what may have been meant.
-  fileprivate func requireAttributeOrToOne(_ entity: String, _ name: String) throws(ModelError) {
+  fileprivate func requireAttributeOrToOne(_ entity: String, property name: String) throws(ModelError) {
     let owner = try known(entity)
     if let relationship = owner.relationship(named: name), relationship.isLookedUp {
       let other = "\(relationship.destination).\(relationship.inverse ?? "")"
@@ -165,7 +165,7 @@ extension Schema {
     throw ModelError(reason: "there is no attribute or to-one \(entity).\(name)\(hint)")
   }
 
-  fileprivate func isRequired(_ entity: String, _ name: String) -> Bool {
+  fileprivate func isRequired(_ entity: String, property name: String) -> Bool {
     guard let owner = self.entity(named: entity) else { return false }
     return owner.attribute(named: name).map { !$0.isOptional }
       ?? owner.relationship(named: name)?.isRequired ?? false

@@ -30,16 +30,16 @@ struct MergedRows {
   ///   - detours: Redirected relationships of other entities, whose links are copied in between.
   ///   - name: Returns the name that a property of the source has in the model.
   init(
-    _ places: MergePlaces, in model: Schema, _ way: Way, _ detours: [MergeDetour] = [],
+    _ places: MergePlaces, in model: Schema, _ way: Way, detours: [MergeDetour] = [],
     name: (String) -> String = { $0 }
   ) throws(ModelError) {
     (self.places, self.model, self.way) = (places, model, way)
     place = model.place(of: places.source.name)
-    if !comesFromBelow { for (former, new) in places.attributes { carry(former, new) } }
-    for (former, new) in places.toOnes { carry(former, name(former.name), new) }
+    if !comesFromBelow { for (former, new) in places.attributes { carry(former, to: new) } }
+    for (former, new) in places.toOnes { carry(former, named: name(former.name), to: new) }
     requireDifferent()
     carryRows()
-    for (former, new) in places.links { try carryLinks(former, name(former.name), new) }
+    for (former, new) in places.links { try carryLinks(former, named: name(former.name), to: new) }
     for (member, new) in places.members { carryMembers(member, new) }
     checks += places.memberChecks(in: model) { column, former in
       "CASE WHEN \(isOne(column)) THEN \(raised(column)) ELSE \(former) END"
@@ -75,24 +75,24 @@ struct MergedRows {
   /// The rows, as SQL after FROM.
   private var rows: SQL { isMoving ? "\(place.tableName) AS a" : "\(place.tableName)\(place.filter)" }
 
-  private mutating func carry(_ former: AttributeDescription, _ new: AttributeDescription) {
+  private mutating func carry(_ former: AttributeDescription, to new: AttributeDescription) {
     let column = column(former.name)
     let value: SQL =
       former.type == new.type ? column : "CAST(\(column) AS \(written: new.type.sqlType))"
     carry(
-      former.name, SQLName(former.name), SQLName(new.name), new.name, value,
+      former.name, from: SQLName(former.name), to: SQLName(new.name), as: new.name, value: value,
       isRequired: former.isOptional && !new.isOptional, default: new.defaultValue)
   }
 
   private mutating func carry(
-    _ former: RelationshipDescription, _ name: String, _ new: RelationshipDescription
+    _ former: RelationshipDescription, named name: String, to new: RelationshipDescription
   ) {
     let columnName = RelationshipDescription.columnName(name)
     let column = column(columnName)
     // Relationships within the source reference rows that get new ids, too.
     let isWithin = former.destination == places.source.name
     carry(
-      former.name, SQLName(columnName), SQLName(new.columnName), new.name, isWithin ? newID(column) : column,
+      former.name, from: SQLName(columnName), to: SQLName(new.columnName), as: new.name, value: isWithin ? newID(column) : column,
       isRequired: new.isRequired && !former.isRequired)
     if isWithin, isMoving { given[new.name] = raised(column) }
   }
@@ -103,7 +103,7 @@ struct MergedRows {
   ///   - isRequired: Whether the target takes no NULL while the column may hold one.
   ///   - default: The value of rows that have none.
   private mutating func carry(
-    _ name: String, _ column: SQLName, _ target: SQLName, _ newName: String, _ value: SQL,
+    _ name: String, from column: SQLName, to target: SQLName, as newName: String, value: SQL,
     isRequired: Bool, default filling: DefaultValue? = nil
   ) {
     let (source, destination) = (places.source.name, places.destination.name)
@@ -116,9 +116,9 @@ struct MergedRows {
         taken,
         "%d objects of \(source) have both \(name) and \(newName), and one is left; clear one of them by a transform before"
       )
-      give(newName, target, "ifnull(\(value), \(target))")
+      give(newName, target: target, value: "ifnull(\(value), \(target))")
     } else if let filling, isRequired {
-      give(newName, target, "ifnull(\(value), \(written: filling.sql))")
+      give(newName, target: target, value: "ifnull(\(value), \(written: filling.sql))")
     } else {
       if isRequired {
         check(
@@ -126,11 +126,11 @@ struct MergedRows {
           "%d objects of \(source) have no \(name), and \(destination) requires it; fill it by a transform before"
         )
       }
-      give(newName, target, value)
+      give(newName, target: target, value: value)
     }
   }
 
-  private mutating func give(_ name: String, _ target: SQLName, _ value: SQL) {
+  private mutating func give(_ name: String, target: SQLName, value: SQL) {
     settings.append((target, value))
     given[name] = value
   }
@@ -180,7 +180,7 @@ struct MergedRows {
   // MARK: Links
 
   private mutating func carryLinks(
-    _ former: RelationshipDescription, _ name: String, _ new: RelationshipDescription
+    _ former: RelationshipDescription, named name: String, to new: RelationshipDescription
   ) throws(ModelError) {
     let current = try model.known(places.source.name, inherited: name)
     let (old, links) = (

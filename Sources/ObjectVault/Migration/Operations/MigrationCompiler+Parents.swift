@@ -38,7 +38,7 @@ extension MigrationCompiler {
 
   func parentStatements() -> ParentStatements {
     guard let change = mapping.parentChange else { return ParentStatements() }
-    let rows = ParentRows(change, before, after)
+    let rows = ParentRows(change, from: before, to: after)
     var statements = ParentStatements()
     statements.checks = planned(rows.checks)
     switch change.way {

@@ -6,7 +6,7 @@ extension MigrationStep {
     let former = schema
     var schema = schema
     for operation in operations {
-      do { try operation.apply(to: &schema) } catch { throw failed(operation, error.reason) }
+      do { try operation.apply(to: &schema) } catch { throw failed(operation, because: error.reason) }
     }
     let faults = schema.modelFaults(after: former)
     guard faults.isEmpty else { throw failed(faults, from: former, to: schema) }
@@ -35,14 +35,14 @@ extension MigrationStep {
     }
     return failed(
       makers.isEmpty ? operations.last?.summary ?? "" : makers.joined(separator: "; "),
-      faults.map { Self.sentence($0, later) }.joined(separator: " "))
+      because: faults.map { Self.sentence($0, later) }.joined(separator: " "))
   }
 
   /// An error for an operation that needs a model without faults in the middle of the step.
   func failed(_ operation: MigrationOperation, _ faults: [SchemaFault], in model: Schema) -> StoreError {
     failed(
       operation,
-      "the model is not whole in front of it: "
+      because: "the model is not whole in front of it: "
         + faults.map { Self.sentence($0, model) }.joined(separator: " ")
         + " Write it behind the lines that make it so")
   }
@@ -73,16 +73,16 @@ extension MigrationStep {
     return "\(fault)"
   }
 
-  func failed(_ operation: MigrationOperation, _ reason: String) -> StoreError {
-    failed(operation.summary, reason)
+  func failed(_ operation: MigrationOperation, because reason: String) -> StoreError {
+    failed(operation.summary, because: reason)
   }
 
-  func failed(_ operation: String, _ reason: String) -> StoreError {
+  func failed(_ operation: String, because reason: String) -> StoreError {
     .migrationFailed(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
   }
 
   /// An error for rows that the step refuses. Where it can, a plan reports it before the run.
-  func refused(_ operation: String, _ reason: String) -> StoreError {
+  func refused(_ operation: String, because reason: String) -> StoreError {
     .rowsRefused(step: number, name: name, operation: operation, reason: Self.withoutStop(reason))
   }
 

@@ -57,21 +57,21 @@ package struct NameTrail: Sendable {
   /// Marks both ends of a relationship as rewritten, because its links are stored elsewhere now: a column
   /// before has no counterpart after, or the reverse.
   mutating func moved(
-    _ entity: String, _ name: String, _ mapping: SegmentMapping, _ model: Schema
+    _ entity: String, property name: String, mapping: SegmentMapping, in model: Schema
   ) {
     let relationship = model.entity(named: entity)?.relationship(named: name)
-    rewrote(entity, name, mapping)
-    rewrote(relationship?.destination ?? "", relationship?.inverse ?? "", mapping)
+    rewrote(entity, property: name, mapping: mapping)
+    rewrote(relationship?.destination ?? "", property: relationship?.inverse ?? "", mapping: mapping)
   }
 
   /// Records a change of parent: objects get new ids in another table, and so do references to them.
-  private mutating func note(_ change: ParentChange, _ mapping: SegmentMapping, _ model: Schema) {
+  private mutating func note(_ change: ParentChange, mapping: SegmentMapping, in model: Schema) {
     if change.way == .into { renumbered.formUnion(change.names.compactMap { mapping.entities[$0] }) }
     let others = Set((change.way == .into ? change.moved : change.left).map(\.name))
     for entity in model.entities {
       for relationship in entity.relationships
       where others.contains(relationship.destination) || others.contains(entity.name) {
-        moved(entity.name, relationship.name, mapping, model)
+        moved(entity.name, property: relationship.name, mapping: mapping, in: model)
       }
     }
     let left = Set(change.left.compactMap { mapping.entities[$0.name] })
@@ -82,29 +82,29 @@ package struct NameTrail: Sendable {
     // tables are cleared.
     guard change.way == .out, let former = mapping.entities[change.entity.name] else { return }
     for relationship in change.left.flatMap(\.relationships) where others.contains(relationship.destination) {
-      if let name = mapping.former(change.entity.name, relationship.name) {
+      if let name = mapping.former(change.entity.name, property: relationship.name) {
         rewritten[former, default: []].insert(name)
       }
     }
   }
 
   /// Marks a property's values as rewritten.
-  mutating func rewrote(_ entity: String, _ name: String, _ mapping: SegmentMapping) {
-    guard let former = mapping.entities[entity], let formerName = mapping.former(entity, name) else { return }
+  mutating func rewrote(_ entity: String, property name: String, mapping: SegmentMapping) {
+    guard let former = mapping.entities[entity], let formerName = mapping.former(entity, property: name) else { return }
     rewritten[former, default: []].insert(formerName)
   }
 
   /// Records what the parts of an operation do to ids and references.
   /// - Parameter dropsRows: Whether the entities that it drops still have rows at that point.
   mutating func noteParts(
-    of composite: some CompositeOperation, droppingRows dropsRows: Bool, _ mapping: SegmentMapping,
-    _ model: Schema
+    of composite: some CompositeOperation, droppingRows dropsRows: Bool, mapping: SegmentMapping,
+    in model: Schema
   ) {
     var model = model
     for part in (try? composite.operations(in: model)) ?? [] {
       switch part.subject {
-      case .movedEntity: note(part, mapping, model)
-      case .droppedEntity where dropsRows: note(part, mapping, model)
+      case .movedEntity: note(part, mapping: mapping, in: model)
+      case .droppedEntity where dropsRows: note(part, mapping: mapping, in: model)
       default: break
       }
       try? part.apply(to: &model)
@@ -112,7 +112,7 @@ package struct NameTrail: Sendable {
   }
 
   /// Records what a function of the app may have written.
-  private mutating func note(_ transform: SwiftTransform, _ mapping: SegmentMapping, _ model: Schema) {
+  private mutating func note(_ transform: SwiftTransform, mapping: SegmentMapping, in model: Schema) {
     for (name, former) in mapping.entities {
       // A transform may name an inherited property by a subentity, and naming an entity includes what
       // it inherits.
@@ -120,7 +120,7 @@ package struct NameTrail: Sendable {
         (model.ancestors(of: entity) + model.descendants(of: entity)).map(\.name)
       }
       for (property, formerProperty) in mapping.formerNames(of: name)
-      where ([name] + (line ?? [])).contains(where: { transform.mayWrite($0, property) }) {
+      where ([name] + (line ?? [])).contains(where: { transform.mayWrite($0, property: property) }) {
         rewritten[former, default: []].insert(formerProperty)
       }
     }
@@ -132,29 +132,29 @@ package struct NameTrail: Sendable {
   ///   - model: The model before the operation.
   ///   - written: The columns that it writes, where it is a block of SQL.
   mutating func note(
-    _ operation: MigrationOperation, _ mapping: SegmentMapping, _ model: Schema,
+    _ operation: MigrationOperation, mapping: SegmentMapping, in model: Schema,
     writing written: TouchedColumns = TouchedColumns()
   ) {
     let rules = operation.rules
     switch rules.work {
     case .parts(let composite): composite.note(in: &self, mapping, model)
-    case .transform(let transform): note(transform, mapping, model)
-    case .data(let sql, _): note(sql, written, mapping, model)
-    case .tables: note(rules.subject, mapping, model)
+    case .transform(let transform): note(transform, mapping: mapping, in: model)
+    case .data(let sql, _): note(sql, writing: written, mapping: mapping, in: model)
+    case .tables: note(rules.subject, mapping: mapping, in: model)
     case .require: break
     }
   }
 
-  private mutating func note(_ subject: OperationSubject, _ mapping: SegmentMapping, _ model: Schema) {
+  private mutating func note(_ subject: OperationSubject, mapping: SegmentMapping, in model: Schema) {
     switch subject {
     case .movedEntity(let entity, let parent):
-      if let change = try? ParentChange(entity, to: parent, in: model) { note(change, mapping, model) }
+      if let change = try? ParentChange(entity, to: parent, in: model) { note(change, mapping: mapping, in: model) }
     case .droppedEntity(let name):
       guard let entity = model.entity(named: name) else { return }
       for (owner, relationship) in model.leading(toInheritedOf: entity) {
-        moved(owner.name, relationship.name, mapping, model)
+        moved(owner.name, property: relationship.name, mapping: mapping, in: model)
       }
-    case .moved(let entity, let name, _): moved(entity, name, mapping, model)
+    case .moved(let entity, let name, _): moved(entity, property: name, mapping: mapping, in: model)
     case .madeEntity, .renamedEntity, .mergedEntity, .made, .dropped, .renamed, .changed, .madeIndex,
       .droppedIndex,
       .rawObject, .parts, .rows:
@@ -165,22 +165,22 @@ package struct NameTrail: Sendable {
   /// Records the columns that a SQL block wrote, as the engine reports them. Columns that it only reads
   /// are kept.
   private mutating func note(
-    _ sql: String, _ written: TouchedColumns, _ mapping: SegmentMapping, _ model: Schema
+    _ sql: String, writing written: TouchedColumns, mapping: SegmentMapping, in model: Schema
   ) {
     let words = SQLScanner.possibleNames(in: sql)
     // `REPLACE INTO` or `INSERT OR REPLACE INTO`; INTO distinguishes it from the function `replace`.
     let bare = SQLScanner.words(sql)
     let replaces = zip(bare, bare.dropFirst()).contains { $0 == ("replace", "into") }
-    func isWritten(_ table: String, _ column: String) -> Bool {
+    func isWritten(_ table: String, column: String) -> Bool {
       // Replacing a row writes all its columns; those count that the block names.
-      written.updates(table, column)
-        || replaces && words.contains(column.lowercased()) && written.contains(table, column)
+      written.updates(table, column: column)
+        || replaces && words.contains(column.lowercased()) && written.contains(table, column: column)
     }
     for name in mapping.entities.keys {
       guard let entity = model.entity(named: name) else { continue }
       let table = model.root(of: name)
-      for attribute in entity.attributes where isWritten(table, attribute.name) {
-        rewrote(name, attribute.name, mapping)
+      for attribute in entity.attributes where isWritten(table, column: attribute.name) {
+        rewrote(name, property: attribute.name, mapping: mapping)
       }
       for relationship in entity.relationships {
         let isHit =
@@ -189,9 +189,9 @@ package struct NameTrail: Sendable {
           }
           ?? (relationship.hasColumn
             && [relationship.columnName, model.orderColumn(of: relationship)].contains {
-              $0.map { isWritten(table, $0) } == true
+              $0.map { isWritten(table, column: $0) } == true
             })
-        if isHit { moved(name, relationship.name, mapping, model) }
+        if isHit { moved(name, property: relationship.name, mapping: mapping, in: model) }
       }
     }
   }

@@ -14,7 +14,7 @@ struct ParentRows {
   private let old: EntityPlace
   private let new: EntityPlace
 
-  init(_ change: ParentChange, _ before: Schema, _ after: Schema) {
+  init(_ change: ParentChange, from before: Schema, to after: Schema) {
     (self.change, self.before, self.after) = (change, before, after)
     old =
       before.root(of: change.entity.name) == change.entity.name
@@ -62,7 +62,7 @@ struct ParentRows {
     }
     return .mustBeEmpty(
       RowCheck(
-        .required, change.entity.name, [name], at: old, where: condition,
+        .required, of: change.entity.name, [name], at: old, where: condition,
         message:
           "%d objects of \(change.entity.name) would have no \(name), which \(change.parent ?? "") requires; fill it "
           + "before, or make it optional"))
@@ -133,7 +133,7 @@ struct ParentRows {
     astray.filter(\.relationship.isRequired).map { entity, relationship in
       .mustBeEmpty(
         RowCheck(
-          .leading, entity.name, [relationship.name], at: old,
+          .leading, of: entity.name, [relationship.name], at: old,
           where: isAstray("\(identifier: relationship.columnName)"),
           message: "%d objects lead by \(relationship.name), which is required, to an object that is no "
             + "\(relationship.destination) any more; let them lead elsewhere by a transform before"))
@@ -201,14 +201,14 @@ struct ParentRows {
       columns.append("\(identifier: attribute.name)")
       values.append(value)
     }
-    for entity in change.moved { addOwn(of: entity, &columns, &values) }
+    for entity in change.moved { addOwn(of: entity, columns: &columns, values: &values) }
     let passing: SQL = change.way == .into ? PassingIDs.moved.joined : ""
     return
       "INSERT INTO \(new.tableName) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(old.tableName) AS a\(passing)\(filterOfA)"
   }
 
   /// Adds the columns of what an entity declares after the change.
-  private func addOwn(of former: EntityDescription, _ columns: inout [SQL], _ values: inout [SQL]) {
+  private func addOwn(of former: EntityDescription, columns: inout [SQL], values: inout [SQL]) {
     guard let entity = after.entity(named: former.name) else { return }
     for attribute in entity.attributes {
       columns.append("\(identifier: attribute.name)")

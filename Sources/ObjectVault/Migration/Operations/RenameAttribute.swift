@@ -26,9 +26,9 @@ struct RenameAttribute: TableOperation {
       let index = try entity.attributeIndex(name)
       try entity.requireFree(new)
       entity.attributes[index].name = new
-      entity.renameInIndexes(name, new)
+      entity.renameInIndexes(name, to: new)
     }
-    model.renameInIndexes(below: entity, name, new)
+    model.renameInIndexes(below: entity, property: name, to: new)
   }
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }

@@ -25,12 +25,12 @@ struct RenameRelationship: TableOperation {
     let owner = try model.index(of: entity)
     let index = try model.relationshipIndex(owner, name)
     try model.entities[owner].requireFree(new)
-    if let (other, back) = model.back(entity, name) {
+    if let (other, back) = model.back(to: entity, property: name) {
       model.entities[other].relationships[back].inverse = new
     }
     model.entities[owner].relationships[index].name = new
-    model.entities[owner].renameInIndexes(name, new)
-    model.renameInIndexes(below: entity, name, new)
+    model.entities[owner].renameInIndexes(name, to: new)
+    model.renameInIndexes(below: entity, property: name, to: new)
   }
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }

@@ -57,7 +57,7 @@ struct Retype: TableOperation {
   // MARK: The model
 
   func change(_ model: inout Schema) throws(ModelError) {
-    try model.changeAttribute(entity, name) { attribute throws(ModelError) in
+    try model.changeAttribute(of: entity, named: name) { attribute throws(ModelError) in
       guard isComputed || attribute.type.converts(to: type) else {
         throw ModelError(
           reason:
@@ -73,7 +73,7 @@ struct Retype: TableOperation {
   // MARK: The file
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
-    if mapping.isNew(entity, name) { return true }
+    if mapping.isNew(entity, property: name) { return true }
     if case .sql(let sql) = way { return mapping.changes(wordsOf: sql) }
     return false
   }
@@ -89,20 +89,20 @@ struct Retype: TableOperation {
             "OVER would see the rows of all entities that share a table with \(entity); write a query in its place, or do it by "
             + "transform sql, with WHERE _entity = '\(entity)' in either")
       }
-      guard mapping.column(entity, name) != nil else { return }
-      mapping.express(entity, name, mapping.ofOwnRows(expression, entity))
+      guard mapping.column(entity, property: name) != nil else { return }
+      mapping.express(entity, property: name, as: mapping.ofOwnRows(expression, of: entity))
     case .itself:
-      guard let column = mapping.column(entity, name) else { return }
+      guard let column = mapping.column(entity, property: name) else { return }
       let former = model.entity(named: entity)?.attribute(named: name)?.type
       // With equal storage the values stay as they are, and the table need not be rebuilt. Values that
       // the new type does not allow are still found, by the check after every expression.
       let isSame = former?.sqlType == type.sqlType
-      mapping.express(entity, name, isSame ? column : "CAST(\(column) AS \(type.sqlType))")
+      mapping.express(entity, property: name, as: isSame ? column : "CAST(\(column) AS \(type.sqlType))")
     case .swift(let function):
-      guard let column = mapping.column(entity, name) else { return }
+      guard let column = mapping.column(entity, property: name) else { return }
       let call = Conversion.Call(function: function, property: "\(entity).\(name)")
       mapping.express(
-        entity, name, mapping.ofOwnRows(Conversion.sql(call, of: column, to: type), entity))
+        entity, property: name, as: mapping.ofOwnRows(Conversion.sql(call, of: column, to: type), of: entity))
     }
   }
 

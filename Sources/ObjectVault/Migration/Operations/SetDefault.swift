@@ -25,7 +25,7 @@ struct SetDefault: TableOperation {
   func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
 
   func change(_ model: inout Schema) throws(ModelError) {
-    try model.changeAttribute(entity, name) { attribute throws(ModelError) in
+    try model.changeAttribute(of: entity, named: name) { attribute throws(ModelError) in
       attribute.defaultValue = value
       try attribute.requireDefault()
       attribute.normalizeDefault()
@@ -34,7 +34,7 @@ struct SetDefault: TableOperation {
 
   // A column filled by an expression does not depend on the default.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
-    mapping.hasRows(entity) && mapping.isAdded(entity, name) && !mapping.isExpressed(entity, name)
+    mapping.hasRows(entity) && mapping.isAdded(entity, property: name) && !mapping.isExpressed(entity, property: name)
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {

@@ -26,7 +26,7 @@ struct SetDeleteRule: TableOperation {
 
   func change(_ model: inout Schema) throws(ModelError) {
     _ = try model.known(entity, relationship: name)
-    _ = try model.changeRelationship(entity, name) { $0.deleteRule = rule }
+    _ = try model.changeRelationship(of: entity, named: name) { $0.deleteRule = rule }
   }
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }

@@ -14,7 +14,7 @@ extension SwiftTransform: DataOperation {
     },
     OperationForm("transform") { line in
       throw line.failure(
-        "sql or swift is missing", "write transform sql { … }, or transform swift NAME on Entity")
+        "sql or swift is missing", hint: "write transform sql { … }, or transform swift NAME on Entity")
     },
   ]
 
@@ -42,7 +42,7 @@ extension SwiftTransform: DataOperation {
 extension MigrationLine {
   fileprivate mutating func batchSize() throws -> Int {
     guard let size = next.flatMap(Int.init), (1...100_000).contains(size) else {
-      throw failure("the size of the batches is missing", "write a number from 1 to 100000")
+      throw failure("the size of the batches is missing", hint: "write a number from 1 to 100000")
     }
     skip()
     return size

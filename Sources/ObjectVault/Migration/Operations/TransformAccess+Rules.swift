@@ -17,7 +17,7 @@ extension MigrationLine {
         let hint = words.contains(word) ? form : didYouMean(nearest(word, among: words))
         // Without other words the caller expects a brace here and reports its absence.
         guard hint != nil || !others.isEmpty else { break }
-        throw failure("\"\(word)\" has no meaning here", hint ?? form)
+        throw failure("\"\(word)\" has no meaning here", hint: hint ?? form)
       }
       skip()
       if others.contains(word) { try read(word, &self) } else { places[word] = try self.places() }
@@ -54,20 +54,20 @@ extension TransformAccess {
       guard let property = place.property else {
         return mapping.entities[seesTables ? model.root(of: place.entity) : place.entity] == nil
       }
-      guard isNew(place.entity, property, mapping, model) else { return false }
+      guard isNew(place.entity, property: property, mapping: mapping, in: model) else { return false }
       // Both ends of a relationship denote the same links: a new inverse of an existing relationship
       // writes existing links.
       let description = model.flattenedEntity(named: place.entity)?.relationship(named: property)
       guard let description, let inverse = description.inverse else { return true }
-      return isNew(description.destination, inverse, mapping, model)
+      return isNew(description.destination, property: inverse, mapping: mapping, in: model)
     } ?? false
   }
 
   /// Whether a property was added by the step. An inherited one is as old as its declaration.
   private func isNew(
-    _ entity: String, _ property: String, _ mapping: SegmentMapping, _ model: Schema
+    _ entity: String, property: String, mapping: SegmentMapping, in model: Schema
   ) -> Bool {
     let owner = model.entity(named: entity).flatMap { model.declarer(of: property, in: $0) }
-    return mapping.former(owner?.name ?? entity, property) == nil
+    return mapping.former(owner?.name ?? entity, property: property) == nil
   }
 }

@@ -38,7 +38,7 @@ package struct MigrationOutlook {
   /// Collects the preview.
   /// - Parameter plan: The plan of the same store, steps and goal.
   package init(
-    _ plan: MigrationPlan, of inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest
+    _ plan: MigrationPlan, of inspection: Inspection, with set: MigrationSet, goal: MigrationGoal = .latest
   ) throws {
     let history = try StoreHistory.read(inspection.connection)
     let (work, model) = (try history.work(goal, with: set, file: inspection.path), try history.model())

@@ -130,17 +130,17 @@ extension MigrationPlan {
   ///     functions of a store then.
   ///   - makesBackups: Whether steps that request a copy get one.
   package init(
-    _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false,
+    _ inspection: Inspection, with set: MigrationSet, goal: MigrationGoal = .latest, asksRows: Bool = false,
     makesBackups: Bool = true
   ) throws {
     self = try inspection.connection.transaction(.deferred) {
-      try MigrationPlan(ofOneMoment: inspection, set, goal, asksRows, makesBackups)
+      try MigrationPlan(ofOneMoment: inspection, with: set, goal: goal, asksRows: asksRows, makesBackups: makesBackups)
     }
   }
 
   private init(
-    ofOneMoment inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal, _ asksRows: Bool,
-    _ makesBackups: Bool
+    ofOneMoment inspection: Inspection, with set: MigrationSet, goal: MigrationGoal, asksRows: Bool,
+    makesBackups: Bool
   ) throws {
     let connection = inspection.connection
     let history = try Self.history(inspection)
@@ -167,7 +167,7 @@ extension MigrationPlan {
       let leadsBack = index < work.back.count
       let asked = try questions.asked(by: compiled, trial)
       let reason = leadsBack ? nil : irreversible[compiled.step.number]
-      steps.append(Step(compiled, leadsBack, asked, set.transforms, reason, rows: rows[index]))
+      steps.append(Step(compiled, leadsBack: leadsBack, checks: asked, functions: set.transforms, irreversible: reason, rows: rows[index]))
     }
     self.steps = steps
     makesBackup = makesBackups && work.steps.contains(where: \.wantsBackup)
@@ -198,8 +198,8 @@ extension MigrationPlan {
 
 extension MigrationPlan.Step {
   fileprivate init(
-    _ compiled: CompiledStep, _ leadsBack: Bool,
-    _ asked: RowQuestions, _ functions: TransformTable, _ irreversible: String?, rows: Int
+    _ compiled: CompiledStep, leadsBack: Bool,
+    checks asked: RowQuestions, functions: TransformTable, irreversible: String?, rows: Int
   ) {
     let statements = compiled.parts.flatMap(\.statements)
     self.rows = rows

@@ -17,9 +17,9 @@ extension NameTrail {
         do {
           try mapping.follow(operation, model)
           let written = operation.isData ? blocks.popFirst() : nil
-          note(operation, mapping, model, writing: written ?? TouchedColumns())
+          note(operation, mapping: mapping, in: model, writing: written ?? TouchedColumns())
           try operation.apply(to: &model)
-        } catch { throw step.failed(operation, error.reason) }
+        } catch { throw step.failed(operation, because: error.reason) }
       }
     }
     end(mapping)

@@ -42,10 +42,10 @@ struct TouchedTables {
     // A view that is created again returns other rows from now on.
     for view in Set(part.before.rawObjects).symmetricDifference(part.model.rawObjects)
     where view.kind == .view {
-      touch(view.name, name)
+      touch(view.name, by: name)
     }
     guard let compiler = part.compiler else {
-      for statement in part.statements { follow(statement, written, part.model, name) }
+      for statement in part.statements { follow(statement, writing: written, in: part.model, of: name) }
       return
     }
     var former = Dictionary(part.before.tables(but: compiler.untouched).map { ($0.name, $0) }) { first, _ in
@@ -55,7 +55,7 @@ struct TouchedTables {
       guard let old = former.removeValue(forKey: table.name),
         let columns = compiler.columnsAdded(to: table, old)
       else {
-        touch(table.name, name)
+        touch(table.name, by: name)
         continue
       }
       for column in columns {
@@ -63,46 +63,46 @@ struct TouchedTables {
         reasonsOfColumns[table.name.lowercased(), default: [:]][column.lowercased()] = reason
       }
     }
-    for table in former.keys { touch(table, name) }
+    for table in former.keys { touch(table, by: name) }
   }
 
   /// Records the tables that a statement of a data block or of a composite operation may write to.
   private mutating func follow(
-    _ statement: CompiledStatement, _ written: Set<String>?, _ model: Schema, _ step: String
+    _ statement: CompiledStatement, writing written: Set<String>?, in model: Schema, of step: String
   ) {
     switch statement {
     case .data(let block, _):
       // The engine has reported the tables that triggers write to, as well.
-      if let written { return touch(tables: written, model, step) }
-      touch(Set(block.tables.map { $0.lowercased() }), model, step)
-    case .sql(let sql): touch(SQLTemplate.words(sql), model, step)
+      if let written { return touch(tables: written, in: model, by: step) }
+      touch(tables: Set(block.tables.map { $0.lowercased() }), in: model, by: step)
+    case .sql(let sql): touch(tables: SQLTemplate.words(sql), in: model, by: step)
     case .transform(let transform):
-      touch(transform.writes.map { Set($0.map { model.root(of: $0.entity).lowercased() }) }, model, step)
+      touch(transform.writes.map { Set($0.map { model.root(of: $0.entity).lowercased() }) }, in: model, by: step)
     case .copy, .mustBeEmpty, .raw, .rawMustFit, .require: break
     }
   }
 
   /// Records tables and, with them, those that triggers of the model write to.
   /// - Parameter words: The names of tables, among other words, in lower case; nil for all tables.
-  private mutating func touch(_ words: Set<String>?, _ model: Schema, _ step: String) {
+  private mutating func touch(_ words: Set<String>?, in model: Schema, by step: String) {
     guard var words else {
       return reasonForAll = reasonForAll ?? "step \(step) may write to any table first"
     }
     for trigger in model.rawStatements where trigger.isTrigger {
       words.formUnion(SQLTemplate.words(trigger.create))
     }
-    touch(tables: words, model, step)
+    touch(tables: words, in: model, by: step)
   }
 
-  private mutating func touch(tables names: Set<String>, _ model: Schema, _ step: String) {
+  private mutating func touch(tables names: Set<String>, in model: Schema, by step: String) {
     var (names, waiting) = (names, foreignTriggers[...])
     while let index = waiting.firstIndex(where: { names.contains($0.table) }) {
       names.formUnion(waiting.remove(at: index).words)
     }
-    for table in model.tables where names.contains(table.name.lowercased()) { touch(table.name, step) }
+    for table in model.tables where names.contains(table.name.lowercased()) { touch(table.name, by: step) }
   }
 
-  private mutating func touch(_ table: String, _ step: String) {
+  private mutating func touch(_ table: String, by step: String) {
     guard reasons[table.lowercased()] == nil else { return }
     reasons[table.lowercased()] = "step \(step) changes \(table) first"
   }

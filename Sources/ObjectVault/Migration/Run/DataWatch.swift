@@ -18,7 +18,7 @@ final class DataWatch {
   /// What it may read and write, where its author declares it.
   private(set) var declared: DeclaredColumns?
 
-  init(_ entities: EntityNames, _ insertion: NumberedInsert?, _ declared: DeclaredColumns?) {
+  init(_ entities: EntityNames, insertion: NumberedInsert?, declared: DeclaredColumns?) {
     (self.entities, self.insertion, self.declared) = (entities, insertion, declared)
   }
 

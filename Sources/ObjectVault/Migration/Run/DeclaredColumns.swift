@@ -34,31 +34,31 @@ struct DeclaredColumns {
       itself || model.rawStatements.contains { $0.isTrigger && SQLTemplate.replacesRows($0.create) }
     )
     // A property's declaring entity comes before the entities that inherit it.
-    for entity in model.parentsFirst { add(entity, entity) }
-    for entity in model.parentsFirst { add(model.flattened(entity), entity) }
+    for entity in model.parentsFirst { add(entity, for: entity) }
+    for entity in model.parentsFirst { add(model.flattened(entity), for: entity) }
   }
 
-  private mutating func add(_ entity: EntityDescription, _ own: EntityDescription) {
+  private mutating func add(_ entity: EntityDescription, for own: EntityDescription) {
     let table = model.root(of: own).name.lowercased()
     if entities[table]?.contains(own.name) != true { entities[table, default: []].append(own.name) }
     func place(_ name: String) -> Place { Place(entity: own.name, property: name) }
-    for attribute in entity.attributes { add(table, attribute.name, place(attribute.name)) }
+    for attribute in entity.attributes { add(table, column: attribute.name, place: place(attribute.name)) }
     for relationship in entity.relationships {
       let place = place(relationship.name)
       if let (join, _) = model.joinTable(of: relationship, in: own) {
         links[join.name.lowercased(), default: []].append(place)
       } else if relationship.hasColumn {
-        add(table, relationship.columnName, place)
-        add(table, RelationshipDescription.orderColumnName(relationship.name), place)
+        add(table, column: relationship.columnName, place: place)
+        add(table, column: RelationshipDescription.orderColumnName(relationship.name), place: place)
       } else if let inverse = relationship.inverse {
         let other = model.root(of: relationship.destination).lowercased()
-        add(other, RelationshipDescription.columnName(inverse), place)
-        add(other, RelationshipDescription.orderColumnName(inverse), place)
+        add(other, column: RelationshipDescription.columnName(inverse), place: place)
+        add(other, column: RelationshipDescription.orderColumnName(inverse), place: place)
       }
     }
   }
 
-  private mutating func add(_ table: String, _ column: String, _ place: Place) {
+  private mutating func add(_ table: String, column: String, place: Place) {
     columns[table, default: [:]][column.lowercased(), default: []].append(place)
   }
 
@@ -73,46 +73,46 @@ struct DeclaredColumns {
   /// - Parameter object: The view or the trigger that performs it; nil for the statement itself.
   mutating func note(_ action: AuthorizerAction, in object: String?) {
     switch action {
-    case .read(let table, let column): note(.reads, table, column, object)
+    case .read(let table, let column): note(.reads, table: table, column: column, by: object)
     case .update(let table, let column):
       written.insert(table.lowercased())
-      note(.writes, table, column, object)
+      note(.writes, table: table, column: column, by: object)
       if object == nil ? replacesRows.itself : replacesRows.byTriggers {
-        note(.writes, rowsOf: table, "may replace rows of", object)
+        note(.writes, rowsOf: table, deed: "may replace rows of", by: object)
       }
     case .insert(let table):
       written.insert(table.lowercased())
-      note(.writes, rowsOf: table, "makes rows of", object)
+      note(.writes, rowsOf: table, deed: "makes rows of", by: object)
     case .delete(let table):
       written.insert(table.lowercased())
-      note(.writes, rowsOf: table, "deletes rows of", object)
+      note(.writes, rowsOf: table, deed: "deletes rows of", by: object)
     default: break
     }
   }
 
   private mutating func note(
-    _ word: TransformAccess.Word, _ table: String, _ column: String, _ object: String?
+    _ word: TransformAccess.Word, table: String, column: String, by object: String?
   ) {
     let (table, column) = (table.lowercased(), column.lowercased())
-    if let places = links[table] { return require(word, places, word.rawValue, object) }
-    if let places = columns[table]?[column] { return require(word, places, word.rawValue, object) }
+    if let places = links[table] { return require(word, oneOf: places, deed: word.rawValue, by: object) }
+    if let places = columns[table]?[column] { return require(word, oneOf: places, deed: word.rawValue, by: object) }
     // The id and the entity of a row may be read. Writing them makes the row another object.
     guard word == .writes, MigrationRunner.isID(column) || column == EntityColumn.name else { return }
-    note(.writes, rowsOf: table, "writes \(column) of", object)
+    note(.writes, rowsOf: table, deed: "writes \(column) of", by: object)
   }
 
   private mutating func note(
-    _ word: TransformAccess.Word, rowsOf table: String, _ deed: String, _ object: String?
+    _ word: TransformAccess.Word, rowsOf table: String, deed: String, by object: String?
   ) {
     let table = table.lowercased()
-    if let places = links[table] { return require(word, places, word.rawValue, object) }
+    if let places = links[table] { return require(word, oneOf: places, deed: word.rawValue, by: object) }
     guard let names = entities[table] else { return }
     // The engine does not report which entity of the hierarchy.
-    require(word, names.map { Place(entity: $0) }, deed, object)
+    require(word, oneOf: names.map { Place(entity: $0) }, deed: deed, by: object)
   }
 
   private mutating func require(
-    _ word: TransformAccess.Word, _ places: [Place], _ deed: String, _ object: String?
+    _ word: TransformAccess.Word, oneOf places: [Place], deed: String, by object: String?
   ) {
     guard let first = places.first, !places.contains(where: { covers(word, $0) }) else { return }
     let text = "\(deed) \(first)" + (object.map { " (by \($0))" } ?? "")
@@ -125,7 +125,7 @@ struct DeclaredColumns {
   private func covers(_ word: TransformAccess.Word, _ place: Place) -> Bool {
     guard let entity = model.entity(named: place.entity) else { return false }
     return ([entity] + model.ancestors(of: entity)).contains {
-      access.covers(word, $0.name, place.property)
+      access.covers(word, of: $0.name, property: place.property)
     }
   }
 
@@ -136,7 +136,7 @@ struct DeclaredColumns {
     let places = (access.reads ?? []) + (access.writes ?? []) + missing.map(\.place)
     let named = Set(places.flatMap(tables))
     for table in sources.subtracting(written).sorted() where !named.contains(table) {
-      note(.reads, rowsOf: table, "reads rows of", nil)
+      note(.reads, rowsOf: table, deed: "reads rows of", by: nil)
     }
   }
 

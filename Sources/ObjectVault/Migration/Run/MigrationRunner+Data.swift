@@ -32,7 +32,7 @@ extension MigrationRunner {
           columns[entity] = try connection.tableInfo(entity).columns.map(\.name)
         }
         let known = group.insertion.flatMap { columns[$0.entity] } ?? []
-        for watch in try run(group, names, declared, columns: known) {
+        for watch in try run(group, entities: names, declared: declared, columns: known) {
           written.formUnion(watch.written)
           try ids.check()
           for name in watch.changedIDs.sorted() {
@@ -52,11 +52,11 @@ extension MigrationRunner {
   /// Runs a group as one statement. If that fails, runs each statement alone, so that the error names the
   /// one that fails.
   private func run(
-    _ group: DataStatements, _ names: EntityNames, _ declared: DeclaredColumns?, columns: [String]
+    _ group: DataStatements, entities names: EntityNames, declared: DeclaredColumns?, columns: [String]
   ) throws -> [DataWatch] {
     func run(_ statement: String, _ insertion: NumberedInsert?) throws -> DataWatch {
-      let watch = DataWatch(names, insertion, declared?.of(statement))
-      try self.run(statement, group.beginning, watch, columns: columns)
+      let watch = DataWatch(names, insertion: insertion, declared: declared?.of(statement))
+      try self.run(statement, beginning: group.beginning, watch: watch, columns: columns)
       return watch
     }
     guard group.texts.count > 1 else { return [try run(group.texts[0], group.insertion)] }
@@ -78,7 +78,7 @@ extension MigrationRunner {
   ///   - watch: Records what it does.
   ///   - columns: The columns of the table that it inserts into.
   private func run(
-    _ statement: String, _ beginning: String, _ watch: DataWatch, columns: [String]
+    _ statement: String, beginning: String, watch: DataWatch, columns: [String]
   ) throws {
     let insertion = watch.insertion
     if let insertion { try know(insertion.entity) }

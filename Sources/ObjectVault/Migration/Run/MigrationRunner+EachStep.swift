@@ -24,7 +24,7 @@ extension MigrationRunner {
     while true {
       var outcome = record.outcome
       let former = outcome.backup
-      let step = try inTransaction(&outcome) { try runNextStep(goal, rest, &$0) }
+      let step = try inTransaction(&outcome) { try runNextStep(goal, rest: rest, outcome: &$0) }
       // Recorded only if this transaction committed steps: an error after it then reports exactly those.
       if outcome.steps != record.outcome.steps || outcome.takenBack != record.outcome.takenBack {
         record.commit(
@@ -41,13 +41,13 @@ extension MigrationRunner {
 
   /// Runs the next step, inside the transaction.
   /// - Parameter rest: The work that remained after the step before.
-  private func runNextStep(_ goal: MigrationGoal, _ rest: MigrationWork?, _ outcome: inout MigrationOutcome)
+  private func runNextStep(_ goal: MigrationGoal, rest: MigrationWork?, outcome: inout MigrationOutcome)
     throws -> StoodStep
   {
     try checkCancelled()
     let history = try StoreHistory.read(connection)
     let audit = try record.audit?.following(stepsSince(history, goal))
-    try requireDirection(goal, history, audit)
+    try requireDirection(goal, history: history, audit: audit)
     if !record.hasSteps { outcome.startVersion = history.version }
     let work =
       try rest.flatMap { history.generation == record.lastGeneration ? $0 : nil } ?? work(goal, history)
@@ -85,7 +85,7 @@ extension MigrationRunner {
 
   /// Refuses to go on when another process moved the store in the opposite direction: two such runs would
   /// never end.
-  private func requireDirection(_ goal: MigrationGoal, _ history: StoreHistory, _ audit: RowAudit?) throws {
+  private func requireDirection(_ goal: MigrationGoal, history: StoreHistory, audit: RowAudit?) throws {
     let left = record.lastVersion
     record.found(version: history.version, audit)
     guard let left, goal == .latest ? history.version < left : history.version > left else { return }

@@ -47,7 +47,7 @@ extension MigrationRunner {
       try checkCancelled()
       do {
         do {
-          try metered(planned, step) { try run(planned.statement, part, of: step, &unseen) }
+          try metered(planned, of: step) { try run(planned.statement, in: part, of: step, unseen: &unseen) }
         } catch let error as SQLError {
           // The error of a function is more informative than the engine's error about the NULL that
           // it returned.
@@ -56,22 +56,22 @@ extension MigrationRunner {
         }
         try failures.rethrow(step)
       } catch let error as SQLError {
-        throw failure(error, planned, part, of: step)
+        throw failure(error, running: planned, in: part, of: step)
       } catch let failure as TransformFailure {
-        throw step.failed(planned.blamed(for: ""), failure.reason)
+        throw step.failed(planned.blamed(for: ""), because: failure.reason)
       } catch let error as ModelError {
-        throw step.failed(planned.blamed(for: ""), error.reason)
+        throw step.failed(planned.blamed(for: ""), because: error.reason)
       } catch StoreError.idsExhausted(let entity) {
-        throw step.failed(planned.blamed(for: ""), Self.noIDLeft(entity))
+        throw step.failed(planned.blamed(for: ""), because: Self.noIDLeft(entity))
       } catch let error as RowRefusal {
-        throw step.refused(planned.blamed(for: ""), error.reason)
+        throw step.refused(planned.blamed(for: ""), because: error.reason)
       }
     }
   }
 
   /// Updates the progress during a statement: by the rows that the statement counts itself, or by the
   /// engine's instructions.
-  private func metered(_ planned: PlannedStatement, _ step: MigrationStep, _ body: () throws -> Void) throws {
+  private func metered(_ planned: PlannedStatement, of step: MigrationStep, _ body: () throws -> Void) throws {
     guard progress != nil else { return try body() }
     let (statement, meter, every) = (planned.statement, record.meter, 50_000)
     meter.beginStatement(cost: statement.cost, "\(numbered(step.number)): \(planned.blamed(for: ""))")
@@ -89,32 +89,32 @@ extension MigrationRunner {
   /// The error of a step whose statement the engine refuses. An error of the disk, of memory or of
   /// another process is no failure of the step and is returned unchanged.
   private func failure(
-    _ error: SQLError, _ planned: PlannedStatement, _ part: CompiledStep.Part, of step: MigrationStep
+    _ error: SQLError, running planned: PlannedStatement, in part: CompiledStep.Part, of step: MigrationStep
   ) -> any Error {
     switch error {
     case .diskFull: return StoreError.diskFull(file: connection.path)
     case _ where !error.isOfStatement: return error
     case .engine(let code, _, let message, _):
-      return step.failed(planned.blamed(for: message), "\(error)\(Self.says(code))")
+      return step.failed(planned.blamed(for: message), because: "\(error)\(Self.says(code))")
     case .constraint(let message, _, _):
       let operation = planned.blamed(for: message)
       // For a trigger without a message, the line in the step is all the information there is.
       let place = message.isBlank ? planned.operations.first.map { step.atLine(of: $0) } ?? "" : ""
       do {
         if let reason = try missingValues(planned.statement, message) {
-          return step.refused(operation, reason)
+          return step.refused(operation, because: reason)
         }
       } catch let asking as SQLError {
         switch asking {
         // When the reason cannot be determined, the engine's own message remains.
         case .engine, .constraint: break
-        default: return failure(asking, planned, part, of: step)
+        default: return failure(asking, running: planned, in: part, of: step)
         }
       } catch { return error }
       // A data block that violates a constraint is at fault itself; a change of tables meets rows that are.
       return part.isData
-        ? step.failed(operation, "\(error)\(place)") : step.refused(operation, "\(error)\(place)")
-    default: return step.failed(planned.blamed(for: ""), "\(error)")
+        ? step.failed(operation, because: "\(error)\(place)") : step.refused(operation, because: "\(error)\(place)")
+    default: return step.failed(planned.blamed(for: ""), because: "\(error)")
     }
   }
 
@@ -125,8 +125,8 @@ extension MigrationRunner {
   }
 
   private func run(
-    _ statement: CompiledStatement, _ part: CompiledStep.Part, of step: MigrationStep,
-    _ unseen: inout TouchedColumns
+    _ statement: CompiledStatement, in part: CompiledStep.Part, of step: MigrationStep,
+    unseen: inout TouchedColumns
   ) throws {
     switch statement {
     case .transform where isTrial: break
@@ -135,7 +135,7 @@ extension MigrationRunner {
     case .copy(let rows) where part.onlyCopiesRows:
       let table = MigrationCompiler.finalName(of: rows.target)
       let made = Dictionary(zip(rows.columns, rows.expressions)) { first, _ in first }
-      let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, unseen, made, connection)
+      let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, touched: unseen, made: made, in: connection)
       let isSound = try copy(rows, doubt: doubt.condition)
       if isSound || doubt.isNone { unseen.remove(table) }
     default: try run(statement)

@@ -16,7 +16,7 @@ extension MigrationRunner {
         try requireFit(of: statement)
       }
     } catch let error as ModelError {
-      throw set.steps.last?.failed("raw objects", error.reason) ?? error
+      throw set.steps.last?.failed("raw objects", because: error.reason) ?? error
     }
   }
 

@@ -7,7 +7,7 @@ extension MigrationRunner {
   /// Refuses a run when the program lacks functions that the steps call.
   func checkTransforms(of work: MigrationWork) throws {
     guard let (step, operation, function) = work.missingTransform(in: set) else { return }
-    if let misfit = set.transforms.misfit(function) { throw step.refused(operation.summary, misfit) }
+    if let misfit = set.transforms.misfit(function) { throw step.refused(operation.summary, because: misfit) }
     throw StoreError.transformMissing(step: step.number, name: step.name, transform: function.name)
   }
 

@@ -62,7 +62,7 @@ package struct MigrationRunner {
     try registerConversions()
     let (outcome, standing) = try withoutForeignKeys {
       // Steps that run again need one transaction: half of them would be of no use.
-      try commitsEachStep && !goal.isAgain ? runEachStep(goal) : runAll(goal, history, work)
+      try commitsEachStep && !goal.isAgain ? runEachStep(goal) : runAll(goal, former: history, planned: work)
     }
     return (record.end(outcome, version: standing.version), standing)
   }
@@ -84,12 +84,12 @@ package struct MigrationRunner {
   /// - Parameters:
   ///   - former: The history before the lock.
   ///   - planned: The work, as it was planned before the lock.
-  private func runAll(_ goal: MigrationGoal, _ former: StoreHistory, _ planned: MigrationWork) throws -> (
+  private func runAll(_ goal: MigrationGoal, former: StoreHistory, planned: MigrationWork) throws -> (
     outcome: MigrationOutcome, standing: StoreStanding
   ) {
     var outcome = MigrationOutcome()
     let standing = try inTransaction(&outcome) {
-      try run(goal, former, planned, &$0)
+      try run(goal, former: former, planned: planned, outcome: &$0)
       return try StoreHistory.read(connection).standing
     }
     // A run that makes no copy keeps the existing ones.
@@ -124,7 +124,7 @@ package struct MigrationRunner {
 
   /// Runs all steps, inside the transaction.
   private func run(
-    _ goal: MigrationGoal, _ former: StoreHistory, _ planned: MigrationWork, _ outcome: inout MigrationOutcome
+    _ goal: MigrationGoal, former: StoreHistory, planned: MigrationWork, outcome: inout MigrationOutcome
   ) throws {
     let history = try StoreHistory.read(connection)
     var work = planned
@@ -187,7 +187,7 @@ package struct MigrationRunner {
     let foreign = try ForeignFit(model, connection)
     for compiled in work.back {
       do {
-        try run(compiled, leadsBack: true, &audit) { try takeBack(compiled.step, since: $0) }
+        try run(compiled, leadsBack: true, audit: &audit) { try takeBack(compiled.step, since: $0) }
       } catch StoreError.rowsRefused(let step, let name, let operation, let reason) {
         // A derived rollback has operations that are in no file.
         throw StoreError.rowsRefused(
@@ -201,7 +201,7 @@ package struct MigrationRunner {
     }
     for compiled in work.ahead {
       let before = model
-      try run(compiled, leadsBack: false, &audit) {
+      try run(compiled, leadsBack: false, audit: &audit) {
         try record(compiled.step, kind: "migration", since: $0, from: before, to: compiled.model)
       }
       model = compiled.model
@@ -209,7 +209,7 @@ package struct MigrationRunner {
     if isLast { try audit.finish(model) }
     if let reason = try audit.brokenReferences(model), let step = work.steps.last?.step {
       // Some operation broke a reference, and the check after its part did not find it.
-      throw step.failed("the end of all steps", reason)
+      throw step.failed("the end of all steps", because: reason)
     }
     try foreign.requireFit(model, connection)
     try finish(
@@ -220,7 +220,7 @@ package struct MigrationRunner {
   /// Runs a compiled step.
   /// - Parameter record: Records what was done; receives the time at which the step began.
   private func run(
-    _ compiled: CompiledStep, leadsBack: Bool, _ audit: inout RowAudit, _ record: (Date) throws -> Void
+    _ compiled: CompiledStep, leadsBack: Bool, audit: inout RowAudit, _ record: (Date) throws -> Void
   ) throws {
     try checkCancelled()
     let start = Date()
@@ -232,7 +232,7 @@ package struct MigrationRunner {
       }
     } catch StoreError.idsExhausted(let entity) {
       let operations = compiled.step.operations.map(\.summary).joined(separator: "; ")
-      throw compiled.step.failed(operations, Self.noIDLeft(entity))
+      throw compiled.step.failed(operations, because: Self.noIDLeft(entity))
     }
     self.record.meter.endStep()
     self.record.ran(compiled.step, leadsBack: leadsBack, seconds: Date().timeIntervalSince(start))

@@ -19,7 +19,7 @@ extension MigrationSet {
         model = try step.applied(to: model)
         continue
       }
-      let lint = try StepLint(step, model, former)
+      let lint = try StepLint(step, from: model, former: former)
       findings += try step.number > 1 ? lint.findings() : lint.findingsWithoutRows()
       model = lint.compiled.model
     }
@@ -39,13 +39,13 @@ extension MigrationSet {
     schema.entities.flatMap { entity -> [MigrationFinding] in
       let binding = schema.bindings[entity.name]
       let ofEntity = binding?.formerEntityName.flatMap { former in
-        served(former, entity.name, "the schema") {
+        served(former, as: entity.name, in: "the schema") {
           if case .renamedEntity(former, to: entity.name) = $0 { true } else { false }
         }
       }
       let ofProperties = entity.propertyNames.compactMap { name in
         binding?.formerName(of: name).flatMap { former in
-          served(former, "\(entity.name).\(name)", "the class") {
+          served(former, as: "\(entity.name).\(name)", in: "the class") {
             if case .renamed(_, former, to: name, _) = $0 { true } else { false }
           }
         }
@@ -56,7 +56,7 @@ extension MigrationSet {
 
   /// The finding that a hint can be removed, where a step contains the renaming.
   private func served(
-    _ former: String, _ path: String, _ place: String, renames: (OperationSubject) -> Bool
+    _ former: String, as path: String, in place: String, renames: (OperationSubject) -> Bool
   ) -> MigrationFinding? {
     for step in steps.reversed() {
       for operation in step.operations where renames(operation.subject) {
@@ -78,7 +78,7 @@ struct StepLint {
   /// Compiled for the engine of this process.
   let compiled: CompiledStep
 
-  init(_ step: MigrationStep, _ before: Schema, _ former: FormerNames) throws {
+  init(_ step: MigrationStep, from before: Schema, former: FormerNames) throws {
     (self.step, self.before, self.former) = (step, before, former)
     compiled = try step.compiled(from: before, engine: .current)
   }
@@ -93,7 +93,7 @@ struct StepLint {
   }
 
   func finding(
-    _ rule: MigrationFinding.Rule, _ operation: MigrationOperation?, _ text: String, at index: Int? = nil
+    _ rule: MigrationFinding.Rule, about operation: MigrationOperation?, _ text: String, at index: Int? = nil
   ) -> MigrationFinding {
     MigrationFinding(
       rule: rule, step: step.number, file: step.fileName,
@@ -109,7 +109,7 @@ struct StepLint {
         step.operations.first { $0.subject.lost == loss }
         ?? parts.first { $0.losses.contains(loss) }?.operations.first
       return finding(
-        isEntity ? .dropsEntity : .dropsProperty, operation,
+        isEntity ? .dropsEntity : .dropsProperty, about: operation,
         "\(lossText(loss, compiled.emptied)) is lost for good; when that is meant, write into the head: allow: lossy:\(loss)"
       )
     }
@@ -119,7 +119,7 @@ struct StepLint {
   private func head() -> [MigrationFinding] {
     let name = step.statedName.map { name in
       finding(
-        .namedOtherwise, nil,
+        .namedOtherwise, about: nil,
         "its head calls it \(name.isEmpty ? "nothing" : name); write: name: \(step.name)")
     }
     let allowed = step.allowed.compactMap(MigrationStep.loss(allowedBy:))
@@ -127,7 +127,7 @@ struct StepLint {
       + allowed.filter { !compiled.losses.contains($0) }.map { name in
         let others = didYouMean(nearest(name, among: compiled.unallowedLosses))
         return finding(
-          .allowsNoLoss, nil,
+          .allowsNoLoss, about: nil,
           "it allows lossy:\(name), and loses nothing of that name; \(others ?? "take that out of the head")")
       }
   }
@@ -140,18 +140,18 @@ struct StepLint {
       let place = OperationContext(
         step: step, before: before, model: model, new: new, former: former,
         earlier: step.operations.prefix(index), later: step.operations.dropFirst(index + 1))
-      findings += rules.remarks(place).map { finding($0.rule, operation, $0.text, at: index) }
+      findings += rules.remarks(place).map { finding($0.rule, about: operation, $0.text, at: index) }
       if place.hasOlderReaders, rules.traits.breaksReaders {
         findings.append(
           finding(
-            .readerTooOld, operation,
+            .readerTooOld, about: operation,
             "reader: \(step.reader) lets programs of that version open the store, which do not know this",
             at: index))
       }
       former.follow(operation, of: step.number)
       let earlier = model
       try operation.apply(to: &model)
-      findings += movedLinks(operation, earlier, model)
+      findings += movedLinks(operation, from: earlier, to: model)
       new.follow(rules.subject)
     }
     return findings
@@ -172,20 +172,20 @@ struct StepLint {
         }
       }
       return finding(
-        .mayBePaired, operation, "\(members.sentence), write: relationship \(members.stepText)")
+        .mayBePaired, about: operation, "\(members.sentence), write: relationship \(members.stepText)")
     }
   }
 
   /// Join tables that older programs would look for: a new inverse may rename one, or move the
   /// links elsewhere.
-  private func movedLinks(_ operation: MigrationOperation, _ before: Schema, _ after: Schema)
+  private func movedLinks(_ operation: MigrationOperation, from before: Schema, to after: Schema)
     -> [MigrationFinding]
   {
     guard step.reader < step.number, !operation.rules.traits.breaksReaders else { return [] }
     let kept = Set(after.joinTables)
     return before.joinTables.filter { !kept.contains($0) }.map { join in
       finding(
-        .readerTooOld, operation,
+        .readerTooOld, about: operation,
         "reader: \(step.reader) lets programs of that version open the store, which look for the links of "
           + "\(join.source).\(join.relationship) where they are no more")
     }
@@ -201,7 +201,7 @@ struct StepLint {
         key.onDelete == "NO ACTION" && former[key.table] != nil && former[table.name]?.contains(key) != true
       }.map { key in
         finding(
-          .readerTooOld, nil,
+          .readerTooOld, about: nil,
           "reader: \(step.reader) lets programs of that version open the store, and what they delete of \(key.table) fails "
             + "where \(table.name).\(key.column) leads to it; its other end can say on delete cascade")
       }
@@ -225,7 +225,7 @@ struct StepLint {
     return causes.map { operation, tables in
       let verb = tables.count == 1 ? "is" : "are"
       return finding(
-        .rebuildsTable, operation, "on SQLCipher 3, \(tables.joined(separator: ", ")) \(verb) copied whole")
+        .rebuildsTable, about: operation, "on SQLCipher 3, \(tables.joined(separator: ", ")) \(verb) copied whole")
     }
   }
 
@@ -235,7 +235,7 @@ struct StepLint {
     else { return [] }
     return [
       finding(
-        .irreversible, nil, "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")
+        .irreversible, about: nil, "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")
     ]
   }
 }

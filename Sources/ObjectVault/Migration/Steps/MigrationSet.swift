@@ -49,7 +49,7 @@ public struct MigrationSet: Sendable, Hashable {
       }
       let path = url.appendingPathComponent(name).path
       let (number, title) = try numberAndName(of: naming(name))
-      let text = try text(path, name)
+      let text = try text(at: path, name: name)
       steps.append(try MigrationStep(number: number, name: title, text: text, file: naming(name)))
     }
     return try MigrationSet(steps)
@@ -80,14 +80,14 @@ public struct MigrationSet: Sendable, Hashable {
   private static func isMistyped(_ name: String, in folder: URL) -> Bool {
     guard name.first?.isNumber == true, let dot = name.lastIndex(of: ".") else { return false }
     let ending = name[dot...].dropFirst().lowercased()
-    guard ending.allSatisfy(\.isLetter), editDistance(ending, "migration") <= 2 else { return false }
+    guard ending.allSatisfy(\.isLetter), editDistance(from: ending, to: "migration") <= 2 else { return false }
     let kind = try? folder.appendingPathComponent(name).resourceValues(forKeys: [.isDirectoryKey])
     return kind?.isDirectory != true
   }
 
   /// The text of a step's file. Anything but a regular file is not opened, because reading a pipe
   /// would block.
-  private static func text(_ path: String, _ name: String) throws -> String {
+  private static func text(at path: String, name: String) throws -> String {
     let unreadable = { (reason: String, hint: String) in
       StoreError.migrationSyntax(
         MigrationSyntaxError(file: name, line: 1, column: 1, reason: reason, hint: hint))

@@ -152,7 +152,7 @@ extension MigrationStep {
         operations: operations, planned: statements, before: before, model: after, losses: compiler.losses(),
         emptied: compiler.emptied(), trail: mapping.trail, compiler: compiler)
       for (entity, properties) in mapping.expressions {
-        for property in properties.keys { part.filled.insert(after.root(of: entity), property) }
+        for property in properties.keys { part.filled.insert(after.root(of: entity), column: property) }
       }
       return part
     }
@@ -178,23 +178,23 @@ extension MigrationStep {
         append(
           .require(
             text: text.isBlank ? step.words(for: query, of: operation) : text,
-            query: try step.resolved(query, model, operation)), operation)
+            query: try step.resolved(query, in: model, of: operation)), operation)
       case .transform(let transform):
         flush()
-        do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
+        do { try run.check(operation) } catch { throw step.failed(operation, because: error.reason) }
         // The function works with objects, which need a model without faults.
         let faults = run.after.modelFaults
         guard faults.isEmpty else { throw step.failed(operation, faults, in: run.after) }
         append(.transform(transform), operation)
       case .data(let sql, let access):
         flush()
-        do { try run.check(operation) } catch { throw step.failed(operation, error.reason) }
-        let resolved = try step.resolved(sql, model, operation)
+        do { try run.check(operation) } catch { throw step.failed(operation, because: error.reason) }
+        let resolved = try step.resolved(sql, in: model, of: operation)
         append(.data(DataBlock(resolved, among: model.tables.map(\.name)), access), operation)
       case .parts(let composite): try add(composite, operation)
       case .tables:
         if !run.takes(rules) { flush() }
-        do { try run.append(operation) } catch { throw step.failed(operation, error.reason) }
+        do { try run.append(operation) } catch { throw step.failed(operation, because: error.reason) }
         // Later operations of a segment would read rows that are no longer there.
         if rules.subject.movesRows || rules.subject.dropsChild(in: model) { flush() }
       }
@@ -207,9 +207,9 @@ extension MigrationStep {
       do {
         for part in try composite.parts(in: before) { try add(part, of: operation) }
       } catch let error as ModelError {
-        throw step.failed(operation, error.reason)
+        throw step.failed(operation, because: error.reason)
       } catch StoreError.migrationFailed(_, _, _, let reason) {
-        throw step.failed(operation, reason)
+        throw step.failed(operation, because: reason)
       }
       flush()
       for index in first..<parts.count {
@@ -219,7 +219,7 @@ extension MigrationStep {
       parts[parts.count - 1].losses += composite.losses(in: before)
       for place in composite.filled(in: before) {
         if let property = place.property {
-          parts[parts.count - 1].filled.insert(run.after.root(of: place.entity), property)
+          parts[parts.count - 1].filled.insert(run.after.root(of: place.entity), column: property)
         }
       }
     }
@@ -273,7 +273,7 @@ extension MigrationStep {
     return CompiledStep(step: self, parts: compilation.parts, model: after)
   }
 
-  private func resolved(_ sql: String, _ model: Schema, _ operation: MigrationOperation) throws -> String {
-    do { return try SQLNames(model: model).resolved(sql) } catch { throw failed(operation, error.reason) }
+  private func resolved(_ sql: String, in model: Schema, of operation: MigrationOperation) throws -> String {
+    do { return try SQLNames(model: model).resolved(sql) } catch { throw failed(operation, because: error.reason) }
   }
 }

@@ -50,7 +50,7 @@ extension MigrationStep {
       case .operations(let operations): back = operations + back
       case .none(let reason): return .none(reason: "\(operation.summary): \(reason)")
       }
-      do { try mapping.follow(operation, model) } catch { throw failed(operation, error.reason) }
+      do { try mapping.follow(operation, model) } catch { throw failed(operation, because: error.reason) }
       try operation.apply(to: &model)
     }
     for candidate in [back, Self.cuttingFirst(back, in: after)] {
