@@ -83,7 +83,7 @@ enum EmbedCommand: Command {
     }
   }
 
-  /// Writes the files for a command that has a report of its own: a note about Package.swift becomes a
+  /// Writes the files for a command that returns another report: a note about Package.swift becomes a
   /// warning.
   /// - Returns: The paths of the files that were written.
   static func written(_ writable: WritableFiles, _ session: Session) throws -> [String] {

@@ -113,8 +113,7 @@ final class WaitingLine: Sendable {
     isQuiet = session.arguments.has("--quiet")
   }
 
-  /// Holds lines back until ``take()`` is called by the owner of the bar, which knows where the cursor
-  /// is.
+  /// Holds lines back until `take()` is called by the owner of the bar, which keeps track of the cursor.
   func hold() { held.withLock { $0 = $0 ?? [] } }
 
   /// Returns the lines that were held back, and removes them.

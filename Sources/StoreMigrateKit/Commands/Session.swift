@@ -66,7 +66,7 @@ struct Session: Sendable {
 
   /// The command's name.
   let command: String
-  /// See ``Command/offersCreation``.
+  /// Whether the error for a missing store offers its creation: see ``Command/offersCreation``.
   let offersCreation: Bool
 
   /// Checks the values of options before anything is opened, so that a mistyped number is reported as a

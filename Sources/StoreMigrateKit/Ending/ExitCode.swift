@@ -64,7 +64,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   init(signal: Int32) { self = ExitCode(rawValue: 128 + signal) ?? .interrupted }
 
   /// Creates the code for an error.
-  /// - Parameter error: The error that ended the run. An unknown one gives ``failed``.
+  /// - Parameter error: The error that ended the run. Any unknown error gives `failed`.
   public init(_ error: any Error) {
     switch error {
     case is CancellationError: self = .interrupted

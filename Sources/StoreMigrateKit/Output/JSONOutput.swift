@@ -18,7 +18,7 @@ private struct Envelope: Encodable {
     try container.encode(report.exitCode == .ok, forKey: .ok)
     try container.encode(report.exitCode.rawValue, forKey: .exit)
     try container.encodeNil(forKey: .error)
-    // A report with a key `warnings` of its own includes these, and replaces the key.
+    // A report that has its own key `warnings` includes these, and replaces the key.
     if !warnings.isEmpty { try container.encode(warnings, forKey: .warnings) }
     try report.encode(to: encoder)
   }
