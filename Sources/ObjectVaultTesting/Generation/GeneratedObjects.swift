@@ -62,8 +62,9 @@ public struct GeneratedObjects: Sendable, Hashable {
   ///   - links: How many relationships have a target.
   ///   - values: The values of attributes that are not to be generated, by `Entity.attribute`, such as
   ///     `["User.mood": ["calm"]]`.
-  ///   - rules: The values that attributes may have, by `Entity.attribute`, such as `["User.name": { $0
-  ///     != "" }]`. Rules that classes declare with ``/ObjectVault/Entity/check(_:_:)`` apply as well.
+  ///   - rules: The values that attributes may have, by `Entity.attribute`, such as
+  ///     `["User.name": { $0 != "" }]`. Rules that classes declare with
+  ///     ``/ObjectVault/Entity/check(_:_:)`` apply as well.
   /// - Throws: `StoreError.invalidSchema`; ``CheckFailure`` when no value of a required attribute keeps
   ///   its rules, and when the model has no attribute that `values` or `rules` name.
   public init(

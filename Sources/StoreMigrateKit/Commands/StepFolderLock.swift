@@ -10,7 +10,7 @@ import ObjectVault
 /// The lock on a folder of steps.
 private enum StepFolderLock {
   /// The folders that the present task has locked. In these it reads without another lock, which would
-  /// wait for the first one forever.
+  /// wait for the first one and fail.
   @TaskLocal static var held: Set<String> = []
 
   /// Returns whether a path still refers to an open folder. The folder may have been removed before its

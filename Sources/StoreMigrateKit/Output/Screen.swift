@@ -37,7 +37,7 @@ enum Screen {
     statement.split(separator: "\n").map { legible(String($0)) }
   }
 
-  /// Returns the duration of a step with a fixed width, such as ` 0.04 s`.
+  /// Returns the duration of a step with a fixed width, such as `   0.04 s`.
   static func took(_ milliseconds: Int) -> String {
     // A history may contain any number, because it may have been written by hand.
     let hundredths = max(0, milliseconds) / 10 + (milliseconds % 10 >= 5 ? 1 : 0)

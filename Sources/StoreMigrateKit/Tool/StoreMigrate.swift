@@ -17,8 +17,8 @@ public import ObjectVault
 ///   }
 /// }
 /// ```
-/// Such a tool can compare the classes with the steps, and write the next step: `diff`, `new NAME
-/// --from-model`.
+/// Such a tool can compare the classes with the steps, and write the next step: `diff`,
+/// `new NAME --from-model`.
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
     StatusCommand.self, PlanCommand.self, HistoryCommand.self, InfoCommand.self, VerifyCommand.self,
