@@ -1,31 +1,31 @@
-// Debian's iso-codes as input: countries, their subdivisions, languages.
+// The demo's input from Debian's iso-codes: countries, their subdivisions, and languages.
 
 import Foundation
 public import ObjectVault
 
-/// The parts of the package's files that the demo reads.
+/// The parts of the files of iso-codes that the demo reads.
 public struct IsoCodes: Sendable {
-  /// One entry of the file, as far as it is used.
+  /// A country, with the fields that the demo uses.
   public struct CountryEntry: Decodable, Sendable {
-    /// Its two letters.
+    /// Its code of two letters.
     public let alpha_2: String
     /// Its name.
     public let name: String
   }
-  /// One entry of the file, as far as it is used.
+  /// A subdivision of a country, with the fields that the demo uses.
   public struct SubdivisionEntry: Decodable, Sendable {
-    /// Its code.
+    /// Its code, which begins with the country's.
     public let code: String
     /// Its name.
     public let name: String
-    /// What it is called there.
+    /// Its kind, such as `Province`.
     public let type: String
-    /// The region around it, or its name.
+    /// The code of the subdivision around it, with or without the country's; nil when there is none.
     public let parent: String?
   }
-  /// One entry of the file, as far as it is used.
+  /// A language, with the fields that the demo uses.
   public struct LanguageEntry: Decodable, Sendable {
-    /// Its three letters.
+    /// Its code of three letters.
     public let alpha_3: String
     /// Its name.
     public let name: String
@@ -38,7 +38,8 @@ public struct IsoCodes: Sendable {
   /// All languages.
   public let languages: [LanguageEntry]
 
-  /// Reads the installed package.
+  /// Reads the files of the installed package.
+  /// - Throws: The errors of reading and decoding them.
   public init() throws {
     let folder = URL(fileURLWithPath: "/usr/share/iso-codes/json")
     func read<Entry: Decodable>(_ name: String) throws -> [Entry] {
@@ -51,6 +52,7 @@ public struct IsoCodes: Sendable {
   }
 
   /// Inserts everything, with relationships.
+  /// - Parameter context: The context to insert into. The caller saves.
   public func insert(into context: ObjectContext) {
     var byCode: [String: Country] = [:]
     for entry in countries {
@@ -68,7 +70,7 @@ public struct IsoCodes: Sendable {
         $0.country = byCode[String(entry.code.prefix(2))]
       }
     }
-    // A parent is named by its code with or without the country's.
+    // The code of a parent may lack the country's.
     for entry in subdivisions {
       guard let parent = entry.parent else { continue }
       regions[entry.code]?.parent = regions[parent] ?? regions["\(entry.code.prefix(2))-\(parent)"]

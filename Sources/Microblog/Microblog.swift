@@ -1,75 +1,75 @@
-// The model of the microblog: what users write, and where places are.
+// The model of the microblog: users and their statuses, and places.
 
 public import Foundation
 public import ObjectVault
 
-/// Somebody who writes.
+/// A user who writes statuses.
 public final class User: ManagedObject {
-  /// Its name.
+  /// The user's name.
   @Attribute(.unique) public var name: String
-  /// What is shown beside a status.
+  /// The name that is shown with a status.
   @Attribute public var screenName: String = ""
-  /// Where the user lives.
+  /// The city where the user lives.
   @Attribute(.indexed, .renamed(from: "town")) public var city: String?
-  /// The statuses.
+  /// The user's statuses, which are deleted with the user.
   @ToMany(inverse: \Status.user, onDelete: .cascade) public var statuses: Set<Status>
 }
 
-/// What somebody wrote.
+/// A text that a user wrote.
 public final class Status: ManagedObject {
-  /// What was written.
+  /// The text.
   @Attribute public var text: String
-  /// When it was written.
+  /// The date of writing.
   @Attribute(.indexed) public var createdAt: Date
-  /// Who wrote it.
+  /// The user who wrote it.
   @ToOne public var user: User?
-  /// Its tags.
+  /// The status's tags.
   @ToMany(inverse: \Tag.statuses) public var tags: Set<Tag>
 }
 
 /// A word that statuses share.
 public final class Tag: ManagedObject {
-  /// Its name.
+  /// The word.
   @Attribute(.unique) public var name: String
-  /// The statuses.
+  /// The statuses with this tag.
   @ToMany public var statuses: Set<Status>
 }
 
 /// A country of ISO 3166-1.
 public final class Country: ManagedObject {
-  /// Its two letters.
+  /// The country's code of two letters.
   @Attribute(.unique) public var alpha2: String
-  /// Its name.
+  /// The country's name.
   @Attribute(.indexed) public var name: String
-  /// Its regions.
+  /// The country's regions, which are deleted with the country.
   @ToMany(inverse: \Subdivision.country, onDelete: .cascade) public var subdivisions: Set<Subdivision>
 }
 
 /// A region of a country, of ISO 3166-2.
 public final class Subdivision: ManagedObject {
-  /// Its code.
+  /// The region's code.
   @Attribute(.unique) public var code: String
-  /// Its name.
+  /// The region's name.
   @Attribute public var name: String
-  /// What it is called there, such as `Province`.
+  /// The kind of the region, such as `Province`.
   @Attribute public var kind: String
-  /// The country.
+  /// The country of the region.
   @ToOne public var country: Country?
-  /// The region around it, or its name.
+  /// The region around this one; nil when there is none.
   @ToOne public var parent: Subdivision?
-  /// The regions in it.
+  /// The regions in this one.
   @ToMany(inverse: \Subdivision.parent) public var children: Set<Subdivision>
 }
 
 /// A language of ISO 639-3.
 public final class Language: ManagedObject {
-  /// Its three letters.
+  /// The language's code of three letters.
   @Attribute(.unique) public var alpha3: String
-  /// Its name.
+  /// The language's name.
   @Attribute public var name: String
 }
 
-/// The schema of the microblog, which the migration files of the package make.
+/// The schema of the microblog, which is the model that the migration files of the package make.
 public let microblog = Schema {
   Entity(User.self).check(\.screenName, .length(0...64))
   Entity(Status.self)

@@ -1,4 +1,4 @@
-// The steps of the demo with many rows, and the second run.
+// The last steps of the demo: many rows, many tasks, and a second run.
 
 import Foundation
 import Microblog

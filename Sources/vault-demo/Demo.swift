@@ -1,4 +1,4 @@
-// The steps of the demo, each with its title, the call, and what came back.
+// The steps of the demo. Each prints its title, the call, and the result.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +6,7 @@ import Microblog
 import Migrations
 import ObjectVault
 
-/// The microblog of the project's first users.
+/// The demo: it runs its steps on a store with a microblog.
 struct Demo {
   let url: URL
   let oldKey = Key.passphrase("correct horse")
@@ -32,10 +32,10 @@ struct Demo {
     }
   }
 
-  // MARK: 1. A store that grows up
+  // MARK: 1. Migration of an old store
 
-  /// A store of version 1, as the first release would have left it: its own classes are long gone, so it is
-  /// filled by SQL.
+  /// Creates a store of version 1, as the first release of the app would have left it. The classes of
+  /// that release are in `OldStore`.
   private func createOldStore() async throws {
     title("1. An encrypted store of version 1, with rows in it, migrates when it opens")
     let first = try MigrationSet(Array(MigrationSet.embedded(MicroblogMigrations.steps).steps.prefix(1)))

@@ -1,10 +1,11 @@
-// The classes of the first release, kept here to make a store of version 1.
+// The classes of the first release, which make a store of version 1.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// The model of version 1. Their names are those of the entities, so they live in a namespace of their own.
+/// The model of version 1. The classes have the names of the entities, so they need a namespace of their
+/// own.
 enum OldStore {
   final class User: ManagedObject {
     @Attribute(.unique) var name: String

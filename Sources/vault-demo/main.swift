@@ -1,4 +1,4 @@
-// vault-demo [--store PATH] [--keep]
+// The program `vault-demo [--store PATH] [--keep]`: runs the demo, twice on a new store.
 
 import CipherSQLite
 import Foundation

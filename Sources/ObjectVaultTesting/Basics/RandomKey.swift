@@ -1,12 +1,12 @@
-// The key of stores that nobody opens again.
+// Random keys for the stores of tests.
 
 internal import CipherSQLite
 
 extension Key {
-  /// A key of random bytes, which takes no time to derive.
+  /// A key of random bytes. It is raw, so that no time is spent on its derivation.
   static var random: Key { .raw(randomBytes()) }
 
-  /// The bytes of one.
+  /// Returns the bytes of a random key.
   static func randomBytes() -> [UInt8] {
     var numbers = SystemRandomNumberGenerator()
     return (0..<32).map { _ in UInt8.random(in: 0...255, using: &numbers) }

@@ -1,6 +1,6 @@
-// Numbers that look random and are the same in every run, so that a failed check fails again.
+// Random numbers that are the same in every run, so that a failed check fails again.
 
-/// SplitMix64, with the constants of Steele, Lea and Flood (2014).
+/// The generator SplitMix64, with the constants of Steele, Lea and Flood (2014).
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,12 +1,13 @@
-// A folder of a test's own, removed when nothing in it is in use any more.
+// A folder for one test, which is removed when nothing in it is in use any more.
 
 package import Foundation
 
-/// A folder that is removed on release.
+/// A folder that is removed when the value is released.
 package final class TestFolder: Sendable {
   package let url: URL
 
-  /// - Parameter isInMemory: Whether it lies in a file system that is memory, where the system has one.
+  /// Creates the folder.
+  /// - Parameter isInMemory: Whether it is created in a memory file system, if the system has one.
   package init(isInMemory: Bool = false) throws {
     let memory = "/dev/shm"
     let parent =
@@ -22,12 +23,15 @@ package final class TestFolder: Sendable {
   func file(_ name: String) -> URL { url.appendingPathComponent(name) }
 }
 
-/// What a database's file has beside it that is part of its content after a crash: the log, and the rollback journal.
+/// The suffixes of the files that contain a database after a crash: the file itself, the WAL and the
+/// rollback journal.
 private let sideFiles = ["", "-wal", "-journal"]
 
-/// Copies a database as it lies there, as a process that is killed in this moment would leave it.
+/// Copies the files of a database as they are, as a process would leave them that is killed at this
+/// moment.
 ///
-/// Closing a file drops the locks that this process has on it, so this is for files that nobody else may use.
+/// Closing a file releases all locks that this process has on it. Use this only for a file that no other
+/// process uses.
 func copyAsItLies(_ file: URL, to target: URL) throws {
   for suffix in sideFiles where FileManager.default.fileExists(atPath: file.path + suffix) {
     try FileManager.default.copyItem(atPath: file.path + suffix, toPath: target.path + suffix)

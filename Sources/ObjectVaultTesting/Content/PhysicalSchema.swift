@@ -1,12 +1,12 @@
-// The tables, indexes, references, views and triggers of a file, as lines: whatever a model says of them.
+// The tables, indexes, references, views and triggers of a file as lines, independent of any model.
 
 package import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
-/// What a file's schema is, as the engine tells it, but for the tables that a store keeps for itself.
+/// The schema of a file as the engine reports it, without the bookkeeping tables.
 package struct PhysicalSchema: Sendable, Equatable {
-  /// The lines of each table, view and trigger.
+  /// The lines of each table, view and trigger, by its kind and name.
   package private(set) var parts: [String: Set<String>] = [:]
 
   package init(_ connection: Connection) throws {
@@ -15,13 +15,13 @@ package struct PhysicalSchema: Sendable, Equatable {
     )
     for row in texts {
       guard let kind = row[0].string, let name = row[1].string, let sql = row[2].string else { continue }
-      // Where a store keeps its history is its own matter.
+      // The bookkeeping tables are not compared.
       guard !name.hasPrefix("vault_") else { continue }
       parts["\(kind) \(name)"] = kind == "table" ? try Self.lines(of: name, connection) : [sql]
     }
   }
 
-  /// Of tables that were invented.
+  /// Creates a schema from given lines, without a file.
   package init(parts: [String: Set<String>]) { self.parts = parts }
 
   private static func lines(of table: String, _ connection: Connection) throws -> Set<String> {
@@ -44,11 +44,11 @@ package struct PhysicalSchema: Sendable, Equatable {
     return lines
   }
 
-  /// What one has and the other has not, a sentence each.
+  /// Returns what only one of two schemas has, one sentence each.
   /// - Parameters:
-  ///   - other: The other one.
-  ///   - name: What this one is called, such as `a created store`.
-  ///   - otherName: What the other one is called.
+  ///   - other: The other schema.
+  ///   - name: The name of this schema in the sentences, such as `a created store`.
+  ///   - otherName: The name of the other schema in the sentences.
   package func differences(from other: PhysicalSchema, called name: String, and otherName: String) -> [String]
   {
     Set(parts.keys).union(other.parts.keys).sorted().flatMap { part -> [String] in

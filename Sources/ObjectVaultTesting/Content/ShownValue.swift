@@ -1,18 +1,18 @@
-// How what was and what is stand beside each other in a sentence: so that the difference is to be seen, in the midst of a long
-// text, too, and where both look alike.
+// A value before and after in one sentence, such that the difference is visible: also in the middle of a
+// long text, and when both look alike.
 
 internal import CipherSQLite
 internal import Foundation
 
-/// A value before and after, as a message shows it.
+/// A value before and after, for a message.
 struct ShownChange: CustomStringConvertible {
-  /// So many characters or bytes of a value are shown.
+  /// The largest numbers of characters and bytes that are shown of a value.
   private static let (longestText, longestData) = (40, 8)
 
   let former: SQLValue
   let now: SQLValue
 
-  /// Such as `"Ada" is now nil`.
+  /// The change, such as `"Ada" is now nil`.
   var description: String {
     switch (former, now) {
     case (.text(let former), .text(let now)):
@@ -32,7 +32,8 @@ struct ShownChange: CustomStringConvertible {
     }
   }
 
-  /// From a little before the place where two begin to differ, if it is not to be seen from their beginnings.
+  /// Returns where to begin: shortly before the first difference, if that is not visible from the
+  /// beginning.
   private static func start(_ place: Int, _ shown: Int) -> Int { place < shown / 2 ? 0 : place - shown / 4 }
 
   private static func place<Part: Equatable>(_ former: [Part], _ now: [Part]) -> Int {
@@ -43,7 +44,8 @@ struct ShownChange: CustomStringConvertible {
     let place = place(former, now)
     let start = start(place, longestText)
     let (was, found) = (quoted(former, from: start), quoted(now, from: start))
-    // Swift finds texts equal that are written by other signs, and so does who reads them.
+    // Texts that are canonically equivalent look alike and are equal in Swift, so their code points are
+    // shown.
     let signs =
       text(former) == text(now)
       ? " (\(codes(former, place)) is now \(codes(now, place)))" : ""
@@ -61,7 +63,7 @@ struct ShownChange: CustomStringConvertible {
   }
 
   private static func quoted(_ text: [Unicode.Scalar], from start: Int) -> String {
-    // With line ends and NUL as Swift writes them: a message has a line for each finding.
+    // Line ends and NUL are escaped as in Swift, because a message has one line for each finding.
     let literal = String(reflecting: self.text(text.dropFirst(start).prefix(longestText)))
     let isCut = text.count > start + longestText
     return "\(start > 0 ? "…" : "")\(literal)\(isCut ? "…" : "")"

@@ -1,35 +1,35 @@
-// What differs between two contents, in sentences: rows that are gone, values that are others, links that are missing.
+// The differences between two contents, as sentences: missing rows, changed values, missing links.
 
 internal import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
 extension StoreContent {
-  /// What is not as it was, a sentence each; empty when both hold the same.
+  /// Returns the differences from an earlier content, one sentence each; empty when both are equal.
   /// - Parameters:
-  ///   - former: The content before.
-  ///   - showsValues: Whether values stand in the sentences. Those of a real store may be secret.
+  ///   - former: The earlier content.
+  ///   - showsValues: Whether the sentences contain values. Those of a real store may be secret.
   public func differences(from former: StoreContent, showsValues: Bool = true) -> [String] {
     ContentComparison(former, self, names: nil, showsValues: showsValues).differences
   }
 }
 
 extension StoreContent {
-  /// The first of some rows, by their ids.
+  /// Returns the ids of the first of some rows, as text.
   static func listed(_ rows: some Collection<Int64>) -> String {
     (rows.count == 1 ? "row " : "rows ") + rows.sorted().prefix(5).map(String.init).joined(separator: ", ")
       + (rows.count > 5 ? " and more" : "")
   }
 }
 
-/// Compares what was in a store with what became of it.
+/// Compares the content of a store before and after a change.
 struct ContentComparison {
   private let before: StoreContent
   private let after: StoreContent
-  /// What became of names; nil when they are the same.
+  /// How steps changed the names; nil when the names are the same.
   private let names: NameTrail?
   private let showsValues: Bool
-  /// Entities, by either name, whose rows may become fewer.
+  /// The entities that may lose rows, by their former or present names.
   private let mayLose: Set<String>
 
   init(
@@ -40,8 +40,8 @@ struct ContentComparison {
     (self.showsValues, self.mayLose) = (showsValues, mayLose)
   }
 
-  /// What differs. With names that steps have changed, rows may be added, values may change that a step computed anew,
-  /// and what was dropped is not asked for.
+  /// The differences. When steps changed names, rows may be added, values that a step computed anew may
+  /// change, and what was dropped is not compared.
   var differences: [String] {
     var lines: [String] = []
     for (entity, rows) in before.objects.sorted(by: { $0.key < $1.key }) {
@@ -55,7 +55,8 @@ struct ContentComparison {
     return lines + missingLinks + otherOrders
   }
 
-  /// Members that stand in another order. Who came, and who went, is told by their objects and links.
+  /// Relationships whose members are in another order. Added and removed members are reported by their
+  /// objects and links.
   private var otherOrders: [String] {
     before.orders.sorted { $0.key < $1.key }.compactMap { name, members in
       let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
@@ -79,7 +80,7 @@ struct ContentComparison {
     return names.entities[entity]
   }
 
-  /// The properties that are to hold what they held, with their names now.
+  /// Returns the properties that have to keep their values, with their present names.
   private func properties(of entity: String) -> [(String, String)] {
     guard let names else {
       let all =
@@ -137,7 +138,7 @@ struct ContentComparison {
         let property = names == nil ? parts[1] : names?.keptProperties(of: parts[0])[parts[1]],
         let left = after.links["\(final).\(property)"]
       else { return [] }
-      // With the rows at their ends, links may go too.
+      // Links may be lost with the rows at their ends.
       let gone = links.subtracting(left).filter {
         (after.objects[final]?[$0.source] != nil || mayLose.isDisjoint(with: [parts[0], final]))
           && !isDropped($0, of: name)
@@ -155,8 +156,8 @@ struct ContentComparison {
     }
   }
 
-  /// Whether one of a link's ends was an object of an entity that is there no more, below the one that has the relationship
-  /// or is its destination: the relationship itself is still there then.
+  /// Returns whether an object at one end of a link was of an entity that was dropped. The relationship
+  /// itself still exists when the dropped one is a subentity of its source or destination.
   private func isDropped(_ link: StoreContent.Link, of name: String) -> Bool {
     guard names != nil, let entities = before.linkEntities[name] else { return false }
     func isDropped(_ id: Int64, _ branch: [String]) -> Bool {
@@ -165,7 +166,7 @@ struct ContentComparison {
     return isDropped(link.source, entities.sources) || isDropped(link.target, entities.targets)
   }
 
-  // MARK: Words
+  // MARK: Texts
 
   private func called(_ name: String, _ final: String) -> String {
     name == final ? name : "\(name), now \(final)"
@@ -181,8 +182,9 @@ struct ContentComparison {
 }
 
 extension SQLValue {
-  /// Whether both are one value. A column that holds numbers gives a whole one as either kind; of texts the bytes count, as
-  /// Swift finds some equal that differ in them.
+  /// Returns whether two values are the same. A numeric column may return a whole number as an integer or
+  /// as a real. Texts are compared by their bytes, because Swift treats canonically equivalent ones as
+  /// equal.
   fileprivate func isSame(as other: SQLValue) -> Bool {
     switch (self, other) {
     case (.integer(let whole), .real(let number)), (.real(let number), .integer(let whole)):

@@ -1,10 +1,11 @@
-// All that a store holds, as one value: read by SQL, beside the object layer, so that it is a second witness of it.
+// The content of a store as one value. It is read by SQL, without the object layer, so that it can reveal
+// faults of that layer.
 
 public import CipherSQLite
 public import Foundation
 internal import ObjectVault
 
-/// Everything that a store holds, as a value: to compare it before and after.
+/// Everything that a store contains, as a value that can be compared before and after.
 ///
 /// ```swift
 /// let before = try test.content()
@@ -15,10 +16,10 @@ internal import ObjectVault
 /// let differences = after.differences(from: before)
 /// ```
 ///
-/// It is read by a connection of its own, what is committed at that moment. Versions of rows take no part. All of it is in
-/// memory: it is meant for the small stores of tests.
+/// A separate connection reads what is committed at that moment. The versions of rows are not included.
+/// All of it is in memory, so it is meant for the small stores of tests.
 public struct StoreContent: Sendable, Hashable {
-  /// Stored values by property: attributes, and to-ones as the id at the other end.
+  /// Stored values by property: attributes, and to-ones as the id of their target.
   public typealias Values = [String: SQLValue]
 
   /// A link of a many-to-many relationship.
@@ -28,38 +29,43 @@ public struct StoreContent: Sendable, Hashable {
     /// The id of its member.
     public let target: Int64
 
-    /// A link.
+    /// Creates a link between two objects.
     public init(source: Int64, target: Int64) { (self.source, self.target) = (source, target) }
   }
 
-  /// The store's version: the number of steps behind it.
+  /// The store's version: the number of steps that ran on it.
   public let version: Int
-  /// The objects by entity and id.
+  /// The objects, by entity and id.
   public let objects: [String: [Int64: Values]]
-  /// The links of each many-to-many relationship by its name, such as `Status.tags`; of one with an inverse from both ends.
+  /// The links of each many-to-many relationship, by its name, such as `Status.tags`. A relationship with
+  /// an inverse is listed from both ends.
   public let links: [String: Set<Link>]
-  /// The members of each ordered relationship by its name, such as `Album.songs`: by the id of the object that has them, their
-  /// ids in their order. Objects without members are left out.
+  /// The members of each ordered relationship, by its name, such as `Album.songs`: for the id of each
+  /// owner, the ids of its members in their order. Owners without members are omitted.
   public let orders: [String: [Int64: [Int64]]]
-  /// The entities of whose objects each many-to-many may hold links, by its name.
+  /// The entities whose objects the links of a many-to-many relationship may connect, by its name.
   let linkEntities: [String: LinkEntities]
 
-  /// Entities whose objects may stand at the ends of a link: one, and those below it.
+  /// The entities whose objects may be at the ends of a link: at each end one entity and its subentities.
   struct LinkEntities: Sendable, Hashable {
     let sources: [String]
     let targets: [String]
   }
 
-  /// How many objects an entity has; 0 for one that the store does not know.
+  /// Returns the number of objects of an entity; 0 for an entity that the store does not have.
+  /// - Parameter entity: The name of the entity. Objects of its subentities are not counted.
   public func count(of entity: String) -> Int { objects[entity]?.count ?? 0 }
 
-  /// How many objects there are.
+  /// The number of all objects.
   public var count: Int { objects.values.reduce(0) { $0 + $1.count } }
 }
 
 extension StoreContent {
-  /// Reads a store of any format and version, open or not; nothing is changed in it.
-  /// - Throws: `SQLError` for file and key; `StoreError.notAStore`.
+  /// Reads a store of any format and version, which may be open. The store is not changed.
+  /// - Parameters:
+  ///   - url: The file of the store.
+  ///   - key: The key of the store.
+  /// - Throws: `SQLError` for the file and the key; `StoreError.notAStore`.
   public init(at url: URL, key: Key) throws {
     let connection = try Connection.open(url.path, key: key)
     defer { connection.close() }
@@ -68,7 +74,7 @@ extension StoreContent {
 
   package init(_ connection: Connection) throws {
     try StoreInfo.prepare(connection)
-    // Of one moment, whatever others write meanwhile.
+    // One transaction, so that everything is read as of one moment.
     self = try connection.transaction(.deferred) { try Self.read(connection) }
   }
 
@@ -101,12 +107,12 @@ extension StoreContent {
       version: info.version, objects: objects, links: links, orders: orders, linkEntities: linkEntities)
   }
 
-  /// An entity and those below it.
+  /// Returns the names of an entity and its subentities.
   private static func branch(of name: String, _ model: Schema) -> [String] {
     [name] + (model.entity(named: name).map(model.descendants(of:)) ?? []).map(\.name)
   }
 
-  /// The objects of an entity, without those of the entities below it.
+  /// Returns the objects of an entity, without those of its subentities.
   private static func rows(
     of entity: EntityDescription, _ info: StoreInfo, _ connection: Connection
   ) throws -> [Int64: Values] {
@@ -126,7 +132,7 @@ extension StoreContent {
     }
   }
 
-  /// The members at a place in their order, by who has them.
+  /// Returns the members of a relationship in their order, by the id of their owner.
   private static func members(_ place: LinkPlace, _ connection: Connection) throws -> [Int64: [Int64]] {
     guard let order = place.order else { return [:] }
     let rows = try connection.rows(

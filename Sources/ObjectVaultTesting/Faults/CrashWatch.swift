@@ -1,11 +1,12 @@
-// Copies of a database's files while a connection works on it: what a process leaves that is killed in that moment.
+// Copies the files of a database while a connection works on it. Each copy is what a process leaves that
+// is killed at that moment.
 
 package import CipherSQLite
 package import Foundation
 
-/// Takes copies of a database when statements of a connection end.
+/// Copies a database when statements of a connection end.
 package final class CrashWatch: Sendable {
-  /// A copy, taken behind so many statements.
+  /// A copy, and the number of statements that had ended.
   package struct Copy: Sendable {
     package let statement: Int
     package let url: URL
@@ -21,20 +22,21 @@ package final class CrashWatch: Sendable {
   private let folder: TestFolder
   private let stride: Int
 
+  /// Creates a watch, which takes its copies in a separate folder.
   /// - Parameters:
   ///   - file: The database.
-  ///   - stride: How many statements lie between two copies; 0 takes none, and counts alone.
+  ///   - stride: The number of statements from one copy to the next; 0 only counts statements.
   package init(_ file: URL, every stride: Int) throws {
     self.file = file
     self.stride = stride
     folder = try TestFolder(isInMemory: true)
   }
 
-  /// How many statements have ended.
+  /// The number of statements that have ended.
   package var statements: Int { state.withLock { $0.statements } }
 
-  /// The copies.
-  /// - Throws: What went wrong with one of them.
+  /// Returns the copies.
+  /// - Throws: The error of a copy that failed.
   package func copies() throws -> [Copy] {
     try state.withLock { state in
       if let error = state.error { throw error }
@@ -42,9 +44,9 @@ package final class CrashWatch: Sendable {
     }
   }
 
-  /// Watches a connection until it is closed, or ``leave(_:)``.
+  /// Watches a connection until it is closed, or until ``leave(_:)``.
   package func watch(_ connection: Connection) throws {
-    // So that pages are written before the commit, as a large change would have it.
+    // With a small cache, pages are written before the commit, as in a large change.
     if stride > 0 { try connection.setPragma("cache_size", to: 10) }
     connection.onStatement { [self] _ in
       state.withLock { state in
@@ -61,7 +63,8 @@ package final class CrashWatch: Sendable {
 
   package func leave(_ connection: Connection) { connection.onStatement(nil) }
 
-  /// Which of so many moments are tried: all, or so many of them, spread evenly, the first and the last among them.
+  /// Returns the numbers of the moments to try: all, or `most` of them, spread evenly and including the
+  /// first and the last.
   static func moments(of count: Int, most: Int) -> [Int] {
     guard count > most else { return count > 0 ? Array(1...count) : [] }
     guard most > 1 else { return Array((1...count).prefix(max(0, most))) }

@@ -1,13 +1,14 @@
-// A program that a test runs and that is killed while it writes: its side, and what the two tell each other.
+// A program that a test runs, and that is killed while it writes: the program's part, and the data that
+// both exchange.
 
 #if os(macOS) || os(Linux)
   internal import CipherSQLite
   internal import Foundation
   public import ObjectVault
 
-  /// The side of a program that a test runs until it is killed.
+  /// The part of a program that a test runs until it is killed.
   ///
-  /// It is an executable target beside the tests, which says what is to be written:
+  /// The program is an executable target next to the tests. It defines what is written:
   ///
   /// ```swift
   /// try await KilledProgram.run(microblog) { store in
@@ -19,13 +20,15 @@
   /// ``TestStore/killed(at:running:arguments:within:)`` and
   /// ``TestStore/checkKilledAnywhere(running:arguments:moments:within:)`` start it.
   public enum KilledProgram {
-    /// Opens the store that a test handed to this program, and writes, until the moment that the test chose.
+    /// Opens the store that a test passes to this program, and writes to it until the moment that the
+    /// test chose.
     /// - Parameters:
     ///   - schema: The classes.
     ///   - migrations: The app's steps; by default one step that creates the schema.
-    ///   - configuration: Cache, readers, time-outs.
-    ///   - body: What writes.
-    /// - Throws: What opening the store and `body` throw; `DecodingError` when no test has started it.
+    ///   - configuration: The settings of the store: cache, readers, time-outs.
+    ///   - body: Writes to the store.
+    /// - Throws: The errors of opening the store and of `body`; `DecodingError` when no test has started
+    ///   the program.
     public static func run(
       _ schema: Schema, migrations: Store.Migrations = .creatingSchema,
       configuration: Store.Configuration = Store.Configuration(), _ body: (Store) async throws -> Void
@@ -50,12 +53,13 @@
     }
   }
 
-  /// What a test asks of such a program, on its standard input: no argument and no variable holds the key.
+  /// What a test passes to such a program on its standard input, so that no argument and no variable
+  /// contains the key.
   struct KillOrder: Codable {
     let store: URL
     let key: [UInt8]
     let moment: SaveMoment?
-    /// Where the program writes how much it did, if it comes to its end.
+    /// The file into which the program writes its counts, if it completes.
     let report: URL
   }
 #endif

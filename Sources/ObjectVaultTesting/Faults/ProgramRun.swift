@@ -1,4 +1,4 @@
-// One run of a program on a copy of a store, to its end or to its death.
+// One run of a program on a copy of a store, until it ends or is killed.
 
 #if os(macOS) || os(Linux)
   internal import CipherSQLite
@@ -6,26 +6,26 @@
   internal import Foundation
   internal import ObjectVault
 
-  /// A program of an app, as a test runs it.
+  /// An app's program, as a test runs it.
   struct TestedProgram {
     let url: URL
     let arguments: [String]
-    /// How long it may run: one that waits for something would have the test wait for ever.
+    /// How long it may run. Without a limit, a program that hangs would block the test forever.
     let limit: Duration
   }
 
   /// How a program ended, and the folder that it worked in.
   struct ProgramRun {
     let folder: TestFolder
-    /// How much it did; nil when it did not come to its end.
+    /// What the program did; nil when it did not complete.
     let counts: SaveCounts?
     private let status: Int32
     private let isSignal: Bool
     private let errors: String
-    /// How long it ran, where that was too long.
+    /// The time limit, when the program exceeded it; nil otherwise.
     private let overdue: Duration?
 
-    /// Runs it on a copy of a store that nobody has open.
+    /// Runs a program on a new copy of a test's store.
     init(_ program: TestedProgram, on test: TestStore, killedAt moment: SaveMoment?) async throws {
       let folder = try test.emptyFolder()
       try await test.store.backup(to: folder.file(TestStore.fileName))
@@ -39,7 +39,8 @@
       let (report, errors, input) = (side.file("report"), side.file("errors"), side.file("order"))
       let order = KillOrder(
         store: folder.file(TestStore.fileName), key: key, moment: moment, report: report)
-      // A file and not a pipe: what a program writes before it dies stays, and nobody waits for one who does not read.
+      // Files, not pipes: what a program writes before it dies is kept, and neither side can block the
+      // other.
       try JSONEncoder().encode(order).write(to: input)
       try Data().write(to: errors)
       let process = Process()
@@ -54,8 +55,8 @@
       counts = try? JSONDecoder().decode(SaveCounts.self, from: Data(contentsOf: report))
     }
 
-    /// Runs a program to its end.
-    /// - Returns: Whether it was ended because it ran for too long.
+    /// Runs a process to its end.
+    /// - Returns: Whether it was killed because it exceeded the limit.
     private static func run(_ process: Process, atMost limit: Duration) async throws -> Bool {
       let isOverdue = Locked(false)
       var end: DispatchWorkItem?
@@ -67,16 +68,16 @@
         }
         let id = process.processIdentifier
         let overdue = DispatchWorkItem {
-          // Under the lock: who waits for the end of the process reads what is said of it here behind that.
+          // Under the lock, so that the result is complete when it is read after the end of the process.
           isOverdue.withLock {
-            // Of a process that has ended another one may have the number.
+            // After the process has ended, another one may have its number.
             $0 = process.isRunning && kill(id, SIGKILL) == 0
           }
         }
         DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1), execute: overdue)
         end = overdue
       }
-      // Nobody waits for what no test is about any more.
+      // The process has ended, so the limit no longer applies.
       end?.cancel()
       return isOverdue.withLock { $0 }
     }
@@ -84,7 +85,7 @@
     var wasKilled: Bool { isSignal && status == SIGKILL && overdue == nil }
     var isDone: Bool { counts != nil && !isSignal && status == 0 }
 
-    /// Such as `ended with the status 1: no such file`.
+    /// How the program ended, such as `ended with the status 1: no such file`.
     var ending: String {
       let text = errors.trimmingCharacters(in: .whitespacesAndNewlines)
       let end =
@@ -97,7 +98,7 @@
 
     var file: URL { folder.file(TestStore.fileName) }
 
-    /// What lies in the folder and is not the store's.
+    /// The names of the files in the folder that do not belong to the store.
     var strangers: [String] {
       let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? []
       let own = ["", "-wal", "-shm"].map { TestStore.fileName + $0 }

@@ -1,12 +1,13 @@
-// What can go wrong while a store writes, made to go wrong: by the engine's own means, in this process, on every system.
+// Faults that a test causes while a store writes. They are caused by means of the engine, in this
+// process, on every system.
 
 package import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
-/// What is to go wrong when a store next writes.
+/// A fault that a test causes when a store writes.
 ///
-/// The engine itself fails, with the codes that it has for it, on the store's writing connection:
+/// The engine itself fails, with its own error codes, on the store's writing connection:
 ///
 /// ```swift
 /// let test = try await TestStore(schema)
@@ -17,30 +18,32 @@ internal import ObjectVault
 /// try test.disarm()
 /// try context.save()
 /// ```
-/// A change of the store's key meets what is armed as well, and ends it, whichever way it goes: behind it the store writes on a
-/// new connection.
+/// An armed fault also affects a change of the store's key. It is disarmed by that, whether the change
+/// succeeds or not, because the store then writes on a new connection.
 ///
-/// Not among these: a page that comes back damaged, and a power loss that keeps some writes and loses others. For those a
-/// process has to run on a file system that does so.
+/// Two faults are not offered: a page that is read with damage, and a power loss that keeps some writes
+/// and loses others. These require a process on a file system that causes them.
 public enum SaveFault: Sendable, Hashable {
-  /// The statement of this number, from 1, is ended with `SQLError.interrupted`, or the next one that can be; later ones run.
+  /// The statement with this number, from 1, fails with `SQLError.interrupted`, or the next one that can
+  /// be interrupted. Later ones run.
   case interrupted(atStatement: Int)
-  /// Every commit is refused by the engine: `SQLError.constraint`.
+  /// The engine refuses every commit: `SQLError.constraint`.
   case commitRefused
-  /// One write or sync fails as on a disk with an error: `SQLError.engine` with the code 10 (`SQLITE_IOERR`). Later ones work.
+  /// One write or sync fails as on a faulty disk: `SQLError.engine` with the code 10 (`SQLITE_IOERR`).
+  /// Later ones succeed.
   case ioError(at: SaveMoment)
-  /// The disk is full from that write on: `SQLError.diskFull`, whenever something is written.
+  /// The disk is full from this write on: `SQLError.diskFull`, whenever something is written.
   case noSpace(from: SaveMoment)
-  /// The file cannot grow by more than so many pages: `SQLError.diskFull`. What fits into pages that are free or half full is
-  /// still written.
+  /// The file cannot grow by more than this number of pages: `SQLError.diskFull`. Data that fits into
+  /// free or partly filled pages is still written.
   case diskFull(afterPages: Int)
-  /// This process ends at once, by `SIGKILL`: for a program that a test runs. ``TestStore/killed(at:running:arguments:within:)``
-  /// arms it there.
+  /// `SIGKILL` ends this process at once. This is for a program that a test runs:
+  /// ``TestStore/killed(at:running:arguments:within:)`` arms it there.
   case kill(at: SaveMoment)
 }
 
 extension SaveFault: CustomStringConvertible {
-  /// Such as `interrupted at statement 3`.
+  /// The fault in words, such as `interrupted at statement 3`.
   public var description: String {
     switch self {
     case .interrupted(let number): "interrupted at statement \(number)"
@@ -53,14 +56,15 @@ extension SaveFault: CustomStringConvertible {
   }
 }
 
-/// As a machine that kills a process does it: nothing more runs in it. The name of the case hides the system's function.
+/// Kills this process as the system would: no more code runs in it. It is a free function, because inside
+/// the enum the case `kill` hides the system's function.
 private func endProcess() { _ = kill(getpid(), SIGKILL) }
 
 extension SaveFault {
-  /// More pages than any file of a test has; both engines take it.
+  /// More pages than any file of a test has. Both engines accept this number.
   private static let mostPages = 1_073_741_823
 
-  /// Lets a connection fail from now on.
+  /// Makes a connection fail from now on.
   package func arm(_ connection: Connection) throws {
     try Self.disarm(connection)
     switch self {
@@ -90,13 +94,13 @@ extension SaveFault {
     }
   }
 
-  /// How far a connection has come.
+  /// The calls of a connection so far, and whether the moment was reached.
   private struct State {
     var counts = SaveCounts()
     var isReached = false
   }
 
-  /// Once, at a moment: an error, or the end.
+  /// Causes one failure at a moment: an error, or the end of the process.
   private func fail(_ connection: Connection, at moment: SaveMoment) throws {
     let state = Locked(State())
     let kills = if case .kill = self { true } else { false }
@@ -113,7 +117,7 @@ extension SaveFault {
     }
   }
 
-  /// Lets it work again.
+  /// Makes a connection work again.
   package static func disarm(_ connection: Connection) throws {
     connection.onStatement(nil)
     connection.onProgress(every: 1, nil)
@@ -124,7 +128,7 @@ extension SaveFault {
 }
 
 extension TestStore {
-  /// Lets the store's writes fail from now on, instead of what was armed before.
+  /// Makes the store's writes fail from now on. A fault that was armed before is replaced.
   ///
   /// ```swift
   /// try test.arm(.diskFull(afterPages: 0))
@@ -133,11 +137,13 @@ extension TestStore {
   /// }) != nil
   /// try test.disarm()
   /// ```
-  /// It waits for writes that were asked for before. Stores that were opened again on the same file go on working.
-  /// - Throws: `SQLError.closed` when the store is closed; `SQLError` for what the engine does not take.
+  /// It waits for writes that were requested before. Other stores that are open on the same file are not
+  /// affected.
+  /// - Parameter fault: The fault to cause.
+  /// - Throws: `SQLError.closed` when the store is closed; `SQLError` for what the engine rejects.
   public func arm(_ fault: SaveFault) throws { try store.withWritingConnection { try fault.arm($0) } }
 
-  /// Lets the store work again.
-  /// - Throws: As ``arm(_:)``.
+  /// Makes the store work again.
+  /// - Throws: The errors of ``arm(_:)``.
   public func disarm() throws { try store.withWritingConnection { try SaveFault.disarm($0) } }
 }

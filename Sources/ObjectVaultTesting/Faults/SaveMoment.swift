@@ -1,28 +1,29 @@
-// A moment in what a store does to its files while it writes: where a disk fails, or a process dies.
+// A moment while a store writes to its files, at which a disk fails or a process dies.
 
 internal import CipherSQLite
 
-/// A moment in what a store does to its file, and to the log beside it, while it writes; counted from when it was
-/// armed.
+/// A moment while a store writes to its file and to its WAL. Writes and syncs are counted from the time
+/// of arming.
 ///
-/// A transaction is written to the log and counts from its last frame on; now and then the log is copied into the file.
+/// A transaction is written to the WAL and is committed with its last frame. From time to time the WAL is
+/// copied into the file.
 public enum SaveMoment: Sendable, Hashable, Codable {
-  /// Before the write of this number, from 1.
+  /// Before the write with this number, from 1.
   case write(Int)
-  /// In the midst of the write of this number, from 1: half of its bytes are written.
+  /// During the write with this number, from 1: half of its bytes are written.
   case halfWrite(Int)
-  /// Before the sync of this number, from 1. There is one when the log is begun and when it is copied into the file,
-  /// and with `isFullSync` at each commit.
+  /// Before the sync with this number, from 1. There is one when the WAL is begun and one when it is
+  /// copied into the file; with `isFullSync` there is also one at each commit.
   case sync(Int)
-  /// When all of a transaction is written but what makes it count.
+  /// When all of a transaction is written except what commits it.
   case commit
-  /// When a transaction counts, and whoever asked for it has not heard yet. No write is left then that could fail: an error of
-  /// the disk takes the one before, which is done and told to have failed.
+  /// When a transaction is committed, and its caller has not been notified yet. No write that could fail
+  /// is left then, so an error of the disk affects the last one: it is done, and is reported as failed.
   case committed
 }
 
 extension SaveMoment: CustomStringConvertible {
-  /// Such as `write 3`.
+  /// The moment in words, such as `write 3`.
   public var description: String {
     switch self {
     case .write(let number): "write \(number)"
@@ -34,13 +35,13 @@ extension SaveMoment: CustomStringConvertible {
   }
 }
 
-/// How much a store has done to its files.
+/// The numbers of writes and syncs of a store.
 struct SaveCounts: Sendable, Codable {
   var writes = 0
   var syncs = 0
 
   /// Counts a call.
-  /// - Returns: Whether `moment` is reached by it, or was before.
+  /// - Returns: Whether this call reaches `moment`, or an earlier one did.
   mutating func add(_ call: FileCall, reaching moment: SaveMoment?) -> Bool {
     switch call {
     case .write, .commit: writes += 1
@@ -56,7 +57,8 @@ struct SaveCounts: Sendable, Codable {
     }
   }
 
-  /// At most so many moments of a run that did so much, spread evenly: the whole and half writes take turns.
+  /// Returns the moments to try for a run with these counts, spread evenly: up to `most` writes,
+  /// alternately whole and half, up to a quarter of that in syncs, and the commit.
   func moments(most: Int) -> [SaveMoment] {
     CrashWatch.moments(of: writes, most: most).enumerated().map {
       $0.isMultiple(of: 2) ? .write($1) : .halfWrite($1)
@@ -66,7 +68,7 @@ struct SaveCounts: Sendable, Codable {
 }
 
 extension Connection {
-  /// Counts what is done to the files, until ``onFileCall(_:)`` is given something else.
+  /// Counts the calls to the connection's files, until the next `onFileCall(_:)`.
   func count(in counts: Locked<SaveCounts>) throws {
     try onFileCall { call in
       _ = counts.withLock { $0.add(call, reaching: nil) }

@@ -1,11 +1,12 @@
-// Whether what an app writes is there whole or not at all, whatever stops it.
+// Checks that an app's writes are stored either completely or not at all, whatever stops them.
 
 internal import CipherSQLite
 internal import Foundation
 public import ObjectVault
 
 extension TestStore {
-  /// Runs something that writes, stops it at each of its statements, and looks at what is left: all of it, or nothing.
+  /// Stops an operation at each of its statements, and checks that either all of its changes are stored
+  /// or none.
   ///
   /// ```swift
   /// try await test.checkAllOrNothing { store in
@@ -16,14 +17,17 @@ extension TestStore {
   /// }
   /// ```
   ///
-  /// Each time on a copy of this store: once whole; once with the files copied behind its statements, as a process
-  /// would leave them that is killed there; then with each ``SaveFault`` but the one that ends this process. What fails has to leave the store as it was,
-  /// sound, and able to do the same again. It finds what is written in two transactions and belongs together, and errors
-  /// that nobody passes on.
+  /// Each run is on a copy of this store. One run has no fault. In one, the files are copied after
+  /// statements, as a process would leave them that is killed there. The other runs each have a
+  /// ``SaveFault``, except the one that ends this process. A run that fails has to leave the store as it
+  /// was, intact, and able to repeat the operation. The check finds changes that belong together but are
+  /// in two transactions, and errors that are not passed on.
   /// - Parameters:
-  ///   - moments: At how many statements, and at how many writes of files, it is stopped at most, spread evenly.
-  ///   - body: What writes; run some dozens of times, so that it should change nothing but the store.
-  /// - Throws: ``CheckFailure``; what `body` throws when nothing stops it.
+  ///   - moments: The largest number of statements, and of writes of files, at which the operation is
+  ///     stopped. They are spread evenly.
+  ///   - body: The operation that writes. It runs some dozens of times, so it should change only the
+  ///     store.
+  /// - Throws: ``CheckFailure``; the error of `body` when nothing stops it.
   public func checkAllOrNothing(
     moments: Int = 16, _ body: @Sendable (Store) async throws -> Void
   ) async throws {
@@ -91,7 +95,7 @@ extension TestStore {
     try copy.disarm()
     let found = try copy.content()
     if failure == nil {
-      // Times and random values differ from run to run, but not how many objects there are.
+      // Times and random values differ from run to run, but the number of objects does not.
       let isWhole = found != before && found.counts == after.counts
       guard !isWhole else { return }
       throw CheckFailure(
@@ -114,6 +118,6 @@ extension TestStore {
 }
 
 extension StoreContent {
-  /// How many objects each entity has.
+  /// The number of objects of each entity.
   var counts: [String: Int] { objects.mapValues(\.count) }
 }

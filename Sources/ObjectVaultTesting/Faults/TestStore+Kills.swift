@@ -1,4 +1,4 @@
-// A program that really dies while it writes, and what it leaves.
+// Runs a program that is killed while it writes, and checks what it leaves.
 
 #if os(macOS) || os(Linux)
   internal import CipherSQLite
@@ -14,11 +14,12 @@
     /// let isAsBefore = try left.content() == test.content()
     /// ```
     /// - Parameters:
-    ///   - moment: When it dies, by `SIGKILL`.
+    ///   - moment: When the program is killed, by `SIGKILL`.
     ///   - program: An executable of yours that calls ``KilledProgram``.
     ///   - arguments: Its arguments.
-    ///   - limit: How long it may run; then it is killed all the same, and the check fails.
-    /// - Throws: ``CheckFailure`` when the program ends otherwise; what opening the store throws.
+    ///   - limit: How long it may run. A program that exceeds the limit is killed, and the check fails.
+    /// - Returns: The store that the program has left.
+    /// - Throws: ``CheckFailure`` when the program ends in another way; the errors of opening the store.
     public func killed(
       at moment: SaveMoment, running program: URL, arguments: [String] = [],
       within limit: Duration = .seconds(120)
@@ -33,20 +34,23 @@
       return try await opened(run.folder)
     }
 
-    /// Kills a program at moments of what it writes, and looks at what is left: all of it, or nothing.
+    /// Kills a program at moments of its writes, and checks that either all of its changes are stored or
+    /// none.
     ///
     /// ```swift
     /// let program = URL(fileURLWithPath: ".build/debug/my-writer")
     /// try await test.checkKilledAnywhere(running: program)
     /// ```
-    /// Each time on a copy of this store, which is then opened, compared, looked through page by page, and handed to
-    /// the program again, unharmed. What ``checkAllOrNothing(moments:_:)`` does with copies of files, this does with a
-    /// process that dies; both frameworks of tests can use it.
+    /// Each run is on a copy of this store, which is then opened, compared, and verified page by page. If
+    /// the copy is as before, the program runs on it again, to its end. ``checkAllOrNothing(moments:_:)``
+    /// checks copies of files; this check uses a process that dies. It works with both test frameworks.
     /// - Parameters:
     ///   - program: An executable of yours that calls ``KilledProgram``.
     ///   - arguments: Its arguments.
-    ///   - moments: At how many writes it is killed at most, spread evenly; some syncs and the commit come on top.
-    ///   - limit: How long each run of it may take; then it is killed all the same, and the check fails.
+    ///   - moments: The largest number of writes at which it is killed, spread evenly. Some syncs and the
+    ///     commit are added.
+    ///   - limit: How long each run may take. A program that exceeds the limit is killed, and the check
+    ///     fails.
     /// - Throws: ``CheckFailure`` with the moment.
     public func checkKilledAnywhere(
       running program: URL, arguments: [String] = [], moments: Int = 16,
@@ -76,7 +80,8 @@
       }
     }
 
-    /// - Throws: ``CheckFailure`` when the store is neither as it was nor whole.
+    /// Returns whether the store is as it was before the run.
+    /// - Throws: ``CheckFailure`` when the store is neither as it was nor complete.
     private func isAsBefore(
       _ run: ProgramRun, _ moment: SaveMoment, _ before: StoreContent, _ after: StoreContent
     ) async throws -> Bool {
@@ -85,7 +90,7 @@
       if found == before, moment == .committed, run.wasKilled {
         throw CheckFailure(name, place, ["what was committed is gone"])
       }
-      // Times and random values differ from run to run, but not how many objects there are.
+      // Times and random values differ from run to run, but the number of objects does not.
       guard found == before || found.counts == after.counts else {
         throw CheckFailure(
           name, place, ["the store holds a part of what was written"] + found.differences(from: before),

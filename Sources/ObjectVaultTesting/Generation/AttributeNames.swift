@@ -1,10 +1,10 @@
-// Names of attributes that a test writes down, held against those that there are: values for a mistyped one would be given to
-// nothing, and nobody would be told.
+// Checks the attribute names that a test uses in its settings. Without the check, a value for a mistyped
+// name would be ignored silently.
 
 internal import CipherSQLite
 internal import ObjectVault
 
-/// The attributes of the versions of a model, by `Entity.attribute`.
+/// The attributes of the versions of a model, in the form `Entity.attribute`.
 struct AttributeNames {
   static let advice = "A property is written Entity.attribute, by the names of the version that is filled."
 
@@ -19,12 +19,13 @@ struct AttributeNames {
       })
   }
 
-  /// What is wrong with names that something is given for, a sentence each.
-  /// - Parameter setting: How a test has given it, such as `lab.values`.
+  /// Returns what is wrong with the names of a setting, one sentence each.
+  /// - Parameter setting: The setting as the test writes it, such as `lab.values`.
   func faults(_ names: some Collection<String>, _ setting: String) -> [String] {
     names.sorted().filter { !known.contains($0) }.map { name in
       let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
-      // Objects of those below it hold the same values.
+      // An inherited attribute is set at the entity that declares it, because objects of all subentities
+      // share the setting.
       if let owner = parts.count == 2 ? owner(of: parts[1], inheritedBy: parts[0]) : nil {
         return "\(setting)[\"\(name)\"]: \(parts[0]) inherits it; say it of \(owner).\(parts[1])"
       }
@@ -42,7 +43,7 @@ struct AttributeNames {
     return nil
   }
 
-  /// What may have been meant by a name; without a near one, all that there are.
+  /// Returns a suggestion for a mistyped name; when no name is near, a list of the existing ones.
   static func meant(by name: String, among known: Set<String>) -> String {
     if let question = didYouMean(nearest(name, among: known.sorted())) { return "; \(question)" }
     let shown = known.sorted().prefix(12)

@@ -1,12 +1,14 @@
-// For each attribute type the values that break things: limits, empty ones, signs that SQL and shells take for theirs.
+// Edge cases of each attribute type: limits, empty values, characters that have a meaning in SQL and
+// shells.
 
 public import CipherSQLite
 internal import Foundation
 public import ObjectVault
 
 extension GeneratedObjects {
-  /// Values of a type that are apt to break things, in the form in which they are stored: limits, what is empty, quotes,
-  /// line ends, NUL, other scripts. The first is a plain one.
+  /// Returns values of a type that are likely to reveal faults, in their stored form: limits, empty
+  /// values, quotes, line ends, NUL, other scripts. The first one is a plain value.
+  /// - Parameter type: The type of the attribute.
   public static func edgeValues(of type: AttributeType) -> [SQLValue] { type.edgeValues }
 }
 
@@ -68,16 +70,17 @@ extension AttributeType {
     String(repeating: "long text, ", count: 800),
   ]
 
-  /// Values of the type that no other number has; none when there are no more.
+  /// Returns values of the type that no other number has; none when there are no more.
   func distinctValues(_ number: Int) -> [SQLValue] {
     guard self == .string else { return distinctValue(number).map { [$0] } ?? [] }
-    // Some rules take one of these and not the others.
+    // A rule may accept one of these and reject the others.
     return ["text \(number)", "\(number)", "t\(number)", "t\(number)@example.com"].map(SQLValue.text)
   }
 
   private func distinctValue(_ number: Int) -> SQLValue? {
     if let range = traits.integerRange {
-      // From 100 on, and around from the end: the small ones and the limits are edges already.
+      // From 100 up to the upper bound, and then from 99 down: the small numbers and the limits are edge
+      // cases already.
       let (whole, overflow) = Int64(number).addingReportingOverflow(min(100, range.upperBound))
       if !overflow, range.contains(whole) { return .integer(whole) }
       let back = Int64(number) &- (range.upperBound &- min(100, range.upperBound)) &- 1

@@ -1,13 +1,13 @@
-// Generated objects on their way into a store.
+// Writes generated objects into a store.
 
 internal import CipherSQLite
 public import ObjectVault
 
 extension GeneratedObjects {
-  /// Makes the objects in a context of a store that was opened without classes; the caller saves.
-  /// - Returns: The objects, each at the place that it has in ``all``.
-  /// - Throws: `StoreError.noEntity` when the store has another model;
-  ///   `StoreError.openedWithClasses`.
+  /// Inserts the objects into a context of a store that was opened without classes. The caller saves.
+  /// - Parameter context: The context.
+  /// - Returns: The objects, in the order of ``all``.
+  /// - Throws: `StoreError.noEntity` when the store has another model; `StoreError.openedWithClasses`.
   @discardableResult
   public func insert(into context: ObjectContext) throws -> [DynamicObject] {
     var places: [String: [Int]] = [:]
@@ -17,7 +17,7 @@ extension GeneratedObjects {
         guard let entity = schema.flattenedEntity(named: object.entity) else { return }
         let unique = Set(entity.uniqueKeys.joined())
         for attribute in entity.attributes {
-          // Some keep the default that new objects get.
+          // Some objects keep the default value of new objects.
           if attribute.defaultValue != nil, !unique.contains(attribute.name), object.number % 5 == 3 {
             continue
           }
@@ -47,8 +47,9 @@ extension GeneratedObjects {
   }
 
   /// Writes the objects to a store that was opened without classes, in one transaction.
-  /// - Returns: Their ids, each at the place that the object has in ``all``.
-  /// - Throws: As ``insert(into:)``; what ``/ObjectVault/Store/write(_:)`` throws.
+  /// - Parameter store: The store.
+  /// - Returns: Their ids, in the order of ``all``.
+  /// - Throws: The errors of ``insert(into:)`` and of ``/ObjectVault/Store/write(_:)``.
   @discardableResult
   public func write(to store: Store) async throws -> [DynamicID] {
     let generated = self

@@ -1,10 +1,11 @@
-// Objects of any model, made up: the same for the same seed. What values they get is in ObjectGenerator+Values, whom they
-// know in ObjectGenerator+Links, and how they get into a store in GeneratedObjects+Writing.
+// Generated objects of any model; the same seed gives the same objects. Their values are chosen in
+// ObjectGenerator+Values.swift, their relationships in ObjectGenerator+Links.swift;
+// GeneratedObjects+Writing.swift writes them into a store.
 
 public import CipherSQLite
 public import ObjectVault
 
-/// Objects that fit a model: made up, the same for the same seed, with what breaks things among them.
+/// Generated objects that fit a model and include edge cases; the same seed gives the same objects.
 ///
 /// ```swift
 /// let objects = try GeneratedObjects(of: schema, perEntity: 20, seed: 7)
@@ -12,37 +13,39 @@ public import ObjectVault
 /// let names = users.map { $0.values["name"] }
 /// ```
 ///
-/// Optional attributes are nil in some and set in others; the values are limits, empty ones, quotes, other scripts
-/// (``edgeValues(of:)``). What is unique is there once, what is required is there; to-ones lead to
-/// others of their kind and around in circles, one-to-ones pair each with one, to-manys have no member, one and several.
-/// An entity of which a unique value, such as a `bool`, allows fewer objects has fewer.
+/// Optional attributes are nil in some objects and set in others. Values include limits, empty values,
+/// quotes and other scripts (``edgeValues(of:)``). Unique values occur once, and required ones are set.
+/// To-ones that refer to their own entity form circles, one-to-ones pair each object with one other, and
+/// to-manys have no member, one, or several. An entity has fewer objects when a unique value, such as a
+/// `bool`, does not allow more.
 ///
-/// A value: making it opens nothing, and costs time in proportion to the objects.
+/// This is a value: creating it opens nothing, and takes time proportional to the number of objects.
 public struct GeneratedObjects: Sendable, Hashable {
-  /// An object, by what it holds.
+  /// A generated object.
   public struct Object: Sendable, Hashable {
-    /// Its entity.
+    /// The name of its entity.
     public let entity: String
-    /// Its number among those of the entity, from 0.
+    /// Its number among the objects of its entity, from 0.
     public let number: Int
-    /// Its attributes that are not nil, in the form in which they are stored.
+    /// Its attributes that are not nil, in their stored form.
     public internal(set) var values: [String: SQLValue]
-    /// The numbers of the objects that its to-ones lead to, among those of the destination and, behind them, of the
-    /// entities below it. Of a one-to-one one end alone says it.
+    /// The targets of its to-ones, as numbers: the objects of the destination are counted first, then
+    /// those of its subentities. A one-to-one is listed at one of its ends only.
     public internal(set) var toOne: [String: Int] = [:]
-    /// The same of the members of its many-to-many relationships. Of one with an inverse one end alone says it.
+    /// The members of its many-to-many relationships, numbered as in ``toOne``. A relationship with an
+    /// inverse is listed at one of its ends only.
     public internal(set) var toMany: [String: [Int]] = [:]
   }
 
-  /// How many relationships lead somewhere.
+  /// How many relationships have a target.
   public enum Links: Sendable, Hashable {
-    /// Some do, some are nil or empty.
+    /// Some have a target; others are nil or empty.
     case some
-    /// All that can.
+    /// All that can have a target.
     case all
   }
 
-  /// Whether a value may be held: see ``init(of:perEntity:seed:links:values:rules:)``.
+  /// Whether a value is allowed: see ``init(of:perEntity:seed:links:values:rules:)``.
   public typealias Rule = @Sendable (SQLValue) -> Bool
 
   /// The model.
@@ -50,14 +53,18 @@ public struct GeneratedObjects: Sendable, Hashable {
   /// All objects, entity by entity.
   public let all: [Object]
 
+  /// Generates objects for a model.
   /// - Parameters:
-  ///   - schema: The model. Where it was declared with classes, their Swift types choose: an enum gets its cases.
-  ///   - perEntity: How many objects each entity gets, at least 1.
-  ///   - seed: Another number gives other objects.
-  ///   - links: How many relationships lead somewhere.
-  ///   - values: What attributes are to hold instead, by `Entity.attribute`, such as `["User.mood": ["calm"]]`.
-  ///   - rules: What attributes may hold, by `Entity.attribute`, such as `["User.name": { $0 != "" }]`; those that classes
-  ///     declare with ``/ObjectVault/Entity/check(_:_:)`` are known.
+  ///   - schema: The model. If it was declared with classes, their Swift types decide on the values: an
+  ///     enum gets its cases.
+  ///   - perEntity: The number of objects of each entity, at least 1.
+  ///   - seed: The seed of the random numbers. Another seed gives other objects.
+  ///   - links: How many relationships have a target.
+  ///   - values: The values of attributes that are not to be generated, by `Entity.attribute`, such as
+  ///     `["User.mood": ["calm"]]`.
+  ///   - rules: The values that attributes may have, by `Entity.attribute`, such as
+  ///     `["User.name": { $0 != "" }]`. Rules that classes declare with
+  ///     ``/ObjectVault/Entity/check(_:_:)`` apply as well.
   /// - Throws: `StoreError.invalidSchema`; ``CheckFailure`` when no value of a required attribute keeps
   ///   its rules, and when the model has no attribute that `values` or `rules` name.
   public init(
@@ -72,7 +79,8 @@ public struct GeneratedObjects: Sendable, Hashable {
       checked: schema, perEntity: perEntity, seed: seed, links: links, values: values, rules: rules)
   }
 
-  /// The same where values and rules may be for other versions of the model, too.
+  /// Generates objects without a check of the names in `values` and `rules`, which may belong to other
+  /// versions of the model.
   init(
     checked schema: Schema, perEntity: Int, seed: UInt64, links: Links, values: [String: [SQLValue]],
     rules: [String: Rule]
@@ -92,8 +100,8 @@ public struct GeneratedObjects: Sendable, Hashable {
     }
   }
 
-  /// What is unique did not allow so many: anew with as many as it did. One is left where relatives, who take from the same
-  /// values, can have fewer.
+  /// Lowers the limits after unique values ran out: to the number that was possible, but at least to 1.
+  /// If not even one was possible, the largest entity that shares the values gets one object less.
   private static func lower(_ limits: inout [String: Int], _ shortage: ObjectShortage, _ schema: Schema) {
     let name = shortage.entity
     guard shortage.possible == 0, limits[name] == 1 else {
@@ -105,11 +113,12 @@ public struct GeneratedObjects: Sendable, Hashable {
     if let limit = limits[largest], limit > 1 { limits[largest] = limit - 1 } else { limits[name] = 0 }
   }
 
-  /// The objects of an entity, by their numbers.
+  /// Returns the objects of an entity, in the order of their numbers.
+  /// - Parameter entity: The name of the entity. Objects of its subentities are not included.
   public func objects(of entity: String) -> [Object] { all.filter { $0.entity == entity } }
 }
 
-/// An entity of which there cannot be so many objects.
+/// The error for an entity that cannot have the requested number of objects.
 struct ObjectShortage: Error {
   let entity: String
   let possible: Int

@@ -1,4 +1,4 @@
-// Whom generated objects know.
+// The relationships of generated objects.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -9,7 +9,7 @@ extension ObjectGenerator {
   ) throws(ObjectShortage) {
     let back = schema.partner(of: relationship, in: entity)
     switch (relationship.isToMany, back?.isToMany) {
-    // Said by the other end.
+    // The to-one at the other end sets these.
     case (true, false): break
     case (true, _): connectMany(relationship, entity, back)
     case (false, false?): connectOne(relationship, entity)
@@ -17,14 +17,15 @@ extension ObjectGenerator {
     }
   }
 
-  // MARK: To-ones of which many may lead to one
+  // MARK: To-ones, which may share a target
 
   private mutating func connectEach(
     _ relationship: RelationshipDescription, _ entity: EntityDescription
   ) throws(ObjectShortage) {
     let targets = members(of: relationship.destination).count
     guard targets > 0 else { return }
-    // The last of its unique values that is linked: only then are they known whole.
+    // A unique key is checked only when the last of its to-ones is linked, because its values are
+    // complete then.
     let known = linked[schema.root(of: entity.name)] ?? []
     var taken: [String: TakenKeys] = [:]
     for kind in schema.kinds(of: entity.name) {
@@ -49,7 +50,7 @@ extension ObjectGenerator {
     }
   }
 
-  /// An entity and those above it.
+  /// Returns the names of an entity and its ancestors.
   private func lineage(of name: String) -> [String] {
     [name] + (schema.entity(named: name).map(schema.ancestors) ?? []).map(\.name)
   }
@@ -61,7 +62,7 @@ extension ObjectGenerator {
     let isNil = position == 0 || Int.random(in: 0..<5, using: &random) == 0
     if !relationship.isRequired, links == .some, isNil { return nil }
     var first = Int.random(in: 0..<targets, using: &random)
-    // A circle through all of them, for who leads to its own kind.
+    // A to-one that refers to its own entity forms a circle through all objects.
     if relationship.destination == entity.name { first = (position + 1) % targets }
     for step in 0..<targets {
       let target = (first + step) % targets
@@ -73,7 +74,7 @@ extension ObjectGenerator {
     throw ObjectShortage(entity: object.entity, possible: object.number)
   }
 
-  /// The values of an object, to-ones as the number of what they lead to.
+  /// Returns the values of an object, with to-ones as the number of their target.
   private func compared(_ object: MadeObject) -> [String: SQLValue] {
     guard let object = made[object.entity]?[object.number] else { return [:] }
     return object.values.merging(object.toOne.mapValues { .integer(Int64($0)) }) { $1 }
@@ -82,12 +83,13 @@ extension ObjectGenerator {
   // MARK: One-to-ones
 
   private mutating func connectOne(_ relationship: RelationshipDescription, _ entity: EntityDescription) {
-    // The end with the column says it for both.
+    // Only the end with the column is set.
     guard relationship.hasColumn else { return }
     let (name, other) = (entity.name, relationship.destination)
     let (own, targets) = (members(of: name), members(of: other).count)
     let isNeeded = relationship.isRequired
-    // Among its own kind each has the next one, and the last has none unless it needs one.
+    // In a relationship of an entity with itself, each object refers to the next one. The last one refers
+    // to none unless the relationship is required.
     let shift = name == other ? 1 : 0
     for (position, object) in own.prefix(targets).enumerated() {
       if shift == 1, position == own.count - 1, !isNeeded { continue }

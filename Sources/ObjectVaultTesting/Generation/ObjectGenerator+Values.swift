@@ -1,17 +1,17 @@
-// The attributes of generated objects.
+// The attribute values of generated objects.
 
 internal import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
 extension ObjectGenerator {
-  /// How often other values are tried where what is unique is taken.
+  /// How many other values are tried when a unique one is already in use.
   private static let attempts = 64
 
   mutating func objects(of entity: EntityDescription) throws(ObjectShortage) -> [GeneratedObjects.Object] {
     let line = schema.ancestors(of: entity) + [entity]
     for owner in line where taken[owner.name] == nil {
-      // Those that hold to-ones wait until these are known.
+      // Keys with to-ones are checked later, when the to-ones are linked.
       let names = Set(schema.flattened(owner).attributes.map(\.name))
       taken[owner.name] = TakenKeys(owner.uniqueKeys.filter { names.isSuperset(of: $0) })
     }
@@ -28,7 +28,8 @@ extension ObjectGenerator {
     return objects
   }
 
-  /// Changes values until nothing unique is taken.
+  /// Changes values until no unique key has a conflict.
+  /// - Throws: ``ObjectShortage`` when no free value is found.
   private mutating func separate(
     _ values: inout [String: SQLValue], _ number: Int, _ entity: EntityDescription, _ sources: [ValueSource],
     _ line: [EntityDescription]
@@ -45,7 +46,7 @@ extension ObjectGenerator {
         values[source.name] = source.otherValue(number, attempt, &random)
       }
     }
-    // nil is no value, and is there as often as one likes.
+    // nil causes no conflict, and may occur any number of times.
     while let key = conflict() {
       guard let free = key.first(where: { entity.attribute(named: $0)?.isOptional == true }) else {
         throw ObjectShortage(entity: entity.name, possible: number)
@@ -56,7 +57,7 @@ extension ObjectGenerator {
 }
 
 extension SQLValue {
-  /// As an index compares it: decimals of one number are one value, and texts are what their bytes are.
+  /// The value as a unique index compares it: decimals by their number, texts by their bytes.
   fileprivate var compared: SQLValue {
     guard case .text(let text) = self else { return self }
     if let first = text.utf8.first, first == 0x2D || (0x30...0x39).contains(first), text.utf8.count < 40,
@@ -65,7 +66,7 @@ extension SQLValue {
     {
       return .text("\(number)")
     }
-    // Swift finds texts equal that differ in their bytes.
+    // Swift treats canonically equivalent texts as equal although their bytes differ.
     return .blob(Data(text.utf8))
   }
 }

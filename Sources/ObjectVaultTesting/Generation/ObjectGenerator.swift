@@ -1,4 +1,4 @@
-// One attempt to make objects of a model: how many of each entity, then their values, then their relationships.
+// One attempt to generate objects of a model: their numbers, then their values, then their relationships.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -6,15 +6,17 @@ internal import ObjectVault
 struct ObjectGenerator {
   let schema: Schema
   let links: GeneratedObjects.Links
-  /// Where values come from, by the entity.
+  /// The sources of values, by entity.
   let sources: [String: [ValueSource]]
   var random: SeededRandom
-  /// How many objects of each entity there are to be.
+  /// The number of objects to generate, by entity.
   var counts: [String: Int]
   var made: [String: [GeneratedObjects.Object]] = [:]
-  /// What is taken of unique attributes, by the entity that declares them: objects of those below it take from the same.
+  /// The values of unique keys that are in use, by the entity that declares the key. Objects of its
+  /// subentities share them.
   var taken: [String: TakenKeys] = [:]
-  /// The to-ones that are linked already, by the root of their entity, below which a name is there once.
+  /// The to-ones that are linked already, by the root of their entity. A name occurs only once below a
+  /// root.
   var linked: [String: Set<String>] = [:]
 
   init(
@@ -39,14 +41,15 @@ struct ObjectGenerator {
     return schema.entities.flatMap { made[$0.name] ?? [] }
   }
 
-  /// Who needs a partner of its own needs as many of them.
+  /// Lowers the numbers of objects whose required relationships would have too few targets.
   private mutating func limitCounts() {
     var isStable = false
     while !isStable {
       isStable = true
       for entity in schema.entities {
         for relationship in entity.relationships where relationship.isRequired {
-          // Of an entity that others have to share their objects with there may be none.
+          // An entity that shares unique values with others may have no objects. Then there can be none
+          // that require one.
           if members(of: relationship.destination).isEmpty, !members(of: entity.name).isEmpty {
             for kind in schema.kinds(of: entity.name) { counts[kind] = 0 }
             isStable = false
@@ -65,14 +68,15 @@ struct ObjectGenerator {
   }
 }
 
-/// One of the objects that are made.
+/// An object that is being generated.
 struct MadeObject: Hashable {
   let entity: String
   let number: Int
 }
 
 extension ObjectGenerator {
-  /// The objects of an entity and of those below it: who is numbered so is what a to-one leads to.
+  /// Returns the objects of an entity and its subentities. To-ones refer to them by their position in
+  /// this list.
   func members(of entity: String) -> [MadeObject] {
     schema.kinds(of: entity).flatMap { kind in
       (0..<(counts[kind] ?? 0)).map { MadeObject(entity: kind, number: $0) }
@@ -81,12 +85,12 @@ extension ObjectGenerator {
 }
 
 extension Schema {
-  /// An entity and those below it, whose objects are its objects, too.
+  /// Returns the names of an entity and its subentities, whose objects are also objects of the entity.
   func kinds(of name: String) -> [String] {
     [name] + (entity(named: name).map(descendants) ?? []).map(\.name)
   }
 
-  /// The relationship that leads back, whichever of both says so.
+  /// Returns the inverse of a relationship, whichever of the two declares it; nil when there is none.
   func partner(
     of relationship: RelationshipDescription, in entity: EntityDescription
   ) -> RelationshipDescription? {
@@ -98,7 +102,7 @@ extension Schema {
   }
 }
 
-/// The values that are taken of something unique.
+/// The values of unique keys that are in use.
 struct TakenKeys {
   private let keys: [[String]]
   private var taken: [Set<[SQLValue]>]
@@ -108,7 +112,7 @@ struct TakenKeys {
     taken = keys.map { _ in [] }
   }
 
-  /// The first key of which an object's values are taken; nil when all of them are free.
+  /// Returns the first key whose values are in use; nil when all are free.
   func conflict(of values: [String: SQLValue]) -> [String]? {
     for (index, key) in keys.enumerated() {
       if let tuple = tuple(key, values), taken[index].contains(tuple) { return key }
@@ -122,7 +126,7 @@ struct TakenKeys {
     }
   }
 
-  /// nil where one of them is nil, which is no value.
+  /// Returns the values of a key; nil when one of them is nil, because nil causes no conflict.
   private func tuple(_ key: [String], _ values: [String: SQLValue]) -> [SQLValue]? {
     var tuple: [SQLValue] = []
     for name in key {

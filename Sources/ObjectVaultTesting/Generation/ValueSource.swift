@@ -1,23 +1,24 @@
-// Where the values of one attribute come from: those that were given, the cases of a Swift type, or what breaks things.
+// The source of the values of one attribute: given values, the cases of a Swift type, or edge cases.
 
 internal import CipherSQLite
 internal import ObjectVault
 
 struct ValueSource: Sendable {
-  /// How many values are made up before a rule is taken for one that none keeps.
+  /// The number of alternative values that are set aside for each object: see `otherValue`.
   private static let attempts = 64
 
   let name: String
   private let attribute: AttributeDescription
   private let candidates: [SQLValue]
-  /// Whether there are no values but the candidates.
+  /// Whether only the candidates may be used.
   private let isClosed: Bool
-  /// Where to begin, so that attributes of one type do not hold the same.
+  /// The index of the first candidate, which differs so that attributes of one type do not have the same
+  /// values.
   private let offset: Int
   private let accepts: @Sendable (SQLValue) -> Bool
 
-  /// Those of all attributes, by the entity.
-  /// - Throws: ``CheckFailure`` when a required attribute has none.
+  /// Returns the sources of all attributes, by entity.
+  /// - Throws: ``CheckFailure`` when a required attribute has no possible value.
   static func all(
     of schema: Schema, _ given: [String: [SQLValue]], _ rules: [String: GeneratedObjects.Rule]
   ) throws(CheckFailure) -> [String: [ValueSource]] {
@@ -50,12 +51,14 @@ struct ValueSource: Sendable {
     let own = samples ?? attribute.type.edgeValues + schema.ruleSamples(of: attribute, in: entity)
     var seen: Set<SQLValue> = []
     let kept = (given ?? own).filter { seen.insert($0).inserted }.filter(accepts)
-    // Of what was given, none may keep the rules of a class: who gave it knows.
+    // Given values may all break the rules of a class. They are used all the same, because the test chose
+    // them.
     candidates = kept.isEmpty ? given ?? [] : kept
     isClosed = given != nil || samples != nil
   }
 
-  /// The first object has no optional value, the second all of them, plain ones; the others as it comes.
+  /// Returns the value of an object. The first object has no optional values, and the second has all of
+  /// them, with plain values. The other objects have any.
   func value(_ number: Int, _ random: inout SeededRandom) -> SQLValue? {
     if attribute.isOptional, number == 0 || (number > 1 && Int.random(in: 0..<4, using: &random) == 0) {
       return nil
@@ -66,7 +69,7 @@ struct ValueSource: Sendable {
 
   private var shift: Int { attribute.isUnique ? 0 : offset }
 
-  /// Another one, after so many attempts.
+  /// Returns another value, which depends on the number of the attempt.
   func otherValue(_ number: Int, _ attempt: Int, _ random: inout SeededRandom) -> SQLValue? {
     if !isClosed, let value = made(number * Self.attempts + attempt) { return value }
     return candidates.randomElement(using: &random)
@@ -76,7 +79,7 @@ struct ValueSource: Sendable {
     candidates.isEmpty ? made(number) : candidates[number % candidates.count]
   }
 
-  /// One that nobody has, and that keeps the rules.
+  /// Returns a value that no other object has and that keeps the rules; nil when there is none.
   private func made(_ number: Int) -> SQLValue? {
     guard !isClosed else { return nil }
     return attribute.type.distinctValues(number).first(where: accepts)

@@ -1,8 +1,8 @@
-// An object of a lab's store, whose properties throw instead of keeping their errors.
+// An object of a lab's store, whose properties throw their errors instead of recording them.
 
 public import ObjectVault
 
-/// An object of a ``LabStore``: its properties are read by their names.
+/// An object of a ``LabStore``, whose properties are read by their names.
 ///
 /// ```swift
 /// let user = try new.object(ada)
@@ -10,11 +10,12 @@ public import ObjectVault
 /// let texts = try user[toMany: "statuses"].map { try $0["text"] as String }
 /// ```
 ///
-/// It shows what was committed when it was asked for. Not `Sendable`: it stays in the task that asked for it.
+/// It shows what was committed when it was read. It is not `Sendable`: use it in the task that obtained
+/// it.
 public struct LabObject {
   /// The object itself.
   public let object: DynamicObject
-  // Without its context an object is nothing.
+  // Retained, because an object cannot be read without its context.
   private let context: ObjectContext
   private let names: VersionNames
 
@@ -22,24 +23,27 @@ public struct LabObject {
     (self.object, self.context, self.names) = (object, context, names)
   }
 
-  /// Its id.
+  /// The id of the object.
   public var id: DynamicID { object.id }
 
-  /// An attribute, as a type that holds what the attribute's does.
-  /// - Throws: ``CheckFailure`` for a name that its entity does not have at this version, with those that it has;
-  ///   `StoreError.propertyMisused`, `StoreError.unreadableValue`; `SQLError`.
+  /// Returns the value of an attribute, as a type that can hold it.
+  /// - Parameter name: The name of the attribute at this version.
+  /// - Throws: ``CheckFailure`` for a name that its entity does not have at this version, with those that
+  ///   it has; `StoreError.propertyMisused`, `StoreError.unreadableValue`; `SQLError`.
   public subscript<Value: AttributeValue>(name: String) -> Value {
     get throws { try told { object[name] } }
   }
 
-  /// The object that a to-one leads to.
-  /// - Throws: As the attributes.
+  /// Returns the object that a to-one refers to; nil when it refers to none.
+  /// - Parameter name: The name of the relationship at this version.
+  /// - Throws: The errors of reading an attribute.
   public subscript(toOne name: String) -> LabObject? {
     get throws { try told { object[toOne: name] }.map { LabObject($0, context, names) } }
   }
 
-  /// The members of a to-many: in their order, or by their ids where they have none.
-  /// - Throws: As the attributes.
+  /// Returns the members of a to-many in their order; those without an order are sorted by their ids.
+  /// - Parameter name: The name of the relationship at this version.
+  /// - Throws: The errors of reading an attribute.
   public subscript(toMany name: String) -> [LabObject] {
     get throws {
       if object.entityDescription?.relationship(named: name)?.isOrdered == true {
@@ -50,7 +54,7 @@ public struct LabObject {
     }
   }
 
-  /// Runs a getter, and throws what it could not.
+  /// Runs a getter, and throws the error that it recorded in the context.
   private func told<Result>(_ getter: () -> Result) throws -> Result {
     let (errors, values) = (context.faultErrors.count, context.unreadableValues.count)
     let result = getter()

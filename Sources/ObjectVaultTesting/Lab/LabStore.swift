@@ -1,10 +1,10 @@
-// A store of the lab at one version: objects go in and come out by names.
+// A store of the lab at one version, whose objects are inserted and read by names.
 
 internal import CipherSQLite
 public import Foundation
 public import ObjectVault
 
-/// A store at one version of its steps, open by its own model.
+/// A store at one version of the steps, opened with the model of that version.
 ///
 /// ```swift
 /// let old = try await lab.store(at: 4)
@@ -16,18 +16,19 @@ public import ObjectVault
 /// let author = try new.object(text)[toOne: "user"]?.id
 /// ```
 ///
-/// Its calls block while they work; it may be used from any task. The file is removed when nobody holds the value any more.
+/// Its calls block while they work. It may be used from any task. The file is removed when the value is
+/// released.
 public final class LabStore: Sendable {
   package static let fileName = "lab.store"
 
-  /// The number of steps behind it.
+  /// The version: the number of steps that ran on the store.
   public let version: Int
-  /// The store, open by its own model: for what is not offered here, such as fetches with conditions.
+  /// The store, opened with its own model: for what is not offered here, such as fetches with conditions.
   public let store: Store
   let lab: MigrationLab
   let folder: TestFolder
 
-  /// Opens the store of a folder.
+  /// Opens the store in a folder.
   init(_ lab: MigrationLab, _ version: Int, _ folder: TestFolder) async throws {
     (self.lab, self.version, self.folder) = (lab, version, folder)
     store = try await Store.open(at: folder.file(Self.fileName), key: lab.key)
@@ -36,16 +37,17 @@ public final class LabStore: Sendable {
   deinit { store.close() }
 
   private var names: VersionNames { VersionNames(migrations: lab.migrations, version: version) }
-  /// The file.
+  /// The store's file.
   public var url: URL { store.url }
   /// The model of the version.
   public var model: Schema { store.schema }
 
-  /// All that is committed.
-  /// - Throws: `SQLError`, as reading the file does.
+  /// Returns everything that is committed.
+  /// - Throws: `SQLError` when the file cannot be read.
   public func content() throws -> StoreContent { try StoreContent(at: url, key: lab.key) }
 
-  /// How many objects an entity has.
+  /// Returns the number of objects of an entity.
+  /// - Parameter entity: The name of the entity at this version.
   /// - Throws: ``CheckFailure`` for a name that no entity of the version has.
   public func count(of entity: String) throws -> Int {
     try names.told { try store.makeContext().fetch(entity: entity).count() }
@@ -53,13 +55,16 @@ public final class LabStore: Sendable {
 
   // MARK: Objects
 
-  /// Makes an object and saves it.
+  /// Inserts an object and saves it.
   /// - Parameters:
-  ///   - entity: Its entity.
-  ///   - values: What it holds, by the names of its properties: an attribute any ``/ObjectVault/AttributeValue`` or nil, a
-  ///     to-one the id of an object, a to-many an array of ids. What is left out has its default, or is nil.
+  ///   - entity: The name of its entity at this version.
+  ///   - values: Its values, by the names of its properties: for an attribute any
+  ///     ``/ObjectVault/AttributeValue`` or nil, for a to-one the id of an object, for a to-many an array
+  ///     of ids. A property that is omitted has its default, or is nil.
+  /// - Returns: The id of the object.
   /// - Throws: ``CheckFailure`` for a name that the version does not have, with those that it has;
-  ///   `StoreError.propertyMisused`; what a save throws.
+  ///   `StoreError.propertyMisused`; `StoreError.objectGone` for an id without an object; the errors of a
+  ///   save.
   @discardableResult
   public func insert(_ entity: String, _ values: [String: (any Sendable)?] = [:]) throws -> DynamicID {
     let context = store.makeContext()
@@ -98,23 +103,28 @@ public final class LabStore: Sendable {
     }
   }
 
-  /// Fills the store with made-up objects, beside those that it has.
+  /// Fills the store with generated objects, in addition to those that it has.
   ///
-  /// What is unique among them may be there already: into a store with objects of one's own they go first.
-  /// - Parameter links: How many relationships lead somewhere.
-  /// - Returns: Their ids.
-  /// - Throws: As ``MigrationLab/generated(at:links:)``; what a save throws: `StoreError.validation` for what is there already.
+  /// A unique value of a generated object may already exist. If you insert objects of your own, fill the
+  /// store first.
+  /// - Parameter links: How many relationships have a target.
+  /// - Returns: The ids of the generated objects.
+  /// - Throws: The errors of ``MigrationLab/generated(at:links:)`` and of a save: `StoreError.validation`
+  ///   for unique values that already exist.
   @discardableResult
   public func fill(links: GeneratedObjects.Links = .some) async throws -> [DynamicID] {
     try await lab.generated(at: .number(version), links: links).write(to: store)
   }
 
-  /// An object by its id, which another version of the store may have given: its entity may be called otherwise now.
+  /// Returns an object by its id. The id may come from another version of the store, in which the entity
+  /// had another name.
   ///
-  /// An id does not say which version it is of: where this version has an entity of its name, it is taken for one of that. Of
-  /// entities that exchange their names, or leave them to others, say how the object's is called now:
-  /// `DynamicID(entity: "Person", rowID: id.rowID)`.
-  /// - Throws: `StoreError.objectGone` when it is not there; ``CheckFailure`` for an entity that no version has.
+  /// An id does not contain its version. If this version has an entity with the name in the id, that
+  /// entity is used. If entities have exchanged names, or a name was given to another entity, state the
+  /// present name: `DynamicID(entity: "Person", rowID: id.rowID)`.
+  /// - Parameter id: The id of the object.
+  /// - Throws: `StoreError.objectGone` when there is no such object; ``CheckFailure`` for an entity that
+  ///   no version has.
   public func object(_ id: DynamicID) throws -> LabObject {
     let context = store.makeContext()
     let id = try current(id)
@@ -124,7 +134,8 @@ public final class LabStore: Sendable {
     return LabObject(object, context, names)
   }
 
-  /// All objects of an entity, by their ids.
+  /// Returns all objects of an entity, sorted by their ids.
+  /// - Parameter entity: The name of the entity at this version.
   /// - Throws: ``CheckFailure`` for a name that no entity of the version has.
   public func objects(_ entity: String) throws -> [LabObject] {
     let context = store.makeContext()
@@ -139,7 +150,7 @@ public final class LabStore: Sendable {
         return DynamicID(entity: name, rowID: id.rowID)
       }
     }
-    // From a later version, on the way back.
+    // The id comes from a later version, before a rollback.
     for later in version..<lab.migrations.version {
       let names = try NameTrail(lab.migrations, from: version, to: later + 1).entities
       if let name = names.first(where: { $0.value == id.entity })?.key {
@@ -151,11 +162,16 @@ public final class LabStore: Sendable {
 
   // MARK: Migrating
 
-  /// A copy of the store at another version, brought there as the app does it, and examined: its model and tables are those
-  /// of the version, every page authenticates, references lead somewhere, values are of their types. This store stays.
+  /// Returns a copy of the store, migrated to another version as the app does it, and verified: its model
+  /// and tables are those of the version, every page authenticates, references have targets, and values
+  /// have their types. This store does not change.
   ///
-  /// On the way to an earlier version steps are taken back, and what nobody but they have a place for is lost.
-  /// - Throws: ``CheckFailure`` with what is wrong; `StoreError` when a step refuses to run, or to be taken back.
+  /// An earlier version is reached by rolling back steps. Data for which only these steps have a place is
+  /// lost.
+  /// - Parameter version: The version to migrate to.
+  /// - Returns: The migrated copy.
+  /// - Throws: ``CheckFailure`` with what is wrong; `StoreError` when a step refuses to run or to be
+  ///   rolled back.
   public func migrate(to version: LabVersion = .latest) async throws -> LabStore {
     let number = try lab.number(of: version)
     let copy = try await copied()
@@ -178,7 +194,7 @@ public final class LabStore: Sendable {
 
   func copiedFile() async throws -> FolderFile { try await copied().withFile(Self.fileName) }
 
-  /// A folder with a copy of the file.
+  /// Returns a folder with a copy of the file.
   package func copied() async throws -> TestFolder {
     let copy = try TestFolder(isInMemory: true)
     try await store.backup(to: copy.file(Self.fileName))

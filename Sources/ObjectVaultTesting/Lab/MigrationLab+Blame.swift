@@ -1,13 +1,15 @@
-// What a failed check says beside what it found: which step did it, and what to do.
+// Finds the step that a failed check is to be blamed on, and what to do about it.
 
 internal import Foundation
 internal import ObjectVault
 
 extension MigrationLab {
-  /// Compares what was in a store with what steps have made of it.
+  /// Checks that steps have kept the content of a store.
   /// - Parameters:
-  ///   - start: Gives a copy of the store as it was before the steps: to find the one of them that did it.
-  ///   - place: What stands behind the place of the check.
+  ///   - place: The place within the check; empty for the check as a whole.
+  ///   - start: Returns a copy of the store as it was before the steps, from which the responsible step
+  ///     is found.
+  /// - Throws: ``CheckFailure`` with the differences.
   func requireKept(
     _ before: StoreContent, _ after: StoreContent, _ check: String, _ place: String = "",
     showsValues: Bool = true, from start: () async throws -> FolderFile
@@ -29,9 +31,9 @@ extension MigrationLab {
       .differences
   }
 
-  /// What to do about differences between a store before steps and behind them.
+  /// Returns what to do about differences between a store before and after steps.
   static func advice(on differences: [String]) -> [String] {
-    // Other sentences speak of values.
+    // Any other sentence is about values.
     let hasLost = differences.contains { $0.contains(" gone (row") }
     let hasChanged = differences.contains { !$0.contains(" gone (") }
     let hasUnlinked = differences.contains { $0.contains(" gone (") && !$0.contains(" gone (row") }
@@ -43,14 +45,14 @@ extension MigrationLab {
     ].compactMap { $0 }
   }
 
-  /// The first step behind which the content is not what it was; nil where only all of them together do it.
+  /// Returns the first step after which the content differs; nil when only all steps together change it.
   private func firstStep(
     from before: StoreContent, to version: Int, _ start: () async throws -> FolderFile
   ) async throws -> MigrationStep? {
     guard version > before.version + 1 else { return step(version) }
     let file = try await start()
     for number in before.version + 1...version {
-      // What refuses to run alone was one run with the others, of which none is to blame by itself.
+      // A step that cannot run alone ran together with the others, so no single step is to blame.
       guard
         (try? await Store.migrate(
           at: file.url, key: key, migrations: migrations.upTo(number), makesBackups: false)) != nil
@@ -64,10 +66,10 @@ extension MigrationLab {
     migrations.steps.indices.contains(number - 1) ? migrations.steps[number - 1] : nil
   }
 
-  /// Such as `step 3 city`.
+  /// Returns a step in words, such as `step 3 city`.
   func called(_ step: MigrationStep) -> String { "step \(step.number) \(step.name)" }
 
-  /// The operations behind a version that call functions of the app.
+  /// Returns the operations after a version that call functions of the app.
   func calls(after version: Int) -> [String] {
     migrations.steps.dropFirst(version).flatMap { step in
       step.operations.filter(\.callsApp).map { "\(called(step)): \($0.summary)" }
@@ -76,7 +78,7 @@ extension MigrationLab {
 }
 
 extension MigrationOperation {
-  /// Whether a function of the app has a part in it.
+  /// Whether the operation calls a function of the app.
   fileprivate var callsApp: Bool {
     switch self {
     case .transformSwift, .retypeBySwift: true

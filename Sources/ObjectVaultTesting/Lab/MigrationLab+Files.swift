@@ -1,17 +1,19 @@
-// Stores that were shipped: what no generator thinks of.
+// Checks with stores that were shipped, which may contain data that no generator makes.
 
 public import CipherSQLite
 public import Foundation
 internal import ObjectVault
 
 extension MigrationLab {
-  /// Migrates a copy of a real store to the last version: a file that an earlier release of the app has made.
+  /// Migrates a copy of a real store, which an earlier release of the app has made, to the last version,
+  /// and checks it.
   ///
-  /// What is asked of it is what ``checkEveryPath()`` asks. The file stays as it is; values of it are in no message.
+  /// The checks are those of ``checkEveryPath()``. The file does not change, and no message contains its
+  /// values.
   /// - Parameters:
-  ///   - url: The file. What lies beside it of a store that was open (`-wal`) belongs to it.
+  ///   - url: The file. If the store was not closed, its WAL (`-wal`) has to be in the same folder.
   ///   - key: Its key; by default the lab's.
-  /// - Throws: ``CheckFailure``; `SQLError.notFound`, and what opening it throws.
+  /// - Throws: ``CheckFailure``; `SQLError.notFound`, and the errors of opening the file.
   public func checkGolden(_ url: URL, key: Key? = nil) async throws {
     var lab = self
     if let key { lab = MigrationLab(self, key: key) }
@@ -20,7 +22,7 @@ extension MigrationLab {
     do {
       try await golden.checkGolden(url, in: folder, hasKey: key != nil)
     } catch let failure as CheckFailure {
-      // Whoever gave the file knows it by its path, and nothing of the copy.
+      // Messages name the file that the test gave, not the copy.
       let copy = folder.file(LabStore.fileName).path
       throw CheckFailure(
         failure.check, failure.place, failure.findings.map { $0.replacing(copy, with: url.path) },
@@ -28,9 +30,10 @@ extension MigrationLab {
     }
   }
 
+  /// Migrates a copy of a real store, and checks it.
   /// - Parameters:
-  ///   - folder: Where the copy is to lie.
-  ///   - hasKey: Whether somebody has said which key it has.
+  ///   - folder: The folder for the copy.
+  ///   - hasKey: Whether the test has given the key of the file.
   private func checkGolden(_ url: URL, in folder: TestFolder, hasKey: Bool) async throws {
     try await run("checkGolden", url.lastPathComponent, refusal: Self.shipped) {
       let file = try Self.copy(of: url, in: folder)
@@ -64,7 +67,10 @@ extension MigrationLab {
     return file
   }
 
-  /// The same of a file by its path.
+  /// Migrates a copy of a real store, given by its path, to the last version, and checks it.
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - key: Its key; by default the lab's.
   /// - Throws: As ``checkGolden(_:key:)-(URL,_)``.
   public func checkGolden(_ path: String, key: Key? = nil) async throws {
     try await checkGolden(URL(fileURLWithPath: path), key: key)

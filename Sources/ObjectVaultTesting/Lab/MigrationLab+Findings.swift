@@ -1,11 +1,12 @@
-// What is asked of every store that steps have led somewhere.
+// What is checked in every store after steps have migrated it.
 
 internal import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
 extension MigrationLab {
-  /// What is wrong with a store that is to be at a version: its model, tables, pages, references and values.
+  /// Returns what is wrong with a store that should be at a version: its model, tables, pages, references
+  /// and values.
   func findings(at url: URL, version: Int) async throws -> [String] {
     do {
       let store = try await Store.open(at: url, key: key)
@@ -21,7 +22,8 @@ extension MigrationLab {
     } catch StoreError.schemaDrift(_, let differences) { return differences }
   }
 
-  /// Tables, views and triggers that a store has which was created at the version, and this one has not; and the reverse.
+  /// Returns the tables, views and triggers that differ from those of a store that was created at the
+  /// version.
   private func tableFindings(at url: URL, version: Int) async throws -> [String] {
     let folder = try TestFolder(isInMemory: true)
     let created = folder.file(LabStore.fileName)
@@ -37,7 +39,7 @@ extension MigrationLab {
     return try PhysicalSchema(connection)
   }
 
-  /// What the app's own classes say of the store.
+  /// Returns what the app's own classes find wrong with the store.
   private func classFindings(at url: URL, _ model: Schema) async throws -> [String] {
     let store = try await Store.open(at: url, key: key, schema: model, migrations: .set(migrations))
     defer { store.close() }
@@ -48,8 +50,8 @@ extension MigrationLab {
     "The objects were made up. Where the app's never hold such values, say what they may hold: "
     + "lab.rules[\"User.name\"] = { $0 != \"\" }, or lab.values[\"User.name\"] = […]."
 
-  /// Runs a part of a check, and says where a step refused what it met.
-  /// - Parameter refusal: What to do about a step that refuses what it meets.
+  /// Runs a part of a check, and adds the place to its errors.
+  /// - Parameter refusal: What to do when a step rejects the data that it finds.
   func run<Result>(
     _ check: String, _ place: String, refusal: String = madeUp, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -57,7 +59,7 @@ extension MigrationLab {
       try requireKnownNames()
       return try await body()
     } catch let error as CheckFailure {
-      // What the part knows of its place stands behind what all of them have in common.
+      // The place that the part reports follows the one that all parts share.
       let isSaid = error.place.isEmpty || place.hasSuffix(error.place)
       throw CheckFailure(
         check, isSaid ? place : "\(place), \(error.place)", error.findings, advice: error.advice)

@@ -1,24 +1,28 @@
-// Stopped at every statement: what is left is the old store or the new one.
+// Stops a migration at each statement. What is left has to be the old store or the new one.
 
 package import CipherSQLite
 package import Foundation
 internal import ObjectVault
 
 extension MigrationLab {
-  /// Stops a migration at each of its statements, and looks at what is left: the store as it was, or migrated whole.
+  /// Stops a migration at each of its statements, and checks what is left: the store as it was, or
+  /// completely migrated.
   ///
-  /// Once with the files copied behind statements, as a process would leave them that is killed there, pages being written
-  /// before the commit; then with each statement ended by the engine, with writes and syncs of files that fail, and
-  /// with a disk that is full. Every time the store is opened, compared, and migrated to the end.
+  /// In one run, the files are copied after statements, as a process would leave them that is killed
+  /// there, and pages are written before the commit. In the other runs the engine ends a statement,
+  /// refuses the commit, lets a write or a sync of a file fail, or finds the disk full. Every time the
+  /// store is opened, compared, and migrated to the end.
   ///
-  /// Where it is the old store, all of it has to be as it was. Where it is migrated, it is compared with one that nobody has
-  /// stopped: the version, the objects and the links; and of objects that were there before, the values and the orders of members
-  /// that no step computes anew. What a step computes may differ from run to run, such as times.
+  /// The old store has to be exactly as it was. A migrated store is compared with one whose migration was
+  /// not stopped: its version, objects and links; and, for objects that existed before, the values and
+  /// the orders of members that no step computes anew. What a step computes, such as a time, may differ
+  /// from run to run.
   ///
-  /// Not tried is a power loss that keeps some writes and loses others.
+  /// A power loss that keeps some writes and loses others is not tested.
   /// - Parameters:
-  ///   - version: Where the store begins.
-  ///   - moments: At how many statements, and at how many writes of files, it is stopped at most, spread evenly.
+  ///   - version: The version of the store before the migration.
+  ///   - moments: The largest number of statements, and of writes of files, at which the migration is
+  ///     stopped. They are spread evenly.
   /// - Throws: ``CheckFailure`` with the moment.
   public func checkKilledAnywhere(from version: LabVersion = 1, moments: Int = 16) async throws {
     try await checkKilledAnywhere(from: version, moments: moments) { url, prepare in
@@ -26,12 +30,12 @@ extension MigrationLab {
     }
   }
 
-  /// Migrates a file to the last version, on connections that were handed to `prepare`.
+  /// Migrates a file to the last version, on connections that it passes to `prepare`.
   package typealias FileMigration = (
     _ url: URL, _ prepare: (Connection) throws -> Void
   ) throws -> Void
 
-  /// The same of another way to migrate, such as one that tests want to be found out.
+  /// Checks another implementation of the migration, such as a faulty one in a test of this check.
   package func checkKilledAnywhere(
     from version: LabVersion = 1, moments: Int = 16, migrating: @escaping FileMigration
   ) async throws {
@@ -64,7 +68,7 @@ private struct MigrationTrial {
   let lab: MigrationLab
   let start: FolderFile
   let before: StoreContent
-  /// What the steps make of the names, and what they keep.
+  /// How the steps change names, and which properties they keep.
   let names: NameTrail
   let migrating: MigrationLab.FileMigration
 
@@ -91,7 +95,8 @@ private struct MigrationTrial {
 
   private func content(_ url: URL) throws -> StoreContent { try StoreContent(at: url, key: lab.key) }
 
-  /// What becomes of the store when nobody stops it, and in how many statements.
+  /// Returns the content after a migration that is not stopped, with its numbers of statements and of
+  /// calls to files.
   private func whole() throws -> (StoreContent, statements: Int, SaveCounts) {
     let file = try copy()
     let watch = try CrashWatch(file.url, every: 0)
@@ -127,13 +132,13 @@ private struct MigrationTrial {
     try require(file.url, after, "\(fault)")
   }
 
-  /// Whom to look at: SQL of a step cannot leave its transaction, a function of the app can.
+  /// The functions to examine: a step's SQL cannot leave the transaction, but a function of the app can.
   private var calls: String {
     let calls = lab.calls(after: before.version)
     return calls.isEmpty ? "." : "; look at what is called by \(calls.joined(separator: ", "))."
   }
 
-  /// The store is old or new, and what is left of the way leads to its end.
+  /// Checks that a store is the old or the new one, and that the next migration completes it.
   private func require(_ url: URL, _ after: StoreContent, _ place: String) throws {
     let found: StoreContent
     do { found = try content(url) } catch {
@@ -162,7 +167,7 @@ private struct MigrationTrial {
     }
   }
 
-  /// Whether a store has become what it becomes when nobody stops it.
+  /// Returns whether a store is what it becomes when the migration is not stopped.
   private func isMigrated(_ found: StoreContent, as after: StoreContent) -> Bool {
     found.version == after.version && differences(found, after).isEmpty
   }
@@ -173,8 +178,9 @@ private struct MigrationTrial {
 }
 
 extension StoreContent {
-  /// What a second run of the steps has to leave as the first one did. Of objects that the steps have made themselves it has no
-  /// values, and no places among members: they may be of the moment, as all that a step computes.
+  /// Returns the part of the content that every run of the steps has to produce alike. Objects that the
+  /// steps have made are in it without their values and without their places among members, because a
+  /// step may compute these from the time.
   fileprivate func repeatable(_ before: StoreContent, _ names: NameTrail) -> StoreContent {
     var values = objects.mapValues { $0.mapValues { _ in Values() } }
     for (former, rows) in before.objects {

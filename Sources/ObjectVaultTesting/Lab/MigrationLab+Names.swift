@@ -1,11 +1,12 @@
-// Names that tests write down, held against those that the model has at any version: a mistyped one would do nothing, and
-// nobody would be told.
+// Checks the names that a test uses in the settings of a lab. Without the check, a mistyped name would
+// have no effect, and no error.
 
 internal import CipherSQLite
 internal import ObjectVault
 
 extension MigrationLab {
-  /// - Throws: ``CheckFailure`` when ``values``, ``rules`` or ``mayLoseRows`` name what no version of the model has.
+  /// Checks the names in ``values``, ``rules`` and ``mayLoseRows``.
+  /// - Throws: ``CheckFailure`` when no version of the model has one of them.
   func requireKnownNames() throws {
     guard !values.isEmpty || !rules.isEmpty || !mayLoseRows.isEmpty else { return }
     let models = try migrations.models()

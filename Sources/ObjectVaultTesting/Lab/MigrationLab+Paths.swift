@@ -1,17 +1,19 @@
-// From every version to the last, and the store of a new user against that of an old one.
+// Checks migrations from every version to the last, and compares created stores with migrated ones.
 
 internal import CipherSQLite
 internal import Foundation
 internal import ObjectVault
 
 extension MigrationLab {
-  /// From each version: a store is filled with made-up objects and migrated to the last one, in one run as the app does it;
-  /// and once from the first, with a stop at each version, as a user comes there who installs every release.
+  /// Migrates stores with generated objects to the last version, and checks them. From each version there
+  /// is one run, as the app does it. From the first version there is also one with a stop at each
+  /// version, as for a user who installs every release.
   ///
-  /// Afterwards model and tables are those of a store that was created new, every page authenticates, all references lead
-  /// somewhere, the app's classes read all values; no row and no link is gone, and attributes that no step computed
-  /// anew hold what they held. An entity may lose rows that is in ``mayLoseRows``, or that a step drops.
-  /// - Throws: ``CheckFailure``, with the version that it began at.
+  /// Afterwards, model and tables are those of a new store, every page authenticates, all references have
+  /// targets, and the app's classes can read all values. No row and no link is missing, and attributes
+  /// that no step computed anew have their former values. An entity may lose rows if it is in
+  /// ``mayLoseRows``, or if a step drops it.
+  /// - Throws: ``CheckFailure``, with the version that the migration began at.
   public func checkEveryPath() async throws {
     for version in versions { try await checkPath(from: version) }
     try await checkStops()
@@ -34,7 +36,8 @@ extension MigrationLab {
     }
   }
 
-  /// The path of ``checkEveryPath()`` from one version.
+  /// Checks the migration of ``checkEveryPath()`` from one version.
+  /// - Parameter version: The version that the migration begins at.
   /// - Throws: ``CheckFailure``.
   public func checkPath(from version: LabVersion) async throws {
     try await checkPath(from: number(of: version))
@@ -48,15 +51,16 @@ extension MigrationLab {
     }
   }
 
-  /// The store of a new user is that of an old one: tables, indexes, references, views and triggers are equal, and so are
-  /// the rows that each has from the beginning.
+  /// Checks that a new store equals a migrated one: tables, indexes, references, views and triggers are
+  /// equal, and so is the number of rows that the steps make.
   ///
-  /// Both have run the same steps, the one in one run and the other beginning at the first version. What is found by it makes
-  /// other rows each time, as of `random()`, or a function of the app that remembers.
-  /// - Throws: ``CheckFailure`` with each difference, and the step behind which it begins.
+  /// Both have run the same steps, the new store in one run, and the other one beginning at the first
+  /// version. The check finds steps that make other rows each time, for example with `random()`, or with
+  /// a function of the app that keeps a state.
+  /// - Throws: ``CheckFailure`` with each difference, and the step after which it begins.
   public func checkCreatedEqualsMigrated() async throws { try await checkCreatedEqualsMigrated { _ in } }
 
-  /// The same of migrated stores to which something was done: the check is checked by it.
+  /// Checks migrated stores after a change to them; for tests of the check itself.
   package func checkCreatedEqualsMigrated(after change: (LabStore) throws -> Void) async throws {
     let place = "version \(migrations.version)"
     try await run("checkCreatedEqualsMigrated", place) {
@@ -74,7 +78,7 @@ extension MigrationLab {
   private static let sameAgain =
     "The same steps ran on both: what they call has to do the same each time, unlike random() and functions that remember."
 
-  /// What a store that is created at a version has and one that was migrated to it has not, and the reverse.
+  /// Returns what differs between a store that is created at a version and one that is migrated to it.
   private func differences(
     of version: LabVersion, from first: LabStore, _ change: (LabStore) throws -> Void
   ) async throws -> (tables: [String], rows: [String]) {
@@ -87,7 +91,7 @@ extension MigrationLab {
     return (tables, rows)
   }
 
-  /// The first version at which both differ; nil where they do so at the last one alone sometimes.
+  /// Returns the first version at which both differ; nil when the difference does not occur again.
   private func firstVersion(apartFrom first: LabStore, _ change: (LabStore) throws -> Void) async throws
     -> Int?
   {
@@ -100,7 +104,8 @@ extension MigrationLab {
 }
 
 extension StoreContent {
-  /// The entities of which another content has more objects, or fewer, with those that one of both has alone.
+  /// Returns the entities whose number of objects differs, with the ids that only one of the contents
+  /// has.
   fileprivate func rowDifferences(from other: StoreContent, called name: String, and otherName: String)
     -> [String]
   {

@@ -1,19 +1,21 @@
-// Others that have the store open while it is migrated.
+// Checks a migration while other connections have the store open.
 
 internal import CipherSQLite
 internal import Foundation
 package import ObjectVault
 
 extension MigrationLab {
-  /// What becomes of others that use a store while it is migrated.
+  /// Checks what a migration does to others that use the store.
   ///
-  /// - Two that open an old store at once both get it at the last version, with nothing lost.
-  /// - Who has it open with the old model is told so by the next write, and writes nothing.
-  /// - An app whose steps end earlier is refused, unless the later ones say that it may read the store (`reader:`).
-  /// - While somebody else writes, a migration ends with `SQLError.busy` after its time-out, and the store stays as it was.
+  /// - If two open an old store at the same time, both get it at the last version, and nothing is lost.
+  /// - A store that is open with the old model throws an error at its next write, and writes nothing.
+  /// - An app with fewer steps is refused, unless the later steps permit it to read the store
+  ///   (`reader:`).
+  /// - While another connection writes, a migration fails with `SQLError.busy` after its time-out, and
+  ///   the store stays as it was.
   ///
-  /// The others are connections of this process: the engine keeps them apart as it does processes.
-  /// - Parameter version: Where the store begins.
+  /// The others are connections of this process: the engine separates them as it does processes.
+  /// - Parameter version: The version of the store before the migration.
   /// - Throws: ``CheckFailure``.
   public func checkOtherProcess(from version: LabVersion = 1) async throws {
     let number = try number(of: version)
@@ -34,7 +36,7 @@ extension MigrationLab {
     }
   }
 
-  // The parts are for our tests, too, which hand them what they have to find.
+  // The parts are also called by the library's own tests, with faults that they have to find.
 
   package func checkTwoAtOnce(_ file: FolderFile, _ before: StoreContent) async throws {
     async let one = opened(file)
@@ -47,19 +49,19 @@ extension MigrationLab {
     try require(try await findings(at: file.url, version: migrations.version), "", "")
     let after = try StoreContent(at: file.url, key: key)
     try await requireKept(before, after, "checkOtherProcess") {
-      // Nobody has it as it was any more.
+      // The store before the migration does not exist any more, so it is made again.
       try await filledStore(at: .number(before.version)).copiedFile()
     }
   }
 
-  /// What no step can do.
+  /// The advice for a failure that no step can cause.
   private static let ours =
     "No step of an app can do this: it is a fault of ObjectVault, to be reported with the steps."
 
-  /// How long one of two waits for the other, in seconds: a machine may be busy with other tests.
+  /// How long one of the two waits for the other, in seconds: a machine may be busy with other tests.
   private static let patience = 120.0
 
-  /// The steps that ran.
+  /// Opens or migrates the store, and returns the steps that ran.
   private func opened(_ file: FolderFile) async throws -> [Int] {
     guard let model else {
       return try await Store.migrate(
@@ -76,7 +78,7 @@ extension MigrationLab {
 
   package func checkBystander(_ bystander: Store, _ file: FolderFile, _ place: String) async throws {
     let before = try StoreContent(at: file.url, key: key)
-    // Objects of the old model, as an app that knows nothing would write them.
+    // Objects of the old model, as an app writes them that does not notice the migration.
     let objects = try GeneratedObjects(of: bystander.schema, perEntity: 1, seed: seed &+ 1)
     do {
       try await objects.write(to: bystander)

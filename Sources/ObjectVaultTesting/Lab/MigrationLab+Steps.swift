@@ -1,15 +1,17 @@
-// Step by step: what a rebuilt table does to the rows that refer to it, and there and back again.
+// Checks single steps: the rows that refer to a rebuilt table, and the rollback.
 
 internal import Foundation
 private import CipherSQLite
 internal import ObjectVault
 
 extension MigrationLab {
-  /// For each step that writes a table anew: the rows that refer to it are there afterwards, and refer to the same ones.
+  /// Checks for each step that rebuilds a table that the rows which refer to the table still exist, and
+  /// refer to the same rows.
   ///
-  /// A table is written anew by dropping it, and dropping it deletes what cascades from it unless somebody sees to that; in
-  /// an empty store nobody notices. Here each relationship leads somewhere that can.
-  /// - Throws: ``CheckFailure`` with the step and the rows that are gone.
+  /// Rebuilding a table drops it. If that is not prevented, the drop deletes the rows that cascade from
+  /// the table; an empty store does not show that. In this check, each relationship that can have a
+  /// target has one.
+  /// - Throws: ``CheckFailure`` with the step and the missing rows.
   public func checkCascades() async throws {
     for step in migrations.steps.dropFirst(versions.lowerBound) {
       let place = "step \(step.number) \(step.name)"
@@ -32,12 +34,13 @@ extension MigrationLab {
     }
   }
 
-  /// For each step that can be taken back: up, back and up again, with made-up objects. What was there is there after the
-  /// way back, and after the second time up what was there after the first; objects that were made after the step are not
-  /// lost on the way back either.
+  /// Runs each step that can be rolled back up, down and up again, with generated objects. After the
+  /// rollback, the content is the one before the step; after the second run, it is the one after the
+  /// first. The rollback also keeps objects that were made after the step.
   ///
-  /// Where SQL or Swift of a step's author computes values, those that the step writes are not compared, as they are what the
-  /// author makes of them; all others are. Irreversible steps are left out, and rows that a way back refuses are no finding.
+  /// If SQL or Swift of a step's author computes values, those that the step writes are not compared; all
+  /// others are. Irreversible steps are skipped. A rollback that rejects rows made after the step is not
+  /// a finding.
   /// - Throws: ``CheckFailure`` with the step.
   public func checkUpDownUp() async throws {
     for step in migrations.steps.dropFirst(versions.lowerBound) {
@@ -62,7 +65,8 @@ extension MigrationLab {
       return try require(
         again.content().differences(from: up.content()), "checkUpDownUp", "up again", advice: advice)
     }
-    // What the step has left alone is what it was, whatever the way back computes; rows are there all the same.
+    // Values that the step does not write are unchanged, whatever the rollback computes, and no row is
+    // missing.
     let kept = try NameTrail(migrations, from: step.number - 1, to: step.number).thereAndBack
     let comparison = try ContentComparison(
       before.content(), down.content(), names: kept, mayLose: mayLoseRows)
@@ -79,7 +83,7 @@ extension MigrationLab {
       + "What it deletes on purpose is allowed by lab.mayLoseRows."
   }
 
-  /// Objects of the later model, on their way back.
+  /// Checks the rollback of objects that were made after the step.
   private func checkEntered(_ step: MigrationStep) async throws {
     let later = try await filledStore(at: .number(step.number))
     let down: LabStore
@@ -103,7 +107,8 @@ extension MigrationLab {
 }
 
 extension MigrationOperation {
-  /// Whether its author's SQL or Swift writes rows, or it makes objects, which get other ids the second time.
+  /// Whether SQL or Swift of the step's author writes rows, or the operation makes objects, which get
+  /// other ids the second time.
   fileprivate var writesRows: Bool {
     switch self {
     case .transform, .transformSwift, .seed, .retype(_, _, _, using: _?), .retypeBySwift,
@@ -117,7 +122,7 @@ extension MigrationOperation {
 }
 
 extension StoreContent {
-  /// The entities of which objects are gone.
+  /// Returns a finding for each entity that has lost objects.
   fileprivate func lostRows(of before: StoreContent, but mayLose: Set<String>) -> [String] {
     before.objects.sorted { $0.key < $1.key }.compactMap { entity, rows in
       if mayLose.contains(entity) { return nil }

@@ -1,15 +1,15 @@
-// The lab: an app's steps, and what stores of any version are filled with. The checks:
-//   MigrationLab+Paths      from every version, and created against migrated     +Steps   step by step: cascades, up and down
-//   MigrationLab+Kills      stopped at every statement                           +Files   stores that were shipped
-//   MigrationLab+Processes  others that have the store open
-// What they say: +Findings, +Blame (the step that did it), +Names (those that a test writes down).
-// LabStore is a store at one version.
+// The lab: an app's steps, and how stores of any version are filled. LabStore is a store at one version.
+//
+// The checks are in MigrationLab+Paths (from every version; created and migrated stores compared), +Steps
+// (each step: cascades, rollback), +Kills (stopped at every statement), +Files (stores that were shipped)
+// and +Processes (others that have the store open). +Findings, +Blame (the responsible step) and +Names
+// (names in a test's settings) serve all of them.
 
 public import CipherSQLite
 internal import Foundation
 public import ObjectVault
 
-/// Tests an app's migration steps: stores at any version, and checks of what the steps make of them.
+/// Tests an app's migration steps: makes stores at any version, and checks what the steps do to them.
 ///
 /// ```swift
 /// let lab = try MigrationLab(MicroblogMigrations.all, model: microblog)
@@ -19,50 +19,53 @@ public import ObjectVault
 /// let city: String? = try new.object(ada)["city"]
 /// ```
 ///
-/// No code and no file of an old version is needed: the model at any version follows from the steps. Stores are encrypted,
-/// as the app's are, under a random key; they lie in memory or in temporary folders, and go with the values that stand
-/// for them. Whatever a check finds it throws as ``CheckFailure``, whose description says it, so that a test is one line
-/// in Swift Testing as in XCTest. <doc:testing-migrations> leads through all of it.
+/// No code and no file of an old version is needed, because the model of any version follows from the
+/// steps. Stores are encrypted, as the app's are, under a random key. They are in memory or in temporary
+/// folders, and are removed with the values that represent them. A check throws what it finds as a
+/// ``CheckFailure``, whose description explains it, so a test is one line in Swift Testing as in XCTest.
+/// <doc:testing-migrations> describes all of it.
 ///
-/// A value, with nothing open; its functions may run side by side.
+/// This is a value that opens nothing. Its functions may run concurrently.
 public struct MigrationLab: Sendable {
-  /// The steps.
+  /// The app's steps.
   public let migrations: MigrationSet
-  /// The classes; nil for a lab of steps alone.
+  /// The app's classes; nil for a lab without classes.
   public let model: Schema?
   /// The key of all stores of the lab.
   public let key: Key
 
-  /// How many objects of each entity the checks make up. Default 12.
+  /// The number of objects of each entity that the checks generate. Default 12.
   public var objectsPerEntity = 12
-  /// Another number makes up others. Default 1.
+  /// The seed of the generated objects. Another seed gives other objects. Default 1.
   public var seed: UInt64 = 1
-  /// What made-up objects hold, by `Entity.attribute` as the version calls it that they are made at: for values that the app
-  /// never leaves to chance, and steps rely on.
+  /// The values of generated objects, by `Entity.attribute`, with the names of the version for which they
+  /// are generated. Use it for values that the app never leaves to chance and that steps rely on.
   public var values: [String: [SQLValue]] = [:]
-  /// What made-up objects may hold, by names as in ``values``, such as `lab.rules["User.name"] = { $0 != "" }`. What the app's
-  /// classes declare with ``/ObjectVault/Entity/check(_:_:)`` is known.
+  /// The values that generated objects may have, by names as in ``values``, such as
+  /// `lab.rules["User.name"] = { $0 != "" }`. Rules that the app's classes declare with
+  /// ``/ObjectVault/Entity/check(_:_:)`` apply as well.
   public var rules: [String: GeneratedObjects.Rule] = [:]
-  /// Entities of which steps delete objects on purpose, by the name before or after.
+  /// The entities whose objects steps delete on purpose, by their name before or after.
   public var mayLoseRows: Set<String> = []
 
-  /// A lab of an app's steps and classes.
+  /// Creates a lab of an app's steps and classes.
   /// - Parameters:
-  ///   - migrations: The steps, as the app opens its stores with.
+  ///   - migrations: The steps, as the app passes them when it opens its stores.
   ///   - model: The classes.
-  /// - Throws: `StoreError.schemaMismatch` when the steps do not lead to the classes, with the lines
-  ///   that are missing; for a step that no store could run ``CheckFailure`` or
-  ///   `StoreError.migrationFailed`; what reading the steps throws.
+  /// - Throws: `StoreError.schemaMismatch` when the steps do not make the model of the classes, with the
+  ///   missing lines; ``CheckFailure`` or `StoreError.migrationFailed` for a step that no store could
+  ///   run; the errors of reading the steps.
   public init(_ migrations: Store.Migrations, model: Schema) throws {
     try self.init(migrations: migrations.loaded(for: model), model: model)
   }
 
-  /// A lab of steps, without classes.
-  /// - Throws: ``CheckFailure`` or `StoreError.migrationFailed` when there is no step, or one
-  ///   that no store could run.
+  /// Creates a lab of steps, without classes.
+  /// - Parameter migrations: The steps.
+  /// - Throws: ``CheckFailure`` or `StoreError.migrationFailed` when there is no step, or one that no
+  ///   store could run.
   public init(_ migrations: MigrationSet) throws { try self.init(migrations: migrations, model: nil) }
 
-  /// The same lab for stores of another key.
+  /// Creates a copy of a lab for stores with another key.
   package init(_ lab: MigrationLab, key: Key) {
     (migrations, model, self.key) = (lab.migrations, lab.model, key)
     (objectsPerEntity, seed, values) = (lab.objectsPerEntity, lab.seed, lab.values)
@@ -78,20 +81,24 @@ public struct MigrationLab: Sendable {
   }
 }
 
-/// A version of an app's stores: the number of steps behind them.
+/// A version of an app's stores: the number of steps that ran on them.
 public enum LabVersion: Sendable, Hashable, ExpressibleByIntegerLiteral {
-  /// The version after the step of this number.
+  /// The version after the step with this number.
   case number(Int)
   /// The version after the last step.
   case latest
 
-  /// The version after the step of this number.
+  /// Creates the version after the step with this number.
+  /// - Parameter value: The number of the step.
   public init(integerLiteral value: Int) { self = .number(value) }
 }
 
 extension MigrationLab {
-  /// An empty store at a version, as the app of that time made it: with what steps up to there seed, and nothing else.
-  /// - Throws: ``CheckFailure`` for a version that no step leads to; what creating a store throws.
+  /// Creates an empty store at a version, as the app of that time made it: with the rows that steps up to
+  /// there seed, and no others.
+  /// - Parameter version: The version of the store.
+  /// - Returns: The store.
+  /// - Throws: ``CheckFailure`` for a version that the steps do not have; the errors of creating a store.
   public func store(at version: LabVersion) async throws -> LabStore {
     let number = try number(of: version)
     let folder = try TestFolder(isInMemory: true)
@@ -99,11 +106,13 @@ extension MigrationLab {
     return try await LabStore(self, number, folder)
   }
 
-  /// A store at a version, filled with made-up objects.
+  /// Creates a store at a version, filled with generated objects.
   /// - Parameters:
-  ///   - version: The version.
-  ///   - links: How many relationships lead somewhere.
-  /// - Throws: As ``store(at:)``; what the store says of the objects.
+  ///   - version: The version of the store.
+  ///   - links: How many relationships have a target.
+  /// - Returns: The store.
+  /// - Throws: The errors of ``store(at:)`` and of ``generated(at:links:)``; what the store reports about
+  ///   the objects.
   public func filledStore(at version: LabVersion, links: GeneratedObjects.Links = .some) async throws
     -> LabStore
   {
@@ -112,8 +121,14 @@ extension MigrationLab {
     return store
   }
 
-  /// The objects that the checks fill a store of a version with.
-  /// - Throws: As ``store(at:)``; ``CheckFailure`` when ``values``, ``rules`` or ``mayLoseRows`` name what no version has.
+  /// Generates the objects with which the checks fill a store of a version.
+  /// - Parameters:
+  ///   - version: The version of the store.
+  ///   - links: How many relationships have a target.
+  /// - Returns: The objects.
+  /// - Throws: ``CheckFailure`` for a version that the steps do not have, when no version has a name in
+  ///   ``values``, ``rules`` or ``mayLoseRows``, and when no value of a required attribute keeps its
+  ///   rules.
   public func generated(
     at version: LabVersion, links: GeneratedObjects.Links = .some
   ) throws -> GeneratedObjects {
@@ -125,7 +140,7 @@ extension MigrationLab {
       values: values.merging(self.values) { $1 }, rules: rules.merging(self.rules) { $1 })
   }
 
-  /// The versions that stores can have: none below a step that others were folded into.
+  /// The versions that stores can have: there are none below a step that others were folded into.
   var versions: ClosedRange<Int> {
     let first = max(1, migrations.foldedVersion)
     return first...max(first, migrations.version)
@@ -144,7 +159,8 @@ extension MigrationLab {
     }
   }
 
-  /// What the app's classes take, by the names that an earlier version has for their attributes.
+  /// Returns the values and rules of the app's classes, by the names that their attributes have at an
+  /// earlier version.
   private func swiftSide(at number: Int) throws -> ([String: [SQLValue]], [String: GeneratedObjects.Rule]) {
     guard let model else { return ([:], [:]) }
     let names = try NameTrail(migrations, from: number, to: migrations.version)
@@ -157,7 +173,7 @@ extension MigrationLab {
         let rule: GeneratedObjects.Rule = { model.keepsRules($0, attribute: finalName, in: final) }
         rules["\(entity.name).\(name)"] = rule
         let own = model.samples(of: finalName, in: final)?.filter(rule)
-        // Where the rules are about few values, none of the others is likely to keep them.
+        // If the rules are about few values, no edge case is likely to keep them.
         let few = model.ruleSamples(of: attribute, in: final).filter(rule)
         let edges = attribute.type.edgeValues.filter(rule)
         if let own, !own.isEmpty {
@@ -170,10 +186,10 @@ extension MigrationLab {
     return (values, rules)
   }
 
-  /// All checks that need nothing but the steps, one after another: ``checkEveryPath()``,
-  /// ``checkCreatedEqualsMigrated()``, ``checkCascades()``, ``checkUpDownUp()``, ``checkKilledAnywhere(from:moments:)``
-  /// and ``checkOtherProcess(from:)``.
-  /// - Throws: ``CheckFailure``, of the first that finds something.
+  /// Runs all checks that need only the steps, one after another: ``checkEveryPath()``,
+  /// ``checkCreatedEqualsMigrated()``, ``checkCascades()``, ``checkUpDownUp()``,
+  /// ``checkKilledAnywhere(from:moments:)`` and ``checkOtherProcess(from:)``.
+  /// - Throws: ``CheckFailure``, from the first check that finds something.
   public func checkAll() async throws {
     try await checkEveryPath()
     try await checkCreatedEqualsMigrated()

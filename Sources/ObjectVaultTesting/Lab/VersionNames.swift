@@ -1,14 +1,15 @@
-// What a store says that is asked for a name which its version does not have: those that it has, and where the name is known.
+// The error for a name that a store's version does not have: it lists the existing names, and the
+// versions that have the name.
 
 internal import ObjectVault
 
-/// The names at the version of a store, for who asks it for one that it does not have.
+/// The names at the version of a store, for errors about a name that it does not have.
 struct VersionNames: Sendable {
   let migrations: MigrationSet
   let version: Int
 
-  /// Runs what looks something up by its name.
-  /// - Throws: ``CheckFailure`` for a name that is not there, with those that are; what `body` throws.
+  /// Runs a lookup by name.
+  /// - Throws: ``CheckFailure`` for a name that does not exist, with those that do; the errors of `body`.
   func told<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as StoreError {
       switch error {

@@ -1,4 +1,4 @@
-// What a store told its listeners, for a test to look at without waiting.
+// Records what a store reports to its observers, so that a test can examine it without waiting.
 
 internal import CipherSQLite
 public import ObjectVault
@@ -14,15 +14,17 @@ public import ObjectVault
 /// let inserted = commits.flatMap(\.inserted).map(\.entity)
 /// ```
 ///
-/// A commit is told before the call that made it returns, so that what a test waited for is there when it asks.
+/// A commit is recorded before the call that made it returns, so a test finds it at once.
 public final class ChangeRecorder: Sendable {
   private let changes: StoreChanges
 
-  /// Records what is committed from now on. Commits of other processes are not told.
+  /// Records what is committed from now on. Commits of other processes are not recorded.
+  /// - Parameter store: The store.
   public init(_ store: Store) { changes = store.changes(bufferingUpTo: Int.max >> 1) }
 
-  /// The commits since the last call, in their order.
-  /// - Throws: ``CheckFailure`` when the recorder was made while a write ran, whose commit nobody wrote down.
+  /// Returns the commits since the last call, in their order.
+  /// - Throws: ``CheckFailure`` when the recorder was made while a write ran, whose commit was not
+  ///   recorded.
   public func take() throws -> [ChangeSet] {
     try changes.takeWaiting().map { change in
       switch change {
@@ -35,8 +37,8 @@ public final class ChangeRecorder: Sendable {
     }
   }
 
-  /// The commits since the last call, as one.
-  /// - Throws: As ``take()``.
+  /// Returns the commits since the last call, merged into one.
+  /// - Throws: The errors of ``take()``.
   public func takeMerged() throws -> ChangeSet {
     ChangeSet(merging: try take())
   }

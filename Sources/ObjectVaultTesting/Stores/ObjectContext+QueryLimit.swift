@@ -1,17 +1,18 @@
-// A bound on how often a test may ask the store.
+// A limit on the number of queries in a test.
 
 private import CipherSQLite
 public import ObjectVault
 
-/// More was asked of a store than a test allows.
+/// The error for more queries than a test allows.
 public struct QueryLimitExceeded: Error, Sendable, Hashable {
-  /// How many queries were allowed.
+  /// The number of queries that were allowed.
   public let limit: Int
-  /// How many there were.
+  /// The number of queries that were made.
   public let queries: Int
-  /// How many of them fetched one row, or the members of one object, because a property was read.
+  /// The number of queries that fetched one row, or the members of one object, because a property was
+  /// read.
   public let faultsFired: Int
-  /// How many rows they gave.
+  /// The number of rows that the queries returned.
   public let rows: Int
 }
 
@@ -26,15 +27,21 @@ extension QueryLimitExceeded: CustomStringConvertible {
 }
 
 extension ObjectContext {
-  /// Runs `body` and fails when the context asked the store more often than `limit` times: for each object once, say.
+  /// Runs `body`, and throws when the context makes more than `limit` queries, for example one for each
+  /// object.
   ///
   /// ```swift
   /// let cities = try context.withQueryLimit(2) {
   ///   try context.fetch(Status.self).prefetch(\.user).all().map(\.user?.city)
   /// }
   /// ```
-  /// Saves are not counted, but for what they ask. What other contexts do is not counted.
-  /// - Throws: ``QueryLimitExceeded`` after `body` has run to its end; what `body` throws.
+  /// Saves are not counted, except for the queries that they make. Queries of other contexts are not
+  /// counted.
+  /// - Parameters:
+  ///   - limit: The largest number of queries that is allowed.
+  ///   - body: The code that queries the context.
+  /// - Returns: The result of `body`.
+  /// - Throws: ``QueryLimitExceeded`` after `body` has completed; the errors of `body`.
   public func withQueryLimit<Result>(_ limit: Int, _ body: () throws -> Result) throws -> Result {
     let before = statistics
     let result = try body()

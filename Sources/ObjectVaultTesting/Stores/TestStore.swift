@@ -1,10 +1,11 @@
-// A store for one test: encrypted under a key of its own, in memory or in a temporary folder, gone when the test is.
+// A store for one test: encrypted under a random key, in memory or in a temporary folder, and removed
+// with the test.
 
 public import CipherSQLite
 internal import Foundation
 public import ObjectVault
 
-/// An open store for one test, gone with its file when nobody holds it any more.
+/// An open store for one test. It is closed and its file is removed when the value is released.
 ///
 /// ```swift
 /// let test = try await TestStore(schema)
@@ -15,11 +16,13 @@ public import ObjectVault
 ///   schema, objects: GeneratedObjects(of: schema, perEntity: 100))
 /// ```
 ///
-/// It is what the app opens, with the same settings; its key is random and raw, so that opening takes a few milliseconds.
+/// It is the same store as the app's, with the same settings. Its key is random and raw, so opening takes
+/// a few milliseconds.
 public final class TestStore: Sendable {
-  /// Where the file lies.
+  /// Where the file of a test store is.
   public enum Place: Sendable, Hashable {
-    /// In a file system that is memory, where the system has one (`/dev/shm` on Linux); else in a temporary folder.
+    /// In a memory file system, if the system has one (`/dev/shm` on Linux); otherwise in a temporary
+    /// folder.
     case memory
     /// In the folder for temporary files.
     case temporaryFolder
@@ -27,7 +30,7 @@ public final class TestStore: Sendable {
 
   /// The open store.
   public let store: Store
-  /// Its key.
+  /// The store's key.
   public var key: Key { .raw(keyBytes) }
   /// The key's bytes, for a program that a test runs.
   let keyBytes: [UInt8]
@@ -35,14 +38,16 @@ public final class TestStore: Sendable {
   private let migrations: Store.Migrations
   private let configuration: Store.Configuration
 
-  /// Makes a store and opens it.
+  /// Creates a store and opens it.
   /// - Parameters:
   ///   - schema: The classes.
-  ///   - migrations: The app's steps, whose model has to be the schema's; by default one step that creates the schema.
-  ///   - objects: What is in it from the beginning.
-  ///   - place: Where the file lies.
-  ///   - configuration: Cache, readers, time-outs.
-  /// - Throws: What ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)`` throws.
+  ///   - migrations: The app's steps, whose model has to be that of the schema; by default one step that
+  ///     creates the schema.
+  ///   - objects: The objects that the store contains from the beginning.
+  ///   - place: Where the file is.
+  ///   - configuration: The settings of the store: cache, readers, time-outs.
+  /// - Throws: The errors of
+  ///   ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)``.
   public convenience init(
     _ schema: Schema, migrations: Store.Migrations = .creatingSchema, objects: GeneratedObjects? = nil,
     place: Place = .memory, configuration: Store.Configuration = Store.Configuration()
@@ -71,26 +76,29 @@ public final class TestStore: Sendable {
 
   deinit { store.close() }
 
-  /// A second store on the same file, as another process would have it. Close it, or let go of it, before this one.
-  /// - Throws: What ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)`` throws.
+  /// Opens a second store on the same file, as another process would. Close or release it before this
+  /// one.
+  /// - Returns: The second store.
+  /// - Throws: The errors of
+  ///   ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)``.
   public func openedAgain() async throws -> Store { try await opened(at: store.url) }
 
-  /// A store of its own with the same content.
-  /// - Throws: `SQLError`, as writing the copy does; what
-  ///   ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)`` throws.
+  /// Returns a separate store with the same content.
+  /// - Throws: `SQLError` when the copy cannot be written; the errors of
+  ///   ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)``.
   public func copy() async throws -> TestStore {
     let copy = try emptyFolder()
     try await store.backup(to: copy.file(Self.fileName))
     return try await opened(copy)
   }
 
-  /// What its file is called.
+  /// The name of the store's file.
   static let fileName = "test.store"
 
-  /// A folder in the same place.
+  /// Creates a folder in the same place.
   func emptyFolder() throws -> TestFolder { try TestFolder(isInMemory: store.url.path.hasPrefix("/dev/shm")) }
 
-  /// The store of a folder that holds a copy of this one's file.
+  /// Opens the store in a folder that contains a copy of this store's file.
   func opened(_ folder: TestFolder) async throws -> TestStore {
     TestStore(
       try await opened(at: folder.file(Self.fileName)), keyBytes, folder, migrations, configuration)
@@ -101,7 +109,7 @@ public final class TestStore: Sendable {
       at: url, key: key, schema: store.schema, migrations: migrations, configuration: configuration)
   }
 
-  /// All that is committed.
-  /// - Throws: `SQLError`, as reading the file does.
+  /// Returns everything that is committed.
+  /// - Throws: `SQLError` when the file cannot be read.
   public func content() throws -> StoreContent { try StoreContent(at: store.url, key: key) }
 }

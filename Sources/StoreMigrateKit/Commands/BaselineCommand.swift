@@ -1,4 +1,5 @@
-// baseline: a store of the rows that another program's file has, beginning at a version.
+// The `baseline` command: imports the rows of another program's file into a store that starts at version
+// N.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +10,7 @@ enum BaselineCommand: Command {
   static let name = "baseline"
   static let summary = "Adopt the rows of another program's file, at version N of the steps"
   static let group = CommandGroup.change
-  // The file is left out where it becomes the store itself; checked below.
+  // FILE is omitted when the file itself becomes the store; `run` checks the count.
   static let positionalCount = -1
   static let positionalNames = "[FILE] STORE"
   static let toOne = Option(
@@ -73,7 +74,7 @@ enum BaselineCommand: Command {
 
   private static func inPlace(_ session: Session, _ set: MigrationSet) async throws -> any Report {
     let start = Date()
-    // Before anybody is asked for the key of a file that has none.
+    // Checked first, so that no prompt for a key appears when the file is not encrypted.
     if try session.isPlainFile(session.storePath) {
       throw refusal(SQLError.notEncrypted(file: session.storePath), session, set)
     }
@@ -94,7 +95,7 @@ enum BaselineCommand: Command {
       version: set.version, file: nil, tables: [], left: [], seconds: Date().timeIntervalSince(start))
   }
 
-  /// An error with the line that makes a new store of the file.
+  /// Returns the error with the command line that imports the rows into a new store.
   private static func refusal(_ error: any Error, _ session: Session, _ set: MigrationSet) -> RefusedError {
     RefusedError(
       code: ExitCode(error),
@@ -110,7 +111,7 @@ enum BaselineCommand: Command {
     let start = Date()
     try session.requireFree(path)
     let fileKey = try session.keyOfForeignFile(file)
-    // An encrypted file keeps its key where no other is given.
+    // Without a new key, the store keeps the key of the encrypted file.
     let hasOwnKey = fileKey == nil || session.hasNewKey
     let key = hasOwnKey ? try session.newKey() : try session.kept(fileKey ?? session.newKey())
     session.interruption.begin(NewStore(path: path))
@@ -128,13 +129,14 @@ enum BaselineCommand: Command {
       session.warnOfIdle(allowed, among: adoption.losses, of: file)
     } catch let error as StoreError {
       guard case .adoptionLoses(_, let losses) = error else { throw error }
-      // The error has those that are not allowed, and a name may be right beside them.
+      // The error lists only the losses that are not allowed. A second attempt, which allows none, lists
+      // all of them; so a name that is right causes no warning.
       if !allowed.isEmpty {
         do { _ = try await adopt([]) } catch StoreError.adoptionLoses(_, let all) {
           session.warnOfIdle(allowed, among: all, of: file)
         }
       }
-      // Nothing is being made while somebody thinks about it.
+      // Nothing is written while the user answers the question, so a signal may end the process at once.
       session.interruption.pause()
       guard session.accepts(losses, of: file) else { throw error }
       session.interruption.begin(NewStore(path: path))
@@ -148,18 +150,19 @@ enum BaselineCommand: Command {
 }
 
 extension Session {
-  /// The line that takes the rows of a file into a new store.
-  /// - Parameter losses: What the store has no place for, and is left.
+  /// Returns the command line that imports the rows of a file into a new store.
+  /// - Parameter losses: Losses that the command line allows: what has no place in the store and is
+  ///   skipped.
   func taking(_ file: String, to version: Int, losses: [AdoptionLoss] = []) -> String {
     let allowed = losses.flatMap { ["--allow", "lossy:\($0.name)"] }
     let toOnes = arguments.all(BaselineCommand.toOne.name).flatMap { [BaselineCommand.toOne.name, $0] }
-    // A file in clear has no key, and the one that was given is the store's.
+    // An unencrypted file has no key, so the key that was given is the store's.
     return offer(
       BaselineCommand.self, [argumentPath(file), "NEW.store", "--to", "\(version)"] + allowed + toOnes,
       keyIsNew: (try? isPlainFile(file)) == true)
   }
 
-  /// Says which names of `--allow` allow nothing.
+  /// Warns of each name in `--allow lossy:NAME` that matches no loss.
   fileprivate func warnOfIdle(_ allowed: [String], among losses: [AdoptionLoss], of file: String) {
     let names = losses.map(\.name)
     for name in Set(allowed).subtracting(names).sorted() {
@@ -170,7 +173,8 @@ extension Session {
     }
   }
 
-  /// Whether a store may be made without these: by `--yes`, or by a yes at the question.
+  /// Returns whether the store may be made despite these losses: with `--yes`, or when the user types
+  /// "yes".
   fileprivate func accepts(_ losses: [AdoptionLoss], of file: String) -> Bool {
     if arguments.has("--yes") { return true }
     guard !arguments.has("--no-input"), isatty(0) == 1 else { return false }

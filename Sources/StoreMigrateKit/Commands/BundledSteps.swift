@@ -1,13 +1,13 @@
-// The steps that a tool was built with: read when it begins, and told to be unreadable when a command needs them. One that
-// writes Embedded.swift anew has to run all the same.
+// The steps that a tool was built with. They are read at startup, but an error in them is thrown only
+// when a command needs them: `embed`, which rewrites Embedded.swift, has to run in spite of it.
 
 import ObjectVault
 
-/// Steps inside a tool; none in the one that is nobody's own.
+/// The steps that the tool was built with; none in the plain `store-migrate`.
 struct BundledSteps: Sendable {
-  /// Nil where there are none, and where they cannot be read.
+  /// The steps; nil when there are none or they cannot be read.
   let set: MigrationSet?
-  /// Why they cannot be read.
+  /// Why the steps cannot be read; nil when they can.
   private let fault: String?
 
   init(_ set: MigrationSet?) { (self.set, fault) = (set, nil) }
@@ -24,11 +24,11 @@ struct BundledSteps: Sendable {
     BundledSteps(set: set?.transforming(by: transforms), fault: fault)
   }
 
-  /// Whether the tool has steps, readable or not.
+  /// Whether the tool was built with steps, readable or not.
   var areThere: Bool { fault != nil || self.set != nil }
 
-  /// The steps; nil without any.
-  /// - Throws: ``RefusedError`` where they cannot be read.
+  /// Returns the steps, or nil when the tool was built without any.
+  /// - Throws: ``RefusedError`` when they cannot be read.
   func required() throws -> MigrationSet? {
     guard let fault else { return set }
     throw RefusedError(

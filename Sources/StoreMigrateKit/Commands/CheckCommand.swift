@@ -1,4 +1,4 @@
-// check: do the files of a migrations folder agree? For continuous integration.
+// The `check` command, for continuous integration: checks that the files of a migrations folder agree.
 
 import CipherSQLite
 import Foundation
@@ -28,11 +28,12 @@ enum CheckCommand: Command {
     let steps: Int
     let findings: [String]
     let isStale: Bool
-    /// Steps that do nothing, which is no fault.
+    /// The file names of steps that do nothing. They are reported as notes and do not affect the exit
+    /// code.
     let empty: [String]
-    /// Whether the classes of the app were compared, too.
+    /// Whether the app's classes were compared, too.
     let comparedWithClasses: Bool
-    /// The line that writes the generated files anew; none where it would not mend them.
+    /// The command line that rewrites the generated files; empty when that would not fix the findings.
     let next: [String]
 
     private enum CodingKeys: String, CodingKey {
@@ -68,9 +69,11 @@ enum CheckCommand: Command {
     {
       findings.append("\(manifest.path) does not exclude the files of the folder as they are.")
     }
-    // Writing the files anew would hide that a released step differs; and `embed` refuses files that it did not write.
+    // False when rewriting would hide an edit of a released step, or when `embed` would refuse to
+    // overwrite a file that it did not write.
     let isStale = !findings.isEmpty && (try? files.writable()) != nil
-    // Which embed cannot mend. Who keeps a list of his own is told by embed alone.
+    // `embed` cannot fix this. A list without the two marks is kept by hand: only `embed` itself mentions
+    // it.
     if case .lost(let manifest, let reason, hasMarks: true) = listing {
       findings.append(files.target.advice(manifest, reason))
     }
@@ -89,17 +92,17 @@ enum CheckCommand: Command {
       next: isStale ? [session.offer(EmbedCommand.self, [])] : [])
   }
 
-  /// What is wrong with one of the generated files.
+  /// Returns what is wrong with one of the generated files; empty when it is as expected.
   private static func findings(
     _ file: GeneratedFile, expecting expected: String, _ files: GeneratedFiles, _ session: Session
   ) throws -> [String] {
     let (isLock, name) = (file == .lock, file.rawValue)
-    // Asked where something is wrong alone: it reads all of the embedded steps.
+    // Computed only when something is wrong, because it reads all embedded steps.
     let damage = { isLock ? files.releases.damage(beside: files.set) : nil }
     guard let found = try file.text(in: files.folder) else {
       return [damage().map { "\($0.text). \($0.advice)." } ?? "\(name) is missing."]
     }
-    // Line ends are those of the checkout.
+    // Line endings depend on the checkout, so they are not compared.
     let text = found.replacing("\r\n", with: "\n")
     if text.utf8.elementsEqual(expected.utf8) { return [] }
     if let foreign = file.finding(text) { return [foreign] }
@@ -110,7 +113,8 @@ enum CheckCommand: Command {
     return ["\(name) is not what the steps make."] + (isLock ? edited(text, files) : [])
   }
 
-  /// What leads from the steps to the classes of the app, where the tool knows them.
+  /// Returns a finding with the operations that would turn the steps' model into that of the app's
+  /// classes; empty when both agree, or when the tool has no classes.
   private static func classFindings(_ set: MigrationSet, _ session: Session) throws -> [String] {
     guard let model = session.model else { return [] }
     let proposal = try set.proposal(for: model, renaming: [])
@@ -124,7 +128,8 @@ enum CheckCommand: Command {
     return [([head] + lines).joined(separator: "\n")]
   }
 
-  /// Steps whose checksum in the lock is another.
+  /// Returns a finding for each line of the lock file whose step was edited or has another name now, and
+  /// for each released step that is missing.
   private static func edited(_ lock: String, _ files: GeneratedFiles) -> [String] {
     lock.split(whereSeparator: \.isNewline).compactMap { line in
       let words = Releases.words(of: line)

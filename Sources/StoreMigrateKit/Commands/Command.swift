@@ -1,7 +1,7 @@
-// What a command is: a name, what it needs, and a run that returns a report. The runner prints the report as
-// text or JSON, and maps errors to exit codes.
+// What a command consists of: a name, its options, and a run that returns a report. The runner prints the
+// report as text or JSON, and maps errors to exit codes.
 
-/// Under which heading the overview lists a command.
+/// The headings under which the overview lists the commands.
 enum CommandGroup: String, CaseIterable {
   case look = "LOOK (these change no byte of a store, and leave no file behind)"
   case change = "CHANGE A STORE"
@@ -9,14 +9,14 @@ enum CommandGroup: String, CaseIterable {
   case write = "WRITE MIGRATIONS (no store, no key needed)"
 }
 
-/// What a command can do, where the word behind its name says it.
+/// One of several actions of a command, chosen by the word after the command's name: `slots add`.
 struct CommandAction: Sendable {
   let name: String
-  /// How many arguments stand behind its name.
+  /// The number of positional arguments after the action's name.
   let count: Int
-  /// Whether the last of them may be given several times.
+  /// Whether the last argument may be repeated.
   var takesMore = false
-  /// The options that it takes beside those of every command.
+  /// The options of the action, in addition to those of every command.
   let options: [Option]
 }
 
@@ -24,23 +24,26 @@ struct CommandAction: Sendable {
 protocol Command: Sendable {
   static var name: String { get }
   static var summary: String { get }
-  /// Other names that it goes by.
+  /// Alternative names of the command.
   static var aliases: [String] { get }
   static var group: CommandGroup { get }
-  /// The options that it takes beside those of every command; its help and the overview list them.
+  /// The options of the command, in addition to those of every command. Its help and the overview list
+  /// them.
   static var options: [Option] { get }
-  /// Whether it is about a store that is there before: what an error says of that is true then.
+  /// Whether the command works on an existing store. Only then may an error message state what became of
+  /// the store.
   static var hasStore: Bool { get }
-  /// Whether an error on a store that is not there has the line that makes it: nothing is pending in a new store, so whoever
-  /// asks for what is may have wanted to make it.
+  /// Whether the error for a missing store offers the command line that creates it. True for commands
+  /// that show or run pending steps: their user may have meant to create the store.
   static var offersCreation: Bool { get }
-  /// What it can do, each with options of its own, which are among those of the command; empty where it is one thing.
+  /// The actions of the command, whose options are among the command's own; empty when it has only one
+  /// purpose.
   static var actions: [CommandAction] { get }
-  /// Shown by `help NAME` in front of the options, examples first.
+  /// The text that `help NAME` prints before the options, examples first.
   static var help: String { get }
-  /// How many arguments stand behind the command's name.
+  /// The number of positional arguments after the command's name; -1 when `run` checks the count itself.
   static var positionalCount: Int { get }
-  /// How these arguments are called in its help, such as `STORE FILE`.
+  /// The names of these arguments in the help, such as `STORE FILE`.
   static var positionalNames: String { get }
   static func run(_ session: Session) async throws -> any Report
 }
@@ -52,7 +55,8 @@ extension Command {
   static var hasStore: Bool { group != .write }
   static var offersCreation: Bool { false }
 
-  /// The action that a line names; nil where the command has none, or the word is none of them.
+  /// Returns the action that the command line names; nil when the command has no actions, or none of that
+  /// name.
   static func action(_ arguments: Arguments) -> CommandAction? {
     guard let word = arguments.positional.dropFirst().first else { return nil }
     return actions.first { $0.name == word }

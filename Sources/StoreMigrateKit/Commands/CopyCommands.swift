@@ -1,10 +1,10 @@
-// encrypt, export, backup: the store, or a plain file, in a new file.
+// The commands `encrypt`, `export` and `backup`: each copies a store, or a plain file, into a new file.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// What a copying command made.
+/// The report of a command that made a copy.
 struct CopyReport: Report {
   let file: String
   let bytes: Int

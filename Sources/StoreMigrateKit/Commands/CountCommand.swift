@@ -1,4 +1,4 @@
-// count: how many objects of an entity there are.
+// The `count` command: prints the number of objects of an entity.
 
 import CipherSQLite
 import ObjectVault

@@ -1,4 +1,4 @@
-// create: a new store from the steps.
+// The `create` command: makes a new store from the steps.
 
 import CipherSQLite
 import Foundation
@@ -39,7 +39,8 @@ enum CreateCommand: Command {
     let set = try session.target(of: all, isFresh: true).map { try all.upTo($0) } ?? all
     let path = session.storePath
     try session.requireFree(path)
-    // A new store has no rows that expressions of its steps are computed of: what cannot run would be found by other stores.
+    // A new store has no rows for the steps' expressions to be computed on, so an invalid one would first
+    // fail in another store. Compiling all steps finds it here.
     let faults = try set.compileFaults()
     guard faults.isEmpty else {
       throw RefusedError(
@@ -57,7 +58,8 @@ enum CreateCommand: Command {
           progress: session.progress)
       }
     } catch let error as SQLError {
-      // The file at the path is somebody else's, who came first.
+      // Another process made the file at the path first: no message may describe it as the result of this
+      // run.
       if case .alreadyExists = error { session.interruption.pause() }
       throw error
     }

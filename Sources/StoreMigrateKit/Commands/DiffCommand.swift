@@ -1,4 +1,5 @@
-// diff: what the classes have that the steps do not make, as the operations that would.
+// The `diff` command: prints the operations that would turn the steps' model into that of the app's
+// classes.
 
 import Foundation
 import ObjectVault
@@ -22,13 +23,13 @@ enum DiffCommand: Command {
     var isScreen: Bool { true }
     let operations: [String]
     let losses: [String]
-    /// The losses as the screen has them.
+    /// The losses as the screen shows them.
     let lossTexts: [String]
     let notes: [String]
     let doubts: [String]
-    /// What may be said to the doubts.
+    /// The options that settle the doubts, one text for each old name.
     let answers: [String]
-    /// The line that writes them into a step; none where there is nothing to write.
+    /// The command line that writes the operations into a step; empty when there are none.
     let next: [String]
 
     private enum CodingKeys: String, CodingKey { case operations, losses, notes, doubts, answers, next }

@@ -1,4 +1,4 @@
-// down: take the last steps back.
+// The `down` command: rolls back the last steps.
 
 import CipherSQLite
 import Foundation
@@ -41,9 +41,9 @@ enum DownCommand: Command {
     let takenBack: [String]
     let backup: String?
     let seconds: Double
-    /// Whether another process had changed the version while this one waited for it, or did between two steps.
+    /// Whether another process changed the version, while this one waited for it or between two steps.
     let byAnother: Bool
-    /// What it did, in words.
+    /// What the other process did, in words.
     var others: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -90,14 +90,16 @@ enum DownCommand: Command {
       byAnother: others != nil, others: others)
   }
 
-  /// What would be done; the store is closed again.
+  /// Returns the plan of the rollback. The store is closed again afterwards.
   private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet) throws -> MigrationPlan {
     try session.lookingBeforeChange(key: key) { inspection in
       try session.plan(inspection, set, .back(to: target(session, inspection)))
     }
   }
 
-  /// - Throws: ``UsageError`` where a store has not run so many steps: who counts wrong would lose all that is in it.
+  /// Checks that a store at this version has that many steps to roll back.
+  /// - Throws: ``UsageError`` when it has fewer: a miscount would otherwise remove everything in the
+  ///   store.
   static func requireSteps(_ count: Int, _ version: Int) throws {
     guard count > version else { return }
     throw UsageError(
@@ -105,14 +107,14 @@ enum DownCommand: Command {
         + "can be taken back.")
   }
 
-  /// The version that a line leads back to.
-  /// - Throws: ``UsageError`` where it leads forward.
+  /// Returns the version that the command line rolls back to.
+  /// - Throws: ``UsageError`` when that version is above the store's.
   static func target(_ session: Session, _ inspection: Inspection) throws -> Int {
     let version = try StoreInfo(inspection.connection).version
     let steps = try session.arguments.count("--steps")
     if let steps { try requireSteps(steps, version) }
     let target = try session.target(from: version, steps: -(steps ?? 1))
-    // Of what another process took back meanwhile nobody is to blame.
+    // Only an explicit `--to` can be a mistake of the user.
     if target > version, session.arguments.value("--to") != nil {
       throw UsageError("--to \(target): the store is at version \(version), and up leads further.")
     }

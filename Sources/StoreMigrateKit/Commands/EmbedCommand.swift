@@ -1,4 +1,4 @@
-// embed: write the generated files.
+// The `embed` command: writes the generated files of a migrations folder.
 
 import CipherSQLite
 import Foundation
@@ -44,9 +44,11 @@ enum EmbedCommand: Command {
   struct EmbedReport: Report {
     let written: [String]
     let unchanged: [String]
-    /// The target for a Package.swift that has not got it; nil where it was not asked for.
+    /// The target for a Package.swift that does not list the folder yet; nil without `--package`, or when
+    /// it does.
     var package: String?
-    /// Why the list of a Package.swift was not written, and what to do; nil where it was, or nobody has one.
+    /// Why the list in Package.swift was not updated, and what to do; nil when it was, or when there is
+    /// no list to update.
     var note: String?
     var isData: Bool { package != nil }
     var description: String {
@@ -81,14 +83,16 @@ enum EmbedCommand: Command {
     }
   }
 
-  /// The same, for a command that reports of other things: a note goes beside its report.
+  /// Writes the files for a command that returns another report: a note about Package.swift becomes a
+  /// warning.
+  /// - Returns: The paths of the files that were written.
   static func written(_ writable: WritableFiles, _ session: Session) throws -> [String] {
     let report = try write(writable)
     if let note = report.note { session.warn(note) }
     return report.written
   }
 
-  /// Writes what is not so already.
+  /// Writes the files whose content differs from what it should be.
   private static func write(_ writable: WritableFiles) throws -> EmbedReport {
     let files = writable.files
     var (written, unchanged): ([String], [String]) = ([], [])
@@ -101,7 +105,7 @@ enum EmbedCommand: Command {
       }
     }
     for (file, text) in writable.contents { try write(file.url(in: files.folder), text) }
-    // Behind the generated files, which are in its list.
+    // After the generated files, because the list in Package.swift includes them.
     var note: String?
     switch try files.target.listing() {
     case .none: break

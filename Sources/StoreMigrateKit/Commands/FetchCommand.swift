@@ -1,4 +1,4 @@
-// fetch: objects of one entity, written as they are read.
+// The `fetch` command: prints the objects of one entity while they are read.
 
 import CipherSQLite
 import Foundation
@@ -60,7 +60,7 @@ enum FetchCommand: Command {
     Changes no byte of the store, and leaves no file behind.
     """
 
-  /// The rows are written already.
+  /// An empty report: the rows were printed while they were read.
   struct FetchReport: Report {
     var isData: Bool { true }
     var description: String { "" }
@@ -79,7 +79,7 @@ enum FetchCommand: Command {
     let inspection = try session.inspection()
     var rows = try session.entityRows(inspection.connection)
     if let columns { try rows.select(columns) }
-    // Else they would come in the order of whatever index has all columns that were asked for.
+    // Without a sort key, rows would come in the order of any index that covers the selected columns.
     try rows.sort(keys.isEmpty ? [("id", false)] : keys)
     rows.window(limit: limit, offset: offset)
     var writer = format.writer(
@@ -117,7 +117,8 @@ enum FetchCommand: Command {
     return mark
   }
 
-  /// What an option lists, with commas between; nil where it is not given.
+  /// Returns the comma-separated names of an option; nil when the option is not given.
+  /// - Throws: ``UsageError`` when one of the names is empty.
   private static func names(_ option: String, _ arguments: Arguments) throws -> [String]? {
     guard let text = arguments.value(option) else { return nil }
     let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
@@ -143,7 +144,7 @@ enum FetchCommand: Command {
 }
 
 extension Session {
-  /// The entity that the line names, with its condition.
+  /// Returns the query for the entity that the command line names, with the conditions of `--where`.
   func entityRows(_ connection: Connection) throws -> EntityRows {
     var rows = try StoreInfo(connection).rows(of: positional(1), in: connection)
     for condition in arguments.all("--where") { try rows.filter(condition) }

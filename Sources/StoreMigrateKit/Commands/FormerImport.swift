@@ -1,23 +1,23 @@
-// What an earlier `schema import` has written into a folder: it is replaced by the next one of the same file as long as nobody has
-// touched it.
+// The files that an earlier `schema import` wrote into a folder. The next import of the same file
+// replaces them, as long as they are unedited.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// The step and the classes of an earlier import, where there are any.
+/// The step and the classes of an earlier import, if there was one.
 struct FormerImport {
   private static let fileName = "0001_adopted.migration"
 
   private let folder: URL
   private let classes: URL
-  /// The name of the file that is imported.
+  /// The name of the imported file, without its folder.
   private let source: String
 
   /// - Parameters:
-  ///   - folder: That of the steps.
-  ///   - classes: Where the classes go.
-  ///   - source: The path of the file that is imported.
+  ///   - folder: The folder of the steps.
+  ///   - classes: The file that the classes are written to.
+  ///   - source: The path of the file to import.
   init(folder: URL, classes: URL, source: String) {
     (self.folder, self.classes) = (folder, classes)
     self.source = URL(fileURLWithPath: source).lastPathComponent
@@ -25,14 +25,15 @@ struct FormerImport {
 
   private var step: URL { folder.appendingPathComponent(Self.fileName) }
 
-  /// The names of the steps of a folder, in their order.
+  /// Returns the file names of the steps in a folder, sorted.
   static func steps(in folder: URL) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return names.filter(MigrationSet.isStepFile).sorted()
   }
 
-  /// Whether the first step of a folder is what an import of a file of this name wrote, whatever became of it since. Whether it
-  /// was this file is not known: it may have been moved since, and another may lie in its place.
+  /// Returns whether the first step of a folder was written by an import of a file with this name, even
+  /// if the step was edited since. Only names are compared: the file may have been moved and replaced by
+  /// another.
   static func isStep(ofOneNamedAs source: String, in folder: URL) -> Bool {
     guard steps(in: folder).first == fileName,
       let record = text(folder.appendingPathComponent(fileName)).flatMap(ImportRecord.init(of:))
@@ -40,12 +41,15 @@ struct FormerImport {
     return record.source == URL(fileURLWithPath: source).lastPathComponent
   }
 
-  /// Whether there is a former step to be replaced; asked behind ``check()``.
+  /// Whether there is an earlier step to be replaced. Meaningful only after `check(classes:)`.
   var isThere: Bool { FileManager.default.fileExists(atPath: step.path) }
 
-  /// Refuses a folder with steps, and a file that is there, but for those of an earlier import of the same file that are as it
-  /// wrote them; or as it left them that was killed between the two, for which it is asked again.
-  /// - Parameter code: The classes that are about to be written; nil before it is known what they are.
+  /// Checks that an import may write: the folder has no steps, and no file exists at the path of the
+  /// classes, except unedited ones of an earlier import of the same file. An import that was killed
+  /// between writing its two files also counts as an earlier one.
+  /// - Parameter code: The classes that are about to be written; nil before they are known. Without them
+  ///   a half-finished import is accepted unchecked, so call this again with them.
+  /// - Throws: ``RefusedError``, which explains what is in the way.
   func check(classes code: String? = nil) throws {
     let steps = Self.steps(in: folder)
     let record = steps == [Self.fileName] ? Self.text(step).flatMap(ImportRecord.init(of:)) : nil
@@ -55,7 +59,8 @@ struct FormerImport {
         "\(folder.path) has \(step) already. The tables of a file are a first step: name a folder without any, with "
           + "--migrations.")
     }
-    // Nothing but an import's own file is replaced, or named in a line that removes it: another is somebody's work.
+    // Only an import's own files may be replaced, or be named in the `rm` line of a message: any other
+    // file is the user's work.
     if isTaken(classes), ours.map(Self.place) != Self.place(classes) {
       throw refusal("\(classes.path) is there already. Name another file with --classes.")
     }
@@ -72,7 +77,7 @@ struct FormerImport {
         + "  rm \(files.map(shellPath).joined(separator: " "))\n")
   }
 
-  /// What keeps the former import from being replaced, as the end of a sentence; nil where nothing does.
+  /// Returns why the earlier import must not be replaced, as the end of a sentence; nil when it may be.
   private func difference(from record: ImportRecord, _ ours: URL, _ code: String?) -> String? {
     guard record.source == source else { return ", of \(record.source) and not of \(source)" }
     guard Self.place(ours) == Self.place(classes) else {
@@ -80,7 +85,8 @@ struct FormerImport {
     }
     if let text = Self.text(step) {
       if let classes = Self.text(ours), record.isOf(text, classes) { return nil }
-      // Of a first import that was stopped the step is there alone; of one that replaces, the new classes beside the old step.
+      // An interrupted first import leaves only the step. An interrupted replacement leaves the new
+      // classes with the old step.
       if record.isOf(step: text), !isTaken(ours) || code == nil || Self.text(ours) == code { return nil }
     }
     return ", and it and \(ours.standardizedFileURL.path) are not as that wrote them"
@@ -91,7 +97,7 @@ struct FormerImport {
       code: .failed, description: "\(reason)\(reason.hasSuffix("\n") ? "" : " ")Nothing was written.")
   }
 
-  /// A link that leads nowhere is one, too.
+  /// Returns whether something exists at the path. A dangling symbolic link counts.
   private func isTaken(_ file: URL) -> Bool {
     FileManager.default.fileExists(atPath: file.path)
       || (try? FileManager.default.destinationOfSymbolicLink(atPath: file.path)) != nil
@@ -99,9 +105,9 @@ struct FormerImport {
 
   // MARK: Writing
 
-  /// Writes both files, or none: in the place of the former ones, where ``check(classes:)`` has found these. Whoever is killed
-  /// between the two leaves what ``check(classes:)`` knows.
-  /// - Throws: ``RefusedError`` with what the system says.
+  /// Writes both files, or neither. It replaces the earlier ones that ``check(classes:)`` accepted. A
+  /// process that is killed between the two writes leaves a state that ``check(classes:)`` recognizes.
+  /// - Throws: ``RefusedError`` with the system's message.
   func write(_ text: String, classes code: String) throws {
     let record = ImportRecord(source: source, classes: Self.path(to: classes, from: base))
     let marked = record.marked(text, classes: code)
@@ -142,12 +148,13 @@ struct FormerImport {
 
   // MARK: Paths
 
-  /// The folder without links, from which the path of the classes leads on: both move along with the app.
+  /// The steps' folder without symbolic links. The path of the classes is recorded relative to it, so
+  /// that the app can be moved as a whole.
   private var base: URL { URL(fileURLWithPath: folder.resolvingSymlinksInPath().path, isDirectory: true) }
 
   private static func place(_ file: URL) -> String { file.standardizedFileURL.resolvingSymlinksInPath().path }
 
-  /// The path from a folder to a file.
+  /// Returns the relative path from a folder to a file.
   private static func path(to file: URL, from folder: URL) -> String {
     let target =
       file.deletingLastPathComponent().resolvingSymlinksInPath().pathComponents + [file.lastPathComponent]
@@ -159,21 +166,21 @@ struct FormerImport {
   private static func text(_ file: URL) -> String? { try? String(contentsOf: file, encoding: .utf8) }
 }
 
-/// What a step says in its comments of the import that wrote it.
+/// The record of an import, which it writes into the comments of its step.
 private struct ImportRecord {
   private static let (sourceMark, classesMark) = ("# Imported from: ", "# With classes in: ")
-  /// In front of the digest of both files, and that of the step alone.
+  /// The prefix of the line with two digests: of both files together, and of the step alone.
   private static let mark = "# Both as they were written: "
 
-  /// The name of the file that was imported.
+  /// The name of the imported file.
   let source: String
-  /// The path of the classes, from the folder of the steps.
+  /// The path of the classes, relative to the steps' folder.
   let classes: String
   private var digests = ""
 
   init(source: String, classes: String) { (self.source, self.classes) = (source, classes) }
 
-  /// nil for a step that no import wrote.
+  /// Reads the record in a step's text; nil when no import wrote the step.
   init?(of text: String) {
     func value(_ mark: String) -> String? {
       text.split(separator: "\n").first { $0.hasPrefix(mark) }?.dropFirst(mark.count).removingPercentEncoding
@@ -184,7 +191,7 @@ private struct ImportRecord {
     (self.source, self.classes, self.digests) = (source, classes, digests)
   }
 
-  /// The text of a step with all that is said here in it.
+  /// Returns the text of a step with this record in it.
   func marked(_ text: String, classes: String) -> String {
     let lines = "\(Self.sourceMark)\(Self.line(source))\n\(Self.classesMark)\(Self.line(self.classes))\n"
     let text = text.replacing("\n[up]\n", with: "\(lines)\n[up]\n", maxReplacements: 1)
@@ -192,12 +199,12 @@ private struct ImportRecord {
     return text.replacing("\n[up]\n", with: "\(Self.mark)\(digests)\n\n[up]\n", maxReplacements: 1)
   }
 
-  /// Whether a step and its classes are as they were written.
+  /// Returns whether a step and its classes are both unedited.
   func isOf(_ text: String, _ classes: String) -> Bool {
     digests.split(separator: " ").first.map(String.init) == Self.digest(of: unmarked(text), classes)
   }
 
-  /// Whether a step is as it was written, whatever became of its classes.
+  /// Returns whether a step is unedited, regardless of its classes.
   func isOf(step text: String) -> Bool {
     digests.split(separator: " ").dropFirst().first.map(String.init) == sha256(Data(unmarked(text).utf8))
   }
@@ -210,7 +217,8 @@ private struct ImportRecord {
     sha256(Data((text + "\0" + classes).utf8))
   }
 
-  /// A name, which may have the end of a line in it, in one.
+  /// Returns a name on one line: "%", hidden characters, and whitespace other than spaces are
+  /// percent-encoded.
   private static func line(_ name: String) -> String {
     name.unicodeScalars.reduce(into: "") { line, scalar in
       guard scalar == "%" || scalar.isHidden || scalar.properties.isWhitespace && scalar != " " else {

@@ -1,4 +1,4 @@
-// The three generated files of a migrations folder: what `embed` writes and `check` compares.
+// The three generated files of a migrations folder, which `embed` writes and `check` compares.
 
 import CipherSQLite
 import Foundation
@@ -8,16 +8,17 @@ struct GeneratedFiles {
   let folder: URL
   let set: MigrationSet
   let typeName: String
-  /// What the lock file says was released.
+  /// The releases that the lock file lists.
   let releases: Releases
-  /// The models behind the steps.
+  /// The models after each of the steps.
   let models: [Schema]
 
   /// - Parameters:
-  ///   - folder: Where the files lie.
-  ///   - set: The steps, where they are not those of the folder as yet.
-  ///   - typeName: How the enum is called; nil keeps its name.
-  ///   - release: What is released with these steps.
+  ///   - folder: The folder that contains the files.
+  ///   - set: The steps, when they differ from those that the folder has at present; nil reads the
+  ///     folder.
+  ///   - typeName: The name of the enum in Embedded.swift; nil keeps the present one.
+  ///   - release: The name of the release that these steps are part of; nil for none.
   init(
     folder: URL, set: MigrationSet? = nil, typeName: String? = nil, releasing release: String? = nil
   ) throws {
@@ -30,7 +31,7 @@ struct GeneratedFiles {
     models = try self.set.models()
   }
 
-  /// The files with their texts, in the order they are written.
+  /// Returns the files with their texts, in the order of writing.
   func contents() -> [(file: GeneratedFile, text: String)] {
     [
       (.lock, lock()), (.model, GeneratedFile.marked(model: models.last ?? Schema())),
@@ -38,15 +39,16 @@ struct GeneratedFiles {
     ]
   }
 
-  /// Checks that the files may be written; the only way to write them. Call it before a command changes anything.
-  /// - Throws: As ``Releases/requireKept(in:)`` and ``GeneratedFile/requireOwn(in:)``.
+  /// Checks that the files may be written. Only the value that it returns can be written. Call it before
+  /// a command changes anything.
+  /// - Throws: The errors of ``Releases/requireKept(in:)`` and ``GeneratedFile/requireOwn(in:)``.
   func writable() throws -> WritableFiles {
     for file in GeneratedFile.allCases { try file.requireOwn(in: folder) }
     try releases.requireKept(in: set)
     return WritableFiles(self)
   }
 
-  /// The folder as a target of a package.
+  /// The folder as a target of a Swift package.
   var target: PackageTarget {
     PackageTarget(
       folder, typeName: typeName, generated: [GeneratedFile.lock, .model].map(\.rawValue))
@@ -56,13 +58,14 @@ struct GeneratedFiles {
     try GeneratedFile.steps.text(in: folder)?.firstMatch(of: /public enum (\w+)/).map { String($0.1) }
   }
 
-  /// One line for each step, chained: two branches that add the same number conflict on purpose.
+  /// Returns the text of the lock file. Each step has one line, with a chained checksum, so that two
+  /// branches which add a step with the same number conflict when they are merged.
   private func lock() -> String {
     var lines = [GeneratedFile.lock.mark + ". A conflict here means that two branches added a step."]
     var chain = ""
     let texts = SchemaTexts()
     for (step, model) in zip(set.steps, models) {
-      // A step that was folded keeps its line, by which released ones are known.
+      // A folded step keeps its line, because released steps are recognized by it.
       let line =
         "\(numbered(step.number)) \(step.name) \(step.checksum) "
         + (step.isPlaceholder
@@ -75,7 +78,8 @@ struct GeneratedFiles {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A text as a literal between these marks has it: the compiler takes no sign that cannot be seen.
+  /// Returns a text as it has to be written in a literal with these number signs: control characters that
+  /// the compiler rejects are escaped.
   private static func spelled(_ text: String, _ marks: String) -> String {
     let isHidden = { (scalar: Unicode.Scalar) in
       scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
@@ -125,10 +129,11 @@ struct GeneratedFiles {
   }
 }
 
-/// The generated files of a folder that may be written: no file of these names is the user's own, and no released step differs.
+/// Generated files that may be written: no file of these names is the user's own, and no released step
+/// differs.
 struct WritableFiles {
   let files: GeneratedFiles
-  /// The files with their texts, in the order they are written.
+  /// The files with their texts, in the order of writing.
   let contents: [(file: GeneratedFile, text: String)]
 
   fileprivate init(_ files: GeneratedFiles) { (self.files, contents) = (files, files.contents()) }

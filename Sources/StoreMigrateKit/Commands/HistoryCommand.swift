@@ -1,4 +1,4 @@
-// history: everything that ever happened to a store.
+// The `history` command: lists every step that ran on a store or was rolled back.
 
 import CipherSQLite
 import Foundation
@@ -47,7 +47,7 @@ enum HistoryCommand: Command {
     let store: StoreSummary
     let version: Int
     let events: [Event]
-    /// nil where no steps are at hand.
+    /// How the history compares with the steps; nil when no steps are available.
     let history: HistoryState?
 
     var description: String {

@@ -1,4 +1,4 @@
-// info: the file itself, with the lines that a shell needs.
+// The `info` command: describes the file, and prints the lines that open it in the `sqlcipher` shell.
 
 import CipherSQLite
 import Foundation
@@ -21,7 +21,7 @@ enum InfoCommand: Command {
   struct InfoReport: Report {
     let store: StoreSummary
     let profile: String
-    /// What has to be said so that the file opens, when it is more than the key.
+    /// The `--cipher` option that the file needs in order to open; nil when the key is enough.
     let cipherOption: String?
     let pageBytes: Int
     let pages: Int
@@ -29,7 +29,7 @@ enum InfoCommand: Command {
     let journal: String
     let slots: [String]?
     let version: Int?
-    /// What of the store's own tables cannot be.
+    /// What is wrong with the bookkeeping tables; nil when nothing is.
     let damage: String?
     let entities: [String: Int]
     let shell: [String]
@@ -52,7 +52,7 @@ enum InfoCommand: Command {
     }
   }
 
-  /// What gives the shell the key, in the form that the key has.
+  /// Returns the pragma that passes the key to the shell, in the key's format.
   private static func keyPragma(_ arguments: Arguments) -> String {
     switch arguments.value("--key-format") {
     case nil, "passphrase": "PRAGMA key = 'your passphrase';"

@@ -1,4 +1,4 @@
-// lint: what a reviewer would ask about the steps that are not released yet.
+// The `lint` command: lists what a reviewer should check in the steps that are not released yet.
 
 import Foundation
 import ObjectVault
@@ -23,7 +23,7 @@ enum LintCommand: Command {
     \(codes)
     """
 
-  /// The codes of all findings with their meaning.
+  /// The codes of all rules with their meanings, for the help.
   private static let codes = MigrationFinding.Rule.allCases.map { "  \($0.rawValue)  \($0.meaning)" }
     .joined(separator: "\n")
 
@@ -31,7 +31,7 @@ enum LintCommand: Command {
     var isScreen: Bool { true }
     let steps: Int
     let findings: [MigrationFinding]
-    /// Steps that do nothing, which is no finding.
+    /// The file names of steps that do nothing. They are reported as notes, not as findings.
     let empty: [String]
     var exitCode: ExitCode { findings.allSatisfy(\.rule.isNote) ? .ok : .attention }
     var description: String {
@@ -69,7 +69,7 @@ enum LintCommand: Command {
 }
 
 extension MigrationFinding.Rule {
-  /// In a few words.
+  /// What a step does that breaks the rule, in a few words.
   var meaning: String {
     switch self {
     case .dropsEntity: "drops an entity, and the head does not allow it"

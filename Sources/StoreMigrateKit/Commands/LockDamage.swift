@@ -1,28 +1,30 @@
-// What a lock file has that no command writes, and no merge leaves: it was cut off, or something was written over it. What was
-// released is in no other file, so that a new one would forget it.
+// Recognizes a damaged lock file: one that was truncated or overwritten, as no command and no merge
+// leaves it. No other file records the releases, so replacing a damaged lock file would lose them.
 
 import Foundation
 import ObjectVault
 
-/// Why a text is no whole lock file.
+/// Why a text is not a complete lock file.
 struct LockDamage {
-  /// What is so, such as `migrations.lock: line 5 has no end`.
+  /// The fault, such as `migrations.lock: line 5 has no end`.
   let text: String
-  /// What goes where nothing was released: as long as one of both is there, the other is missed.
+  /// The files to delete when nothing was ever released. As long as one of them exists, the other is
+  /// reported as missing.
   private let rest: String
 
-  /// What to do.
+  /// What to do about the damage.
   var advice: String {
     "Put the file back as it was, which git has, and Embedded.swift and schema.json of the same commit beside it; where nothing "
       + "was ever released with these steps, delete \(rest)"
   }
 
-  /// What is wrong with the lock file of a folder.
+  /// Examines the lock file of a folder.
   /// - Parameters:
-  ///   - lock: Its text; nil for one that is not there.
-  ///   - embedded: That of the `Embedded.swift` beside it; empty where there is none.
-  ///   - set: The steps at hand: what a step was that is there no more is not asked.
-  /// - Returns: nil where the file is whole, be it with the marks of a merge, or where there never was one.
+  ///   - lock: Its text; nil when there is no such file.
+  ///   - embedded: The text of the `Embedded.swift` in the same folder; empty when there is none.
+  ///   - set: The present steps. A missing line is noticed only for these, not for steps that were
+  ///     deleted.
+  /// - Returns: nil when the file is complete, even with merge conflicts, or when it never existed.
   init?(_ lock: String?, beside embedded: String, of set: MigrationSet) {
     let hasEmbedded = embedded.contains("MigrationSet.Embedded")
     guard let lock else {
@@ -40,12 +42,13 @@ struct LockDamage {
     text = "migrations.lock: \(reason)"
   }
 
-  /// Why a text is not whole; nil for one that is. Whether its steps are those of the folder is another question.
+  /// Returns why a text is not complete; nil when it is. Its steps are not compared with those of the
+  /// folder.
   private static func reason(_ text: String) -> String? {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     var isInConflict = false
     let isWhole = lines.map { line -> Bool in
-      // What two branches have there is theirs to mend.
+      // Lines inside a merge conflict are for the two branches to resolve.
       if line.hasPrefix("<<<<<<<") { isInConflict = true }
       if line.hasPrefix(">>>>>>>") { isInConflict = false }
       return isInConflict || Self.isWhole(line)
@@ -61,11 +64,12 @@ struct LockDamage {
     }
   }
 
-  /// What a lock file lacks that was written together with it.
+  /// Returns which step the lock file lacks although `Embedded.swift`, which is written together with it,
+  /// has it; nil for none.
   private static func reason(_ text: String, beside embedded: String, of set: MigrationSet) -> String? {
     let lines = text.split(whereSeparator: \.isNewline)
     let numbers = Set(lines.compactMap(number))
-    // By one walk over a text that has all steps in it.
+    // Collected in one pass, because the text contains all steps.
     let known = Set(
       embedded.matches(of: /number: (\d+), name: "((?:[^"\\]|\\.)*)"/).map { "\($0.1) \($0.2)" }
         + embedded.matches(of: /checksum: "([^"]*)"/).map { String($0.1) })
@@ -78,7 +82,7 @@ struct LockDamage {
     }
   }
 
-  /// Whether a command, or git, has written such a line.
+  /// Returns whether a line is one that a command or git may have written.
   private static func isWhole(_ line: Substring) -> Bool {
     let words = line.split(separator: " ")
     if words.isEmpty || line.hasPrefix("#") || MergeConflict.isMark(line) { return true }
@@ -86,7 +90,8 @@ struct LockDamage {
     return number(line) != nil
   }
 
-  /// The number of a step, of its line: number, name, checksums, and the chain at its end.
+  /// Returns the step number of a line that has a number, a name, checksums, and the chain at its end;
+  /// nil for other lines.
   private static func number(_ line: Substring) -> Int? {
     let words = Releases.words(of: line)
     guard words.count > 3, let number = Int(words[0]), number > 0, words[2].hasPrefix("s1:"),
@@ -95,7 +100,7 @@ struct LockDamage {
     return number
   }
 
-  /// Of what is no digest, such as `folded:0040`, nothing is asked.
+  /// Returns whether a word ends with a complete digest. `folded:0040`, which has no digest, passes.
   private static func isWholeDigest(_ word: String) -> Bool {
     guard let mark = word.lastIndex(of: ":") else { return false }
     let digits = word[word.index(after: mark)...]

@@ -1,4 +1,5 @@
-// new: the next file, with its number; of the app's tool with what leads to its classes.
+// The `new` command: creates the next numbered step file. An app's own tool can fill it with the
+// operations that turn the steps' model into that of its classes.
 
 import CipherSQLite
 import Foundation
@@ -34,10 +35,10 @@ enum NewCommand: Command {
     let file: String
     let operations: [String]
     let losses: [String]
-    /// The losses as the screen has them.
+    /// The losses as the screen shows them.
     let lossTexts: [String]
     let notes: [String]
-    /// The line that goes on from there.
+    /// The command line to run next.
     let next: [String]
 
     private enum CodingKeys: String, CodingKey { case file, operations, losses, notes, next }
@@ -52,7 +53,8 @@ enum NewCommand: Command {
     }
   }
 
-  /// What file systems take, without the number and what the name ends with, nor what stands behind that while it is written.
+  /// The longest name, in UTF-8 bytes: what file systems accept, less the number, the extension, and the
+  /// suffix of a file that is being written.
   private static let longestName = 200
 
   static func run(_ session: Session) async throws -> any Report {
@@ -64,7 +66,7 @@ enum NewCommand: Command {
         "The name is too long for a file's: \(longestName) bytes at most, and it has \(name.utf8.count).")
     }
     let folder = session.migrationsFolder
-    // In a wrong folder all classes would be new.
+    // In a wrong folder, all classes would count as new.
     if session.arguments.has("--from-model"), session.bundled.set?.version ?? 0 > 0 {
       try session.requireFolder(folder)
     }
@@ -110,7 +112,7 @@ enum NewCommand: Command {
     var lines = ["format: 1", "name: \(name)"]
     if !proposal.losses.isEmpty {
       lines += proposal.lossTexts.filter { !proposal.losses.contains($0) }.map { "# Lost for good: \($0)." }
-      // A decision to be reviewed with the file, and not one that a tool takes.
+      // Commented out, because a reviewer has to allow the loss, not a tool.
       lines.append("# What this step loses. Take the # of the next line away when it is meant.")
       lines.append("# allow: \(proposal.losses.map { "lossy:\($0)" }.joined(separator: ", "))")
     }
@@ -121,7 +123,7 @@ enum NewCommand: Command {
 }
 
 extension MigrationProposal {
-  /// The notes, with the options that answer them.
+  /// The notes, with the options that settle them.
   var notesWithOptions: [String] { remarks + servedHints.map { "\($0.note): --rename \($0.renaming)" } }
 }
 
@@ -136,15 +138,16 @@ extension Option {
 }
 
 extension Session {
-  /// The steps that are being written: of the folder, where there is one, as the tool's own are those of its last build.
+  /// Returns the steps that are being written: those of the folder, if there is one, because the steps in
+  /// the tool are those of its last build.
   func authored() throws -> MigrationSet {
     FileManager.default.fileExists(atPath: migrationsFolder.path)
       ? try steps(in: migrationsFolder) : try migrations()
   }
 
-  /// What leads from the steps to the classes of the app.
-  /// - Throws: ``UsageError`` in a tool that has no classes, and for a renaming that is none; ``RefusedError`` where nobody
-  ///   says what is a renaming.
+  /// Returns the operations that turn the steps' model into that of the app's classes.
+  /// - Throws: ``UsageError`` in a tool without classes, and for an invalid renaming; ``RefusedError``
+  ///   when the command line does not settle what is a renaming.
   func proposal(_ set: MigrationSet) throws -> MigrationProposal {
     let proposal = try proposedOperations(set)
     let doubts = try doubts(in: proposal)
@@ -159,8 +162,8 @@ extension Session {
     return proposal
   }
 
-  /// What may be a renaming, and nobody has said whether it is.
-  /// - Throws: ``UsageError`` for a `--no-rename` of something that looks like none.
+  /// Returns the possible renamings that the command line neither confirms nor denies.
+  /// - Throws: ``UsageError`` for a `--no-rename` of a name that is not in doubt.
   func doubts(in proposal: MigrationProposal) throws -> [MigrationRenaming] {
     let denied = arguments.all("--no-rename")
     for name in denied where !proposal.doubts.contains(where: { $0.isOf(name) }) {
@@ -174,7 +177,8 @@ extension Session {
     return proposal.doubts.filter { doubt in !denied.contains(where: doubt.isOf) }
   }
 
-  /// What a line may say to each of these: a text for all that may have become of one.
+  /// Returns the options that settle these doubts: one text for each old name, with all its possible new
+  /// names.
   func answers(to doubts: [MigrationRenaming]) -> [String] {
     var names: [String] = []
     for doubt in doubts where !names.contains(doubt.oldPath) { names.append(doubt.oldPath) }
@@ -184,14 +188,16 @@ extension Session {
     }
   }
 
-  /// What leads from the steps to the classes, whatever is in doubt.
+  /// Returns the operations that turn the steps' model into that of the app's classes, whatever is in
+  /// doubt.
   func proposedOperations(_ set: MigrationSet) throws -> MigrationProposal {
     let (model, renaming) = (try requiredModel(), try renaming())
     for case .entity(let name, let new) in renaming { try requireEntities(name, new, set, model) }
     return try set.proposal(for: model, renaming: renaming)
   }
 
-  /// - Throws: ``UsageError`` where both sides of a renaming are names of properties, and none of entities.
+  /// Checks that a renaming of entities does not name properties.
+  /// - Throws: ``UsageError`` when no entity has either name, but one has properties of both.
   private func requireEntities(_ name: String, _ new: String, _ set: MigrationSet, _ model: Schema) throws {
     let former = try set.model(at: set.version)
     guard former.entity(named: name) == nil, model.entity(named: new) == nil else { return }
@@ -204,8 +210,8 @@ extension Session {
         + "\(forms.joined(separator: ", or ")).")
   }
 
-  /// What `--rename` says.
-  /// - Throws: ``UsageError`` for what is no renaming.
+  /// Returns the renamings that `--rename` lists.
+  /// - Throws: ``UsageError`` for a text that is not a renaming.
   func renaming() throws -> [MigrationRenaming] {
     try arguments.all("--rename").map { text in
       guard let renaming = MigrationRenaming(text) else {
@@ -215,7 +221,8 @@ extension Session {
     }
   }
 
-  /// The classes that the tool was built with.
+  /// Returns the classes that the tool was built with.
+  /// - Throws: ``UsageError`` when it was built without any.
   func requiredModel() throws -> Schema {
     guard let model else {
       throw UsageError(
@@ -227,11 +234,11 @@ extension Session {
 }
 
 extension EntityDescription {
-  /// The names of its own attributes and relationships.
+  /// The names of the entity's own attributes and relationships.
   fileprivate var ownNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
 }
 
 extension MigrationRenaming {
-  /// Whether it is of what is called so: `User`, or `User.name`.
+  /// Returns whether the renaming has this old name: `User`, or `User.name`.
   fileprivate func isOf(_ name: String) -> Bool { oldPath == name }
 }

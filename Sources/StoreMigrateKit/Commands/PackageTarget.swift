@@ -1,16 +1,17 @@
-// The folder of steps as a target of a package: what is in it and not Swift is named in the target's `exclude:`, or the
-// package manager warns. The list stands between two comments of Package.swift, and is written anew with each step.
+// The steps' folder as a target of a Swift package. Its files that are not Swift have to be in the
+// target's `exclude:`, or the package manager warns. The list is between two comments in Package.swift
+// and is updated by each `embed`, `rebase` and `squash`.
 
 import CipherSQLite
 import Foundation
 
 struct PackageTarget {
   let folder: URL
-  /// The name of the enum of the steps, and of the target.
+  /// The name of the steps' enum, and of the target.
   let typeName: String
-  /// What the generated files are called: those that are not there yet are listed, too.
+  /// The names of the generated files. They are listed even before they exist.
   let generated: [String]
-  /// The nearest `Package.swift` above the folder; nil where there is none.
+  /// The nearest `Package.swift` above the folder; nil when there is none.
   let manifest: URL?
 
   init(_ folder: URL, typeName: String, generated: [String]) {
@@ -29,7 +30,7 @@ struct PackageTarget {
     return nil
   }
 
-  /// The folder as the manifest calls it.
+  /// The path of the folder, relative to the manifest.
   private var path: String {
     let root = manifest?.deletingLastPathComponent() ?? folder.deletingLastPathComponent()
     return String(folder.path.dropFirst(root.path == "/" ? 1 : root.path.count + 1))
@@ -38,22 +39,23 @@ struct PackageTarget {
   private var begin: String { "// store-migrate embed, \(path): begin" }
   private var end: String { "// store-migrate embed, \(path): end" }
 
-  /// The files of the folder that are not Swift, as strings of Swift.
+  /// Returns the files of the folder that are not Swift, as Swift string literals with commas.
   private func names() throws -> [String] {
     var visited: Set<String> = []
     return Set(try others(in: folder, "", &visited) + generated).sorted()
       .map { "\(SwiftLiteral.quoted($0))," }
   }
 
-  /// What is not Swift. A folder with Swift in it is compiled, so that only what else it has is named; any other is named whole.
-  /// - Parameter visited: The folders that were looked into: a link may lead back to one.
+  /// Returns the names of what is not Swift. A folder with Swift in it is compiled, so its other files
+  /// are named one by one; any other folder is named as a whole.
+  /// - Parameter visited: The folders that were visited, because symbolic links may form a cycle.
   private func others(in folder: URL, _ prefix: String, _ visited: inout Set<String>) throws -> [String] {
     guard visited.insert(folder.resolvingSymlinksInPath().path).inserted else { return [] }
     var names: [String] = []
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-    // The package manager knows what documentation is.
+    // The package manager recognizes documentation catalogs itself.
     where !name.hasPrefix(".") && !name.hasSuffix(".swift") && !name.hasSuffix(".docc")
-      // Of one that is being written, or was when its writer was killed.
+      // Temporary files: of a write in progress, or of a process that was killed.
       && !TemporaryName.isOurs(name)
     {
       let inner = folder.appendingPathComponent(name)
@@ -67,7 +69,8 @@ struct PackageTarget {
     return names
   }
 
-  /// A link that leads nowhere, and a folder that cannot be read, have none.
+  /// Returns whether a folder contains Swift, at any depth. False for a dangling link and for an
+  /// unreadable folder.
   private static func hasSwift(_ folder: URL, _ seen: inout Set<String>) -> Bool {
     let folder = folder.resolvingSymlinksInPath()
     guard seen.insert(folder.path).inserted,
@@ -79,7 +82,7 @@ struct PackageTarget {
     }
   }
 
-  /// The target, to be put into a manifest once.
+  /// Returns the declaration of the target, to be put into a manifest once.
   func text() throws -> String {
     """
     .target(
@@ -92,24 +95,26 @@ struct PackageTarget {
     """
   }
 
-  /// What the manifest above the folder has of it.
+  /// What the manifest contains about the folder.
   enum Listing {
-    /// There is no manifest, or none that speaks of the folder.
+    /// There is no manifest, or it does not mention the folder.
     case none
-    /// The two comments, and the whole text with the list between them as it should be.
+    /// The manifest has both comments. `text` is the whole manifest, with the list between them up to
+    /// date.
     case kept(URL, text: String)
-    /// The folder is a target, or was one, and no list can be kept up to date, for this reason.
-    /// - hasMarks: Whether one of the comments is there, so that a list was kept.
+    /// The folder is or was a target, but its list cannot be updated, for this reason. `hasMarks` is true
+    /// when one of the comments is there, that is, when there was a list.
     case lost(URL, reason: String, hasMarks: Bool)
   }
 
-  /// Reads the manifest.
+  /// Reads the manifest and looks for the list.
   func listing() throws -> Listing {
     guard let manifest else { return .none }
     guard let data = FileManager.default.contents(atPath: manifest.path),
       let text = String(validating: data, as: UTF8.self)
     else { return .lost(manifest, reason: "it cannot be read as text", hasMarks: false) }
-    // Not by characters, of which a line's end may be one or two. What stands before the end of a line stays as it is.
+    // Split by bytes: as Characters, a line end may be one or two. A "\r" before the "\n" stays in its
+    // line.
     var lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
     func places(_ mark: String) -> [Int] {
@@ -134,17 +139,19 @@ struct PackageTarget {
     let indent = line.prefix { $0 == " " || $0 == "\t" }
     let ending = line.utf8.last == UInt8(ascii: "\r") ? "\r" : ""
     let (place, list) = (first[0] + 1..<last[0], try names().map { "\(indent)\($0)\(ending)" })
-    // Another form of the same signs, as some systems have it in the names of files, is left as it is.
+    // `!=` compares by canonical equivalence, so names in another Unicode normalization form, as some
+    // file systems return them, cause no change.
     if Array(lines[place]) != list { lines.replaceSubrange(place, with: list) }
     return .kept(manifest, text: lines.joined(separator: "\n"))
   }
 
-  /// Whether the manifest has a target of this folder, as far as its words tell.
+  /// Returns whether the manifest seems to have a target for the folder. Its text is searched; it is not
+  /// parsed.
   private func isTarget(in lines: [String]) -> Bool {
     let text = lines.filter { !$0.drop { $0 == " " || $0 == "\t" }.hasPrefix("//") }.joined(separator: "\n")
     let paths = text.matches(of: #/\bpath\s*:\s*"(?:\./)?([^"]*?)/?"/#).map { String($0.output.1) }
     if paths.contains(path) { return true }
-    // A target without a path lies in a folder of its name.
+    // A target without a path is in a folder with the target's name.
     let parts = path.split(separator: "/")
     guard parts.count == 2, ["Sources", "Source", "src", "srcs"].contains(String(parts[0])) else {
       return false
@@ -152,7 +159,7 @@ struct PackageTarget {
     return text.matches(of: #/\bname\s*:\s*"([^"]*)"/#).contains { $0.output.1 == parts[1] }
   }
 
-  /// What to do about a list that is lost.
+  /// Returns what to do about a list that cannot be updated.
   func advice(_ manifest: URL, _ reason: String) -> String {
     "\(manifest.path) was left alone, as \(reason): put the lines \(begin) and \(end) into the exclude: of that target, "
       + "around the list; or put what \(ToolLine("embed", "--package", "-m", folder.path)) shows in its place."

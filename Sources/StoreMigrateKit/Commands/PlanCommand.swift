@@ -1,4 +1,5 @@
-// plan: what `up` would do, with its SQL. How it is shown is in PlanScreen.
+// The `plan` command: shows what `up` would do, with its SQL. The text of its report is in
+// PlanScreen.swift.
 
 import CipherSQLite
 import Foundation
@@ -51,7 +52,7 @@ enum PlanCommand: Command {
     let operations: [String]
     let sql: [String]
     let losses: [String]
-    /// The same for a person, with what else they take along.
+    /// The losses as the screen shows them, including what is lost along with them.
     let lossTexts: [String]
     let rebuilds: [String]
     let refusals: [Refusal]
@@ -109,7 +110,7 @@ enum PlanCommand: Command {
     }
   }
 
-  /// What running the steps on a copy came to.
+  /// The result of running the steps on a copy.
   struct Rehearsal: Encodable {
     struct Step: Encodable {
       let number: Int
@@ -118,16 +119,16 @@ enum PlanCommand: Command {
       let seconds: Double
     }
 
-    /// Those that ran to their ends.
+    /// The steps that were completed.
     let steps: [Step]
     let seconds: Double
-    /// What `up`, or `down`, would say; nil where it would come to its end.
+    /// The message that `up` or `down` would print; nil when it would succeed.
     let failure: String?
     let failureCode: ExitCode?
 
     private enum CodingKeys: String, CodingKey { case steps, seconds, failure }
 
-    /// - Parameter failure: What the run failed with, as the tool says it.
+    /// - Parameter failure: The error of the run, as the tool words it.
     init(_ rehearsal: MigrationRehearsal, failure: (any Error)?) {
       steps = rehearsal.steps.map {
         Step(number: $0.number, name: $0.name, leadsBack: $0.leadsBack, seconds: $0.seconds)
@@ -137,7 +138,7 @@ enum PlanCommand: Command {
       failureCode = failure.map { ExitCode($0) }
     }
 
-    /// How a step went; nil for one that did not run to its end.
+    /// Returns the measurements of a step; nil when it was not completed.
     func step(_ step: PlannedStep) -> Step? {
       steps.first { $0.number == step.number && $0.leadsBack == step.leadsBack }
     }
@@ -150,20 +151,22 @@ enum PlanCommand: Command {
     let to: Int
     let steps: [PlannedStep]
     let drift: [String]
-    /// Whether the tables are those of the store's model, so that what is in the way stands beside them.
+    /// Whether the tables match the store's model, so that `drift` lists only what exists in addition to
+    /// them.
     let hasOwnTables: Bool
-    /// How much is one transaction: all, or a step.
+    /// The scope of a transaction: `all` or `step`.
     let transaction: String
-    /// Up to which step all go in one transaction even where each has one of its own: they were folded into one. 0 for none.
+    /// The number of the step that earlier steps were folded into; 0 for none. Steps up to it share one
+    /// transaction, even when each other step has its own.
     let foldedVersion: Int
     let makesBackup: Bool
     let backup: String?
     let neededBytes: Int
     let freeBytes: Int?
     let cost: StatusCommand.Cost
-    /// nil where none was asked for, or nothing is pending.
+    /// The result of the rehearsal; nil when none was requested, or when no step is pending.
     var rehearsal: Rehearsal?
-    /// Command lines that go on from here.
+    /// The command lines to run next.
     var next: [String]
 
     private enum CodingKeys: String, CodingKey {
@@ -171,17 +174,17 @@ enum PlanCommand: Command {
         neededBytes, freeBytes, cost, rehearsal, next
     }
 
-    /// Whether the run takes more of the disk than there is.
+    /// Whether the run needs more disk space than there is.
     var lacksRoom: Bool { freeBytes.map { $0 < neededBytes } ?? false }
-    /// As the run would end, but for losses, which it asks for: what it asks before its first step, in that order, and then what
-    /// the steps refuse.
+    /// The exit code that the run would have if all losses were allowed: first what it checks before its
+    /// first step, in the same order, then what its steps refuse.
     var exitCode: ExitCode {
       if steps.contains(where: { $0.transforms.contains(where: \.isMissing) }) { return .refused }
       if lacksRoom { return .noSpace }
       if let rehearsal { return rehearsal.failureCode ?? .ok }
-      // Of the tables the run asks last, under its lock.
+      // The run checks the tables last, under its lock.
       guard drift.isEmpty || steps.isEmpty else { return .failed }
-      // What a step requires in the words of its author fails as the author's SQL does.
+      // A requirement that the step's author worded fails with the same code as the author's SQL.
       return switch steps.flatMap(\.refusals).first?.rule {
       case nil: .ok
       case RefusalRule.requirement.rawValue: .failed
@@ -200,7 +203,7 @@ enum PlanCommand: Command {
     return report
   }
 
-  /// The report without the next command lines.
+  /// Returns the report without the next command lines, and what it was made from.
   private static func looked(_ session: Session, _ key: Key) throws -> (
     PlanReport, MigrationPlan, MigrationSet, MigrationGoal
   ) {
@@ -255,7 +258,8 @@ enum PlanCommand: Command {
       rebuildReasons: outlook.rebuilds[index].map { Rebuild($0) })
   }
 
-  /// - Parameter report: Without these lines.
+  /// Returns the command lines to run next.
+  /// - Parameter report: The report, without these lines.
   private static func next(
     _ session: Session, _ report: PlanReport, _ plan: MigrationPlan, _ goal: MigrationGoal
   ) -> [String] {
@@ -266,7 +270,7 @@ enum PlanCommand: Command {
       session.arguments.value(name).map { [name, $0] } ?? []
     }
     let flags = ["--no-backup", "--vacuum"].filter(session.arguments.has)
-    // This command knows no steps to count, and its line may be that of `down`.
+    // `plan` has no `--steps`, and this run may be the dry run of `down`, so its line names a version.
     let isTo =
       goal != .latest || session.arguments.value("--steps") != nil || session.arguments.value("--to") != nil
     let scope = session.arguments.value("--tx").map { ["--tx", $0] } ?? []
@@ -283,7 +287,7 @@ enum PlanCommand: Command {
     return (set, .back(to: version))
   }
 
-  /// Which way a line leads: that of `plan`, or of `up` and `down` with `--dry-run`.
+  /// Returns the steps and the goal of a command line of `plan`, or of `up` and `down` with `--dry-run`.
   private static func aim(_ session: Session, _ inspection: Inspection) throws -> (
     MigrationSet, MigrationGoal
   ) {

@@ -1,4 +1,4 @@
-// What `plan` shows: the data is the report's, the words and columns are here.
+// The text of the report of `plan`. The data is in PlanCommand.swift.
 
 import CipherSQLite
 import Foundation
@@ -37,7 +37,7 @@ extension PlanCommand.PlanReport {
     return lines
   }
 
-  /// Of steps that were folded into one, those that stand in this plan.
+  /// The steps of this plan that are among those folded into one.
   private var folded: [PlanCommand.PlannedStep] { steps.filter { $0.number <= foldedVersion } }
   /// Whether the run has more than one transaction.
   private var isEachStep: Bool { transaction == "step" && steps.count - max(0, folded.count - 1) > 1 }
@@ -88,7 +88,7 @@ extension PlanCommand.PlanReport {
       }
   }
 
-  /// What it takes of the disk and of time.
+  /// The disk space and the time that the run needs.
   private var room: String {
     let have = freeBytes.map { " (have \(megabytes($0)))" } ?? ""
     return (neededBytes > 0 ? "Needs about \(megabytes(neededBytes)) free on the disk\(have). " : "")
@@ -114,7 +114,7 @@ extension PlanCommand.PlanReport {
   private var wrong: String? {
     if exitCode == .ok { return nil }
     if exitCode == .noSpace { return "`\(verb)` would be refused: the disk has not that much room." }
-    // What is asked before the first step keeps them all from running.
+    // A failure of the checks before the first step keeps all steps from running.
     let isAsked = !drift.isEmpty || steps.contains { $0.transforms.contains(where: \.isMissing) }
     if isEachStep, !isAsked, let failing,
       let first = firstStep(goingWith: failing), first.number != steps[0].number
@@ -127,7 +127,8 @@ extension PlanCommand.PlanReport {
     return "`\(verb)` would fail, and leave the store as it is."
   }
 
-  /// The first step of the transaction that a step is in: what is before that stands where the step fails.
+  /// Returns the first step of the transaction that a step belongs to. Steps before that one stay
+  /// committed when the step fails.
   private func firstStep(goingWith step: PlanCommand.PlannedStep) -> PlanCommand.PlannedStep? {
     step.number <= foldedVersion ? folded.first : step
   }
@@ -136,7 +137,8 @@ extension PlanCommand.PlanReport {
 }
 
 extension PlanCommand.PlannedStep {
-  /// An operation as a person reads it: what it adds, takes away or changes.
+  /// Returns the line for an operation, with a mark for what it does: `+` adds, `-` drops, `=` requires,
+  /// `~` changes.
   func line(_ operation: String) -> String {
     guard let transform = transforms.first(where: { $0.operation == operation }) else {
       return "  \(Self.mark(operation)) \(brief(operation))"
@@ -158,7 +160,7 @@ extension PlanCommand.PlannedStep {
 }
 
 extension String {
-  /// Without spaces at its end.
+  /// The text without trailing spaces.
   fileprivate var trimmingSpaces: String {
     var text = self
     while text.last == " " { text.removeLast() }

@@ -1,4 +1,4 @@
-// rebase: steps of a branch go behind those that were merged meanwhile.
+// The `rebase` command: renumbers a branch's steps to follow those that were merged meanwhile.
 
 import CipherSQLite
 import Foundation
@@ -67,8 +67,9 @@ enum RebaseCommand: Command {
       moved: moves + renamed.dropFirst(steps.count), written: try EmbedCommand.written(generated, session))
   }
 
-  /// The steps as they will be: all is tried in memory before a file is touched.
-  /// - Throws: ``RefusedError`` where they do not fit then, with what does where something is known to.
+  /// Returns the steps as they will be. Everything is tried in memory before a file is touched.
+  /// - Throws: ``RefusedError`` when the steps do not fit; it has the command line that works, if one is
+  ///   found.
   private static func tried(
     _ moves: [Move], of named: [String], _ files: [String], _ folder: URL, _ session: Session
   ) throws -> MigrationSet {
@@ -99,7 +100,8 @@ enum RebaseCommand: Command {
     }
   }
 
-  /// The error for steps that do not fit where they would stand, in the names that their files have now.
+  /// Returns the error for steps that do not fit with their new numbers. It names them as their files are
+  /// named now.
   private static func misfit(
     _ faults: [String], _ moves: [Move], _ named: [String], _ session: Session
   ) -> RefusedError {
@@ -117,8 +119,9 @@ enum RebaseCommand: Command {
         """)
   }
 
-  /// The steps with their new numbers.
-  /// - Throws: ``RefusedError`` where two would still have one number, with the lines of which one names the branch whole.
+  /// Returns the steps with their new numbers.
+  /// - Throws: ``RefusedError`` when two would still have the same number. It has one command line for
+  ///   each of the two; one of these lines names the whole branch.
   private static func renumbered(
     _ moves: [Move], of named: [String], _ folder: URL, _ session: Session
   ) throws -> MigrationSet {
@@ -139,8 +142,8 @@ enum RebaseCommand: Command {
     try MigrationSet.directory(folder) { file in moves.first { $0.from == file }?.to ?? file }
   }
 
-  /// The files that were not named and have to go along, for the steps to fit again: each one that fails and stood behind one
-  /// that was named. None where that does not help.
+  /// Returns the files that have to be renamed along with the named ones so that the steps fit: each step
+  /// that fails and is after one of these. Empty when renaming them does not help.
   private static func companions(
     of named: [String], _ files: [String], _ folder: URL, _ error: StoreError
   ) throws -> [String] {
@@ -161,8 +164,9 @@ enum RebaseCommand: Command {
     return error == nil ? others : []
   }
 
-  /// By way of names that no step has, as a new name may be the former one of another file. All are moved, or none. What
-  /// waits has its new number already, so that it needs to lose the end of its name only, whenever this was stopped.
+  /// Renames all files, or none. Each goes through a temporary name, because its new name may still
+  /// belong to another file. The temporary name is the new one with a suffix, so an interrupted renaming
+  /// is completed by removing the suffix.
   private static func move(_ moves: [Move], in folder: URL) throws {
     var done: [(from: String, to: String)] = []
     func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
@@ -179,8 +183,8 @@ enum RebaseCommand: Command {
     }
   }
 
-  /// The files beside steps in which their functions stand: both go together.
-  /// - Throws: ``RefusedError`` where somebody has a file of the new name.
+  /// Returns the renamings of the Swift files with the functions of these steps.
+  /// - Throws: ``RefusedError`` when another file already has such a new name.
   private static func functions(of moves: [Move], _ folder: URL) throws -> [Move] {
     let found = moves.map { Move(from: StepFunctions.file(of: $0.from), to: StepFunctions.file(of: $0.to)) }
       .filter { StepFunctions.isThere($0.from, in: folder) }
@@ -195,7 +199,8 @@ enum RebaseCommand: Command {
     return found
   }
 
-  /// The file that an argument names, by its name or its path.
+  /// Returns the step file that an argument names, by its file name or its path.
+  /// - Throws: ``UsageError`` when there is none, or when the path is in another folder.
   private static func file(_ word: String, among files: [String], _ folder: URL) throws -> String {
     let path = URL(fileURLWithPath: word)
     let name = path.lastPathComponent
@@ -203,7 +208,7 @@ enum RebaseCommand: Command {
       word.contains("/")
       && path.deletingLastPathComponent().resolvingSymlinksInPath().path
         != folder.resolvingSymlinksInPath().path
-    // As the folder has it: another form of the same signs would be no file there.
+    // The name as the folder has it: another Unicode normalization form may not name a file there.
     if !isElsewhere, let file = files.first(where: { $0 == name }) { return file }
     guard !isElsewhere else { throw UsageError("\(word) does not lie in \(folder.path).") }
     throw UsageError("\(folder.path) has no \(name).\(didYouMean(name, among: files))")

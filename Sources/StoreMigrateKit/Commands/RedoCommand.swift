@@ -1,4 +1,4 @@
-// redo: take the last steps back, and run them again.
+// The `redo` command: rolls back the last steps and runs them again.
 
 import CipherSQLite
 import Foundation
@@ -68,7 +68,8 @@ enum RedoCommand: Command {
       applied: names(outcome.steps, leadsBack: false), backup: outcome.backup?.path, seconds: seconds)
   }
 
-  /// What would be done, and how often the tables were changed before; the store is closed again.
+  /// Returns the plan, and how often the tables had been changed before. The store is closed again
+  /// afterwards.
   private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet, _ count: Int) throws -> (
     MigrationPlan, Int64
   ) {

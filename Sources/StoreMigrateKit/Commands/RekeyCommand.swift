@@ -1,4 +1,4 @@
-// rekey: another key for the same store.
+// The `rekey` command: encrypts a store under another key.
 
 import CipherSQLite
 import Foundation
@@ -27,7 +27,7 @@ enum RekeyCommand: Command {
   struct RekeyReport: Report {
     let store: StoreSummary
     let profile: String
-    /// What has to be said so that the file opens, when it is more than the key.
+    /// The `--cipher` option that the file needs in order to open; nil when the key is enough.
     let cipherOption: String?
     let isNewKey: Bool
     let seconds: Double
@@ -43,7 +43,7 @@ enum RekeyCommand: Command {
     let (key, profile) = (try session.key(), try session.newProfile())
     let newKey: Key? =
       if profile == nil || session.hasNewKey { try session.newKey() } else {
-        // Another salt for the same key.
+        // The present key with another salt.
         try CipherSettings.given("--new-cipher", in: session.arguments)?.salt.map { key.withSalt($0) }
       }
     let start = Date()
@@ -61,7 +61,8 @@ enum RekeyCommand: Command {
       isNewKey: profile == nil || session.hasNewKey, seconds: Date().timeIntervalSince(start))
   }
 
-  /// In place. One connection and no pool, which would turn the journal into a log.
+  /// Changes the key in place. It uses a single connection, because a pool would switch the journal to
+  /// WAL.
   private static func rekey(
     _ session: Session, from key: Key, to newKey: Key, _ bar: ProgressBar
   ) throws -> CipherProfile {
@@ -75,7 +76,7 @@ enum RekeyCommand: Command {
     return connection.unlocked.profile
   }
 
-  /// Through a new file, which has other settings.
+  /// Changes the cipher settings by way of a new file.
   private static func resettle(
     _ session: Session, from key: Key, to newKey: Key?, _ profile: CipherProfile, _ bar: ProgressBar
   ) throws -> CipherProfile {

@@ -1,43 +1,46 @@
-// Which steps are in programs that people have: the lock file has a line behind the last step of each release.
+// Which steps were released: the lock file has a line after the last step of each release.
 
 import Foundation
 package import ObjectVault
 
-/// The lines `released: 4.1` of a lock file, and the steps in front of them.
+/// The lines `released: 4.1` of a lock file, and the steps before each of them.
 package struct Releases {
   static let word = "released:"
-  /// In front of the checksum of what a folded step does.
+  /// The prefix of the checksum of what a folded step does.
   static let foldWord = "folds:"
   private var lines: [(name: String, step: Int)] = []
-  /// The steps that are released: number, name, checksum, and the first release that has them.
+  /// The released steps, each with its number, name and checksum, and the first release that contains it.
   private var kept: [Kept] = []
-  /// The texts of the lock file and of the file with the steps beside it; nil for one that is not there.
+  /// The texts of the lock file and of the `Embedded.swift` in the same folder; nil for a file that does
+  /// not exist.
   private var files: (lock: String?, embedded: String?)
 
   private struct Kept {
     let number: Int
     let name: String
     let checksum: String
-    /// Of a folded step, what it does; nil for others.
+    /// The checksum of what a folded step does; nil for other steps.
     let fold: String?
     var release = ""
   }
 
-  /// Those of the folder's lock file; none where there is no such file. Of a file with conflicts of a merge, what stands in
-  /// front of a release on its own side counts.
-  /// - Throws: As ``GeneratedFile/text(in:)``: the releases of a lock file that cannot be read are unknown.
+  /// Reads the releases of a folder's lock file; there are none without such a file. In a file with merge
+  /// conflicts, a release contains the steps before it on its own side.
+  /// - Throws: The errors of ``GeneratedFile/text(in:)``: without a readable lock file, the releases are
+  ///   unknown.
   init(_ folder: URL) throws {
     self.init(
       lock: try GeneratedFile.lock.text(in: folder), embedded: try GeneratedFile.steps.text(in: folder))
   }
 
-  /// Those of a lock file, with the file of the steps beside it; nil for one that is not there.
+  /// Creates the releases from the texts of a lock file and of the `Embedded.swift` in the same folder;
+  /// nil for a file that does not exist.
   package init(lock: String?, embedded: String?) {
     self.init(text: lock ?? "")
     files = (lock, embedded)
   }
 
-  /// Those of a lock file's text, whatever it is.
+  /// Creates the releases from the text of a lock file, which need not be well-formed.
   package init(text: String) {
     var waiting: [Kept] = []
     var (step, beforeConflict) = (0, 0)
@@ -68,31 +71,33 @@ package struct Releases {
     }
   }
 
-  /// The words of a line about a step: its number, its name, which may have spaces in it, and what stands behind.
+  /// Returns the words of a line about a step: its number, its name, which may contain spaces, and the
+  /// words after it.
   static func words(of line: Substring) -> [String] {
     let words = line.split(separator: " ").map(String.init)
-    // The last one: a name may have such a word, and what stands behind the checksum begins otherwise.
+    // The last " s1:" counts: a name may contain one, and the words after the checksum begin differently.
     guard let start = line.firstIndex(of: " "), let end = line.range(of: " s1:", options: .backwards),
       start < end.lowerBound, let first = words.lastIndex(where: { $0.hasPrefix("s1:") })
     else { return words }
     return [words[0], String(line[line.index(after: start)..<end.lowerBound])] + words[first...]
   }
 
-  /// The last step that was released; 0 without any.
+  /// The number of the last released step; 0 when nothing was released.
   package var version: Int { lines.map(\.step).max() ?? 0 }
 
-  /// The last release that has a step of this number; nil where none has.
+  /// Returns the last release that contains the step with this number; nil when none does.
   func last(with step: Int) -> String? { lines.last { $0.step >= step }?.name }
 
-  /// The releases whose last step has this number.
+  /// Returns the releases whose last step has this number.
   func names(after step: Int) -> [String] { lines.filter { $0.step == step }.map(\.name) }
 
-  /// The first release that has a step of this number, and of this name where one is given; nil where none has.
+  /// Returns the first release that contains a step with this number, and with this name if one is given;
+  /// nil when none does.
   func release(of number: Int, _ name: String? = nil) -> String? {
     kept.first { $0.number == number && (name == nil || $0.name == name) }?.release
   }
 
-  /// The released steps that are missing or others now: their files, and what is so.
+  /// Returns the released steps that are missing or differ now: their files, and what to report.
   package func edited(in set: MigrationSet) -> [(number: Int, file: String, text: String)] {
     kept.compactMap { step in
       let now = set.steps.first { $0.number == step.number }
@@ -106,13 +111,14 @@ package struct Releases {
     }
   }
 
-  /// Why the lock file cannot be relied on; nil where it is whole, or where there never was one.
+  /// Returns why the lock file cannot be trusted; nil when it is complete, or when it never existed.
   func damage(beside set: MigrationSet) -> LockDamage? {
     LockDamage(files.lock, beside: files.embedded ?? "", of: set)
   }
 
-  /// - Throws: ``RefusedError`` where the lock file was cut off, or where the steps are not those that were released: a new
-  ///   lock file would hide it.
+  /// Checks that the generated files may be rewritten without hiding a fault.
+  /// - Throws: ``RefusedError`` when the lock file is damaged, or when a released step differs: a new
+  ///   lock file would hide that.
   package func requireKept(in set: MigrationSet) throws {
     if let damage = damage(beside: set) {
       throw RefusedError(
@@ -126,7 +132,9 @@ package struct Releases {
       code: .historyConflict, description: "\(step.file) \(step.text). Nothing was written.")
   }
 
-  /// - Throws: ``UsageError`` for a name that cannot stand in the file, or is there already behind another step.
+  /// Adds a release after a step. Adding it again after the same step has no effect.
+  /// - Throws: ``UsageError`` for an empty name, and for a release that is already listed after another
+  ///   step.
   mutating func add(_ name: String, after step: Int) throws {
     let name = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     guard !name.isEmpty else { throw UsageError("--released takes the name of a release, such as 4.1.") }

@@ -1,4 +1,4 @@
-// repair: the record of steps that were edited after they ran becomes that of their files.
+// The `repair` command: records edited steps with the checksums that their files have now.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +8,7 @@ enum RepairCommand: Command {
   static let name = "repair"
   static let summary = "Record steps as their files are now, after a reviewed edit; never runs SQL"
   static let group = CommandGroup.change
-  // The store, and a number at least; checked below.
+  // A store and at least one number; `run` checks the count.
   static let positionalCount = -1
   static let positionalNames = "STORE NUMBER…"
   static let options = [Option.migrations, Option.yes] + Option.store
@@ -53,7 +53,8 @@ enum RepairCommand: Command {
     return RepairReport(store: session.storeAfterwards, steps: done.steps)
   }
 
-  /// What would be recorded, and how often that was done before; the store is closed again.
+  /// Returns what would be recorded, and the number of repairs in the history so far. The store is closed
+  /// again afterwards.
   private static func look(_ session: Session, _ key: Key, _ set: MigrationSet, _ numbers: [Int]) throws -> (
     HistoryRepair, Int
   ) {
@@ -64,7 +65,8 @@ enum RepairCommand: Command {
     )
   }
 
-  /// The numbers behind the store, each as a number or as the name of a file that begins with it.
+  /// Returns the numbers that follow the store: each argument is a number, or a file name that begins
+  /// with one.
   private static func numbers(_ session: Session) throws -> [Int] {
     let words = session.arguments.positional.dropFirst(2)
     guard !words.isEmpty else {

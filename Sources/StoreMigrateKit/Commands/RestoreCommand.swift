@@ -1,4 +1,4 @@
-// restore: a backup in the place of a store.
+// The `restore` command: puts a backup in the place of a store.
 
 import CipherSQLite
 import Foundation
@@ -25,7 +25,7 @@ enum RestoreCommand: Command {
     let (backup, target) = (session.positional(0), session.positional(1))
     let isThere = try DatabasePath.isTaken(target)
     if let link = session.danglingLink(target) { throw link }
-    // The key is the backup's, which is the first argument.
+    // The key of the backup, because the backup is the first argument.
     let key = try session.key()
     if isThere { try session.confirm("\(target) is there and will be replaced.", allow: "--yes") }
     session.interruption.begin(

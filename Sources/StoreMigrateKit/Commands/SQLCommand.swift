@@ -1,4 +1,4 @@
-// sql: the statements of steps, for the engine that will run them.
+// The `sql` command: prints the SQL of steps, for this engine or another one.
 
 import CipherSQLite
 import Foundation

@@ -1,4 +1,5 @@
-// schema: the model of the steps, or of a store, in one of several languages. What makes steps of tables: SchemaImport.
+// The `schema` command: prints the model of the steps, or of a store, in one of several languages.
+// `schema import` is in SchemaImport.swift.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +10,7 @@ enum SchemaCommand: Command {
   static let name = "schema"
   static let summary = "The model of the steps or of a store, as SQL, JSON, Swift or a diagram"
   static let group = CommandGroup.write
-  // The store is left out for the model of the steps.
+  // STORE is omitted for the model of the steps; `run` checks the count.
   static let positionalCount = -1
   static let positionalNames = "[STORE | import FILE]"
   private static let engine = Option(

@@ -1,4 +1,4 @@
-// schema import: the first step and the classes, made of the tables of another program's file.
+// `schema import`: writes the first step and the classes for the tables of another program's file.
 
 import CipherSQLite
 import Foundation
@@ -23,9 +23,9 @@ enum SchemaImport {
     let losses: [AdoptionLoss]
     let obstacles: [String]
     let written: [String]
-    /// Whether they stand in the place of those of an earlier import.
+    /// Whether the written files replaced those of an earlier import.
     let isReplaced: Bool
-    /// The line that takes the rows; none where there is what it would refuse.
+    /// The command line that imports the rows; empty when `baseline` would refuse them.
     let next: [String]
 
     private enum CodingKeys: String, CodingKey {
@@ -82,7 +82,8 @@ enum SchemaImport {
       next: adoption.obstacles.isEmpty ? [session.taking(file, to: 1, losses: adoption.losses)] : [])
   }
 
-  /// The step, with where everything came from in front.
+  /// Returns the text of the step. Comments before `[up]` list the source of each table, and what is
+  /// lost.
   private static func text(_ adoption: Adoption, of file: String) -> String {
     let name = URL(fileURLWithPath: file).lastPathComponent
     let remarks =
@@ -94,7 +95,7 @@ enum SchemaImport {
       of: "\n[up]\n", with: "\n" + lines.joined(separator: "\n") + "\n\n[up]\n")
   }
 
-  /// Tables, and what their rows are.
+  /// Returns a line for each table, with its number of rows.
   static func tableLines(_ tables: [Adoption.Table]) -> [String] {
     let widths = (CellWidth.widest(tables.map(\.source)), CellWidth.widest(tables.map(\.target)))
     return tables.map {
@@ -104,7 +105,7 @@ enum SchemaImport {
 }
 
 extension Session {
-  /// The key of a file of another program; nil for one in clear, for which nobody is asked.
+  /// Returns the key of another program's file; nil, without a prompt, for an unencrypted file.
   func keyOfForeignFile(_ path: String) throws -> Key? {
     try requireThere(path)
     let isEmpty = (try? DatabasePath(path))?.byteCount == 0
@@ -113,15 +114,17 @@ extension Session {
       for: path)
   }
 
-  /// Whether a file is one of SQLite's, in clear. That of an encrypted one may begin so where the settings say it.
+  /// Returns whether a file is an unencrypted SQLite file. An encrypted file begins with the same bytes
+  /// when the cipher settings leave its header in clear.
   func isPlainFile(_ path: String) throws -> Bool {
-    // A pipe, which has no size, would be waited for.
+    // Excludes pipes, which have no size: reading one would block.
     guard (try? DatabasePath(path))?.byteCount ?? 0 >= 16 else { return false }
     let head = (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 16)) ?? Data()
     return try head == Data("SQLite format 3\0".utf8) && profile()?.clearHeaderBytes ?? 0 == 0
   }
 
-  /// What `--to-one` says.
+  /// Returns the to-ones that `--to-one` lists: the entity for each path, or an empty text for a number.
+  /// - Throws: ``UsageError`` for a text of another form.
   func toOnes() throws -> [String: String] {
     try Dictionary(
       arguments.all("--to-one").map { text in

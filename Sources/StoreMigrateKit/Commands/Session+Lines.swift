@@ -1,15 +1,16 @@
-// Command lines that a screen offers, as a shell takes them.
+// The command lines that messages and screens offer, quoted for a shell.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// A command of this tool, as a shell takes it: with those options by which this run found its steps and its key, and which
-  /// the command takes, too. They are no secrets.
+  /// Returns a command line of this tool, quoted for a shell. It repeats the options by which this run
+  /// found its steps and its key, as far as the command takes them; none of them contains a secret.
   /// - Parameters:
-  ///   - words: What stands behind the command.
-  ///   - keyIsNew: Whether the key of this run is to be that of the file which the command makes.
+  ///   - words: The arguments after the command's name.
+  ///   - keyIsNew: Whether this run's key is to become the key of the file that the command makes. The
+  ///     options for a key are offered as those for a new key then.
   func offer(_ command: any Command.Type, _ words: [String], keyIsNew: Bool = false) -> String {
     let taken = command.options.map(\.name)
     let kept = [
@@ -17,11 +18,11 @@ extension Session {
       "--slots-work",
     ].filter { taken.contains($0) && !words.contains($0) }
     let options = kept.flatMap { option -> [String] in
-      // From standard input a key comes once.
+      // A key can be read from standard input only once.
       guard let value = arguments.value(option), !(option == "--key-file" && value == "-") else { return [] }
       let isOfKey = option.hasPrefix("--key-")
       let name = keyIsNew && isOfKey ? "--new" + option.dropFirst() : option
-      // Behind a space it would be an option itself.
+      // After a space, it would be parsed as an option.
       guard !value.hasPrefix("-") else { return ["\(name)=\(value)"] }
       return [option == "--migrations" ? "-m" : name, value]
     }
@@ -29,13 +30,13 @@ extension Session {
     return "\(ToolLine([command.name] + words + options + flags))"
   }
 
-  /// A command that works on this run's store.
-  /// - Parameter words: What stands behind the store.
+  /// Returns a command line for this run's store.
+  /// - Parameter words: The arguments after the store.
   func line(_ command: any Command.Type, _ words: [String] = []) -> String {
     offer(command, [argumentPath(storePath)] + words)
   }
 
-  /// What a screen offers that knows no command.
+  /// Returns the command line for a screen, which does not refer to the command types.
   func line(_ command: ScreenCommand, _ words: [String]) -> String {
     switch command {
     case .repair: line(RepairCommand.self, words)
@@ -44,8 +45,8 @@ extension Session {
     }
   }
 
-  /// An error of a command that asked for a store, with the line that leads on from a file that another program made; any other
-  /// error as it is.
+  /// Returns an error of a command that opens a store. If another program made the file, the error also
+  /// has the command lines that turn the file into a store. Any other error is returned unchanged.
   func leadingOn(from error: any Error, of command: any Command.Type) -> any Error {
     switch error {
     case SQLError.notEncrypted, StoreError.notAStore: break
@@ -57,10 +58,11 @@ extension Session {
     return ExplainedError(code: ExitCode(error), description: "\(error) \(wayOfForeignFile)")
   }
 
-  /// How a file that another program made becomes a store: by the step that an import of it wrote, or by an import.
+  /// The command lines that turn another program's file into a store: with the step that an import of it
+  /// wrote, or with a new import.
   private var wayOfForeignFile: String {
     let steps = FormerImport.steps(in: migrationsFolder)
-    // A folder that has a first step has no place for another.
+    // A folder that has steps cannot take another first step.
     let place = steps.isEmpty ? [] : ["--migrations", "NEWFOLDER"]
     let importing = """
       this writes the first step and the classes\
@@ -77,16 +79,17 @@ extension Session {
       """
   }
 
-  /// The line that rebases files.
+  /// Returns the command line that rebases these files.
   func rebaseLine(_ files: [String]) -> String { offer(RebaseCommand.self, files.map(argumentPath)) }
 
-  /// What to do with a conflict of a merge in a generated file.
+  /// What to do about a merge conflict in a generated file.
   var conflictAdvice: String {
     "Solve it: where both branches added a step, \(rebaseLine(["FILE"])) renumbers one; then run "
       + "\(offer(EmbedCommand.self, []))."
   }
 
-  /// The line that makes the store which is not there, with what this run was given; nil where no steps are at hand.
+  /// The command line that creates the missing store, with this run's options; nil when no steps are
+  /// available.
   var creation: String? {
     guard bundled.areThere || FileManager.default.fileExists(atPath: migrationsFolder.path) else {
       return nil

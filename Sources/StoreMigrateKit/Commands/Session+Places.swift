@@ -1,19 +1,19 @@
-// Where a step stands that failed on a store. What cannot run at all is told by Session+Plans, and what commands without a
-// store tell by StepFolder.
+// Adds the file and the line to the error of a step that failed on a store. For steps that do not fit at
+// all, see Session+Plans.swift; for commands without a store, StepFolder.swift.
 
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// An error of a step that ran, with the file and the line of the operation in the place of the step's number and name; any
-  /// other error as it is.
+  /// Returns an error of a step that ran, with the file and line of its operation in place of the step's
+  /// number and name. Any other error is returned unchanged.
   func located(_ error: any Error, of command: any Command.Type) -> any Error {
-    // A way back is what the store carries, and stands at no line of the file.
+    // A rollback may run from what the store carries, which is at no line of a file.
     guard command.group == .change, command.name != DownCommand.name, command.name != RedoCommand.name
     else { return error }
     switch error {
     case StoreError.stopped(_, .store(let cause)):
-      // What stands is said of the store itself.
+      // Some steps are committed, so the text must not state that the store is unchanged.
       return located(cause).map {
         ExplainedError(code: ExitCode(error), description: StoreError.withoutUnchanged($0))
       } ?? error
@@ -23,7 +23,8 @@ extension Session {
     }
   }
 
-  /// nil for what is no matter of one operation, and for a step that is not among those at hand.
+  /// Returns the text of the error with its place; nil when no single operation failed, or when the step
+  /// is not among the available ones.
   private func located(_ error: StoreError) -> String? {
     guard let (number, name, operation) = error.failedOperation,
       let step = stepsAtHand?.steps.first(where: { $0.number == number && $0.name == name })
@@ -32,7 +33,7 @@ extension Session {
       + "\(error)".trimmingPrefix("Step \(numbered(number)) \(name) ")
   }
 
-  /// The steps that ran, once more: whatever is to be said of their folder was said.
+  /// The steps that ran, read once more. Warnings about their folder were printed before.
   private var stepsAtHand: MigrationSet? {
     if arguments.value("--migrations") == nil, let set = bundled.set { return set }
     return try? MigrationSet.directory(migrationsFolder)
@@ -40,7 +41,7 @@ extension Session {
 }
 
 extension StoreError {
-  /// The operation that a step failed at, or that refused rows.
+  /// The operation at which a step failed, or which rejected rows.
   fileprivate var failedOperation: (number: Int, name: String, operation: String)? {
     switch self {
     case .migrationFailed(let number, let name, let operation, _),

@@ -1,11 +1,11 @@
-// What a run would do, and why it cannot be: the errors of a history tell what the store knows of it.
+// The plan of a run, and detailed errors for a history that does not match the steps.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// What a run would do, and what it comes to.
+  /// Returns the plan of a run, and a preview of its effects.
   func planned(
     _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
   ) throws -> (plan: MigrationPlan, outlook: MigrationOutlook) {
@@ -13,8 +13,10 @@ extension Session {
     return (plan, try MigrationOutlook(plan, of: inspection, set, goal))
   }
 
-  /// What a run would do.
-  /// - Throws: ``ExplainedError`` for a history that is another than that of the steps.
+  /// Returns the plan of a run.
+  /// - Parameter asksRows: Whether the rows are checked for what the steps would reject.
+  /// - Throws: ``ExplainedError`` when the history does not match the steps, or when a step does not fit
+  ///   the model before it.
   func plan(
     _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
   ) throws -> MigrationPlan {
@@ -30,7 +32,8 @@ extension Session {
     }
   }
 
-  /// What is to be said of a step that does not fit the model which it meets: nothing ran, and nothing has failed.
+  /// Returns the error for a step that does not fit the model before it. It states that nothing was
+  /// changed, because no step has run. Returns nil for other errors.
   private func unfitStep(_ error: StoreError, _ set: MigrationSet) -> ExplainedError? {
     guard case .migrationFailed(let number, _, let operation, let reason) = error,
       number >= 1, number <= set.version
@@ -46,14 +49,14 @@ extension Session {
         """, unfitStep: (number, fault))
   }
 
-  /// What is to be said of a history, or a version, that is not that of the steps, with the next command; nil for other errors, and
-  /// for those that say as much themselves.
+  /// Returns the text, with the next command, for a history or a version that does not match the steps.
+  /// Returns nil for other errors, and for those whose own description has as much information.
   func explanation(of error: StoreError, _ inspection: Inspection, _ set: MigrationSet) -> String? {
     switch error {
     case .historyConflict(let conflict):
       let applied = (try? MigrationOutlook.appliedSteps(inspection.connection)) ?? []
       let edits = EditedSteps(applied, set)
-      // One of several cannot be recorded alone.
+      // All edited steps have to be recorded together, so the offered line names all of them.
       let screen = ConflictScreen(
         store: storePath, applied: applied, returning: returning(applied),
         repairObstacle: edits.contains(conflict) ? repairObstacle(inspection, set, edits) : nil,
@@ -78,7 +81,7 @@ extension Session {
     }
   }
 
-  /// Why steps that were edited cannot be recorded as they are now; nil where they can.
+  /// Returns why edited steps cannot be recorded as they are now; nil when they can.
   private func repairObstacle(_ inspection: Inspection, _ set: MigrationSet, _ edits: EditedSteps)
     -> ConflictScreen.RepairObstacle?
   {
@@ -87,17 +90,17 @@ extension Session {
       switch error {
       case .repairRefused: return .otherModel
       case .historyConflict(let conflict): return .otherConflict(conflict)
-      // The command itself tells.
+      // `repair` itself reports any other error.
       default: return nil
       }
     } catch {
-      // The same.
+      // Likewise.
     }
     return nil
   }
 
-  /// What is to be recorded anew for steps that were edited.
-  /// - Throws: ``ExplainedError`` where others were edited, too, and nobody named them.
+  /// Returns what is to be recorded for steps that were edited.
+  /// - Throws: ``ExplainedError`` when other steps were edited, too, and `numbers` does not name them.
   func repair(_ inspection: Inspection, _ set: MigrationSet, _ numbers: [Int]) throws -> HistoryRepair {
     do { return try HistoryRepair(inspection, numbers, set) } catch let error as StoreError {
       guard case .historyConflict(let conflict) = error,
@@ -117,7 +120,7 @@ extension Session {
   }
 }
 
-/// The steps behind a store that were edited since they ran.
+/// The steps of a store that were edited since they ran.
 private struct EditedSteps {
   private(set) var steps: [(number: Int, name: String)] = []
 
@@ -130,7 +133,7 @@ private struct EditedSteps {
     return (number, name)
   }
 
-  /// As a command takes them.
+  /// The numbers, as a command takes them.
   var numbers: [String] { steps.map { numbered($0.number) } }
 
   func contains(_ conflict: HistoryConflict) -> Bool { Self.step(conflict) != nil }
@@ -139,7 +142,7 @@ private struct EditedSteps {
     others(besides: conflicts.compactMap { Self.step($0)?.number })
   }
 
-  /// Such as `0003 c was edited after it was applied`; nil for none.
+  /// Returns a text such as `0003 c was edited after it was applied`; nil when no other step was edited.
   func others(besides numbers: [Int]) -> String? {
     let others = steps.filter { !numbers.contains($0.number) }
     guard let last = others.last else { return nil }

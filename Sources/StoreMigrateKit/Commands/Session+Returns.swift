@@ -1,13 +1,15 @@
-// The lines that give steps back the numbers under which a store has run them, where a rebase gave these to others.
+// The command lines that give steps the numbers back under which a store has run them, after a rebase
+// gave these numbers to other steps.
 
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// The lines, as a shell takes them: the files of the steps behind a store get their names back, and go in front of all others.
-  /// What lies beside a step's file for its functions goes along.
-  /// - Returns: None where the steps are not those of a folder, where a file is missing, where one that would move was released,
-  ///   and where nothing would move.
+  /// Returns the command lines, quoted for a shell. The steps that ran on a store get their former file
+  /// names back, and all other steps are rebased after them. The Swift file with a step's functions is
+  /// renamed with the step.
+  /// - Returns: Nothing when the steps do not come from a folder, when a file is missing, when a step
+  ///   that would be renamed was released, or when nothing would be renamed.
   func returning(_ applied: [AppliedStep]) -> [String] {
     let folder = migrationsFolder
     guard arguments.value("--migrations") != nil || !bundled.areThere,
@@ -38,14 +40,14 @@ extension Session {
     return ["mv \(words[0]) \(words[1])"]
   }
 
-  /// Where the functions of a step stand in a file of its name.
+  /// Returns the line that renames the Swift file with a step's functions, if there is one.
   private func functionLines(_ move: (from: String, to: String), in folder: URL) -> [String] {
     guard StepFunctions.isThere(StepFunctions.file(of: move.from), in: folder) else { return [] }
     return lines((StepFunctions.file(of: move.from), StepFunctions.file(of: move.to)))
   }
 }
 
-/// The file beside a step in which its functions stand, by its name.
+/// The Swift file with a step's functions. It is next to the step's file and has the same name.
 enum StepFunctions {
   static func file(of step: String) -> String { "\(step.dropLast(".migration".count)).swift" }
 

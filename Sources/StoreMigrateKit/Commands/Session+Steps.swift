@@ -1,18 +1,20 @@
-// What up, down and redo have in common: losses are allowed, a signal is told what is under way, steps run, and a bar shows it.
+// What `up`, `down` and `redo` share: allowing losses, preparing for a signal, running the steps, and
+// showing progress.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// Runs steps whose losses are allowed.
+  /// Runs steps, after checking that their losses are allowed.
   /// - Parameters:
-  ///   - goal: What is to be done, with these steps.
-  ///   - plan: What is about to be done.
-  ///   - aftermath: What a signal says of it.
-  ///   - left: Gets what was committed, each step by itself, of a run that fails, too.
-  /// - Returns: What was done, and the seconds that it took.
-  /// - Throws: ``RefusedError`` for losses that are not allowed; what the run throws.
+  ///   - goal: What to do with the steps.
+  ///   - plan: The plan of this run.
+  ///   - aftermath: Reports the state of the store after a signal.
+  ///   - left: Receives what was committed, when each step is committed separately, even if the run
+  ///     fails.
+  /// - Returns: What was done, and the duration in seconds.
+  /// - Throws: ``RefusedError`` for losses that are not allowed; the errors of the run.
   func run(
     _ goal: MigrationGoal, _ set: MigrationSet, _ plan: MigrationPlan, _ key: Key,
     _ aftermath: any Aftermath, left: Locked<MigrationOutcome?>? = nil
@@ -34,8 +36,8 @@ extension Session {
     return (outcome, Date().timeIntervalSince(start))
   }
 
-  /// Whether `--tx` asks for each step to be committed by itself.
-  /// - Throws: ``UsageError`` for a word that is neither.
+  /// Returns whether `--tx step` was given, that is, each step is committed separately.
+  /// - Throws: ``UsageError`` for any word but `all` and `step`.
   func commitsEachStep() throws -> Bool {
     let (words, word) = (["all", "step"], arguments.value("--tx") ?? "all")
     guard words.contains(word) else {
@@ -44,21 +46,23 @@ extension Session {
     return word == "step"
   }
 
-  /// What steps are called that may stand when others of the run fail, by their numbers; nil where all or none do.
+  /// Returns the names of the steps by number, when some of them may stay committed although others fail;
+  /// nil when all or none do.
   func standing(of plan: MigrationPlan) throws -> [Int: String]? {
     guard try commitsEachStep() else { return nil }
     return Dictionary(plan.steps.map { ($0.number, "\(numbered($0.number)) \($0.name)") }) { first, _ in first
     }
   }
 
-  /// Looks at a store that is about to be changed: who migrates it meanwhile is waited for to the end.
+  /// Opens a store that is about to be changed, and reads it. It waits for a migration by another process
+  /// to end.
   func lookingBeforeChange<Result>(key: Key, _ body: (Inspection) throws -> Result) throws -> Result {
     let (path, waiting) = (try DatabasePath(storePath).path, WaitingLine(self))
     var isAgain = false
     return try MigrationMark.waiting(for: path, atMost: migrationTimeout()) { isHeld in
       if isAgain { waiting.show(.migration) }
       isAgain = true
-      // Not long at once: who waits wants to know for whom.
+      // Waits only briefly for a lock, so that the message about the wait appears soon.
       let inspection = try inspection(key: key, waiting: isHeld ? 0.5 : nil)
       return try withExtendedLifetime(inspection) { try body(inspection) }
     }
@@ -66,7 +70,7 @@ extension Session {
 }
 
 extension MigrationGoal {
-  /// What the bar calls a run.
+  /// The label of the run's progress bar.
   fileprivate var label: String {
     switch self {
     case .latest: "up"
@@ -86,20 +90,22 @@ extension MigrationGoal {
 }
 
 extension Session {
-  /// How long another process's migration is waited for: as long as the line says, and where it does not to the end.
+  /// Returns how long to wait for another process's migration: as long as `--lock-timeout` states, or nil
+  /// for no limit.
   fileprivate func migrationTimeout() throws -> Double? {
     arguments.value("--lock-timeout") == nil ? nil : try lockTimeout()
   }
 }
 
-/// The line that says whom a run waits for.
+/// Prints what a run waits for.
 final class WaitingLine: Sendable {
   private let store: String
   private let isQuiet: Bool
   private let line: @Sendable (String) -> Void
-  /// What is still to be shown, where a bar stands in the line; nil where there is none.
+  /// Lines that are held back while a progress bar occupies the line of the terminal; nil when there is
+  /// no bar.
   private let held = Locked<[String]?>(nil)
-  /// What was said, and is not said again to who waits for long.
+  /// The texts that were printed. A long wait prints none of them again.
   private let said = Locked<Set<String>>([])
 
   init(_ session: Session) {
@@ -107,10 +113,10 @@ final class WaitingLine: Sendable {
     isQuiet = session.arguments.has("--quiet")
   }
 
-  /// Keeps lines until somebody takes them, who knows where the cursor is.
+  /// Holds lines back until `take()` is called by the owner of the bar, which keeps track of the cursor.
   func hold() { held.withLock { $0 = $0 ?? [] } }
 
-  /// The lines that were kept.
+  /// Returns the lines that were held back, and removes them.
   func take() -> [String] {
     held.withLock { lines in
       defer { lines = lines.map { _ in [] } }

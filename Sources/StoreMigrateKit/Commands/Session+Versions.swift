@@ -1,19 +1,21 @@
-// To which version a command leads a store, and what may be lost on the way.
+// The version to which a command migrates a store, and the losses that are allowed.
 
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// The steps of ``migrations()``; none where no folder was named and the usual one is not there.
+  /// Returns the steps of ``migrations()``; none when no folder was named and the default one does not
+  /// exist.
   func migrationsIfAny() throws -> MigrationSet {
     let isThere = FileManager.default.fileExists(atPath: migrationsFolder.path)
     return !bundled.areThere && arguments.value("--migrations") == nil && !isThere
       ? try MigrationSet([]) : try migrations()
   }
 
-  /// The version of `--to`; nil where it is not given.
-  /// - Throws: ``UsageError`` where the steps do not reach so far.
-  /// - Parameter isFresh: Whether nothing is there yet, so that each version up to it is one to pass.
+  /// Returns the version of `--to`; nil when it is not given.
+  /// - Parameter isFresh: Whether there is no store yet. A new store cannot have a version among folded
+  ///   steps.
+  /// - Throws: ``UsageError`` for a version that the steps do not have.
   func target(of set: MigrationSet, isFresh: Bool = false) throws -> Int? {
     guard let version = try arguments.count("--to") else { return nil }
     if isFresh, version > 0, version < set.foldedVersion {
@@ -28,7 +30,8 @@ extension Session {
     return version
   }
 
-  /// The version that `--to` names, or that is so many steps away from the present one; never below 0.
+  /// Returns the version that `--to` names, or the present version plus a number of steps; never below 0.
+  /// - Throws: ``UsageError`` when both `--to` and `--steps` are given.
   func target(from version: Int, steps: Int) throws -> Int {
     guard arguments.value("--to") == nil || arguments.value("--steps") == nil else {
       throw UsageError("Give --to or --steps, not both.")
@@ -37,23 +40,24 @@ extension Session {
       ?? max(0, version.addingReportingOverflow(steps).overflow ? Int.max : version + steps)
   }
 
-  /// Says, where a store is led back to a version within steps that were folded, that these files do not lead up again.
+  /// Warns when a rollback ends at a version among folded steps, because the present files cannot migrate
+  /// from there.
   func warnOfFold(at version: Int, _ set: MigrationSet) {
     guard version > 0, version < set.foldedVersion else { return }
     let fold = set.steps[set.foldedVersion - 1]
-    // That of the fold: a later one has the fold itself.
+    // The release that the fold records for this version. Later releases contain the folded step instead.
     let release = fold.folds[version].release.map { "release \($0), or " } ?? ""
     warn(
       "nothing at hand leads up again from version \(version), as the steps up to \(numbered(fold.number)) \(fold.name) were "
         + "folded into one: that takes \(release)their files of before the fold.")
   }
 
-  /// Goes on where all that is lost is allowed: by its author, by `--allow`, by `--yes`, or at the question, before which
-  /// the steps are shown.
+  /// Checks that all losses are allowed: by the author of the step, by `--allow`, by `--yes`, or by the
+  /// user, who is shown the steps and asked.
   /// - Parameters:
-  ///   - plan: What is about to be done.
-  ///   - what: The beginning of a sentence that ends with what is lost.
-  /// - Throws: ``RefusedError``, which names the options.
+  ///   - plan: The plan of the run.
+  ///   - what: The beginning of a sentence that ends with the losses.
+  /// - Throws: ``RefusedError``, which names the options that allow the losses.
   func allow(_ plan: MigrationPlan, _ what: String) throws {
     let allowed = Set(try allowances())
     for name in allowed.subtracting(plan.losses.map { "lossy:\($0)" }).sorted() where !plan.steps.isEmpty {
@@ -81,8 +85,8 @@ extension Session {
         + left.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed.")
   }
 
-  /// What `--allow` names.
-  /// - Throws: ``UsageError`` for what is no loss.
+  /// Returns the losses that `--allow` names.
+  /// - Throws: ``UsageError`` for a text that is not of the form `lossy:NAME`.
   func allowances() throws -> [String] {
     try arguments.all("--allow").map { name in
       guard name.hasPrefix("lossy:"), name.count > 6 else {

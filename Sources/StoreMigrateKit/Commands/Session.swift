@@ -1,34 +1,35 @@
-// What a command has to work with: its arguments, and what they lead to, asked for when it is needed.
+// What a command works with: its arguments, and what they refer to, which is read only when it is needed.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// One run: its arguments, and the things that are read from outside.
+/// One run of a command: its arguments, and its access to everything outside.
 struct Session: Sendable {
   let arguments: Arguments
   let bundled: BundledSteps
-  /// The classes of the app; nil in the tool that is nobody's own.
+  /// The app's classes; nil in the plain `store-migrate`.
   let model: Schema?
-  /// The functions of the app that steps call.
+  /// The app's functions that steps call.
   var transforms: [MigrationTransform] = []
   let standardError: @Sendable (String) -> Void
-  /// What warnings are put into that belong to the report; nil where they go to standard error.
+  /// Collects the warnings that belong in the report; nil when they go to standard error.
   var warnings: Locked<[String]>?
-  /// What a signal does.
+  /// The reaction to signals.
   let interruption: Interruption
-  /// Where rows are written as they are read.
+  /// The output for rows, which are written while they are read.
   let rows: RowSink
 
-  /// Tells of what was asked for and may not be meant: beside the report, or in it.
+  /// Warns of an option or setting that may not be intended: in the report, or on standard error.
   func warn(_ text: String) {
     if let warnings { warnings.withLock { $0.append(text) } } else { standardError("warning: \(text)") }
   }
 
-  /// Cancelled by a signal.
+  /// The progress of the run, which a signal cancels.
   var progress: Progress { interruption.progress }
 
-  /// What the library's calls report to: a bar, and the end of the call after a signal.
+  /// Returns the callback for progress of the library's calls: it updates a bar, and throws after a
+  /// signal.
   func steps(_ bar: ProgressBar) -> (Int, Int) throws -> Void {
     { done, total in
       bar.show(done, of: total)
@@ -36,7 +37,7 @@ struct Session: Sendable {
     }
   }
 
-  /// Shows on a terminal how far steps are that `body` runs, by ``progress``.
+  /// Runs `body`, which reports to ``progress``, and shows on a terminal how far its steps are.
   func showingSteps<Result: Sendable>(
     _ label: String, _ waiting: WaitingLine, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -49,7 +50,7 @@ struct Session: Sendable {
       defer { isDone.withLock { $0 = true } }
       return try await body()
     }()
-    // Nobody tells of a change of a Progress on every system, so it is looked at.
+    // Changes of a Progress are not observable on every system, so it is polled.
     while !isDone.withLock({ $0 }) {
       for line in waiting.take() { bar.say(line) }
       let doing = progress.userInfo[.storeRunsStatement] as? String
@@ -63,12 +64,13 @@ struct Session: Sendable {
     return value
   }
 
-  /// The command's own name.
+  /// The command's name.
   let command: String
-  /// See ``Command/offersCreation``.
+  /// Whether the error for a missing store offers its creation: see ``Command/offersCreation``.
   let offersCreation: Bool
 
-  /// Before anything is opened: a mistyped number is a mistake of the line and not of the store.
+  /// Checks the values of options before anything is opened, so that a mistyped number is reported as a
+  /// mistake in the command line and not as one of the store.
   /// - Throws: ``UsageError``.
   func checkValues() throws {
     _ = (try lockTimeout(), try KeySource.budget(arguments), try profile(), try newProfile())
@@ -78,18 +80,18 @@ struct Session: Sendable {
     }
   }
 
-  /// The argument behind the command, such as the store's path.
+  /// Returns an argument after the command's name, counted from 0. The first is usually the store's path.
   func positional(_ index: Int) -> String { arguments.positional[index + 1] }
 
   var storePath: String { positional(0) }
 
-  /// The store for a report of what was done to it: with the size that it has then.
+  /// The summary of the store after the command, with its present size.
   var storeAfterwards: StoreSummary { StoreSummary(at: storePath) }
 
-  /// The folder of `--migrations`.
+  /// The folder that `--migrations` names; `Migrations` by default.
   var migrationsFolder: URL { URL(fileURLWithPath: arguments.value("--migrations") ?? "Migrations") }
 
-  /// The steps: of the folder, or those that the tool was built with.
+  /// Returns the steps: those of the folder, or those that the tool was built with.
   func migrations() throws -> MigrationSet {
     if arguments.value("--migrations") == nil, let set = try bundled.required() { return set }
     try requireFolder(migrationsFolder)
@@ -97,7 +99,7 @@ struct Session: Sendable {
   }
 
   func key() throws -> Key {
-    // Asked for only when there is something to open.
+    // Checked first, so that no key is requested when there is nothing to open.
     guard try DatabasePath.isTaken(storePath) else {
       if let link = danglingLink(storePath) {
         throw RefusedError(code: .notFound, description: "\(link)")
@@ -112,28 +114,28 @@ struct Session: Sendable {
       for: storePath)
   }
 
-  /// The error for a path that is a link to nothing; nil for another one.
+  /// Returns the error for a path that is a dangling symbolic link; nil for any other path.
   func danglingLink(_ path: String) -> SQLError? {
     guard let file = try? DatabasePath(path), file.isDanglingLink else { return nil }
     return .danglingLink(file: path, target: file.path)
   }
 
-  /// Goes on where a file can be made.
+  /// Checks that a file can be created at a path.
   /// - Throws: `SQLError.alreadyExists`, `SQLError.danglingLink`.
   func requireFree(_ path: String) throws {
     guard !FileManager.default.fileExists(atPath: path) else { throw SQLError.alreadyExists(file: path) }
     if let link = danglingLink(path) { throw link }
   }
 
-  /// Goes on where there is a file.
-  /// - Throws: `SQLError.notFound`; ``RefusedError`` for a link to nothing.
+  /// Checks that there is a file at a path.
+  /// - Throws: `SQLError.notFound`; ``RefusedError`` for a dangling symbolic link.
   func requireThere(_ path: String) throws {
     guard try !DatabasePath.isTaken(path) else { return }
     if let link = danglingLink(path) { throw RefusedError(code: .notFound, description: "\(link)") }
     throw SQLError.notFound(file: path)
   }
 
-  /// The key that a store is made with: where it is typed, twice.
+  /// Returns the key for a new store. At a prompt, the user types it twice.
   func keyOfNewFile() throws -> Key {
     try KeySource(
       arguments: arguments, prefix: "key", standardError: standardError, warn: warn, isOfNewFile: true
@@ -150,7 +152,8 @@ struct Session: Sendable {
     try inspection(key: try key())
   }
 
-  /// - Parameter waiting: How long to wait for a lock; nil for as long as was asked for.
+  /// Opens the store for reading.
+  /// - Parameter waiting: How long to wait for a lock, in seconds; nil for the value of `--lock-timeout`.
   func inspection(key: Key, waiting seconds: Double? = nil) throws -> Inspection {
     let inspection = try Inspection(
       path: storePath, key: key, busyTimeout: try seconds ?? lockTimeout(), profile: try profile(),
@@ -159,10 +162,10 @@ struct Session: Sendable {
     return inspection
   }
 
-  /// The settings that `--cipher` says the file has; nil where they are found by themselves.
+  /// Returns the cipher settings that `--cipher` gives; nil when they are to be detected.
   func profile() throws -> CipherProfile? { try settings("--cipher") }
 
-  /// The settings that `--new-cipher` asks for.
+  /// Returns the cipher settings that `--new-cipher` gives; nil without it.
   func newProfile() throws -> CipherProfile? { try settings("--new-cipher") }
 
   private func settings(_ option: String) throws -> CipherProfile? {
@@ -176,19 +179,19 @@ struct Session: Sendable {
     return profile
   }
 
-  /// Whether one of the options says where a new key comes from.
+  /// Whether an option states where a new key comes from.
   var hasNewKey: Bool {
     ["new-key-file", "new-key-fd", "new-key-env", "new-key-command", "new-slots"].contains {
       arguments.value("--\($0)") != nil
     }
   }
 
-  /// The present key, with the salt that `--new-cipher` may ask for.
+  /// Returns the present key, with the salt that `--new-cipher` may give.
   func kept(_ key: Key) throws -> Key {
     try CipherSettings.given("--new-cipher", in: arguments)?.salt.map { key.withSalt($0) } ?? key
   }
 
-  /// What every connection of a command has.
+  /// Returns the configuration of a command's connections.
   func configuration() throws -> Connection.Configuration {
     var configuration = Connection.Configuration()
     configuration.busyTimeout = try lockTimeout()
@@ -196,14 +199,15 @@ struct Session: Sendable {
     return configuration
   }
 
-  /// That of a connection that only looks what became of a store behind an error. Whoever has it locked was waited for.
+  /// Returns the configuration of a connection that only reads the state of a store after an error. It
+  /// waits for a lock half a second at most, because the command itself has waited already.
   func lookingConfiguration() throws -> Connection.Configuration {
     var configuration = try configuration()
     configuration.busyTimeout = min(configuration.busyTimeout, 0.5)
     return configuration
   }
 
-  /// Goes on with the flag, or with a yes at the question.
+  /// Checks that an action is confirmed: by the flag, or by the user, who is asked.
   /// - Throws: ``RefusedError``, which names the flag.
   func confirm(_ what: String, allow flag: String) throws {
     if arguments.has(flag) { return }
@@ -218,7 +222,7 @@ struct Session: Sendable {
 }
 
 extension ProgressBar {
-  /// A bar that is silent where the arguments of the run ask for it.
+  /// Creates a bar that is silent with `--json` or `--quiet`.
   convenience init(_ label: String, unit: String = "pages", _ session: Session) {
     self.init(
       label, unit: unit,

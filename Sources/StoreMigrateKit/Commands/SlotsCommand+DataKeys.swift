@@ -1,12 +1,12 @@
-// slots rotate and forget: the data keys of a key file, and the files that are under them.
+// `slots rotate` and `slots forget`: the data keys of a key file, and the files encrypted under them.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 extension SlotsCommand {
-  /// Gives the key file a new data key and encrypts the stores under it, one after the other. The first one goes along with the
-  /// key file; the others are brought to the key that it has then.
+  /// Gives the key file a new data key, and encrypts the stores under it one after another. The first
+  /// store changes together with the key file; each other store is then rekeyed to the new data key.
   static func rotate(_ file: String, stores: [String], _ session: Session) throws -> SlotsReport {
     let secrets = try keptSecrets(file, session)
     guard let secret = secrets.first?.value else {
@@ -18,7 +18,8 @@ extension SlotsCommand {
     }
     let unlock = try source("key", session).unlock(for: file)
     let configuration = try session.configuration()
-    // Opened by the file, which finishes a rotation that was interrupted. All of them, before one is changed.
+    // Opening by the key file completes a rotation that was interrupted. All stores are opened before one
+    // is changed.
     let connections = try stores.map {
       let connection = try Connection.open(
         $0, key: .keyFile(file, unlock: unlock), configuration: configuration)
@@ -53,7 +54,7 @@ extension SlotsCommand {
     return try SlotsReport(file)
   }
 
-  /// Removes a former data key, after saying what cannot be opened any more.
+  /// Removes a former data key, after a message about what can no longer be opened.
   static func forget(_ word: String, of file: String, _ session: Session) throws -> SlotsReport {
     guard let number = Int(word), number > 0 else {
       throw UsageError(
@@ -61,7 +62,7 @@ extension SlotsCommand {
     }
     try session.requireThere(file)
     let former = try KeyFile.generations(at: file).filter { !$0.isCurrent }
-    // Before a secret is asked for.
+    // Checked before a secret is requested.
     guard let generation = former.first(where: { $0.number == number }) else {
       throw SQLError.noSuchGeneration(file: file, number: number, available: former.map(\.number).sorted())
     }
@@ -85,14 +86,14 @@ extension SlotsCommand {
 
   private static func list(_ files: [String]) -> String { files.joined(separator: ", ") }
 
-  /// The files in the folders of some others that open with a data key, by its number.
+  /// Returns the files that open with a data key, by its number. The folders of `others` are searched.
   private static func files(
     near others: [String], under keys: KeyFile
   ) throws -> [Int: [String]] {
     var found: [Int: [String]] = [:]
     for folder in Set(others.compactMap { try? DatabasePath($0).folder }).sorted() {
       for path in DatabasePath.databases(in: folder) {
-        // One that cannot be read is none that could be told of.
+        // An unreadable file cannot be assigned to a data key.
         guard let number = try? keys.generation(of: path) else { continue }
         found[number, default: []].append(path)
       }
@@ -100,7 +101,7 @@ extension SlotsCommand {
     return found
   }
 
-  /// The secrets of the slots that `--keep` names.
+  /// Returns the secrets of the slots that `--keep` names.
   static func keptSecrets(_ file: String, _ session: Session) throws -> [String: KeyFile.Unlock] {
     let kinds = Dictionary(uniqueKeysWithValues: try KeyFile.slots(at: file).map { ($0.name, $0.kind) })
     let budget = try KeySource.budget(session.arguments)

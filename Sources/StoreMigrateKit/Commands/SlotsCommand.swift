@@ -1,4 +1,4 @@
-// slots: who may open a store, by a key file beside it.
+// The `slots` command: manages a key file, whose slots hold the secrets that open a store.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +8,7 @@ enum SlotsCommand: Command {
   static let name = "slots"
   static let summary = "Key file: create, list, add, change, remove, rename, rotate, forget"
   static let group = CommandGroup.copy
-  // Depends on the word behind it; checked below.
+  // The count depends on the action; `run` checks it.
   static let positionalCount = -1
   static let positionalNames = "ACTION KEYFILE …"
   private static let recovery = Option("--recovery", "add: the tool makes a recovery code, and shows it once")
@@ -64,7 +64,7 @@ enum SlotsCommand: Command {
       let kind: String
       let work: String?
 
-      /// The kind as people write it.
+      /// The kind in plain words.
       var kindInWords: String {
         switch kind {
         case "rawKey": "raw key"
@@ -75,18 +75,18 @@ enum SlotsCommand: Command {
     }
     struct DataKey: Encodable {
       let number: Int
-      /// When another took its place; nil for the present one.
+      /// The date of its replacement; nil for the present data key.
       let retired: String?
       let files: [String]
     }
     let file: String
     let slots: [Slot]
-    /// The present one first.
+    /// The data keys, beginning with the present one.
     let dataKeys: [DataKey]
-    /// Shown once, and kept nowhere.
+    /// The new recovery code. It is shown once and stored nowhere.
     let recoveryCode: String?
     let loss: String?
-    /// The code is nowhere else: without it the slot recovers nothing.
+    /// The code is stored nowhere else: if `--quiet` hid it, the slot would be useless.
     var isData: Bool { recoveryCode != nil }
 
     init(_ file: String, recoveryCode: String? = nil, of slot: String = "") throws {
@@ -120,7 +120,7 @@ enum SlotsCommand: Command {
       return lines.joined(separator: "\n")
     }
 
-    /// Nothing where there was never another data key.
+    /// The lines about the data keys; none when there was only ever one.
     private var dataKeyLines: [String] {
       let former = dataKeys.compactMap { key in key.retired.map { (key, retired: $0) } }
       guard !former.isEmpty else { return [] }
@@ -171,7 +171,7 @@ enum SlotsCommand: Command {
     _ file: String, _ action: String, _ words: [String], _ session: Session
   ) throws -> SlotsReport {
     try session.requireThere(file)
-    // Before anybody is asked for secrets of a slot that is not there.
+    // Checked first, so that no secret is requested for a slot that does not exist.
     let names = try KeyFile.slots(at: file).map(\.name)
     guard action == "add" || names.contains(words[2]) else {
       throw SQLError.noSuchSlot(file: file, name: words[2], available: names)

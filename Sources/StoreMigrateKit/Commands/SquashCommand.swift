@@ -1,4 +1,4 @@
-// squash: the first steps become one file, for new stores.
+// The `squash` command: folds the first steps into one file, from which new stores are made.
 
 import CipherSQLite
 import Foundation
@@ -38,7 +38,8 @@ enum SquashCommand: Command {
     let kept: [String]
     let leftOut: [String]
     let written: [String]
-    /// Whether the file was there, of a squash that was stopped, and the others were taken away now.
+    /// Whether this run completed an interrupted squash: the one file existed, and only the others were
+    /// removed.
     var isFinished = false
 
     private enum CodingKeys: String, CodingKey { case file, folded, kept, leftOut, written }
@@ -85,16 +86,18 @@ enum SquashCommand: Command {
     let file = folder.appendingPathComponent(name)
     let others = former.filter { $0 != name }
     session.interruption.begin(FoldedFiles(folder: folder, file: name, step: fold.step, former: others))
-    // The one file first: whoever is stopped here has all steps still, and the set reads as before.
+    // The one file is written first: if the process is killed here, all steps still exist, and the set
+    // reads as before.
     try TextFile.write(Array(fold.step.fileText.utf8), to: file.path)
-    // Of the same number there may be another only for as long as it has to be.
+    // In reverse order: a former file with the number of the fold is removed first, because a number must
+    // not be used twice.
     try remove(others.reversed(), in: folder)
     return SquashReport(
       file: file.path, folded: former, kept: fold.kept, leftOut: fold.leftOut,
       written: try EmbedCommand.written(generated, session))
   }
 
-  /// Does what a squash had yet to do that was stopped: the files that its one stands for go.
+  /// Completes an interrupted squash: removes the files that the fold replaces.
   private static func finish(_ left: [String], _ set: MigrationSet, _ session: Session) throws -> SquashReport
   {
     let folder = session.migrationsFolder
@@ -108,7 +111,8 @@ enum SquashCommand: Command {
       written: try EmbedCommand.written(generated, session), isFinished: true)
   }
 
-  /// A step's file as the folder calls it, which may be another form of the same signs.
+  /// Returns the name of a step's file as the folder has it, which may be in another Unicode
+  /// normalization form.
   private static func file(of step: MigrationStep, among files: [String]) -> String {
     files.first { $0 == step.fileName } ?? step.fileName
   }
@@ -117,14 +121,15 @@ enum SquashCommand: Command {
     for name in names { try TextFile.remove(folder.appendingPathComponent(name).path) }
   }
 
-  /// - Throws: ``RefusedError`` where stores of users would be left behind.
+  /// Checks that no store of a user is left without a release that migrates it.
+  /// - Throws: ``RefusedError`` when one would be.
   private static func check(
     _ number: Int, _ releases: Releases, _ set: MigrationSet, _ session: Session
   ) throws {
     guard releases.version > 0 else { return }
     let isAllowed = session.arguments.has("--allow-released")
     guard number <= releases.version else {
-      // What is one already, or was one from the beginning, is nothing to be folded.
+      // A single step, or one that is a fold already, leaves nothing to fold.
       let advice =
         releases.version > max(1, set.foldedVersion)
         ? "Those that were released can be folded:\n    \(line(releases.version, session))\n"
@@ -144,7 +149,7 @@ enum SquashCommand: Command {
         + "    \(line(number, session))\nNothing was written.")
   }
 
-  /// The line that folds released steps.
+  /// Returns the command line that folds released steps.
   private static func line(_ number: Int, _ session: Session) -> String {
     session.offer(SquashCommand.self, ["--to", "\(number)", allowReleased.name])
   }

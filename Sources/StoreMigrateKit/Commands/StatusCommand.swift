@@ -1,4 +1,5 @@
-// status: where a store is, and what is pending. How it is shown is in StatusScreen.
+// The `status` command: shows a store's version and its pending steps. The text of its report is in
+// StatusScreen.swift.
 
 import CipherSQLite
 import Foundation
@@ -37,19 +38,19 @@ enum StatusCommand: Command {
     var app: String?
     var engine: String?
     var losses: [String] = []
-    /// The same for a person, with what else they take along.
+    /// The losses as the screen shows them, including what is lost along with them.
     var lossTexts: [String] = []
     var rebuilds: [String] = []
-    /// What it may take, and how many rows it writes: of one that is pending.
+    /// The estimated duration and the number of rows that a pending step writes; nil for other steps.
     var seconds: Double?
     var rows: Int?
     let isEmpty: Bool
     let reversible: Bool
-    /// Why nothing takes it back.
+    /// Why the step cannot be rolled back; nil when it can.
     let irreversible: String?
-    /// What a reader should look at, such as `lossy:User.name`.
+    /// What a reviewer should notice, such as `lossy:User.name`.
     var risk: [String] = []
-    /// Why it cannot run: of one that does not fit the model which it meets.
+    /// Why the step does not fit the model before it and cannot run; nil when it can.
     var fault: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -63,12 +64,12 @@ enum StatusCommand: Command {
     let store: Int
     let available: Int
     let minimumReader: Int
-    /// What it is when all steps ran; nil where one cannot.
+    /// The minimum reader after all steps ran; nil when one of them cannot run.
     let minimumReaderAfterwards: Int?
   }
 
   struct FileState: Encodable {
-    /// Such as `SQLCipher 3 format, page 1024`.
+    /// The format, such as `SQLCipher 3 format, page 1024`.
     let format: String
     let pageBytes: Int
     let profile: String
@@ -83,13 +84,13 @@ enum StatusCommand: Command {
     let violations: Int?
   }
 
-  /// A copy that the store made of itself before steps.
+  /// A backup copy that the store made of itself before steps ran.
   struct Copy: Encodable {
     let name: String
     let bytes: Int
-    /// How often the store was opened since with no step to run.
+    /// How often the store was opened since then without a pending step.
     let openings: Int
-    /// Whether it was made before a run that commits each step and did not come to its end.
+    /// Whether it was made before a run that commits each step separately, and which did not complete.
     let isBeforeRun: Bool
 
     private enum CodingKeys: String, CodingKey { case name, bytes, openings, isBeforeRun }
@@ -110,7 +111,8 @@ enum StatusCommand: Command {
     let schema: SchemaState
     let drift: [String]
     let foreignKeys: References
-    /// What `up` would do and take: nil where a step cannot run, as nothing is known of it and of those behind it.
+    /// What `up` would do and need; nil when a step cannot run, because nothing is known of it and of
+    /// later steps.
     let makesBackup: Bool?
     let backup: String?
     let copies: [Copy]
@@ -118,7 +120,7 @@ enum StatusCommand: Command {
     let freeBytes: Int?
     let cost: Cost?
     let warnings: [String]
-    /// Command lines that go on from here.
+    /// The command lines to run next.
     let next: [String]
     let signalsAttention: Bool
     let isVerbose: Bool
@@ -130,7 +132,7 @@ enum StatusCommand: Command {
     }
 
     var pending: [StepState] { migrations.filter { $0.state == "pending" } }
-    /// Whether `up` would be refused, or what is there is not as it should be.
+    /// Whether tables or references are not as they should be.
     private var isWrong: Bool { !drift.isEmpty || foreignKeys.violations ?? 0 > 0 }
     var exitCode: ExitCode { signalsAttention && (!pending.isEmpty || isWrong) ? .attention : .ok }
   }
@@ -139,7 +141,7 @@ enum StatusCommand: Command {
     let (inspection, set) = (try session.inspection(), try session.migrations())
     return try withExtendedLifetime(inspection) {
       do { return try report(session, inspection, set, of: set) } catch let error as ExplainedError {
-        // What is sound before it is told as ever.
+        // The steps before the one that does not fit are reported as usual.
         guard let unfit = error.unfitStep, unfit.number > (try StoreInfo(inspection.connection).version)
         else {
           throw error
@@ -149,10 +151,11 @@ enum StatusCommand: Command {
     }
   }
 
+  /// Returns the report of a store.
   /// - Parameters:
   ///   - set: The steps that fit each other.
-  ///   - all: With those from the first on that does not.
-  ///   - unfit: That one, by its number, and why it cannot run.
+  ///   - all: All steps, including the ones from the first that does not fit.
+  ///   - unfit: The number of that step, and why it cannot run; nil when all steps fit.
   private static func report(
     _ session: Session, _ inspection: Inspection, _ set: MigrationSet, of all: MigrationSet,
     unfit: (number: Int, fault: String)? = nil
@@ -227,7 +230,7 @@ enum StatusCommand: Command {
     }
   }
 
-  /// The first step that cannot run, and those behind it, of which nothing is known.
+  /// Returns the first step that cannot run, and the later ones, of which nothing is known.
   private static func unfitSteps(
     _ all: MigrationSet, behind set: MigrationSet, _ unfit: (number: Int, fault: String)?
   ) -> [StepState] {
@@ -260,7 +263,7 @@ enum StatusCommand: Command {
 
   private static func next(_ session: Session, _ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String]
   {
-    // Nothing leads on from tables that somebody changed.
+    // No command repairs tables that were changed by hand.
     guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.isUpToDate else { return [] }
     let plan = (

@@ -1,4 +1,4 @@
-// What `status` shows: the data is the report's, the words and columns are here.
+// The text of the report of `status`. The data is in StatusCommand.swift.
 
 import CipherSQLite
 import Foundation
@@ -88,7 +88,7 @@ extension StatusCommand.StatusReport {
 
   private var roomLines: [String] {
     guard !pending.isEmpty else { return [] }
-    // `up` would run none of what stands before such a step, either.
+    // `up` would not run the steps before this one, either.
     if let unfit = migrations.first(where: { $0.fault != nil }) {
       return [
         Screen.fact(

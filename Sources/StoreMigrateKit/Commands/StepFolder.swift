@@ -1,12 +1,12 @@
-// The folder of steps that a command reads: what is in it, and what a command has left there that was
-// stopped.
+// Reads the folder of steps, and reports what an interrupted command left there.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 extension Session {
-  /// - Throws: ``RefusedError`` where there is no folder to read steps from.
+  /// Checks that there is a folder to read steps from.
+  /// - Throws: ``RefusedError`` when there is none.
   func requireFolder(_ folder: URL) throws {
     var isDirectory: ObjCBool = false
     guard unsafe FileManager.default.fileExists(atPath: folder.path, isDirectory: &isDirectory),
@@ -20,8 +20,8 @@ extension Session {
     }
   }
 
-  /// The steps of a folder, read while no other command writes into it. Says what a `rebase` or a `squash`
-  /// has left in it that was killed, and what finishes it.
+  /// Reads the steps of a folder while no other command writes into it. Prints what an interrupted
+  /// `rebase` or `squash` left there, and how to complete it.
   func steps(in folder: URL) throws -> MigrationSet { try reading(folder) { try readSteps(in: folder) } }
 
   private func readSteps(in folder: URL) throws -> MigrationSet {
@@ -36,11 +36,12 @@ extension Session {
     return set
   }
 
-  /// The steps of a folder, with the lines that renumber one of two with the same number as they are to be typed here.
+  /// Reads the steps of a folder. When several have the same number, the error contains the command lines
+  /// that renumber one of them.
   func directory(_ folder: URL) throws -> MigrationSet {
     do { return try MigrationSet.directory(folder) } catch let error as StoreError {
       guard case .historyConflict(.duplicate(let number, let files)) = error else { throw error }
-      // Of a branch with several steps each has its number twice.
+      // A branch with several steps has several numbers twice.
       let others = try Self.doubled(in: folder).filter { $0.number != number }
       let more = others.map { "\n  \(numbered($0.number)), too: \($0.files.joined(separator: ", "))." }
         .joined()
@@ -55,7 +56,7 @@ extension Session {
     }
   }
 
-  /// The numbers that several files of a folder have, in their order.
+  /// Returns the numbers that several files of a folder share, in ascending order.
   private static func doubled(in folder: URL) throws -> [(number: Int, files: [String])] {
     Dictionary(grouping: try stepFiles(in: folder, upTo: .max)) {
       (try? MigrationSet.numberAndName(of: $0).0) ?? 0
@@ -63,8 +64,9 @@ extension Session {
     .filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Says of a step that does not fit the model that it meets where it stands, in a command that has no store to run it on; and
-  /// of a store that the engine cannot read, although every page authenticates, what to do.
+  /// Runs `body`, and makes two errors more precise. For a step that does not fit the model before it, in
+  /// a command without a store, the error has the step's file and line. For a store that the engine
+  /// cannot read although every page authenticates, it has the remedy.
   func placing<Result>(of command: any Command.Type, _ body: () async throws -> Result) async throws -> Result
   {
     do { return try await body() } catch let error as StoreError {
@@ -84,7 +86,7 @@ extension Session {
     }
   }
 
-  /// What to do about tables of which the engine says that they are malformed.
+  /// Returns what to do about tables that the engine reports as malformed.
   private func damage(_ message: String, in command: any Command.Type) -> String {
     let seen =
       command.name == VerifyCommand.name ? "" : " See what is wrong with it: \(line(VerifyCommand.self))."
@@ -104,13 +106,13 @@ extension Session {
         + renamed.joined(separator: ", "))
   }
 
-  /// The files of steps that are folded into a later one, and lie beside it.
+  /// Returns the files of steps that were folded into a later one and were not removed.
   static func filesBesideFold(of set: MigrationSet, in folder: URL) throws -> [String] {
     guard set.foldedVersion > 0 else { return [] }
     return try stepFiles(in: folder, upTo: set.foldedVersion - 1)
   }
 
-  /// The files of the steps up to a number, in their order.
+  /// Returns the files of the steps up to a number, in ascending order.
   static func stepFiles(in folder: URL, upTo number: Int) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter(MigrationSet.isStepFile)
       .map { (name: $0, number: try MigrationSet.numberAndName(of: $0).0) }
@@ -119,11 +121,11 @@ extension Session {
 }
 
 extension MigrationSet {
-  /// The files of steps that do nothing, and stand for no others.
+  /// The file names of the steps that do nothing and replace no others.
   var emptySteps: [String] { steps.filter(\.isEmpty).map(\.fileName) }
 }
 
 extension MigrationStep {
-  /// Whether it does nothing, and stands for no others.
+  /// Whether the step does nothing and replaces no others.
   var isEmpty: Bool { operations.isEmpty && !isPlaceholder && folds.isEmpty }
 }

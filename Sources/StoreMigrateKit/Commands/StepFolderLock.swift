@@ -1,19 +1,20 @@
-// One command at a time writes into a folder of steps: what one reads, another would change meanwhile.
+// The lock on a folder of steps. While one command writes into the folder, no other reads or writes it.
 //
-// The lock is on the folder itself, and ends with the process, whichever way that ends: nothing is left in
-// the folder.
+// The lock is on the folder itself and ends with the process, even after a kill. No file is left in the
+// folder.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// The folders that this process has locked, and their locks.
+/// The lock on a folder of steps.
 private enum StepFolderLock {
-  /// Those of the present task: who has one reads in it without asking again, which would wait for itself.
+  /// The folders that the present task has locked. In these it reads without another lock, which would
+  /// wait for the first one and fail.
   @TaskLocal static var held: Set<String> = []
 
-  /// Whether a path still leads to an open folder: one that was locked may have been taken away before it
-  /// was.
+  /// Returns whether a path still refers to an open folder. The folder may have been removed before its
+  /// lock was obtained.
   static func isThere(_ folder: URL, _ descriptor: Int32) -> Bool {
     var (opened, named) = (stat(), stat())
     guard unsafe fstat(descriptor, &opened) == 0, unsafe stat(folder.path, &named) == 0 else { return false }
@@ -22,30 +23,30 @@ private enum StepFolderLock {
 }
 
 extension Session {
-  /// Runs `body`, which writes into a folder of steps, while nobody else does.
-  /// - Parameter makes: Whether the folder is made where there is none, and taken away again when `body` throws.
-  /// - Throws: ``RefusedError`` when another command is at it for a minute; what `body` throws.
+  /// Runs `body`, which writes into a folder of steps, while no other command uses the folder.
+  /// - Parameter makes: Whether a missing folder is created. It is removed again when `body` throws.
+  /// - Throws: ``RefusedError`` when other commands keep the lock for a minute; the errors of `body`.
   func writing<Result>(
     to folder: URL, makes: Bool = false, _ body: () async throws -> Result
   ) async throws -> Result {
     let (descriptor, isNew) = try lock(folder, LOCK_EX, makes: makes)
     defer { if let descriptor { close(descriptor) } }
-    // What one that was killed has left there; its own lock on it went with it.
+    // Removes temporary files of a process that was killed. Its own lock has ended with it.
     if descriptor != nil { TextFile.sweep(folder.path) }
     do {
       return try await StepFolderLock.$held.withValue(StepFolderLock.held.union([folder.path])) {
         try await body()
       }
     } catch {
-      // Of a folder with something in it the system takes nothing away. Before the lock ends, as then it is
-      // another's.
+      // The system does not remove a folder that has content. This happens before the lock ends, because
+      // another command may use the folder afterwards.
       if isNew { unsafe rmdir(folder.path) }
       throw error
     }
   }
 
-  /// Runs `body`, which reads a folder of steps as a whole, while nobody writes into it but this task itself.
-  /// - Throws: ``RefusedError`` when another command writes for a minute; what `body` throws.
+  /// Runs `body`, which reads a folder of steps as a whole, while no other task writes into it.
+  /// - Throws: ``RefusedError`` when another command keeps the lock for a minute; the errors of `body`.
   func reading<Result>(_ folder: URL, _ body: () throws -> Result) throws -> Result {
     guard !StepFolderLock.held.contains(folder.path) else { return try body() }
     let (descriptor, _) = try lock(folder, LOCK_SH, makes: false)
@@ -53,22 +54,24 @@ extension Session {
     return try StepFolderLock.$held.withValue(StepFolderLock.held.union([folder.path])) { try body() }
   }
 
-  /// Waits for a lock. A signal ends the process meanwhile, as nothing is under way.
-  /// - Returns: The open folder, nil where there is none; whether it was made.
+  /// Waits up to a minute for a lock. A signal ends the process during that time, because nothing is
+  /// being changed.
+  /// - Returns: The descriptor of the open folder, or nil when it cannot be opened; and whether it was
+  ///   created.
   private func lock(_ folder: URL, _ kind: Int32, makes: Bool) throws -> (descriptor: Int32?, isNew: Bool) {
     let end = ContinuousClock.now + .seconds(60)
     var hasSaid = false
     while true {
       let isNew = makes && !FileManager.default.fileExists(atPath: folder.path)
       if isNew { try TextFile.makeFolder(folder.path) }
-      // What is no folder is told by who reads it.
+      // A path that is not a folder is reported by the code that reads it.
       let descriptor = unsafe open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard descriptor >= 0 else {
         guard isNew, errno == ENOENT else { return (nil, isNew) }
         continue
       }
       while flock(descriptor, kind | LOCK_NB) != 0 {
-        // A file system that knows no locks leaves it to its users, as it does for git.
+        // Some file systems have no locks. As with git, their users have to avoid concurrent commands.
         guard errno == EWOULDBLOCK || errno == EINTR else { return (descriptor, isNew) }
         guard ContinuousClock.now < end else {
           close(descriptor)

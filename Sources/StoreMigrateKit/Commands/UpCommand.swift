@@ -1,4 +1,4 @@
-// up: run the pending steps.
+// The `up` command: runs the pending steps.
 
 import CipherSQLite
 import Foundation
@@ -52,27 +52,27 @@ enum UpCommand: Command {
     let applied: [String]
     let backup: String?
     let seconds: Double
-    /// Whether another process had changed the version while this one waited for it, or did between two steps.
+    /// Whether another process changed the version, while this one waited for it or between two steps.
     let byAnother: Bool
-    /// What it did, in words.
+    /// What the other process did, in words.
     var others: String?
-    /// Of those that ran, the ones that do nothing.
+    /// The steps that ran and do nothing.
     let empty: [String]
-    /// What was asked for, where the store is beyond it.
+    /// The version that was requested, when the store is already beyond it.
     var below: Int?
-    /// The command line that leads the store back to that.
+    /// The command line that rolls the store back to that version.
     var wayBack: String?
-    /// What the file has of free pages, in bytes, and whether that was given back to the disk.
+    /// The size of the file's free pages in bytes, and whether they were returned to the disk.
     var unusedBytes = 0
     var isVacuumed = false
-    /// Why the file could not be written whole, after the steps, which ran.
+    /// Why the file could not be rewritten. The steps ran before that.
     var vacuumFailure: String?
-    /// Whether it was looked at afterwards.
+    /// Whether the file was examined after the run.
     var isLookedAt = false
     var exitCode = ExitCode.ok
-    /// The command line that gives the disk back what the file has of free pages; nil where that is not much.
+    /// The command line that returns free pages to the disk; nil when there are few.
     var offer: String?
-    /// Command lines that go on from here: the same two.
+    /// The command lines to run next: `wayBack` and `offer`.
     var next: [String] = []
 
     private enum CodingKeys: String, CodingKey {
@@ -143,7 +143,8 @@ enum UpCommand: Command {
         .latest, set, plan, key, aftermath, left: left)
       return try withPages(report(outcome, all, plan, session.storeAfterwards, seconds), session, key)
     } catch let error as StoreError {
-      // Beyond what this one was to run, and not beyond the steps: another process had more to do.
+      // The store is beyond the target of this run, but not beyond the steps: another process ran more of
+      // them.
       guard let found = error.newerVersion, found <= all.version, set.version < all.version else {
         throw error
       }
@@ -170,7 +171,8 @@ enum UpCommand: Command {
       byAnother: others != nil, others: others, empty: ran.filter(\.isEmpty).map(name))
   }
 
-  /// The report with what the file has of free pages: given back where that was asked for, else offered.
+  /// Returns the report with the size of the file's free pages. With `--vacuum` they are returned to the
+  /// disk; otherwise the command line for that is offered.
   private static func withPages(_ report: UpReport, _ session: Session, _ key: Key) throws -> UpReport {
     var report = try pages(report, session, key)
     report.next = [report.wayBack, report.offer].compactMap { $0 }
@@ -181,19 +183,19 @@ enum UpCommand: Command {
     var report = report
     var hadFreePages = false
     if session.arguments.has("--vacuum") {
-      // Whatever keeps it from that takes nothing from the steps.
+      // A vacuum that fails does not affect the steps.
       do {
         try vacuum(session, key, &hadFreePages)
         report.isVacuumed = true
         report.store = session.storeAfterwards
       } catch let error as CancellationError where report.applied.isEmpty {
-        // There is no step to report.
+        // No step ran, so there is no other result to report.
         throw error
       } catch {
         (report.vacuumFailure, report.exitCode) = (ErrorText.of(error, hasStore: false), ExitCode(error))
       }
     }
-    // The steps ran: who keeps the file locked now takes nothing from that.
+    // The steps ran. A lock that another process has now must not change the result.
     guard let inspection = try? session.inspection(key: key, waiting: 0.5),
       let free = try? inspection.connection.value("PRAGMA freelist_count")?.int64,
       let pages = try? inspection.connection.value("PRAGMA page_count")?.int64
@@ -206,14 +208,15 @@ enum UpCommand: Command {
       (report.isVacuumed, report.store) = (true, session.storeAfterwards)
     }
     report.unusedBytes = Int(free) * inspection.connection.unlocked.profile.pageBytes
-    // Less is soon used again.
+    // Fewer free pages are soon used again.
     if report.unusedBytes >= 1 << 20, free * 4 >= pages {
       report.offer = session.line(UpCommand.self, ["--vacuum"])
     }
     return report
   }
 
-  /// - Parameter hadFreePages: Set before the file is written.
+  /// Vacuums the store's file.
+  /// - Parameter hadFreePages: Set before the file is rewritten.
   private static func vacuum(_ session: Session, _ key: Key, _ hadFreePages: inout Bool) throws {
     let path = try DatabasePath(session.storePath)
     if session.interruption.aftermath == nil {
@@ -227,21 +230,23 @@ enum UpCommand: Command {
     defer { session.progress.cancellationHandler = nil }
     try session.interruption.check()
     let connection = try Connection.open(session.storePath, key: key, configuration: session.configuration())
-    // Takes the log, which holds the file once more, into it.
+    // Closing copies the WAL, which contains the whole file once more, into the file.
     defer { connection.close() }
     hadFreePages = try connection.value("PRAGMA freelist_count") != 0
-    // Else the new one would be written behind what the log has already.
+    // Otherwise the rewritten file would be appended to what is in the WAL already.
     _ = try? connection.checkpoint(.truncate)
     if let bytes = connection.contentBytes, let free = path.freeBytes, free < bytes {
       throw StoreError.notEnoughSpace(file: session.storePath, neededBytes: bytes, freeBytes: free)
     }
-    // The tables of decimals are ordered by a collation of ours.
+    // Defines the collation of decimals, which VACUUM needs because tables are ordered by it.
     try StoreInfo.prepare(connection)
     try run.run(connection) { try connection.vacuum() }
   }
 
-  /// The steps as far as they are to run, and what they would do. Those behind them are not asked: one may not be finished.
-  /// - Returns: With the line that leads back where the store is beyond what was asked for, and something does.
+  /// Returns the steps up to the target, and the plan for them. Later steps are not checked, because one
+  /// of them may be unfinished.
+  /// - Returns: Also the command line of the rollback, when the store is beyond the target and can be
+  ///   rolled back.
   private static func plan(_ session: Session, _ key: Key, _ all: MigrationSet) throws -> (
     MigrationSet, MigrationPlan, wayBack: String?
   ) {
@@ -253,7 +258,7 @@ enum UpCommand: Command {
       guard asked != nil || steps != nil, target < all.version else {
         return (all, try session.plan(inspection, all), nil)
       }
-      // Steps that ran stay where they are: down takes them back.
+      // Steps that ran stay: only `down` rolls them back.
       let set = try all.upTo(max(target, min(version, all.version)))
       let back = target < version ? try? session.plan(inspection, all, .back(to: target)) : nil
       return (
@@ -268,7 +273,8 @@ enum UpCommand: Command {
 }
 
 extension StoreError {
-  /// The version of a store that is beyond the steps, found before the first step or between two of them.
+  /// The version of a store that is newer than the steps, as found before the first step or between two
+  /// steps.
   fileprivate var newerVersion: Int? {
     switch self {
     case .storeIsNewer(_, let found, _, _, _), .stopped(_, .store(.storeIsNewer(_, let found, _, _, _))):

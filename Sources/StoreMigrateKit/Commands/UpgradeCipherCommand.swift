@@ -1,4 +1,4 @@
-// upgrade-cipher: the settings of new files for an old one.
+// The `upgrade-cipher` command: gives an old store the cipher settings of new files.
 
 import CipherSQLite
 import Foundation

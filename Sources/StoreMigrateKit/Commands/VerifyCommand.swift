@@ -1,4 +1,4 @@
-// verify: is the file whole, and is it what its history says?
+// The `verify` command: checks that a file is intact, and that it matches its history.
 
 import CipherSQLite
 import Foundation
@@ -33,12 +33,13 @@ enum VerifyCommand: Command {
     let store: StoreSummary
     let pages: Int
     let findings: [String]
-    /// Whether each entry of an index was to be compared with its row; a file with damaged pages is read no further.
+    /// Whether index entries are compared with their rows. A file with damaged pages is not read that
+    /// far.
     let comparedIndexes: Bool
     let comparedWithMigrations: Bool
-    /// The history beside the steps; nil where either cannot be read.
+    /// How the history compares with the steps; nil when either cannot be read.
     let history: HistoryState?
-    /// The line that compares the indexes, too; nil where that was done.
+    /// The command line that compares the indexes as well; nil when they were compared.
     let lineOfIndexes: String?
     let exitCode: ExitCode
 
@@ -76,12 +77,13 @@ enum VerifyCommand: Command {
     bar.finish()
     let info = try info(connection, &findings, hasSteps)
     if findings.isEmpty, let info { findings += try contentFindings(info, connection) }
-    // What is wrong with the file keeps nobody from being told that the steps are others, and the other way round.
+    // A fault of the file does not hide a history that differs, and the reverse.
     let history = hasSteps ? info.map { HistoryVerdict($0, inspection, session) } : nil
     let size = try DatabasePath(session.storePath).byteCount
     return VerifyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0),
-      // Those of the database: nobody looks at what may stand behind them, and some may be in the log alone.
+      // The pages of the database. Any data after them in the file is not checked, and some pages may
+      // exist only in the WAL.
       pages: (try? connection.pragma("page_count", as: Int.self)) ?? 0,
       findings: findings + [history?.finding].compactMap { $0 }, comparedIndexes: comparesIndexes,
       comparedWithMigrations: history?.isCompared ?? false, history: history?.state,
@@ -89,7 +91,9 @@ enum VerifyCommand: Command {
       exitCode: findings.isEmpty ? history?.code ?? .ok : .attention)
   }
 
-  /// - Throws: ``RefusedError`` with the code of what is found, for a file of which not even the first page can be read.
+  /// Opens the store.
+  /// - Throws: ``RefusedError`` with the exit code for findings, when not even the first page can be
+  ///   read.
   private static func inspection(_ session: Session) throws -> Inspection {
     do { return try session.inspection() } catch let error as SQLError {
       switch error {
@@ -100,7 +104,7 @@ enum VerifyCommand: Command {
     }
   }
 
-  /// What is wrong with tables and values of a file whose pages are whole.
+  /// Returns what is wrong with the tables and values of a file whose pages are intact.
   private static func contentFindings(_ info: StoreInfo, _ connection: Connection) throws -> [String] {
     let drift = try info.drift(connection)
     let findings = drift + (try info.foreignFindings(connection))
@@ -111,7 +115,7 @@ enum VerifyCommand: Command {
       : findings
   }
 
-  /// What the store says about itself; nil, and a finding, where that cannot be read.
+  /// Returns what the bookkeeping tables contain; nil, after adding a finding, when they cannot be read.
   private static func info(
     _ connection: Connection, _ findings: inout [String], _ hasSteps: Bool
   ) throws -> StoreInfo? {
@@ -137,15 +141,15 @@ enum VerifyCommand: Command {
   }
 }
 
-/// How the history of a store stands with the steps at hand.
+/// The result of comparing a store's history with the available steps.
 private struct HistoryVerdict {
-  /// What is to be said; nil where the history is that of the steps.
+  /// What to report; nil when the history matches the steps.
   let finding: String?
-  /// How a run ends that finds nothing else.
+  /// The exit code of a run that finds nothing else.
   let code: ExitCode
   /// Whether the steps could be read.
   let isCompared: Bool
-  /// Each step with how it stands, for JSON; nil where either side cannot be read.
+  /// The state of each step, for JSON; nil when the steps or the history cannot be read.
   let state: HistoryState?
 
   init(_ info: StoreInfo, _ inspection: Inspection, _ session: Session) {
@@ -169,8 +173,8 @@ private struct HistoryVerdict {
 }
 
 extension Session {
-  /// Whether there are steps to compare a history with.
-  /// - Throws: ``RefusedError`` for a folder that was named and is not there.
+  /// Returns whether there are steps to compare a history with.
+  /// - Throws: ``RefusedError`` when the folder that was named does not exist.
   fileprivate func hasSteps() throws -> Bool {
     if arguments.value("--migrations") != nil {
       try requireFolder(migrationsFolder)

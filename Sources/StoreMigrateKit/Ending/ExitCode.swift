@@ -1,42 +1,44 @@
-// The exit codes, in one place: help and documentation print them from here.
+// The exit codes. Help and documentation print them from here.
 
 import CipherSQLite
 import ObjectVault
 
-/// How a run of `store-migrate` ended.
+/// The exit code of a run of `store-migrate`.
 public enum ExitCode: Int32, Sendable, CaseIterable {
-  /// Done, or nothing to do.
+  /// The work was done, or there was nothing to do.
   case ok = 0
-  /// Failed: the message says what is so now, which mostly is that nothing was changed. Or the report could not be
-  /// written.
+  /// The run failed. The message states the present state; in most cases, nothing was changed. This is
+  /// also the code when the report could not be written.
   case failed = 1
-  /// Something is pending or out of step, was found by a review, or has no place in a store: see the report.
+  /// Something is pending or out of step, a review found something, or something has no place in a store:
+  /// see the report.
   case attention = 2
-  /// An edited, missing, duplicate or reordered step.
+  /// A step was edited, is missing, exists twice, or was reordered.
   case historyConflict = 3
   /// The store is newer than the steps.
   case storeTooNew = 4
-  /// A step that loses data, or what replaces, removes or exports something, was not allowed; or there are rows that a step refuses, found by a plan or by the step; or a
-  /// step has no way back, or calls a function of the app that this tool has not got.
+  /// Something was not allowed: a step that loses data, or an action that replaces, removes or exports
+  /// something. Or a step rejects rows, as a plan or the step itself found; has no rollback; or calls a
+  /// function of the app that this tool does not have.
   case refused = 5
-  /// The backup could not be made, or there is not enough room on the disk.
+  /// The backup could not be made, or the disk does not have enough room.
   case noSpace = 6
-  /// No such store, file or folder.
+  /// There is no such store, file or folder.
   case notFound = 10
-  /// Another process keeps the lock.
+  /// Another process holds the lock.
   case locked = 11
-  /// The key does not fit, or this is no store.
+  /// The key does not fit, or the file is not a store.
   case cannotDecrypt = 12
-  /// Wrong arguments.
+  /// The arguments are wrong.
   case usage = 64
-  /// The terminal went away (SIGHUP); the message says what is true now.
+  /// The terminal was closed (SIGHUP). The message states what is true now.
   case hungUp = 129
-  /// Interrupted (SIGINT); the message says what is true now.
+  /// The run was interrupted (SIGINT). The message states what is true now.
   case interrupted = 130
-  /// Told to end (SIGTERM); the message says what is true now.
+  /// The run was terminated (SIGTERM). The message states what is true now.
   case terminated = 143
 
-  /// The meaning in a few words.
+  /// The meaning in a few words, as the help prints it.
   public var meaning: String {
     switch self {
     case .ok: "done, or nothing to do"
@@ -58,10 +60,11 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     }
   }
 
-  /// The code for a signal that stopped the run: 128 and its number, as shells have it.
+  /// Creates the code for a signal that stopped the run: 128 plus its number, as shells have it.
   init(signal: Int32) { self = ExitCode(rawValue: 128 + signal) ?? .interrupted }
 
-  /// The code for an error.
+  /// Creates the code for an error.
+  /// - Parameter error: The error that ended the run. Any unknown error gives `failed`.
   public init(_ error: any Error) {
     switch error {
     case is CancellationError: self = .interrupted
@@ -112,25 +115,25 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   }
 }
 
-/// Arguments that make no sense together.
+/// A mistake in the command line.
 public struct UsageError: Error, CustomStringConvertible {
-  /// What is wrong and what to write.
+  /// What is wrong, and what to write instead.
   public let description: String
   init(_ description: String) { self.description = description }
 }
 
-/// Something that was not done because it was not allowed.
+/// An action that was not carried out, with the exit code and the reason.
 struct RefusedError: Error, CustomStringConvertible {
   let code: ExitCode
   let description: String
 }
 
-/// An error with all that the store says of it: a screen with one cause and the next command.
+/// An error with what the store records about it: a screen with one cause and the next command.
 struct ExplainedError: Error, CustomStringConvertible {
   let code: ExitCode
   let description: String
-  /// The history beside the steps, for JSON.
+  /// How the history compares with the steps, for JSON.
   var history: HistoryState?
-  /// The step that cannot run, by its number, and why, where that is what is told.
+  /// The number of the step that cannot run, and why; nil when the error has another cause.
   var unfitStep: (number: Int, fault: String)?
 }

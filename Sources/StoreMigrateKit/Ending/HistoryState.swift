@@ -1,24 +1,24 @@
-// A store's history beside the steps at hand, as JSON has it: what a program looks at, where a person reads a screen.
+// How a store's history compares with the available steps, for JSON. People get a screen instead.
 
 import ObjectVault
 
-/// Whether the steps behind a store are those at hand.
+/// The comparison of the steps that ran on a store with the available ones.
 struct HistoryState: Encodable {
-  /// A step that is not, and in which way.
+  /// A step that differs, and how.
   struct Mismatch: Encodable {
-    /// `edited`, `refolded`, `missing` or `reordered`.
+    /// The kind of difference: `edited`, `refolded`, `missing` or `reordered`.
     let kind: String
     let number: Int
-    /// What the store calls it.
+    /// The step's name in the store.
     let name: String
-    /// The checksum of what ran.
+    /// The checksum of the step that ran.
     let applied: String
-    /// The checksum of what the steps have there; none where they have nothing.
+    /// The checksum of the available step with this number; nil when there is none.
     let found: String?
-    /// Of one that was edited: the lines that only one of both has.
+    /// The lines that differ, for an edited step; empty for others.
     let difference: [String]
 
-    /// nil for what is no matter of one step.
+    /// Creates the mismatch for a conflict; nil for a conflict that is not about one step.
     init?(_ conflict: HistoryConflict, applied steps: [AppliedStep], _ set: MigrationSet) {
       func checksum(_ number: Int) -> String { steps.first { $0.number == number }?.checksum ?? "" }
       func present(_ number: Int) -> String? {
@@ -42,10 +42,10 @@ struct HistoryState: Encodable {
     }
   }
 
-  /// Whether no step is another.
+  /// Whether all steps that ran match.
   let complete: Bool
   let applied: Int
-  /// How many of them are among the steps at hand, with the same checksum.
+  /// The number of steps that match: they are available and have the same checksum.
   let matching: Int
   let mismatches: [Mismatch]
 
@@ -55,10 +55,11 @@ struct HistoryState: Encodable {
     (complete, applied) = (conflicts.isEmpty, steps.count)
     matching = min(steps.count, set.version) - conflicts.count
   }
-  /// Whether steps ran that are not among those at hand, which `reader:` lets programs do without.
+  /// Whether steps ran that are not available, which is permitted when their `reader:` lines allow older
+  /// programs.
   var leadsBeyond: Bool { complete && matching < applied }
 
-  /// How many steps are those at hand, in words.
+  /// The result of the comparison, in words.
   var sentence: String {
     guard applied > 0 else { return "no step ran yet" }
     let beyond = applied - matching

@@ -1,9 +1,9 @@
-// What ends a command that writes rows while it reads them.
+// The errors that end a command which writes rows while it reads them.
 
-/// Whoever read the output has enough of it: no error, and nothing is said.
+/// The reader of the output has closed it. This is not a failure, and no message is printed.
 struct ReaderGone: Error {}
 
-/// Rows that could not be written.
+/// Rows could not be written.
 struct OutputError: Error, CustomStringConvertible {
   let description: String
 }

@@ -1,15 +1,15 @@
-// What a process needs whatever its command is: threads, /proc, and the folder that it runs in.
+// What every command needs from the system: threads, /proc, and an existing working directory.
 
 import CipherSQLite
 import Foundation
 
 enum Surroundings {
-  /// The threads that a command needs beside the first: one for tasks, one for signals, one for the engine, one that waits for other
-  /// processes.
+  /// The threads that a command needs in addition to the first: one for tasks, one for signals, one for
+  /// the engine, and one that waits for other processes.
   private static let threads: Int32 = 4
 
-  /// Checks what every command needs. Without it a command would wait for ever, or the runtime would end it at any moment: call this
-  /// before anything else.
+  /// Checks what every command needs. Without it, a command would wait forever, or the runtime would end
+  /// it at any moment: call this before anything else.
   /// - Throws: ``RefusedError`` with the remedy.
   static func require() throws {
     try requireProc()
@@ -21,7 +21,8 @@ enum Surroundings {
         + "Raise the limit (ulimit -u, or that of the container), or end other programs. Nothing was done.")
   }
 
-  /// Dispatch, which runs every task, reads the state of its threads in /proc, and ends the process when it cannot.
+  /// Checks for /proc: Dispatch, which runs every task, reads the state of its threads there, and ends
+  /// the process when it cannot.
   private static func requireProc() throws {
     #if os(Linux)
       guard unsafe access("/proc/\(getpid())/stat", R_OK) != 0 else { return }

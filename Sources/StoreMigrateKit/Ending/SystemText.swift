@@ -1,7 +1,7 @@
-// Why the system refused something, in its own words.
+// The system's description of an error.
 
 import Foundation
 
-/// The words for a number of `errno`.
-// The system's text is there until the next call on this thread, and is copied before it.
+/// Returns the system's text for a value of `errno`.
+// The text is valid until the next call on this thread; it is copied before that.
 func systemText(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }

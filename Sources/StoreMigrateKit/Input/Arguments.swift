@@ -1,19 +1,21 @@
-// The command line, options anywhere. What is unknown is an error with the nearest name.
+// The parser of the command line. Options may be anywhere; for an unknown one, the error suggests the
+// nearest name.
 
 import CipherSQLite
 
-/// Parsed arguments of one command.
+/// The parsed arguments of one command.
 struct Arguments {
-  /// The options that were given, in their order.
+  /// The names of the options that were given, in order.
   private(set) var given: [String] = []
   private(set) var positional: [String] = []
-  /// Which of the words is the first of these.
+  /// The index of the first positional argument among the words.
   private(set) var firstPlace: Int?
   private var values: [String: [String]] = [:]
   private var flags: Set<String> = []
 
-  /// The words behind the program's name, as they were given.
-  /// - Throws: ``UsageError`` for one that is no UTF-8: repaired silently, it would be the name of another file.
+  /// Returns the words after the program's name, as they were given.
+  /// - Throws: ``UsageError`` for a word that is not UTF-8: if it were repaired silently, it would name
+  ///   another file.
   static func ofProcess() throws -> [String] {
     try ProgramArguments.all.enumerated().dropFirst().map { index, word in
       guard case .text(let text) = word else {
@@ -25,10 +27,11 @@ struct Arguments {
     }
   }
 
+  /// Parses a command line.
   /// - Parameters:
-  ///   - words: The words behind the program's name.
-  ///   - known: The options of all commands: the command may stand behind its options.
-  /// - Throws: ``UsageError``.
+  ///   - words: The words after the program's name.
+  ///   - known: The options of all commands, because the command may follow its options.
+  /// - Throws: ``UsageError``; ``UnknownOption``.
   init(_ words: [String], known: [Option]) throws {
     let options = Dictionary(
       known.flatMap { option in [option.name, option.short].compactMap { $0 }.map { ($0, option) } },
@@ -53,14 +56,14 @@ struct Arguments {
         guard value == nil else { throw UsageError("\(option.name) takes no value.") }
         flags.insert(option.name)
       } else if option.isValueOptional {
-        // In front of the command the next word may be the command.
+        // Before the command, the next word may be the command itself.
         if let value = value ?? (firstPlace == nil ? nil : Self.optionalValue(&rest)) {
           values[option.name, default: []].append(value)
         } else {
           flags.insert(option.name)
         }
       } else {
-        // Of two values one would be taken silently.
+        // One of two values would be ignored silently.
         guard option.isList || values[option.name] == nil else {
           throw UsageError("\(option.name) is given twice, and has one value. Leave one of them out.")
         }
@@ -69,13 +72,14 @@ struct Arguments {
     }
   }
 
-  /// The word behind an option that may stand without a value; nil where it is another option, or there is none.
+  /// Returns the value of an option that does not require one; nil when the next word is an option, or
+  /// when there is none.
   private static func optionalValue(_ rest: inout ArraySlice<String>) -> String? {
     guard let word = rest.first, !word.hasPrefix("-") else { return nil }
     return rest.popFirst()
   }
 
-  /// The word behind an option, which is its value.
+  /// Returns the value of an option, which is the next word.
   private static func value(
     of option: Option, _ rest: inout ArraySlice<String>, _ options: [String: Option]
   ) throws -> String {
@@ -94,7 +98,8 @@ struct Arguments {
   func value(_ name: String) -> String? { values[name]?.last }
   func all(_ name: String) -> [String] { values[name] ?? [] }
 
-  /// The option's value as a number of things; nil without it.
+  /// Returns the option's value as a count; nil without the option.
+  /// - Throws: ``UsageError`` when the value is not a number, or is negative.
   func count(_ name: String) throws -> Int? {
     guard let text = value(name) else { return nil }
     guard let count = Int(text), count >= 0 else {
@@ -103,8 +108,9 @@ struct Arguments {
     return count
   }
 
-  /// The option's value as a number of seconds, up to a day.
-  /// - Parameter least: The least number that is taken.
+  /// Returns the option's value as a number of seconds, one day at most.
+  /// - Parameter least: The smallest number that is accepted.
+  /// - Throws: ``UsageError`` when the value is not a number in that range.
   func seconds(_ name: String, default fallback: Double, from least: Double = 0) throws -> Double {
     guard let text = value(name) else { return fallback }
     guard let seconds = Double(text), seconds >= least, seconds <= 86_400 else {
@@ -115,14 +121,14 @@ struct Arguments {
   }
 }
 
-/// A word that looks like an option and is none of any command.
+/// A word that looks like an option but is not an option of any command.
 struct UnknownOption: Error {
   let name: String
-  /// The whole line: what may have been meant depends on the command in it.
+  /// The whole command line: the suggestion depends on the command in it.
   let words: [String]
 
-  /// The error, with the nearest of these options.
-  /// - Parameter help: The sentence that says where the options are told.
+  /// Returns the error, with the nearest of these options.
+  /// - Parameter help: The sentence that refers to the help.
   func usageError(among options: [Option], help: String) -> UsageError {
     if ["--key", "--password", "--passphrase", "--new-key"].contains(name) {
       return UsageError(

@@ -1,25 +1,26 @@
-// --cipher and --new-cipher: settings that no file tells by itself, or that it is to have from now on.
+// The options `--cipher` and `--new-cipher`: settings that a file does not record, or that it is to have.
 
 import CipherSQLite
 import Foundation
 
-/// Cipher settings as an option writes them: `sqlcipher4,rounds=500000,page=8192`.
+/// Cipher settings in the form of the options: `sqlcipher4,rounds=500000,page=8192`.
 struct CipherSettings {
   let profile: CipherProfile
-  /// Not secret; for a file whose header is left in clear.
+  /// The salt of a file whose header is in clear. It is not secret.
   let salt: [UInt8]?
 
-  /// What the option's help says.
+  /// The syntax of the settings, for the help.
   static let help =
     "sqlcipher3 or sqlcipher4, or page=BYTES, rounds=N, hmac=HASH, kdf=HASH, header=BYTES, salt=HEX"
 
-  /// What an option of the line says; nil where it is not given.
-  /// - Throws: ``UsageError`` that names the part.
+  /// Returns the settings that an option gives; nil without the option.
+  /// - Throws: ``UsageError``, which names the part that is wrong.
   static func given(_ option: String, in arguments: Arguments) throws -> CipherSettings? {
     try arguments.value(option).map { try CipherSettings($0, option: option) }
   }
 
-  /// - Throws: ``UsageError`` that names the part.
+  /// Parses settings.
+  /// - Throws: ``UsageError``, which names the part that is wrong.
   init(_ text: String, option: String) throws {
     var profile = CipherProfile.engineDefault
     var salt: [UInt8]?
@@ -52,7 +53,7 @@ struct CipherSettings {
     self.salt = salt
   }
 
-  /// The option that opens a file of these settings; nil when it opens without.
+  /// Returns the option that a file with these settings needs to open; nil when it needs none.
   static func option(for profile: CipherProfile) -> String? {
     let usual: CipherProfile = profile.derivationHash == .sha1 ? .sqlcipher3 : .sqlcipher4
     var parts: [String] = []
@@ -66,7 +67,8 @@ struct CipherSettings {
     return "--cipher " + (usual == .sqlcipher3 ? "sqlcipher3," : "sqlcipher4,") + parts.joined(separator: ",")
   }
 
-  /// Of two values one would be taken silently, and what stands in front of the version would be taken back by it.
+  /// Checks that no part is given twice, as one of them would be ignored silently, and that the version
+  /// is first, as it would reset the parts before it.
   private static func check(_ name: String, _ seen: Set<String>, _ option: String) throws {
     guard !seen.contains(name) else {
       throw UsageError("\(option) has \(name) twice. Leave one of them out.")
@@ -92,7 +94,7 @@ struct CipherSettings {
   }
 }
 
-/// Bytes of hexadecimal digits; nil when they are none.
+/// Returns the bytes that hexadecimal digits represent; nil for any other text.
 func decodedHex(_ digits: [UInt8]) -> [UInt8]? {
   guard digits.count.isMultiple(of: 2) else { return nil }
   var result: [UInt8] = []

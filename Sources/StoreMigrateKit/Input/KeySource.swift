@@ -1,22 +1,23 @@
-// Where a key comes from: a file, a descriptor, a variable, a command, a prompt. Never an argument.
+// Reads a key from a file, a descriptor, a variable, a command, or a prompt. It is never an argument.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// Reads a key by the ways that the options name.
+/// Reads a key from the source that the options name.
 struct KeySource {
   let arguments: Arguments
-  /// `key` or `new-key`: the options' common part.
+  /// The common part of the options' names: `key` or `new-key`.
   let prefix: String
   let standardError: @Sendable (String) -> Void
-  /// Tells of what is no mistake and should not be so.
+  /// Prints a warning about what is not an error but should be corrected.
   let warn: @Sendable (String) -> Void
-  /// Whether the key is one that a file is made with: nothing would tell of a slip of the hand.
+  /// Whether the key is for a new file. Then the user types it twice, because a typing mistake would go
+  /// unnoticed.
   var isOfNewFile = false
 
-  /// The key, read once.
-  /// - Throws: ``UsageError`` when no way is given and none may be asked for; ``SQLError``.
+  /// Reads the key. A source that is a pipe can be read only once.
+  /// - Throws: ``UsageError`` when there is no source and no prompt is possible; ``SQLError``.
   func read(for file: String) throws -> Key {
     let settings = prefix == "key" ? "--cipher" : "--new-cipher"
     let salt = try CipherSettings.given(settings, in: arguments)?.salt
@@ -47,7 +48,7 @@ struct KeySource {
     }
   }
 
-  /// The secret of a slot of a key file.
+  /// Reads the secret of a slot of a key file.
   func unlock(for file: String) throws -> KeyFile.Unlock {
     var bytes = try bytes(for: file)
     defer { for index in bytes.indices { bytes[index] = 0 } }
@@ -56,10 +57,10 @@ struct KeySource {
     return try Self.budget(arguments).map { unlock.allowing($0) } ?? unlock
   }
 
-  /// What `--slots-work` allows a key file to cost; nil where it is not given.
+  /// Returns what `--slots-work` allows the derivation of a key to cost; nil without it.
   static func budget(_ arguments: Arguments) throws -> ScryptBudget? {
     guard arguments.value("--slots-work") != nil else { return nil }
-    // Less opens nothing that the usual bound does not open, and is a slip of the hand.
+    // A smaller limit opens nothing that the default limit does not, so it is a typing mistake.
     let seconds = try arguments.seconds("--slots-work", default: 0, from: 0.1)
     return ScryptBudget(seconds: seconds, memoryBytes: ScryptBudget.unlimited.memoryBytes)
   }
@@ -67,7 +68,8 @@ struct KeySource {
   static func unlock(_ bytes: [UInt8], format: String, _ prefix: String) throws -> KeyFile.Unlock {
     switch format {
     case "passphrase":
-      // Composed, as the library does with a String; bytes that are no text stay as they are.
+      // Text is composed (NFC), as the library does with a String. Bytes that are not text stay as they
+      // are.
       String(validating: bytes, as: UTF8.self).map { .passphrase($0) } ?? .passphrase(bytes: bytes)
     case "recovery": .recoveryCode(try RecoveryCode(typed: String(decoding: bytes, as: UTF8.self)))
     case "hex":
@@ -114,14 +116,15 @@ struct KeySource {
     return try prompted(for: file)
   }
 
-  /// A variable of the environment, which nobody changes while the tool runs. As bytes: those of a key need not be UTF-8.
+  /// Returns the bytes of an environment variable; those of a key need not be UTF-8. Nothing changes the
+  /// environment while the tool runs, so the pointer stays valid until the bytes are copied.
   private static func variable(_ name: String) -> [UInt8]? {
     unsafe getenv(name).map { unsafe Array(Data(bytes: $0, count: strlen($0))) }
   }
 
   private func fromFile(_ path: String) throws -> [UInt8] {
     if path == "-" { return try fromDescriptor(0) }
-    // Opened once, and read as it comes: it may be a pipe, of the shell (`<(…)`) or with a name.
+    // Opened once and read in sequence: it may be a pipe, of the shell (`<(…)`) or with a name.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       let code = errno
@@ -149,7 +152,7 @@ struct KeySource {
       }
       guard count > 0 else { return bytes }
       bytes += room.prefix(count)
-      // A key is short; what never ends, such as a device, is none.
+      // A key is short. An endless source, such as a device, is rejected.
       guard bytes.count <= 1 << 20 else { throw UsageError("The \(name) holds more than a key.") }
     }
   }
@@ -162,7 +165,7 @@ struct KeySource {
     process.standardOutput = pipe
     try process.run()
     var data = Data()
-    // No key is as long as that, and memory has an end.
+    // No key is that long; the limit bounds the memory.
     let most = 65_536
     while data.count <= most, let part = try pipe.fileHandleForReading.read(upToCount: 4096), !part.isEmpty {
       data += part
@@ -198,8 +201,9 @@ struct KeySource {
     return try typedLine()
   }
 
-  /// What is typed up to the end of the line, byte by byte: a terminal may be in another encoding than UTF-8. Its end goes as that
-  /// of a file does, so that the same bytes are the same key.
+  /// Reads the bytes that are typed up to the end of the line, one at a time, because a terminal may use
+  /// another encoding than UTF-8. The line end is removed as in a file, so that the same bytes are the
+  /// same key.
   private static func typedLine() throws -> [UInt8] {
     var line: [UInt8] = []
     var byte: [UInt8] = [0]
@@ -213,7 +217,7 @@ struct KeySource {
     }
   }
 
-  /// Exactly one line end goes, `\n` or `\r\n`; it is what editors and `echo` add.
+  /// Returns the bytes without one line end, `\n` or `\r\n`, which editors and `echo` add.
   static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     guard bytes.last == UInt8(ascii: "\n") else { return bytes }

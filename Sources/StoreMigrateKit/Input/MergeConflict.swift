@@ -1,7 +1,8 @@
-// Generated files in which git left the marks of a conflict: the mistake is not in what they say. Of a step its parser tells.
+// Recognizes merge conflicts in generated files, so that an error can name the conflict and not the
+// content. For steps, their parser does that.
 
 enum MergeConflict {
-  /// Whether a line is the mark of a conflict.
+  /// Returns whether a line is the mark of a conflict.
   static func isMark(_ line: Substring) -> Bool {
     ["<<<<<<< ", ">>>>>>> ", "||||||| "].contains { line.hasPrefix($0) } || line == "======="
   }

@@ -1,9 +1,9 @@
-// What may stand on a command line beside its arguments. Each command declares its options; the parser, its help and the
-// overview read the same declaration.
+// The options of the command line. Each command declares its own; the parser, the help and the overview
+// all read that declaration.
 
-/// An option, with what its help says of it.
+/// An option, with its help.
 struct Option: Sendable {
-  /// Under which heading a help lists an option.
+  /// The headings under which a help lists options.
   enum Section: String, CaseIterable {
     case own = "OPTIONS"
     case key = "KEY (never an argument; without these $STORE_MIGRATE_KEY, otherwise a prompt)"
@@ -13,16 +13,16 @@ struct Option: Sendable {
   }
 
   let name: String
-  /// Another name, of one letter.
+  /// An alternative name of one letter.
   let short: String?
-  /// How its value is called; nil where it takes none.
+  /// The name of its value in the help; nil when it takes none.
   let value: String?
   let section: Section
-  /// Whether it may be given several times, each time with a value of its own.
+  /// Whether it may be given several times, with a value each time.
   let isList: Bool
-  /// Whether it may stand without its value, and says something else then.
+  /// Whether its value may be omitted, which changes its meaning.
   let isValueOptional: Bool
-  /// A line for each line of the help.
+  /// The lines of its help.
   let help: [String]
 
   init(
@@ -33,7 +33,7 @@ struct Option: Sendable {
     (self.isList, self.isValueOptional) = (isList, isValueOptional)
   }
 
-  /// Such as `-m, --migrations DIR`.
+  /// The form in the help, such as `-m, --migrations DIR`.
   var form: String {
     (short.map { "\($0), " } ?? "    ") + name + (value.map { isValueOptional ? " [\($0)]" : " \($0)" } ?? "")
   }
@@ -51,11 +51,11 @@ extension Option {
     "all: one transaction, so all steps or none (the default); step: each one by itself, for",
     "huge stores: what fails or is stopped leaves the store behind the last whole step")
   static let verbose = Option("--verbose", short: "-v", "checksum, program and engine of each step")
-  /// Of commands that run steps.
+  /// For commands that run steps.
   static let shownPlan = Option("--verbose", short: "-v", "the plan, before it is done")
   static let lockTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
-  /// Of commands that lead a store somewhere.
+  /// For commands that migrate a store.
   private static let runTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15,",
     "and for the end of a migration as long as it takes")
@@ -67,7 +67,7 @@ extension Option {
     "the format language of the library: ANY tags.name == 'x', city == nil, age BETWEEN {1, 9};",
     "given twice, both have to hold")
 
-  /// What every command takes.
+  /// The options that every command takes.
   static let common = [
     Option("--json", in: .common, "one JSON object on standard output, of a failure too"),
     Option(
@@ -84,7 +84,7 @@ extension Option {
     Option("--help", short: "-h", in: .common, "examples and options of the command"),
   ]
 
-  /// Where the key of the store comes from.
+  /// The options for the source of the store's key.
   static let key =
     keyWays("--key", in: .key) + [
       Option(
@@ -95,7 +95,7 @@ extension Option {
       slotsWork,
     ]
 
-  /// Where a new key comes from.
+  /// The options for the source of a new key.
   static let newKey =
     keyWays("--new-key", in: .newKey) + [
       Option("--new-key-format", value: "FORMAT", in: .newKey, "as --key-format"),
@@ -103,9 +103,10 @@ extension Option {
       slotsWork,
     ]
 
-  /// Where the secret of a slot comes from: no other key file.
+  /// The options for the source of a slot's secret. A slot's secret is never in another key file, so
+  /// `--slots` is excluded.
   static let slotKey = key.filter { !$0.name.hasSuffix("slots") }
-  /// Where the secret that a slot gets comes from.
+  /// The options for the source of a slot's new secret.
   static let newSlotKey = newKey.filter { !$0.name.hasSuffix("slots") }
 
   private static let slotsWork = Option(
@@ -139,22 +140,22 @@ extension Option {
     (isList, isValueOptional) = (false, false)
   }
 
-  /// What every command takes that opens a store.
+  /// The options of every command that opens a store.
   static let store = key + [cipher, lockTimeout]
-  /// The same of commands that lead a store somewhere.
+  /// The options of commands that migrate a store.
   static let run = key + [cipher, runTimeout]
-  /// What every command takes that only looks at a store.
+  /// The options of every command that only reads a store.
   static let look = store + [immutable]
 }
 
 extension [Option] {
-  /// Each option once, where it stands first.
+  /// The options without duplicates; the first occurrence wins.
   var distinct: [Option] {
     var seen: Set<String> = []
     return filter { seen.insert($0.name).inserted }
   }
 
-  /// The lines of a help, under their headings.
+  /// Returns the lines of a help, under their headings.
   func lines(of sections: [Option.Section] = Option.Section.allCases) -> String {
     let options = distinct
     return sections.compactMap { section in

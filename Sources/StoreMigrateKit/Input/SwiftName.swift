@@ -1,9 +1,9 @@
-// What stands in generated Swift: the names of types, and texts.
+// Type names and string literals for generated Swift.
 
 import ObjectVault
 
 enum SwiftName {
-  /// Words that Swift keeps for itself where a type is declared or used.
+  /// The words that Swift reserves where a type is declared or used.
   private static let reserved: Set<String> = [
     "Any", "Protocol", "Self", "Type", "as", "associatedtype", "break", "case", "catch", "class", "continue",
     "default",
@@ -16,7 +16,7 @@ enum SwiftName {
     "throw", "throws", "true", "try", "typealias", "var", "where", "while", "_",
   ]
 
-  /// Whether a text can be the name of a type as it is.
+  /// Returns whether a text can be the name of a type without change.
   static func isType(_ text: String) -> Bool {
     let letters = text.unicodeScalars
     let isWord = letters.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
@@ -25,12 +25,13 @@ enum SwiftName {
   }
 }
 
-/// Texts as Swift has them between two quotation marks.
+/// String literals of Swift.
 enum SwiftLiteral {
-  /// A whole literal.
+  /// Returns a whole literal, with quotation marks.
   static func quoted(_ text: String) -> String { "\"\(body(text))\"" }
 
-  /// What stands between the marks. No sign is left in it that ends the literal, or that the compiler does not take.
+  /// Returns the text between the quotation marks. Characters that would end the literal, or that the
+  /// compiler rejects, are escaped.
   static func body(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { body, scalar in
       switch scalar {

@@ -1,18 +1,18 @@
-// What is true of the files when a command was stopped.
+// Reports the state of the files after a command was stopped.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// Knows what can be said of the files that a command changes.
+/// Reports the state of the files that a command changes.
 protocol Aftermath: Sendable {
-  /// Said when the command has ended in order: looks at the files.
+  /// Returns the report for a command that ended in order. It examines the files.
   func found() -> String
-  /// Said when the process ends in the midst of the command. Temporary files are gone, and no change of a key will be
-  /// committed that is not yet.
-  /// - Parameter phase: How far the change of a key is.
+  /// Returns the report for a process that ends in the middle of the command. Temporary files are already
+  /// removed, and no uncommitted change of a key will be committed.
+  /// - Parameter phase: The progress of a change of the key.
   func leftBehind(_ phase: CommitGate.Phase) -> String
-  /// Whether a command that failed may have done a part of it.
+  /// Whether a failed command may have done part of its work.
   var hasParts: Bool { get }
 }
 
@@ -20,7 +20,7 @@ extension Aftermath {
   var hasParts: Bool { false }
 }
 
-/// Of `rekey`: the store is under one key or the other.
+/// After `rekey`: the store is under one of the two keys.
 struct KeyChange: Aftermath {
   let store: String
   let old: Key
@@ -29,9 +29,9 @@ struct KeyChange: Aftermath {
 
   func found() -> String {
     switch (opens(new), opens(old)) {
-    // Both keys are of one key file.
+    // Both keys come from the same key file.
     case (true, true): "\(store) opens with the slots of its key file."
-    // Who reads this was not told that it was done: the pages were not all read.
+    // The success of the command was not reported, because not all pages were read with the new key.
     case (true, false): renewed
     case (false, true): asBefore
     case (false, false): unknown
@@ -65,10 +65,11 @@ struct KeyChange: Aftermath {
   }
 }
 
-/// Of `rekey --new-cipher`, `upgrade-cipher`, `restore`: another file takes the place of the store, or it does not.
+/// After `rekey --new-cipher`, `upgrade-cipher` or `restore`: another file has replaced the store, or it
+/// has not.
 struct Replacement: Aftermath {
   let path: String
-  /// What is said of the former file, and of the new one.
+  /// What to report of the former file, and of the new one.
   let texts: (former: String, new: String)
   private let former: Identity?
 
@@ -83,7 +84,7 @@ struct Replacement: Aftermath {
     }
   }
 
-  /// Remembers which file it is that lies at a path now.
+  /// Records which file is at a path now.
   init(of path: String, former: String, new: String) {
     self.path = path
     texts = (former, new)
@@ -91,14 +92,15 @@ struct Replacement: Aftermath {
   }
 
   func found() -> String { Identity(path) == former ? texts.former : texts.new }
-  // The new file is renamed, in one step; without its temporary name it cannot be any more.
+  // The new file is renamed in a single operation. Its temporary file is already removed, so that cannot
+  // happen any more.
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
-/// Of `encrypt`, `export`, `backup`: the new file has its name, or there is none.
+/// After `encrypt`, `export` or `backup`: the new file has its name, or it does not exist.
 struct NewCopy: Aftermath {
   let target: String
-  /// What is said besides of the file that was copied.
+  /// What to report of the file that was copied.
   let source: String
 
   func found() -> String {
@@ -109,7 +111,7 @@ struct NewCopy: Aftermath {
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
-/// Of `slots` but for its rotation: the key file is the former one or the new one.
+/// After all actions of `slots` but `rotate`: the key file is the former one or the new one.
 struct SlotChange: Aftermath {
   let file: String
 
@@ -124,13 +126,13 @@ struct SlotChange: Aftermath {
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
-/// Of `plan --rehearse`, which changes a copy alone. It may fail before there is one.
+/// After `plan --rehearse`, which changes only a copy. It may fail before the copy exists.
 struct Rehearsing: Aftermath {
   func found() -> String { "Nothing was changed, and no copy is left." }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
-/// Of `create`: the store has its name, or there is none.
+/// After `create`, or `baseline` into a new store: the store has its name, or it does not exist.
 struct NewStore: Aftermath {
   let path: String
 
@@ -141,12 +143,12 @@ struct NewStore: Aftermath {
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
-/// Of `up --vacuum` where no step is pending: the file was written whole, or it was not.
+/// After `up --vacuum` without pending steps: the file was rewritten, or it was not.
 struct Vacuuming: Aftermath {
   let store: String
   let key: Key
   let configuration: Connection.Configuration
-  /// The line that says how many pages are free.
+  /// The command line that shows the number of free pages.
   let info: String
 
   func found() -> String {
@@ -167,7 +169,7 @@ struct Vacuuming: Aftermath {
   }
 }
 
-/// Of `redo`: the steps ran again, all of them, or none.
+/// After `redo`: either all steps ran again, or none did.
 struct RepeatedSteps: Aftermath {
   let store: String
   let key: Key
@@ -175,7 +177,7 @@ struct RepeatedSteps: Aftermath {
   /// How often the tables had been changed before.
   let generation: Int64
   let configuration: Connection.Configuration
-  /// The line that says what ran on the store.
+  /// The command line that shows which steps ran on the store.
   let history: String
 
   func found() -> String {
@@ -193,14 +195,14 @@ struct RepeatedSteps: Aftermath {
   }
 }
 
-/// Of `repair`: the record of all named steps is the new one, or of none.
+/// After `repair`: either all named steps have new records, or none does.
 struct NewRecord: Aftermath {
   let store: String
   let key: Key
   /// How often steps had been repaired before.
   let repairs: Int
   let configuration: Connection.Configuration
-  /// The line that says what ran on the store.
+  /// The command line that shows which steps ran on the store.
   let history: String
 
   func found() -> String {
@@ -218,23 +220,25 @@ struct NewRecord: Aftermath {
   }
 }
 
-/// Of `up` and `down`: all steps, or none.
+/// After `up`, `down`, or `baseline` in place: all steps are done, or none; with `--tx step`, some may
+/// be.
 struct MigrationRun: Aftermath {
   let store: String
   let key: Key
   let from: Int
   let to: Int
   let configuration: Connection.Configuration
-  /// The line that says how the store stands, as a shell takes it.
+  /// The command line that shows the state of the store, quoted for a shell.
   let status: String
-  /// What the steps are called where each is committed by itself, by their numbers; nil where all are one transaction.
+  /// The names of the steps by number, when each is committed separately; nil when all are one
+  /// transaction.
   var standing: [Int: String]?
   var hasParts: Bool { standing != nil }
 
   func found() -> String {
     var reading = configuration
     reading.access = .readOnly
-    // Who may not write to it may read it.
+    // Read access is enough when the user has no write access.
     guard
       let connection = (try? Connection.open(store, key: key, configuration: configuration))
         ?? (try? Connection.open(store, key: key, configuration: reading)),
@@ -242,19 +246,20 @@ struct MigrationRun: Aftermath {
     else { return leftBehind(.stopped) }
     let isNone = isNoStore(connection)
     connection.close()
-    // A file that was to become one. Its number of a version is another program's.
+    // A file that `baseline` was to turn into a store. Its version number belongs to another program.
     guard !isNone else { return "\(store) is no store, as before, and opens with its key." }
     return (done(at: version).map { "\($0) " } ?? "")
       + "\(store) is at version \(version)\(version == from ? ", as before" : ""), and opens with its key."
   }
 
-  /// Damage is none of this: a store that is damaged is one.
+  /// Returns whether the file is not a store. A damaged store counts as a store.
   private func isNoStore(_ connection: Connection) -> Bool {
     do { _ = try StoreInfo(connection) } catch StoreError.notAStore { return true } catch { return false }
     return false
   }
 
-  /// Which steps stand although the run was not finished.
+  /// Returns a sentence about the steps that are done although the run did not complete; nil when there
+  /// are none.
   private func done(at version: Int) -> String? {
     guard let standing, version != from, version != to else { return nil }
     let numbers = from < version ? Array(from + 1...version) : Array(version + 1...from)

@@ -1,47 +1,49 @@
-// What a signal does to a run. The first one stops it in order, however long what cannot be stopped takes; a second one
-// ends the process. In both cases the tool says what is true of the files, which Aftermath finds out.
+// The reaction to signals. The first signal stops the run in order, however long that takes; a second one
+// ends the process. In both cases the tool prints the state of the files, which an `Aftermath`
+// determines.
 
 import CipherSQLite
 import Foundation
 
-/// The signals of one run, and how far the run is.
+/// The signals of one run, and the stage of the run.
 final class Interruption: Sendable {
   private enum Stage {
-    /// Nothing was changed yet: a signal ends the process.
+    /// Nothing has been changed yet: a signal ends the process.
     case looking
-    /// A signal stops what runs.
+    /// Files are being changed: a signal stops the run.
     case changing(any Aftermath)
-    /// The last word was said, or is being said.
+    /// The final message was printed, or is being printed.
     case ended
   }
 
   private struct State {
     var stage = Stage.looking
     var signal: Int32?
-    // Kept for as long as they are to work.
+    // A source works only as long as it is retained.
     var sources: [any DispatchSourceSignal] = []
   }
 
   /// The signals that stop a run.
   static let signals = [SIGINT, SIGTERM, SIGHUP]
 
-  /// Cancelled by the first signal.
+  /// The progress of the run, which the first signal cancels.
   let progress = Progress(totalUnitCount: 0)
-  /// Closed by the first signal: a change of the key that is not committed yet will not be.
+  /// Closed by the first signal. From then on, no uncommitted change of a key will be committed.
   let gate = CommitGate()
   private let state = Locked(State())
 
-  /// The signal that was given.
+  /// The first signal that was received; nil when there was none.
   var signal: Int32? { state.withLock { $0.signal } }
 
-  /// Listens to the signals from now on, but to those that the process was told to ignore (`nohup`).
+  /// Handles the signals from now on, except those that the process was started to ignore (`nohup`).
   func listen() {
-    // Registered by another thread, and until then a signal would be nobody's: it is waited for.
+    // Another thread registers the sources. A signal before that would be lost, so this waits for the
+    // registration.
     let registration = DispatchGroup()
     for number in Self.signals {
       var former = sigaction()
       guard unsafe sigaction(number, nil, &former) == 0, !isIgnored(former) else { continue }
-      // Not SIG_IGN, which the commands that we start would inherit.
+      // Not SIG_IGN, which the commands that this process starts would inherit.
       Foundation.signal(number) { _ in }
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { [self] in received(number) }
@@ -63,7 +65,7 @@ final class Interruption: Sendable {
     return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// Says that files are changed from now on, and who knows afterwards what became of them.
+  /// Marks that files are being changed from now on. `aftermath` reports their state afterwards.
   func begin(_ aftermath: any Aftermath) {
     let isEnded = state.withLock { state in
       if case .ended = state.stage { return true }
@@ -73,27 +75,29 @@ final class Interruption: Sendable {
     if isEnded { waitForTheEnd() }
   }
 
-  /// Says that nothing is changed for now, as while a question is asked: a signal ends the process then.
+  /// Marks that nothing is being changed for now, for example during a question. A signal then ends the
+  /// process.
   func pause() {
     state.withLock { state in
       if case .changing = state.stage, state.signal == nil { state.stage = .looking }
     }
   }
 
-  /// - Throws: `CancellationError` once a signal was given.
+  /// Throws once a signal was received.
+  /// - Throws: `CancellationError`.
   func check() throws {
     if progress.isCancelled { throw CancellationError() }
   }
 
-  /// Who knows what became of the files, once their change has begun. A signal may still end the process while that is
-  /// looked at.
+  /// What reports the state of the files, once their change has begun; nil before that. A signal may end
+  /// the process even while the report is made.
   var aftermath: (any Aftermath)? {
     state.withLock { state in
       if case .changing(let aftermath) = state.stage { aftermath } else { nil }
     }
   }
 
-  /// Says that the run is over: what is printed from now on is the last word.
+  /// Marks the end of the run. What is printed from now on is the final message.
   func end() {
     let isSaid = state.withLock { state in
       if case .ended = state.stage { return true }
@@ -103,7 +107,7 @@ final class Interruption: Sendable {
     if isSaid { waitForTheEnd() }
   }
 
-  /// The handler is saying the last word, and ends the process.
+  /// Blocks while the signal handler prints the final message and ends the process.
   private func waitForTheEnd() -> Never {
     while true { sleep(60) }
   }
@@ -133,9 +137,10 @@ final class Interruption: Sendable {
       say("Stopping, as soon as it can be. A second signal ends it now.")
       return
     }
-    // The last word is on its way; it may be that nobody takes it.
+    // The final message is being printed, but it may be that no process reads it; so this waits two
+    // seconds at most.
     if case .isOver = answer { sleep(2) }
-    // From here on no change of a key is committed any more, and no new file gets its name.
+    // From here on, no change of a key is committed, and no new file gets its name.
     let phase = gate.stop()
     Temporaries.removeAll()
     InspectedFiles.removeAll()
@@ -148,11 +153,11 @@ final class Interruption: Sendable {
   }
 
   private func say(_ text: String) {
-    // On a terminal the cursor stands behind a bar, or behind ^C.
+    // On a terminal, the cursor may be after a progress bar or after ^C.
     StandardStream.error.write((isatty(2) == 1 ? "\n" : "") + "store-migrate: \(text)\n")
   }
 
-  /// Such as `Interrupted (SIGTERM).`
+  /// Returns the first sentence of the final message, such as `Interrupted (SIGTERM).`
   static func said(_ number: Int32) -> String {
     switch number {
     case SIGTERM: "Interrupted (SIGTERM)."

@@ -1,25 +1,26 @@
-// What is true of the stores and of the key file when a rotation of the data key was stopped.
+// Reports the state of the stores and of the key file after a rotation of the data key was stopped.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// Of `slots rotate`: each store is under the data key that it had, or under the new one. The key file opens it either way.
+/// After `slots rotate`: each store is under its former data key or under the new one. The key file opens
+/// it in both cases.
 struct Rotation: Aftermath {
   let stores: [String]
-  /// Which of the stores is being changed. Those before it are done.
+  /// The index of the store that is being changed. The stores before it are done.
   let place: Int
-  /// The numbers of the data keys that the stores had.
+  /// The numbers of the data keys that the stores had before.
   let before: [Int?]
   let file: String
-  /// Of a slot that stays.
+  /// The secret of a slot that stays.
   let secret: KeyFile.Unlock
-  /// The slots that stay.
+  /// The names of the slots that stay.
   let kept: [String]
   let configuration: Connection.Configuration
 
   func found() -> String {
-    // Opening a store ends a rotation that was interrupted; only then the number of its data key is certain.
+    // Opening a store completes an interrupted rotation. Only then is the number of its data key certain.
     let numbers = stores.map { store -> Int? in
       (try? Connection.open(store, key: .keyFile(file, unlock: secret), configuration: configuration))?
         .close()

@@ -1,20 +1,21 @@
-// What is true of a folder of steps when a command was stopped that renames, removes or writes some of its files.
+// Reports the state of a folder of steps after a command was stopped that renames, removes or writes its
+// files.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
-/// Of `rebase`: the files have their new names, or their old ones, or are on the way.
+/// After `rebase`: the files have their new names, their old ones, or temporary ones.
 struct RenamedSteps: Aftermath {
-  /// What stands behind a file's new name while others are renamed.
+  /// The suffix of a file's new name while other files are being renamed.
   static let suffix = ".rebasing"
   let folder: URL
-  /// The names before and after, in the order in which the files are renamed.
+  /// The names before and after, in the order of renaming.
   let moves: [(from: String, to: String)]
 
   func found() -> String {
     let waiting = moves.filter { folder.holds($0.to + Self.suffix) }
-    // The last of all to be renamed, to a name that no file had.
+    // The last file to be renamed; no other file had its new name before.
     guard let last = moves.last, !waiting.isEmpty else {
       return moves.last.map { folder.holds($0.to) } ?? false
         ? "The steps have their new numbers. Write what is generated of them: \(folder.embedLine)"
@@ -32,13 +33,13 @@ struct RenamedSteps: Aftermath {
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
-/// Of `squash`: the one file stands for the others, and these go, or nothing was folded.
+/// After `squash`: the fold is written and the files that it replaces are removed, or no step was folded.
 struct FoldedFiles: Aftermath {
   let folder: URL
-  /// The name of the one file.
+  /// The name of the file with the fold.
   let file: String
   let step: MigrationStep
-  /// The files that go.
+  /// The names of the files to be removed.
   let former: [String]
 
   func found() -> String {
@@ -61,22 +62,22 @@ struct FoldedFiles: Aftermath {
 }
 
 extension URL {
-  /// The line that writes what is generated of the steps in the folder.
+  /// The command line that writes the generated files of the folder.
   fileprivate var embedLine: ToolLine { ToolLine("embed", "-m", path) }
 
-  /// Whether there is something of this name in the folder.
+  /// Returns whether the folder contains a file with this name.
   fileprivate func holds(_ name: String) -> Bool {
     FileManager.default.fileExists(atPath: appendingPathComponent(name).path)
   }
 }
 
-/// Of `embed`: each file that is generated of the steps is the former one or the new one.
+/// After `embed`: each generated file is the former one or the new one.
 struct GeneratedTexts: Aftermath {
   let folder: URL
-  /// The files that were others when the command began, and what is to be in them.
+  /// The files that differed when the command began, and the content that they are to have.
   let changing: [(file: URL, text: Data)]
 
-  /// Remembers which of the files are to be written.
+  /// Records which of the files have to be written.
   init(folder: URL, _ texts: [(file: URL, text: Data)]) {
     self.folder = folder
     changing = texts.filter { !Self.holds($0) }

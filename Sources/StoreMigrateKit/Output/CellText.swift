@@ -1,12 +1,12 @@
-// A stored value as text: for people, for CSV, for JSON. Foreign values, which are none of their attribute's type, are
-// written as what they are.
+// Stored values as text for people, for CSV, and for JSON. A value that does not have its attribute's
+// type is written as what it is.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 enum CellText {
-  /// For CSV, and where JSON takes a string: dates in ISO 8601, bytes in base64.
+  /// Returns the text for CSV and for strings in JSON: dates in ISO 8601, data in base64.
   static func plain(_ value: SQLValue, _ type: AttributeType) -> String {
     let traits = type.traits
     return switch value {
@@ -16,7 +16,7 @@ enum CellText {
       number == 1 ? "true" : "false"
     case .integer(let number): "\(number)"
     case .real(let number) where traits.written == .date: date(number)
-    // As the Float that it is: it would have digits else that nobody wrote.
+    // Printed as a Float: as a Double it would have digits that were never stored.
     case .real(let number)
     where traits.storage == .real(isSingle: true) && Float(number).isInfinite == number.isInfinite:
       "\(Float(number))"
@@ -26,14 +26,15 @@ enum CellText {
     }
   }
 
-  /// For a table: in one line, bytes in hexadecimal digits, of many the first.
+  /// Returns the text for a table: one line; data in hexadecimal digits, the first 32 bytes at most.
   static func cell(_ value: SQLValue, _ type: AttributeType) -> String {
     guard case .blob(let data) = value else { return visible(plain(value, type)) }
     let digits = data.prefix(32).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
     return data.count > 32 ? "\(digits)… (\(data.count) bytes)" : digits
   }
 
-  /// A text without what would move the cursor or turn the direction of a line.
+  /// Returns a text in which characters are escaped that would move the cursor or change the direction of
+  /// a line.
   static func visible(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: \.isHidden) else { return text }
     var result = ""
@@ -51,7 +52,8 @@ enum CellText {
 
   // MARK: JSON
 
-  /// For JSON: numbers as numbers, but decimals as strings, which keep their digits; a JSON attribute as what it is.
+  /// Returns the text for JSON: numbers as numbers, but decimals as strings, which keep their digits; a
+  /// JSON attribute as the JSON that it contains.
   static func json(_ value: SQLValue, _ type: AttributeType) -> String {
     let (storage, isDate) = (type.traits.storage, type.traits.written == .date)
     return switch value {
@@ -63,7 +65,7 @@ enum CellText {
     }
   }
 
-  /// A text as a string of JSON.
+  /// Returns a text as a string of JSON.
   static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -84,9 +86,10 @@ enum CellText {
 
   // MARK: Dates
 
-  /// Seconds from 2001-01-01 as ISO 8601 in UTC, with what there is of fractions down to microseconds.
+  /// Returns a date as ISO 8601 in UTC, with fractions down to microseconds.
+  /// - Parameter seconds: The seconds from 2001-01-01.
   static func date(_ seconds: Double) -> String {
-    // Beyond, days are not whole numbers any more, and no calendar reaches.
+    // More than three million years: beyond any calendar.
     guard abs(seconds) < 1e14 else { return "\(seconds)" }
     var whole = Int(seconds.rounded(.down))
     var micros = Int(((seconds - Double(whole)) * 1e6).rounded())
@@ -104,7 +107,8 @@ enum CellText {
     return "." + (micros % 1000 == 0 ? digits.prefix(3) : digits)
   }
 
-  /// The Gregorian date of a day counted from 1970-01-01; years begin in March here, so that a leap day is the last.
+  /// Returns the Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that a
+  /// leap day is the last day of its year.
   private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

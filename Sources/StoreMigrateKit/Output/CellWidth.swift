@@ -1,20 +1,22 @@
-// How many cells of a terminal a text takes: East Asian wide characters and emoji two, marks none.
+// The width of a text on a terminal in cells: East Asian wide characters and emoji take two, combining
+// marks none.
 
 enum CellWidth {
-  /// The cells of a text.
+  /// Returns the cells of a text.
   static func of(_ text: String) -> Int {
-    // Most texts are of one cell for each byte.
+    // Printable ASCII, which most texts consist of, takes one cell for each byte.
     if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text.utf8.count }
     return text.reduce(0) { $0 + of($1) }
   }
 
-  /// The cells of the widest of some texts, for a column that has all of them.
+  /// Returns the cells of the widest of some texts, for a column that contains them.
   static func widest(_ texts: [String]) -> Int { texts.reduce(0) { max($0, of($1)) } }
 
-  /// The cells of a character, however many scalars it is made of.
+  /// Returns the cells of a character, which may consist of several scalars.
   static func of(_ character: Character) -> Int {
     let scalars = character.unicodeScalars
-    // One picture, whatever is joined to it; also of what has a plain form, and is followed by the selector of the other.
+    // An emoji, including everything joined to it, is one picture. So is a character with a text form,
+    // when the selector for its emoji form follows.
     let isPicture = scalars.first?.properties.isEmojiPresentation == true || scalars.contains("\u{FE0F}")
     return isPicture ? 2 : scalars.reduce(0) { $0 + of($1) }
   }
@@ -24,12 +26,13 @@ enum CellWidth {
     case .nonspacingMark, .enclosingMark, .format: return 0
     default: break
     }
-    // The vowels and finals of Hangul stand in the cells of the consonant before them.
+    // Vowels and final consonants of Hangul share the cells of the consonant before them.
     if (0x1160...0x11FF).contains(scalar.value) { return 0 }
     return isWide(scalar.value) ? 2 : 1
   }
 
-  /// Whether Unicode calls it wide (W, F); emoji have their own property.
+  /// Returns whether Unicode classifies a scalar as wide (W, F). Emoji are recognized by their own
+  /// property.
   private static func isWide(_ value: UInt32) -> Bool {
     guard value >= 0x1100 else { return false }
     switch value {
@@ -42,12 +45,12 @@ enum CellWidth {
     }
   }
 
-  /// The beginning of a text that takes so many cells, with an ellipsis where something is left out.
+  /// Returns a text cut to a width, with an ellipsis when something is omitted.
   static func cut(_ text: String, to width: Int) -> String {
     of(text) > width ? prefix(text, width - 1) + "…" : text
   }
 
-  /// The beginning of a text that takes so many cells, or less.
+  /// Returns the longest beginning of a text that fits into a width.
   static func prefix(_ text: String, _ width: Int) -> String {
     var (result, used) = ("", 0)
     for character in text {

@@ -1,36 +1,38 @@
-// What is shown of a store whose history, or whose version, is not that of the steps: one cause, and one next command.
+// The screens for a store whose history or version does not match the steps: one cause, and one next
+// command.
 
 import Foundation
 import ObjectVault
 
-/// What these screens offer.
+/// The commands that these screens offer.
 enum ScreenCommand {
   case repair, down, history
 }
 
-/// A history that is another than that of the steps.
+/// The screen for a history that does not match the steps.
 struct ConflictScreen {
   let store: String
-  /// The steps behind the store.
+  /// The steps that ran on the store.
   let applied: [AppliedStep]
-  /// The lines that give the steps behind the store their numbers back; none where that is not known.
+  /// The command lines that give the steps of the store their numbers back; empty when they are not
+  /// known.
   let returning: [String]
-  /// Why the steps that were edited cannot be recorded as they are now; nil where they can.
+  /// Why the edited steps cannot be recorded as they are now; nil when they can.
   let repairObstacle: RepairObstacle?
-  /// What leading the store back to a version comes to; nil where that is not known.
+  /// Returns the plan of a rollback to a version; nil when there is none.
   let wayBack: (Int) -> MigrationPlan?
-  /// A command line with this store.
+  /// Returns a command line for this store.
   let line: (ScreenCommand, [String]) -> String
 
-  /// What keeps edited steps from being recorded.
+  /// What prevents edited steps from being recorded.
   enum RepairObstacle {
-    /// They make another model than the store has.
+    /// Their model differs from the one of the store.
     case otherModel
-    /// The history is another in other places, too.
+    /// The history has another conflict as well.
     case otherConflict(HistoryConflict)
   }
 
-  /// nil for what the error says as well.
+  /// Returns the screen; nil when the error's own description has as much information.
   func text(of conflict: HistoryConflict) -> String? {
     switch conflict {
     case .edited(let number, let name, let recorded, let found, let difference):
@@ -69,7 +71,7 @@ struct ConflictScreen {
     return (head + changed + advice(on: number)).joined(separator: "\n")
   }
 
-  /// What to do about a step that was edited.
+  /// Returns what to do about a step that was edited.
   private func advice(on number: Int) -> [String] {
     switch repairObstacle {
     case nil:
@@ -99,8 +101,9 @@ struct ConflictScreen {
     """ + "\n" + wayBack(to: number - 1, name)
   }
 
-  /// What takes steps back, where the store carries it for all of them and the line for it would be run.
-  /// - Parameter isMissing: Whether the step has no file: then it may be one of another branch.
+  /// Returns how to roll back steps. A command line is offered only if the store carries the rollback of
+  /// all of them, and the rollback would not be refused.
+  /// - Parameter isMissing: Whether the step has no file. It may be a step of another branch then.
   private func wayBack(to version: Int, _ name: String, isMissing: Bool = false) -> String {
     let (clause, example) =
       isMissing
@@ -128,20 +131,20 @@ struct ConflictScreen {
   }
 }
 
-/// A store that is beyond the steps.
+/// The screen for a store that is newer than the steps.
 struct NewerScreen {
   let store: String
   let found: Int
   let supported: Int
   let migratedBy: String?
-  /// What takes it back to the steps; an error where nothing does.
+  /// The plan of the rollback to the steps' version; an error when there is no rollback.
   let wayBack: Result<MigrationPlan, any Error>
-  /// A command line with this store.
+  /// Returns a command line for this store.
   let line: (ScreenCommand, [String]) -> String
 
   var text: String {
     guard supported > 0 else {
-      // No line to paste: it would take all tables away.
+      // No command line is offered: it would remove all tables.
       return """
         \(store) is at version \(found), and there is no step here.
           Give the folder that holds its steps, files like 0001_initial.migration.
@@ -164,7 +167,7 @@ struct NewerScreen {
 }
 
 extension MigrationPlan {
-  /// Why the line that takes these steps back would be refused, as the end of a sentence; nil where a screen may offer it.
+  /// Why a rollback would be refused, as the end of a sentence; nil when a screen may offer it.
   var wayBackObstacle: String? {
     if let name = missingTransforms.first {
       return "this program has no function \"\(name)\"; the app's own tool has"
@@ -175,12 +178,12 @@ extension MigrationPlan {
       + " (\(drift.joined(separator: "; ")))"
   }
 
-  /// The end of a sentence about it that says what it loses; nothing where that is nothing.
+  /// The end of a sentence that states the losses; empty when there are none.
   var lossClause: String {
     losses.isEmpty ? "" : "; that loses \(losses.map(text).joined(separator: ", "))"
   }
 
-  /// What the next command line has to allow, once for each.
+  /// The options by which the next command line allows the losses, each loss once.
   var allowances: [String] {
     var names: [String] = []
     for loss in unallowedLosses where !names.contains(loss) { names.append(loss) }

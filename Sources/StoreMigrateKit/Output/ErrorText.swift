@@ -1,13 +1,17 @@
-// Errors in the words of the tool: the library speaks to a program, and knows no command and no option.
+// Errors in the words of the tool. The library's own texts are for programs, and name no commands and no
+// options.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 package enum ErrorText {
+  /// Returns the text of an error.
   /// - Parameters:
-  ///   - hasStore: Whether the command is about a store; else nothing is said of one.
-  ///   - takesImmutable: Whether the command has the option that does without locks.
+  ///   - error: The error.
+  ///   - hasStore: Whether the command works on a store. Otherwise the text does not state that the store
+  ///     is unchanged.
+  ///   - takesImmutable: Whether the command has the option `--immutable`.
   package static func of(_ error: any Error, hasStore: Bool = true, takesImmutable: Bool = false) -> String {
     guard hasStore else {
       return StoreError.withoutUnchanged(of(error, takesImmutable: takesImmutable))
@@ -23,7 +27,7 @@ package enum ErrorText {
     case SQLError.emptyFile(let file):
       "\(file): the file has no bytes. Check the path, or restore it from a backup."
     case SQLError.busy(let file, let waited, let holders): locked(file, waited, holders)
-    // What stands is said of the store itself.
+    // Some steps are committed, so the text must not state that the store is unchanged.
     case StoreError.stopped(_, let cause):
       StoreError.withoutUnchanged(cause.error.map { of($0) } ?? "\(cause)")
     case let error as CocoaError: text(of: error)
@@ -32,11 +36,11 @@ package enum ErrorText {
     }
   }
 
-  /// What helps, in the words of the tool.
+  /// A remedy in the words of the tool.
   private enum Remedy {
-    /// An option, as a sentence.
+    /// A sentence that names an option.
     case option(String)
-    /// Commands, or options for this one, each on a line of its own, to be copied.
+    /// Commands, or options for the present one, each on its own line so that it can be copied.
     case lines([String])
   }
 
@@ -46,7 +50,7 @@ package enum ErrorText {
     case nil: return all
     case .lines(let lines): return withLines(all, lines)
     case .option(let sentence):
-      // That nothing was changed stays at the end.
+      // The sentence that nothing was changed stays at the end.
       let text = StoreError.withoutUnchanged(all)
       return "\(text) \(sentence)" + all.dropFirst(text.count)
     }
@@ -72,7 +76,7 @@ package enum ErrorText {
   private static func remedy(for error: any Error) -> Remedy? {
     switch error {
     case SQLError.verificationFailed(let file, _), SQLError.notVerified(let file):
-      // Of a copy that was to be made there is no file.
+      // If the copy could not be made, there is no file to verify.
       (try? DatabasePath.isTaken(file)) == true ? line("verify", argumentPath(file)) : nil
     case SQLError.keyFileTooCostly, SQLError.slotTooCostly: .option("That is --slots-work SECONDS.")
     case StoreError.storeIsNewer(let file, _, let supported, _, canDowngrade: true):
@@ -110,9 +114,9 @@ package enum ErrorText {
       + "or wait longer: --lock-timeout SECONDS."
   }
 
-  /// Foundation's errors of files print their inside.
+  /// Returns a readable text for a file error of Foundation, whose own description shows internals.
   private static func text(of error: CocoaError) -> String {
-    // Marked by Foundation because it holds Any; nobody else has this error.
+    // Foundation marks `userInfo` as unsafe because it holds Any; no other code uses this error.
     let path = unsafe error.userInfo[NSFilePathErrorKey] as? String ?? error.url?.path
     let cause = error.underlying as NSError?
     let reason =

@@ -1,8 +1,8 @@
-// One JSON object for each run, failed ones too.
+// The JSON output: one object for each run, including failed ones.
 
 import Foundation
 
-/// The report's own keys, and around them what every run says.
+/// The keys of every run, followed by the report's own keys.
 private struct Envelope: Encodable {
   let command: String
   let report: any Report
@@ -18,7 +18,7 @@ private struct Envelope: Encodable {
     try container.encode(report.exitCode == .ok, forKey: .ok)
     try container.encode(report.exitCode.rawValue, forKey: .exit)
     try container.encodeNil(forKey: .error)
-    // A report that has warnings of its own has these among them.
+    // A report that has its own key `warnings` includes these, and replaces the key.
     if !warnings.isEmpty { try container.encode(warnings, forKey: .warnings) }
     try report.encode(to: encoder)
   }
@@ -31,9 +31,9 @@ private struct Failure: Encodable {
   let ok = false
   let exit: Int32
   let error: String
-  /// The history beside the steps, where that is what was found.
+  /// How the history compares with the steps, when the error is about that.
   let history: HistoryState?
-  /// Left out where there are none.
+  /// The warnings; nil, and so omitted, when there are none.
   let warnings: [String]?
 }
 

@@ -1,16 +1,18 @@
-// A JSON attribute's text within JSON: checked by RFC 8259 to the last byte, and without the white space between its
-// values, so that it stays on its line. Foundation's reader takes more than that: a byte order mark, UTF-16.
+// The text of a JSON attribute as part of other JSON. It is validated strictly by RFC 8259, and
+// whitespace between values is removed so that it stays on one line. Foundation's reader is more lenient:
+// it accepts a byte-order mark and UTF-16.
 
-/// Reads a text of JSON once, and keeps what means something.
+/// Reads a JSON text once, and copies the significant bytes.
 struct JSONText {
-  /// Deeper values are taken for text: readers end somewhere, too.
+  /// A value that is nested deeper is treated as text, because other readers have a limit, too.
   private static let deepest = 500
 
   private let bytes: [UInt8]
   private var place = 0
   private var kept: [UInt8] = []
 
-  /// The text without white space between its values; nil when it is no JSON. A byte order mark in front is left out.
+  /// Returns the text without whitespace between values; nil when it is not JSON. A leading byte-order
+  /// mark is omitted.
   static func compact(_ text: String) -> String? {
     var reader = JSONText(text)
     guard reader.readValue(depth: 0) else { return nil }
@@ -31,7 +33,7 @@ struct JSONText {
     while let byte = next, byte == 0x20 || (0x09...0x0A).contains(byte) || byte == 0x0D { place += 1 }
   }
 
-  /// Keeps the next byte if it is this one.
+  /// Copies the next byte if it is this character, and returns whether it was.
   private mutating func keep(_ character: Unicode.Scalar) -> Bool {
     guard next == UInt8(ascii: character) else { return false }
     kept.append(bytes[place])
@@ -52,7 +54,7 @@ struct JSONText {
     }
   }
 
-  /// An object, or an array, whose members have no names.
+  /// Reads an object or an array. The elements of an array have no names.
   private mutating func readMembers(_ open: Unicode.Scalar, _ close: Unicode.Scalar, depth: Int) -> Bool {
     guard depth < Self.deepest, keep(open) else { return false }
     skipSpace()
@@ -102,7 +104,7 @@ struct JSONText {
     _ = keep("-")
     let begin = place
     guard readDigits() else { return false }
-    // No zeros in front.
+    // Leading zeros are not allowed.
     if bytes[begin] == UInt8(ascii: "0"), place > begin + 1 { return false }
     if keep("."), !readDigits() { return false }
     if keep("e") || keep("E") {

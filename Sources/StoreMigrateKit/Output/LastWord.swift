@@ -1,20 +1,20 @@
-// What is said beside the report of a run that came to its end.
+// The final message of a run, in addition to its report.
 
-/// The last word of a run on standard error.
+/// The final message of a run on standard error.
 package struct LastWord {
-  /// What went wrong behind the work that the report tells; in JSON the report says it.
+  /// What failed after the work that the report describes. In JSON, the report contains it.
   package let failure: String?
   package let isJSON: Bool
-  /// Whether a signal came that stopped nothing.
+  /// Whether a signal arrived that stopped nothing.
   package let wasStopped: Bool
 
   package init(failure: String?, isJSON: Bool, wasStopped: Bool) {
     (self.failure, self.isJSON, self.wasStopped) = (failure, isJSON, wasStopped)
   }
 
-  /// nil where there is nothing to say.
+  /// The message; nil when there is none.
   package var text: String? {
-    // Not all was done then: what failed is the more important word of both.
+    // The failure takes precedence, because not all work was done.
     if let failure { return isJSON ? nil : "store-migrate: \(failure)" }
     return wasStopped ? "store-migrate: It was done before it could be stopped." : nil
   }

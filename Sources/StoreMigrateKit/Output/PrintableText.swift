@@ -1,10 +1,12 @@
-// Whatever is printed for people comes by printable(_:) of the library: names and texts of a file that somebody else wrote do
-// not reach the terminal as what would move its cursor, or change its title. Here is the same for programs; and what of a step
-// is cut on a screen, which JSON has whole.
+// Text that is safe to print. Names and texts in a file may have been written by anyone, and must not
+// move the terminal's cursor or change its title. Output for people goes through `printable(_:)` of the
+// library; the variant for JSON is here. So is the shortening of a step's texts on screens; JSON has them
+// whole.
 
 import ObjectVault
 
-/// A text of JSON, in which signs that a terminal would obey stand within strings, with these as JSON writes them.
+/// Returns a JSON text in which characters that a terminal would obey are escaped as JSON does. They
+/// occur only within strings.
 func printable(json text: String) -> String {
   spelled(text) { scalar in
     let digits = String(scalar.value, radix: 16)
@@ -12,5 +14,6 @@ func printable(json text: String) -> String {
   }
 }
 
-/// A text of a step, such as an operation or why nothing leads back, as it stands in a line of a screen.
+/// Returns a text of a step, such as an operation or the reason why there is no rollback, short enough
+/// for a line of a screen.
 func brief(_ text: String) -> String { legible(text, upTo: 400) }

@@ -1,15 +1,15 @@
-// How far a long command is: a bar on a terminal, a line for each quarter in a pipe, nothing with --json or --quiet. What
-// stands in the bar's line is in ProgressLine.
+// The progress of a long command: a bar on a terminal, a line for each quarter in a pipe, nothing with
+// --json or --quiet. The text of the bar's line is in ProgressLine.swift.
 
 import Foundation
 import ObjectVault
 
-/// Shown on standard error, so that standard output holds the report alone.
+/// A progress bar on standard error. Standard output contains only the report.
 final class ProgressBar {
   private let label: String
   private let isSilent: Bool
   private let isTerminal: Bool
-  /// Whether anybody sees a bar that moves.
+  /// Whether a moving bar is visible.
   var isLive: Bool { isTerminal && !isSilent }
   private let write: (String) -> Void
   private var line: ProgressLine
@@ -17,11 +17,12 @@ final class ProgressBar {
   private var quarter = 0
   private var isShown = false
 
+  /// Creates a bar.
   /// - Parameters:
-  ///   - label: What stands before the bar.
+  ///   - label: The text before the bar.
   ///   - unit: What is counted, such as `rows`.
   ///   - isSilent: Whether nothing is shown at all.
-  ///   - line: Writes a line where there is no terminal.
+  ///   - line: Writes a line when standard error is not a terminal.
   init(_ label: String, unit: String, isSilent: Bool, line: @escaping (String) -> Void) {
     self.label = label
     self.isSilent = isSilent
@@ -49,7 +50,7 @@ final class ProgressBar {
     if reached > 0 { write("\(label) \(reached * 25) %") }
   }
 
-  /// Writes a line, below the bar where one is shown.
+  /// Writes a line, below the bar when one is shown.
   func say(_ text: String) {
     if isShown { write("\n") }
     isShown = false

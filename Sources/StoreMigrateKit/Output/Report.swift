@@ -1,19 +1,19 @@
-// What a command hands back: the runner prints it as text or as JSON.
+// The result of a command, which the runner prints as text or as JSON.
 
-/// What a command found or did; its text is `description`, its JSON its properties.
+/// What a command found or did. Its text is `description`; its JSON has its properties.
 protocol Report: Encodable, CustomStringConvertible {
-  /// How the run ends when nothing was thrown.
+  /// The exit code when nothing was thrown.
   var exitCode: ExitCode { get }
-  /// What has to be said when the report could not be written; nil when nothing is lost with it.
+  /// The message for the case that the report cannot be written; nil when nothing is lost with it.
   var loss: String? { get }
-  /// Whether it was written while it was made, and is not to be printed.
+  /// Whether the report was already written while it was made, and must not be printed.
   var isWritten: Bool { get }
-  /// What could not be done behind what was; nil for nothing. Told on standard error.
+  /// What failed after the main work, for standard error; nil when nothing did.
   var failure: String? { get }
-  /// Whether its text is, or has in it, what was asked for and is not written elsewhere, such as rows, SQL or a code that is shown
-  /// once: `--quiet` leaves it.
+  /// Whether the text contains requested data that is written nowhere else, such as rows, SQL, or a code
+  /// that is shown once. `--quiet` does not suppress it.
   var isData: Bool { get }
-  /// Whether its text is a screen for people, with marks: not one that a program or a compiler reads.
+  /// Whether the text is a screen for people, with marks, and not input for a program or a compiler.
   var isScreen: Bool { get }
 }
 

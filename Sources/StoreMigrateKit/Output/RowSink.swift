@@ -1,5 +1,5 @@
-// Where rows go while they are read: to standard output, some kilobytes at a time, so that memory stays as it is however
-// many there are.
+// The output of rows while they are read: to standard output in blocks of 32 KB, so that the memory use
+// does not depend on the number of rows.
 
 import CipherSQLite
 import Foundation
@@ -9,10 +9,11 @@ final class RowSink: Sendable {
   private static let capacity = 32 << 10
   private let waiting = Locked("")
 
-  /// Whether anything was written: an error is no longer the only thing on standard output then.
+  /// Whether anything was written. After that, an error is not the only content of standard output.
   var hasBegun: Bool { begun.withLock { $0 } }
   private let begun = Locked(false)
 
+  /// Writes a text when enough is collected.
   /// - Throws: ``ReaderGone``, ``OutputError``.
   func write(_ text: String) throws {
     let full = waiting.withLock { waiting -> String? in
@@ -24,7 +25,8 @@ final class RowSink: Sendable {
     if let full { try flush(full) }
   }
 
-  /// Writes what waits.
+  /// Writes the rest of the collected text.
+  /// - Throws: ``ReaderGone``, ``OutputError``.
   func finish() throws {
     try flush(
       waiting.withLock { waiting in

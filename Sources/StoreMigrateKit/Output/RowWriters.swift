@@ -1,16 +1,19 @@
-// Rows as JSON and CSV; as a table, see TableWriter. Each writes a row when it comes and keeps none.
+// Rows as JSON and as CSV; tables are in TableWriter.swift. Each writer writes a row at once and keeps
+// none.
 
 import CipherSQLite
 import ObjectVault
 
-/// In what form rows are written.
+/// The formats in which rows are written.
 enum RowFormat: String, CaseIterable {
   case table, json, csv, lines
 
+  /// Returns a writer for the format.
   /// - Parameters:
-  ///   - width: The cells of a line, where there is a terminal.
-  ///   - envelope: The command that `--json` names around the rows.
-  ///   - mark: What stands for nil in CSV.
+  ///   - width: The cells of a line of the terminal; nil without a terminal.
+  ///   - envelope: The name of the command for the JSON object of `--json`, which contains the rows; nil
+  ///     without `--json`.
+  ///   - mark: The text for nil in CSV.
   func writer(
     _ columns: [EntityRows.Column], to sink: RowSink, width: Int?, envelope: String?, mark: String
   ) -> any RowWriter {
@@ -23,16 +26,16 @@ enum RowFormat: String, CaseIterable {
   }
 }
 
-/// Writes rows in one form.
+/// A writer of rows in one format.
 protocol RowWriter {
-  /// What stands before the rows.
+  /// Writes what precedes the rows.
   mutating func begin() throws
   mutating func write(_ row: [SQLValue]) throws
-  /// What stands behind them.
+  /// Writes what follows the rows.
   mutating func end() throws
 }
 
-/// An object of JSON, its keys in the order of the columns.
+/// Returns a JSON object for a row, with its keys in the order of the columns.
 private func object(_ row: [SQLValue], _ columns: [EntityRows.Column]) -> String {
   let members = zip(columns, row).map { column, value in
     "\(CellText.quoted(column.name)):\(CellText.json(value, column.type))"
@@ -40,7 +43,7 @@ private func object(_ row: [SQLValue], _ columns: [EntityRows.Column]) -> String
   return "{\(members.joined(separator: ","))}"
 }
 
-/// One object of JSON a line.
+/// Writes one JSON object for each row, each on its own line.
 private struct LinesWriter: RowWriter {
   let columns: [EntityRows.Column]
   let sink: RowSink
@@ -50,7 +53,7 @@ private struct LinesWriter: RowWriter {
   func end() {}
 }
 
-/// One array of JSON; within the envelope of `--json`, where a command is named.
+/// Writes one JSON array; with a command, the array is part of the object of `--json`.
 private struct ArrayWriter: RowWriter {
   let columns: [EntityRows.Column]
   let sink: RowSink
@@ -79,13 +82,14 @@ private struct ArrayWriter: RowWriter {
   }
 }
 
-/// RFC 4180: lines end with CR LF, and what holds a comma, a quotation mark or a line end stands in quotation marks. Nil
-/// is an empty field, or what stands for it; an empty text is a pair of quotation marks, and so is a text that is what
-/// stands for nil. A line of one empty field would be an empty line, which readers drop: there nil has the marks, too.
+/// Writes CSV by RFC 4180: lines end with CR LF, and a field with a comma, a quotation mark or a line end
+/// is quoted. Nil is an empty field, or the given mark. To differ from nil, an empty text and a text that
+/// equals the mark are quoted. With a single column, nil is quoted as well, because readers drop empty
+/// lines.
 private struct CSVWriter: RowWriter {
   let columns: [EntityRows.Column]
   let sink: RowSink
-  /// What stands for nil.
+  /// The text for nil.
   let mark: String
 
   init(columns: [EntityRows.Column], sink: RowSink, mark: String) {

@@ -1,8 +1,8 @@
-// The store, as every report tells of it.
+// The description of a store that every report contains.
 
 import CipherSQLite
 
-/// The store in a report.
+/// The description of a store in a report.
 struct StoreSummary: Encodable {
   let path: String
   let bytes: Int
@@ -17,7 +17,7 @@ struct StoreSummary: Encodable {
     sqlite = Engine.current.sqliteVersion
   }
 
-  /// A store as it lies there now.
+  /// Creates the description of a store as it is now.
   init(at path: String) {
     self.init(path: path, bytes: (try? DatabasePath(path))?.byteCount ?? 0)
   }

@@ -1,13 +1,14 @@
-// Rows as a table for people. The widths are those of the first rows, which wait until they are known; the others follow
-// them.
+// Rows as a table for people. The widths of the columns are computed from the first rows, which are
+// buffered until then. Later rows use the same widths.
 
 import CipherSQLite
 import ObjectVault
 
 struct TableWriter: RowWriter {
-  /// How many rows the widths are taken from, and how much of them may wait.
+  /// The limits of the buffer for the widths, in rows and in bytes.
   private static let (sampleRows, sampleBytes) = (500, 1 << 20)
-  /// Where there is no terminal nothing is cut, and a longer value moves only those behind it.
+  /// The greatest width of a column without a terminal. Nothing is cut then; a longer value only shifts
+  /// the columns after it.
   private static let widestPadding = 80
 
   private let columns: [EntityRows.Column]
@@ -49,7 +50,7 @@ struct TableWriter: RowWriter {
     waiting = []
   }
 
-  /// The widths that a terminal has room for: the widest ones give way first.
+  /// Returns the widths that fit on the terminal. The widest columns are narrowed first.
   private func fitting(_ wanted: [Int]) -> [Int] {
     guard let width else { return wanted.map { min($0, Self.widestPadding) } }
     var widths = wanted
@@ -78,6 +79,6 @@ struct TableWriter: RowWriter {
 }
 
 extension AttributeType {
-  /// Whether values stand right in a column: numbers do, true and false do not.
+  /// Whether values are aligned to the right. Numbers are, booleans are not.
   fileprivate var isNumber: Bool { traits.isNumeric && !traits.isTruth }
 }

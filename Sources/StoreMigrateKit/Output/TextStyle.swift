@@ -1,10 +1,10 @@
-// How a text looks: with colours, as it is, or in ASCII. Colours come behind all else, by what the lines of screens say: no
-// text of a store reaches a terminal as one.
+// The style of output: with colours, unchanged, or in ASCII. Colours are added last, by the marks in the
+// lines of screens, so that no text of a store can bring its own.
 
 import Foundation
 
 struct TextStyle {
-  /// When there are colours.
+  /// When output has colours.
   enum Coloring: String, CaseIterable {
     case auto, always, never
   }
@@ -12,14 +12,16 @@ struct TextStyle {
     case colored, asItIs, plain
   }
   private let look: Look
-  /// Names that the line has given, which stay as they are whatever signs are in them: they are copied from what is shown.
+  /// The names in the command line. They stay unchanged even when they contain marks of the screens,
+  /// because users copy them from the output.
   private let names: [String]
 
+  /// Creates a style.
   /// - Parameters:
   ///   - coloring: When there are colours.
-  ///   - isPlain: Whether there are only signs of ASCII, and no colours.
-  ///   - descriptor: Where the text goes.
-  ///   - words: The words of the line.
+  ///   - isPlain: Whether output is limited to ASCII, without colours.
+  ///   - descriptor: The descriptor that the text is written to.
+  ///   - words: The words of the command line.
   init(_ coloring: Coloring, isPlain: Bool, descriptor: Int32, words: [String]) {
     let isColored = coloring == .always || (coloring == .auto && Self.isWanted(descriptor))
     look = isPlain ? .plain : isColored ? .colored : .asItIs
@@ -37,7 +39,8 @@ struct TextStyle {
       && environment["TERM"] != "dumb"
   }
 
-  /// - Parameter isScreen: Whether the text is one for people, with marks.
+  /// Returns a text in this style.
+  /// - Parameter isScreen: Whether the text is a screen for people, with marks.
   func shown(_ text: String, isScreen: Bool) -> String {
     guard isScreen else { return text }
     return switch look {
@@ -51,16 +54,16 @@ struct TextStyle {
     }
   }
 
-  /// A line on standard error, which has no colours.
+  /// Returns a line for standard error, which has no colours.
   func shown(error text: String) -> String { look == .plain ? plain(text) : text }
 
   private func plain(_ text: String) -> String {
     keepingNames(text) { Self.signs.reduce($0) { $0.replacing($1.0, with: $1.1) } }
   }
 
-  /// Changes what is around the names of the line.
+  /// Applies a change to a text, except to the names in the command line.
   private func keepingNames(_ text: String, _ change: (String) -> String) -> String {
-    // What is shown has no such sign: see printable.
+    // Placeholders with control characters, which no printed text contains: see `printable`.
     let stand = { (index: Int) in "\u{1}\(index)\u{2}" }
     let hidden = names.enumerated().reduce(text) { $0.replacing($1.element, with: stand($1.offset)) }
     return names.enumerated().reduce(change(hidden)) { $0.replacing(stand($1.offset), with: $1.element) }

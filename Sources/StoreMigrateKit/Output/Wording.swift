@@ -1,6 +1,6 @@
-// Numbers and columns, as every report writes them.
+// Numbers, columns and sentences that several reports share.
 
-/// Such as `33 kB`, `1.5 MB`, `214.0 GB`.
+/// Returns a size such as `33 kB`, `1.5 MB`, `214.0 GB`.
 func megabytes(_ bytes: Int) -> String {
   switch bytes {
   case ..<1_000_000: "\((bytes + 999) / 1000) kB"
@@ -19,7 +19,8 @@ func numbered(_ step: Int) -> String {
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
-/// What a change of the version did, a line each, and where the store is now.
+/// Returns the text for a change of the version: a line for the backup and for each step, and the present
+/// version.
 func changed(
   _ store: StoreSummary, to version: Int, backup: String?, undone: [String] = [], applied: [String] = [],
   seconds: Double
@@ -30,13 +31,15 @@ func changed(
     .joined(separator: "\n")
 }
 
-/// What stands behind a version that another process made while this one waited.
+/// The end of a sentence about a version that another process brought the store to while this one waited.
 let meanwhile = ": another process has migrated it meanwhile."
 
-/// What another process did to a store that this one led somewhere; nil where it did nothing.
+/// Returns what another process did to a store that this one migrated; nil when it did nothing.
 /// - Parameters:
-///   - planned: The version that the store had when this one looked.
-///   - others: The steps of others between those that this one committed by themselves, with a word for what they did.
+///   - planned: The version when this process made its plan.
+///   - from: The version when its run began.
+///   - others: The steps of other processes between those that this one committed separately, with a verb
+///     for them.
 func doneByOthers(planned: Int, from: Int, _ others: (verb: String, steps: [String])) -> String? {
   let before = from == planned ? [] : ["Before, another process had brought it to version \(from)."]
   let between =
@@ -45,12 +48,13 @@ func doneByOthers(planned: Int, from: Int, _ others: (verb: String, steps: [Stri
   return before.isEmpty && between.isEmpty ? nil : (before + between).joined(separator: "\n")
 }
 
-/// A text with spaces behind it up to a width in cells of a terminal, of which a character takes one or two.
+/// Returns a text with spaces after it, up to a width in cells of a terminal. A character takes one or
+/// two cells.
 func padded(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - CellWidth.of(text)))
 }
 
-/// Such as `312,440`.
+/// Returns a number such as `312,440`.
 func grouped(_ number: Int) -> String {
   let digits = String(number.magnitude)
   let parts = stride(from: digits.count, to: 0, by: -3).map { end in

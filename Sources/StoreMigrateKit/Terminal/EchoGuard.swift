@@ -1,4 +1,4 @@
-// The terminal's echo: off while a key is typed, on again whatever happens.
+// The terminal's echo: switched off while a key is typed, and restored however the command ends.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +6,7 @@ import Foundation
 enum EchoGuard {
   private static let former = Locked<termios?>(nil)
 
-  /// Keeps what is typed from being shown.
+  /// Switches the echo off.
   static func switchOff() {
     former.withLock { former in
       var settings = termios()
@@ -17,8 +17,8 @@ enum EchoGuard {
     }
   }
 
-  /// Puts the terminal back as it was.
-  /// - Returns: Whether echo was off, which is to say that a key was being asked for.
+  /// Restores the settings of the terminal.
+  /// - Returns: Whether the echo was off, that is, a key was being typed.
   @discardableResult
   static func restore() -> Bool {
     former.withLock { former in

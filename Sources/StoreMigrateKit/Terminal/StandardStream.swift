@@ -1,5 +1,5 @@
-// Standard output and standard error, which may be closed, full, or a pipe that nobody reads any more. Foundation's
-// FileHandle ends the process then, after the work was done.
+// Standard output and standard error. They may be closed, full, or a pipe without a reader. Foundation's
+// FileHandle would end the process in these cases, after the work was done.
 
 import CipherSQLite
 import Foundation
@@ -9,37 +9,39 @@ enum StandardStream: Int32 {
   case output = 1
   case error = 2
 
-  // By descriptor: the error of the first write that failed.
+  // The error of the first write that failed, by descriptor.
   private static let failures = Locked<[Int32: Int32]>([:])
-  // The descriptors of which a text was lost.
+  // The descriptors for which a text was lost.
   private static let losses = Locked<Set<Int32>>([])
 
-  /// Makes the streams fit for use. Comes before any file is opened: the next one would take the number of a stream
-  /// that is closed, and a report would be written into a store.
+  /// Makes the streams ready for use. Call this before any file is opened: a file would otherwise get the
+  /// number of a closed stream, and a report would be written into a store.
   static func prepare() {
-    // A handler that does nothing, because an ignored signal would be ignored by the commands that we start, too.
+    // A handler that does nothing, because the commands that this process starts would inherit an ignored
+    // signal.
     signal(SIGPIPE) { _ in }
     for descriptor in Int32(0)...2 {
       var status = stat()
       if unsafe fstat(descriptor, &status) == 0 {
-        // Closed, and taken by the runtime since, for something without a type: no stream has none.
+        // The stream was closed, and the runtime has taken its number for a file without a type. No
+        // stream is without a type.
         guard status.st_mode & S_IFMT == 0 else { continue }
       } else {
-        // The lowest number that is free is this one.
+        // The lowest free number is the one of this stream.
         _ = unsafe open("/dev/null", O_RDWR)
       }
       failures.withLock { $0[descriptor] = EBADF }
     }
   }
 
-  /// The error of the first write that failed; nil when all were done.
+  /// The error of the first write that failed; nil when all succeeded.
   var failure: Int32? { Self.failures.withLock { $0[rawValue] } }
 
-  /// Whether all that was to be written was written.
+  /// Whether every text was written completely.
   var isWhole: Bool { Self.losses.withLock { !$0.contains(rawValue) } }
 
   /// Writes all of a text.
-  /// - Returns: `false` when that fails, or has failed before.
+  /// - Returns: `false` when this write or an earlier one failed.
   @discardableResult
   func write(_ text: String) -> Bool {
     guard failure == nil else {
@@ -57,7 +59,7 @@ enum StandardStream: Int32 {
       switch code {
       case EINTR: continue
       case EAGAIN:
-        // Somebody made it one that does not block.
+        // Another process has made the stream non-blocking.
         var waiting = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
         unsafe poll(&waiting, 1, -1)
       default:

@@ -1,9 +1,9 @@
-// Help and overview, made of what the commands declare.
+// The help and the overview, which are generated from the declarations of the commands.
 
 import CipherSQLite
 
 extension StoreMigrate {
-  /// What is shown of a command, or of all of them.
+  /// The help of one command, or the overview of all.
   struct HelpReport: Report {
     let topic: String?
     let text: String
@@ -18,7 +18,8 @@ extension StoreMigrate {
     var description: String { "store-migrate \(version), \(engine)" }
   }
 
-  /// - Throws: ``UsageError`` for a topic that is no command.
+  /// Returns the help of a command, or the overview.
+  /// - Throws: ``UsageError`` for a topic that is not a command.
   static func help(of topic: String?) throws -> HelpReport {
     guard let topic, topic != "help" else { return HelpReport(topic: nil, text: overview) }
     let command = try command(named: topic)
@@ -72,7 +73,8 @@ extension StoreMigrate {
       .joined(separator: "; ") + "; up --dry-run: plan"
   }
 
-  /// The options that several commands have, with their names; those of keys and settings stand by themselves.
+  /// The options that several commands have, with the names of these commands. Options of keys and
+  /// settings are listed separately.
   private static var shared: String {
     let options = everyOption.filter { option in
       option.section == .own && commands.count { $0.options.contains { $0.name == option.name } } > 1
@@ -83,7 +85,7 @@ extension StoreMigrate {
     }.joined(separator: "\n")
   }
 
-  /// Names with commas between, in lines that a terminal has room for.
+  /// Returns the names with commas between them, in lines that fit on a terminal.
   private static func wrapped(_ names: [String]) -> [String] {
     var lines = [""]
     for (index, name) in names.enumerated() {
@@ -91,7 +93,7 @@ extension StoreMigrate {
       if lines[lines.count - 1].count + word.count > 84 { lines.append("") }
       lines[lines.count - 1] += word
     }
-    // What a line was folded at is nothing at its end.
+    // The space at which a line was broken is removed.
     return lines.map { $0.hasSuffix(" ") ? String($0.dropLast()) : $0 }
   }
 }

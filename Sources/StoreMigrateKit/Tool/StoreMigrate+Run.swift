@@ -1,11 +1,11 @@
-// One line of the command line: what runs for it, and what is said at its end.
+// Runs one command line, and returns its output.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 
 extension StoreMigrate {
-  /// Writes the warnings of a report that has no place for them.
+  /// Prints the warnings of a run whose report cannot contain them.
   private static func tell(_ warnings: Locked<[String]>) {
     for warning in warnings.withLock({ $0 }) {
       StandardStream.error.write("warning: \(printable(warning))\n")
@@ -30,7 +30,7 @@ extension StoreMigrate {
         arguments: arguments, bundled: bundled.transforming(by: transforms), model: model,
         transforms: transforms,
         standardError: { StandardStream.error.write(style.shown(error: printable($0)) + "\n") },
-        // In the one object of a run that prints one.
+        // With `--json`, the one object contains the warnings.
         warnings: line.isJSON ? line.warnings : nil,
         interruption: interruption,
         rows: line.rows, command: line.name, offersCreation: command.offersCreation)
@@ -56,13 +56,13 @@ extension StoreMigrate {
     }
   }
 
-  /// What a run knows of its line, before it can be read and after.
+  /// What is known of a command line, before and after it is parsed.
   private struct Line {
     let isJSON: Bool
     var isQuiet = false
     let rows = RowSink()
     let warnings = Locked<[String]>([])
-    /// The command's; of a line that cannot be read, too.
+    /// The command's name. It is also found in a line that cannot be parsed.
     var name: String
 
     init(_ words: [String]) {
@@ -78,7 +78,7 @@ extension StoreMigrate {
     }
   }
 
-  /// What a line asks of the tool itself; nil for one with a command to run.
+  /// Returns the output for a line that requests help or the version; nil for one with a command to run.
   private static func said(of arguments: Arguments, _ line: Line) -> Output? {
     let report: (name: String, report: any Report)
     if arguments.has("--version") {
@@ -87,7 +87,7 @@ extension StoreMigrate {
       let first = arguments.positional.first
       guard first == nil || first == "help" || arguments.has("--help") else { return nil }
       do {
-        // A script whose words are lost on the way must not take the end of this for success.
+        // A script that loses its arguments must not end with success.
         guard first != nil || arguments.has("--help") else {
           throw UsageError("No command is given. See: \(ToolLine("--help"))")
         }
@@ -117,19 +117,20 @@ extension StoreMigrate {
     if [.notFound, .failed].contains(code), let lost = Surroundings.lostFolder { message += "\n" + lost }
     if let aftermath = interruption?.aftermath, let signal = interruption?.signal {
       code = ExitCode(signal: signal)
-      // Another error than the one that the signal made is told besides.
+      // An error other than the one that the signal caused is added.
       let isOther = ![.interrupted, .failed].contains(ExitCode(error))
       message = "\(Interruption.said(signal)) \(aftermath.found())" + (isOther ? " (\(error))" : "")
     } else if let aftermath = interruption?.aftermath,
       [.failed, .noSpace].contains(code) || aftermath.hasParts
     {
-      // The disk may have failed before the last step or after it; or each step was committed by itself.
-      // Behind a command line that is offered nothing may stand.
+      // The disk may have failed before or after the last step, or each step was committed separately.
+      // The state is added on a new line when the message ends with a command line, which must stay
+      // usable as it is.
       let endsWithLine = message.split(separator: "\n").last?.hasPrefix("    ") == true
       message += (endsWithLine ? "\n" : [".", "?"].contains(message.last) ? " " : ". ") + aftermath.found()
     }
     guard line.isJSON, !line.rows.hasBegun else {
-      // Behind rows an object of JSON would be a part of theirs.
+      // After rows, a JSON object would be taken for a part of them.
       if line.isJSON { tell(line.warnings) }
       return Output(code: code, errors: "store-migrate: \(message)")
     }

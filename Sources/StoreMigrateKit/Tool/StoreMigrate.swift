@@ -1,12 +1,13 @@
-// The tool: finds the command, runs it, prints its report, maps errors to exit codes. What it says of itself is in
-// StoreMigrate+Help.
+// The entry point of the tool: finds the command, runs it, prints its report, and maps errors to exit
+// codes. The help is in StoreMigrate+Help.swift.
 
 import CipherSQLite
 import Dispatch
 import Foundation
 public import ObjectVault
 
-/// `store-migrate` as a library, so that an app can build its own, with its steps and classes inside:
+/// `store-migrate` as a library, so that an app can build its own tool, which contains its steps and
+/// classes:
 ///
 /// ```swift
 /// @main struct Tool {
@@ -16,7 +17,8 @@ public import ObjectVault
 ///   }
 /// }
 /// ```
-/// Such a tool can compare the classes with the steps, and write the next step: `diff`, `new NAME --from-model`.
+/// Such a tool can compare the classes with the steps, and write the next step: `diff`,
+/// `new NAME --from-model`.
 public enum StoreMigrate {
   static let commands: [any Command.Type] = [
     StatusCommand.self, PlanCommand.self, HistoryCommand.self, InfoCommand.self, VerifyCommand.self,
@@ -33,12 +35,13 @@ public enum StoreMigrate {
   /// The names of all commands, in the order of the overview.
   package static var commandNames: [String] { commands.map { $0.name } }
 
-  /// The names of a command's options, those of every command among them.
+  /// Returns the names of a command's options, including those of every command.
   package static func optionNames(of name: String) -> [String] {
     (commands.filter { $0.name == name }.flatMap { $0.options } + Option.common).distinct.map(\.name)
   }
 
-  /// How the values of a command's options are called, by the options' names; of those of its actions, too.
+  /// Returns the names of the values of a command's options, by the options' names. The options of its
+  /// actions are included.
   package static func optionValues(of name: String) -> [String: String] {
     let options = commands.filter { $0.name == name }.flatMap { $0.options + $0.actions.flatMap(\.options) }
     return (options + Option.common).reduce(into: [:]) { values, option in
@@ -46,7 +49,7 @@ public enum StoreMigrate {
     }
   }
 
-  /// What a command is for, in a few words; nil where there is none of this name.
+  /// Returns the summary of a command; nil when there is no command of this name.
   package static func summary(of name: String) -> String? {
     commands.first { $0.name == name }.map { $0.summary }
   }
@@ -54,15 +57,17 @@ public enum StoreMigrate {
   /// The tool's version.
   public static let version = "0.1.0"
 
-  /// Runs the tool with the process's arguments and ends the process, from a `main` that is not async.
+  /// Runs the tool with the process's arguments and ends the process; for a `main` that is not async.
   ///
-  /// An async `main` starts threads before the first line of the program. This one checks first that the system gives them, and
-  /// reports it otherwise; prefer it.
+  /// An async `main` starts threads before the first line of the program. This function first checks that
+  /// the system provides them, and reports an error otherwise; prefer it.
   /// - Parameters:
-  ///   - migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
-  ///   - model: The classes of the app, for `diff` and `new --from-model`.
-  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
-  ///   - appVersion: What histories say of the app's version, such as `4.2`; nil for that of its bundle, where it has one.
+  ///   - migrations: The steps to use without `--migrations`; nil reads `./Migrations`.
+  ///   - model: The app's classes, for `diff` and `new --from-model`.
+  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the
+  ///     steps come from.
+  ///   - appVersion: The app's version in histories, such as `4.2`; nil for the version of its bundle, if
+  ///     it has one.
   public static func start(
     migrations: MigrationSet? = nil, model: Schema? = nil, transforms: [MigrationTransform] = [],
     appVersion: String? = nil
@@ -70,15 +75,18 @@ public enum StoreMigrate {
     begin(BundledSteps(migrations), model: model, transforms: transforms, appVersion)
   }
 
-  /// Runs the tool of an app with the steps of its `Embedded.swift`, from a `main` that is not async.
+  /// Runs an app's tool with the steps of its `Embedded.swift` and ends the process; for a `main` that is
+  /// not async.
   ///
-  /// Steps that cannot be read are told by the commands that need them. Those that work on a folder, `embed` and `check`
-  /// among them, do without.
+  /// Steps that cannot be read are reported only by the commands that need them. Commands that work on a
+  /// folder, such as `embed` and `check`, run without them.
   /// - Parameters:
-  ///   - steps: Steps to use where `--migrations` is not given.
-  ///   - model: The classes of the app, for `diff` and `new --from-model`.
-  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
-  ///   - appVersion: What histories say of the app's version, such as `4.2`; nil for that of its bundle, where it has one.
+  ///   - steps: The steps to use without `--migrations`.
+  ///   - model: The app's classes, for `diff` and `new --from-model`.
+  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the
+  ///     steps come from.
+  ///   - appVersion: The app's version in histories, such as `4.2`; nil for the version of its bundle, if
+  ///     it has one.
   public static func start(
     embedded steps: [MigrationSet.Embedded], model: Schema? = nil, transforms: [MigrationTransform] = [],
     appVersion: String? = nil
@@ -86,14 +94,16 @@ public enum StoreMigrate {
     begin(BundledSteps(embedded: steps), model: model, transforms: transforms, appVersion)
   }
 
-  /// Runs the tool with the process's arguments and ends the process, from an async `main`: see
+  /// Runs the tool with the process's arguments and ends the process; for an async `main`. Prefer
   /// ``start(migrations:model:transforms:appVersion:)``.
   ///
   /// - Parameters:
-  ///   - migrations: Steps to use where `--migrations` is not given; nil reads `./Migrations`.
-  ///   - model: The classes of the app, for `diff` and `new --from-model`.
-  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
-  ///   - appVersion: What histories say of the app's version, such as `4.2`; nil for that of its bundle, where it has one.
+  ///   - migrations: The steps to use without `--migrations`; nil reads `./Migrations`.
+  ///   - model: The app's classes, for `diff` and `new --from-model`.
+  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the
+  ///     steps come from.
+  ///   - appVersion: The app's version in histories, such as `4.2`; nil for the version of its bundle, if
+  ///     it has one.
   public static func main(
     migrations: MigrationSet? = nil, model: Schema? = nil, transforms: [MigrationTransform] = [],
     appVersion: String? = nil
@@ -102,14 +112,16 @@ public enum StoreMigrate {
     await run(BundledSteps(migrations), model: model, transforms: transforms, appVersion)
   }
 
-  /// Runs the tool of an app with the steps of its `Embedded.swift`, from an async `main`: see
-  /// ``start(embedded:model:transforms:appVersion:)``.
+  /// Runs an app's tool with the steps of its `Embedded.swift` and ends the process; for an async `main`.
+  /// Prefer ``start(embedded:model:transforms:appVersion:)``.
   ///
   /// - Parameters:
-  ///   - steps: Steps to use where `--migrations` is not given.
-  ///   - model: The classes of the app, for `diff` and `new --from-model`.
-  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the steps come from.
-  ///   - appVersion: What histories say of the app's version, such as `4.2`; nil for that of its bundle, where it has one.
+  ///   - steps: The steps to use without `--migrations`.
+  ///   - model: The app's classes, for `diff` and `new --from-model`.
+  ///   - transforms: The functions that steps call by `transform swift` and `using swift`, wherever the
+  ///     steps come from.
+  ///   - appVersion: The app's version in histories, such as `4.2`; nil for the version of its bundle, if
+  ///     it has one.
   public static func main(
     embedded steps: [MigrationSet.Embedded], model: Schema? = nil, transforms: [MigrationTransform] = [],
     appVersion: String? = nil
@@ -122,12 +134,12 @@ public enum StoreMigrate {
     _ bundled: BundledSteps, model: Schema?, transforms: [MigrationTransform], _ appVersion: String?
   ) -> Never {
     prepare()
-    // It ends the process.
+    // `run` ends the process.
     Task { await run(bundled, model: model, transforms: transforms, appVersion) }
     dispatchMain()
   }
 
-  /// Comes before everything else. Ends the process where no command could run.
+  /// Prepares the process, before everything else. Ends it when no command could run.
   private static func prepare() {
     StandardStream.prepare()
     do { try Surroundings.require() } catch {
@@ -141,7 +153,7 @@ public enum StoreMigrate {
   ) async -> Never {
     let interruption = Interruption()
     interruption.listen()
-    // An app's own tool is of the app's version.
+    // An app's own tool has the version of the app.
     if let appVersion {
       Store.setAppVersion(appVersion)
     } else if !bundled.areThere, model == nil {
@@ -157,9 +169,9 @@ public enum StoreMigrate {
     exit(write(&output).rawValue)
   }
 
-  /// Writes what a run has to say.
-  /// - Returns: The exit code: 1 in the place of 0 where the report could not be written. Progress and notes that could not be
-  ///   written to standard error change nothing.
+  /// Writes the output of a run.
+  /// - Returns: The exit code: 1 instead of 0 when the report could not be written. Progress and notes
+  ///   that could not be written to standard error change nothing.
   private static func write(_ output: inout Output) -> ExitCode {
     if !output.text.isEmpty, !StandardStream.output.write(output.text + "\n") {
       let reason = systemText(StandardStream.output.failure ?? EIO)
@@ -173,19 +185,19 @@ public enum StoreMigrate {
     return output.code == .ok && !isWhole ? .failed : output.code
   }
 
-  /// What a run printed, and how it ended.
+  /// The output of a run, and its exit code.
   struct Output: Sendable {
     var code: ExitCode
     var text = ""
     var errors = ""
-    /// What has to be said when `text` could not be written.
+    /// The message for the case that `text` cannot be written.
     var loss: String?
-    /// Whether whoever read the output had enough of it.
+    /// Whether the reader closed the output early.
     var isCut = false
   }
 
-  /// A line in which a command has its own name. What stands in front of a command is options, and a value of theirs may be
-  /// called like one.
+  /// Returns the words of a command line, with an alias replaced by the command's own name. The line is
+  /// parsed for that, because the value of an option before the command may equal an alias.
   static func unaliased(_ words: [String]) -> [String] {
     guard let arguments = try? Arguments(words, known: everyOption), let place = arguments.firstPlace,
       let command = commands.first(where: { $0.aliases.contains(words[place]) })
@@ -195,7 +207,8 @@ public enum StoreMigrate {
     return words
   }
 
-  /// - Throws: ``UsageError`` for a path that is none.
+  /// Checks the arguments that are paths.
+  /// - Throws: ``UsageError`` for an empty path, and for `-`.
   private static func checkPaths(_ arguments: Arguments, of command: any Command.Type) throws {
     for (name, word) in zip(command.positionalNames.split(separator: " "), arguments.positional.dropFirst())
     where ["STORE", "FILE", "BACKUP", "PLAINFILE", "KEYFILE"].contains(name) {
@@ -220,7 +233,8 @@ public enum StoreMigrate {
 
   // MARK: Options
 
-  /// How texts on standard output look.
+  /// Returns the style of texts on standard output.
+  /// - Throws: ``UsageError`` for an unknown value of `--color`.
   static func style(_ arguments: Arguments, _ words: [String]) throws -> TextStyle {
     let unsaid = arguments.has("--no-color") ? TextStyle.Coloring.never : .auto
     let word = arguments.value("--color") ?? unsaid.rawValue
@@ -232,7 +246,7 @@ public enum StoreMigrate {
     return TextStyle(coloring, isPlain: arguments.has("--plain"), descriptor: 1, words: words)
   }
 
-  /// Of no command: the first one that is given decides.
+  /// Belongs to no command: with this option, the tool prints its version and runs no command.
   static let versionOption = Option("--version", in: .common, "the tool's version and the engine's")
 
   static var everyOption: [Option] {
@@ -248,8 +262,9 @@ public enum StoreMigrate {
     }
   }
 
-  /// - Throws: ``UsageError`` for an option of other commands, or of other actions of the command, and for arguments that are
-  ///   none of its own.
+  /// Checks that options and arguments belong to the command.
+  /// - Throws: ``UsageError`` for an option of other commands or of other actions of the command, and for
+  ///   a wrong number or form of arguments.
   static func check(_ arguments: Arguments, of command: any Command.Type) throws {
     try checkOptions(arguments, of: command)
     let given = arguments.positional.count - 1
@@ -262,7 +277,8 @@ public enum StoreMigrate {
     try checkPaths(arguments, of: command)
   }
 
-  /// A word too few may be one that an option has taken, which needs none.
+  /// Returns a hint when an argument is missing because an option has taken it as its optional value;
+  /// empty otherwise.
   private static func taken(_ arguments: Arguments, by command: any Command.Type) -> String {
     guard arguments.positional.count <= command.positionalCount,
       let option = command.options.first(where: { $0.isValueOptional && arguments.value($0.name) != nil }),
