@@ -77,9 +77,9 @@ import VaultAuthoring
       EntityDescription(name: "AnyJSON"), EntityDescription(name: "RawObject"),
     ],
     rawObjects: [
-      .view("Odd", "SELECT '\\(x)', \"a\"\nFROM $class"),
-      .index("kinds", unique: true, "ON $class (lower($class.in)) WHERE $class.init"),
-      .trigger("stays", "BEFORE DELETE ON $Data BEGIN SELECT RAISE(ABORT, 'it stays'); END"),
+      .view("Odd", sql: "SELECT '\\(x)', \"a\"\nFROM $class"),
+      .index("kinds", unique: true, sql: "ON $class (lower($class.in)) WHERE $class.init"),
+      .trigger("stays", sql: "BEFORE DELETE ON $Data BEGIN SELECT RAISE(ABORT, 'it stays'); END"),
     ])
 
   private static let defaults: [AttributeType: DefaultValue] = [

@@ -203,10 +203,10 @@ public struct RandomRenaming {
     else { return }
     let (name, own) = (entity.name, "$\(entity.name).\(attribute.name)")
     let all: [RawObject] = [
-      .view("AddedView", "SELECT $\(name).id, \(own) FROM $\(name)"),
-      .index("addedIndex", "ON $\(name) (\(own)) WHERE \(own) NOT NULL"),
+      .view("AddedView", sql: "SELECT $\(name).id, \(own) FROM $\(name)"),
+      .index("addedIndex", sql: "ON $\(name) (\(own)) WHERE \(own) NOT NULL"),
       .trigger(
-        "addedTrigger", "AFTER DELETE ON $\(name) BEGIN DELETE FROM $\(name) WHERE $\(name).id = -1; END"),
+        "addedTrigger", sql: "AFTER DELETE ON $\(name) BEGIN DELETE FROM $\(name) WHERE $\(name).id = -1; END"),
     ]
     rawObjects.new += all.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
     kinds.insert(.raw)
@@ -219,7 +219,7 @@ public struct RandomRenaming {
       let name = origins[place][attribute.name]
     else { return }
     func view(_ entity: String, _ attribute: String) -> RawObject {
-      .view("StandingView", "SELECT $\(entity).id, $\(entity).\(attribute) FROM $\(entity)")
+      .view("StandingView", sql: "SELECT $\(entity).id, $\(entity).\(attribute) FROM $\(entity)")
     }
     rawObjects.old.append(view(former[place].name, name))
     rawObjects.new.append(view(entities[place].name, attribute.name))

@@ -12,8 +12,8 @@
 /// ```swift
 /// let schema = Schema {
 ///   Entity(User.self)
-///   RawObject.view("Adults", "SELECT $User.id FROM $User WHERE $User.age >= 18")
-///   RawObject.index("userByLowerName", "ON $User (lower($User.name))")
+///   RawObject.view("Adults", sql: "SELECT $User.id FROM $User WHERE $User.age >= 18")
+///   RawObject.index("userByLowerName", sql: "ON $User (lower($User.name))")
 /// }
 /// ```
 public struct RawObject: Sendable {

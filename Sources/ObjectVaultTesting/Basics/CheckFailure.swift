@@ -15,12 +15,12 @@ public struct CheckFailure: Error, Sendable, Hashable {
   /// What to do about it; nil when that is not known.
   public let advice: String?
 
-  init(_ check: String, _ place: String, _ findings: [String], advice: String? = nil) {
+  init(_ check: String, at place: String, findings: [String], advice: String? = nil) {
     (self.check, self.place, self.findings, self.advice) = (check, place, findings, advice)
   }
 
   /// Returns the failure with a more precise place.
-  func at(_ place: String) -> CheckFailure { CheckFailure(check, place, findings, advice: advice) }
+  func at(_ place: String) -> CheckFailure { CheckFailure(check, at: place, findings: findings, advice: advice) }
 }
 
 extension CheckFailure: CustomStringConvertible {
@@ -37,7 +37,7 @@ extension CheckFailure: CustomStringConvertible {
 
 /// Throws a ``CheckFailure`` when there are findings.
 func require(
-  _ findings: [String], _ check: String, _ place: String, advice: String? = nil
+  _ findings: [String], by check: String, at place: String, advice: String? = nil
 ) throws(CheckFailure) {
-  guard findings.isEmpty else { throw CheckFailure(check, place, findings, advice: advice) }
+  guard findings.isEmpty else { throw CheckFailure(check, at: place, findings: findings, advice: advice) }
 }

@@ -16,8 +16,8 @@ struct ShownChange: CustomStringConvertible {
   var description: String {
     switch (former, now) {
     case (.text(let former), .text(let now)):
-      Self.texts(Array(former.unicodeScalars), Array(now.unicodeScalars))
-    case (.blob(let former), .blob(let now)): Self.datas(Array(former), Array(now))
+      Self.texts(Array(former.unicodeScalars), now: Array(now.unicodeScalars))
+    case (.blob(let former), .blob(let now)): Self.datas(Array(former), now: Array(now))
     default: "\(Self.shown(former)) is now \(Self.shown(now))"
     }
   }
@@ -34,31 +34,33 @@ struct ShownChange: CustomStringConvertible {
 
   /// Returns where to begin: shortly before the first difference, if that is not visible from the
   /// beginning.
-  private static func start(_ place: Int, _ shown: Int) -> Int { place < shown / 2 ? 0 : place - shown / 4 }
+  private static func start(_ place: Int, showing shown: Int) -> Int {
+    place < shown / 2 ? 0 : place - shown / 4
+  }
 
-  private static func place<Part: Equatable>(_ former: [Part], _ now: [Part]) -> Int {
+  private static func place<Part: Equatable>(where former: [Part], differsFrom now: [Part]) -> Int {
     zip(former, now).prefix { $0 == $1 }.count
   }
 
-  private static func texts(_ former: [Unicode.Scalar], _ now: [Unicode.Scalar]) -> String {
-    let place = place(former, now)
-    let start = start(place, longestText)
+  private static func texts(_ former: [Unicode.Scalar], now: [Unicode.Scalar]) -> String {
+    let place = place(where: former, differsFrom: now)
+    let start = start(place, showing: longestText)
     let (was, found) = (quoted(former, from: start), quoted(now, from: start))
     // Texts that are canonically equivalent look alike and are equal in Swift, so their code points are
     // shown.
     let signs =
       text(former) == text(now)
       ? " (\(codes(former, place)) is now \(codes(now, place)))" : ""
-    return "\(was) is now \(found)\(from(start, place, "sign"))\(signs)"
+    return "\(was) is now \(found)\(from(start, place: place, part: "sign"))\(signs)"
   }
 
-  private static func datas(_ former: [UInt8], _ now: [UInt8]) -> String {
-    let place = place(former, now)
-    let start = start(place, longestData)
-    return "\(bytes(former, from: start)) is now \(bytes(now, from: start))\(from(start, place, "byte"))"
+  private static func datas(_ former: [UInt8], now: [UInt8]) -> String {
+    let place = place(where: former, differsFrom: now)
+    let start = start(place, showing: longestData)
+    return "\(bytes(former, from: start)) is now \(bytes(now, from: start))\(from(start, place: place, part: "byte"))"
   }
 
-  private static func from(_ start: Int, _ place: Int, _ part: String) -> String {
+  private static func from(_ start: Int, place: Int, part: String) -> String {
     start == 0 ? "" : ", from \(part) \(place + 1) on"
   }
 

@@ -10,7 +10,7 @@ extension StoreContent {
   ///   - former: The earlier content.
   ///   - showsValues: Whether the sentences contain values. Those of a real store may be secret.
   public func differences(from former: StoreContent, showsValues: Bool = true) -> [String] {
-    ContentComparison(former, self, names: nil, showsValues: showsValues).differences
+    ContentComparison(from: former, to: self, names: nil, showsValues: showsValues).differences
   }
 }
 
@@ -33,7 +33,7 @@ struct ContentComparison {
   private let mayLose: Set<String>
 
   init(
-    _ before: StoreContent, _ after: StoreContent, names: NameTrail?, showsValues: Bool = true,
+    from before: StoreContent, to after: StoreContent, names: NameTrail?, showsValues: Bool = true,
     mayLose: Set<String> = []
   ) {
     (self.before, self.after, self.names) = (before, after, names)
@@ -46,9 +46,9 @@ struct ContentComparison {
     var lines: [String] = []
     for (entity, rows) in before.objects.sorted(by: { $0.key < $1.key }) {
       guard let final = finalName(of: entity) else { continue }
-      lines += lost(entity, final, rows)
+      lines += lost(entity, now: final, rows: rows)
       for (property, finalProperty) in properties(of: entity) {
-        lines += changed(entity, property, final, finalProperty, rows)
+        lines += changed(entity, property: property, now: final, finalProperty: finalProperty, rows: rows)
       }
     }
     if names == nil { lines += added }
@@ -70,7 +70,7 @@ struct ContentComparison {
       }
       guard !others.isEmpty else { return nil }
       return
-        "\(called(name, "\(final).\(property)")): the members of \(counted(others.count, "object")) are in another order "
+        "\(called(name, now: "\(final).\(property)")): the members of \(counted(others.count, "object")) are in another order "
         + "(\(listed(others.keys.sorted())))"
     }
   }
@@ -91,20 +91,20 @@ struct ContentComparison {
     return names.keptProperties(of: entity).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  private func lost(_ entity: String, _ final: String, _ rows: [Int64: StoreContent.Values]) -> [String] {
+  private func lost(_ entity: String, now final: String, rows: [Int64: StoreContent.Values]) -> [String] {
     guard !mayLose.contains(entity), !mayLose.contains(final) else { return [] }
     let left = after.objects[final] ?? [:]
     let gone = rows.keys.filter { left[$0] == nil }.sorted()
     guard !gone.isEmpty else { return [] }
     return [
-      "\(called(entity, final)): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") gone "
+      "\(called(entity, now: final)): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") gone "
         + "(\(listed(gone)))"
     ]
   }
 
   private func changed(
-    _ entity: String, _ property: String, _ final: String, _ finalProperty: String,
-    _ rows: [Int64: StoreContent.Values]
+    _ entity: String, property: String, now final: String, finalProperty: String,
+    rows: [Int64: StoreContent.Values]
   ) -> [String] {
     let left = after.objects[final] ?? [:]
     let other = rows.filter { id, values in
@@ -117,7 +117,7 @@ struct ContentComparison {
       ? ": \(ShownChange(former: rows[first]?[property] ?? .null, now: left[first]?[finalProperty] ?? .null))"
       : " (\(listed(other.keys.sorted())))"
     return [
-      "\(called("\(entity).\(property)", "\(final).\(finalProperty)")): \(other.count) of \(counted(rows.count, "value")) "
+      "\(called("\(entity).\(property)", now: "\(final).\(finalProperty)")): \(other.count) of \(counted(rows.count, "value")) "
         + "\(other.count == 1 ? "is another" : "are others")"
         + (showsValues ? ", the first in row \(first)" : "") + shown
     ]
@@ -127,7 +127,7 @@ struct ContentComparison {
     after.objects.sorted { $0.key < $1.key }.compactMap { entity, rows in
       let new = rows.keys.filter { before.objects[entity]?[$0] == nil }.sorted()
       return new.isEmpty
-        ? nil : "\(entity): \(counted(new.count, "row is", "rows are")) new (\(listed(new)))"
+        ? nil : "\(entity): \(counted(new.count, "row is", plural: "rows are")) new (\(listed(new)))"
     }
   }
 
@@ -144,7 +144,7 @@ struct ContentComparison {
           && !isDropped($0, of: name)
       }
       let new = names == nil ? left.subtracting(links) : []
-      let called = called(name, "\(final).\(property)")
+      let called = called(name, now: "\(final).\(property)")
       return
         (gone.isEmpty
         ? []
@@ -152,7 +152,7 @@ struct ContentComparison {
           "\(called): \(gone.count) of \(counted(links.count, "link")) \(gone.count == 1 ? "is" : "are") gone (\(listed(gone)))"
         ])
         + (new.isEmpty
-          ? [] : ["\(called): \(counted(new.count, "link is", "links are")) new (\(listed(new)))"])
+          ? [] : ["\(called): \(counted(new.count, "link is", plural: "links are")) new (\(listed(new)))"])
     }
   }
 
@@ -168,7 +168,7 @@ struct ContentComparison {
 
   // MARK: Texts
 
-  private func called(_ name: String, _ final: String) -> String {
+  private func called(_ name: String, now final: String) -> String {
     name == final ? name : "\(name), now \(final)"
   }
 

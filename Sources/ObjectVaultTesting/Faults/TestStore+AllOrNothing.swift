@@ -34,7 +34,7 @@ extension TestStore {
     let before = try content()
     let (after, statements, counts) = try await rehearse(body)
     guard after != before else {
-      throw CheckFailure("checkAllOrNothing", "without a fault", ["nothing was changed"])
+      throw CheckFailure("checkAllOrNothing", at: "without a fault", findings: ["nothing was changed"])
     }
     try await checkCrashes(body, before, every: max(1, statements / max(1, moments)))
     let interruptions = CrashWatch.moments(of: statements, most: moments).map {
@@ -44,7 +44,7 @@ extension TestStore {
     let room: [SaveFault] = [.diskFull(afterPages: 0), .diskFull(afterPages: 2)]
     let writes = CrashWatch.moments(of: counts.writes, most: 4).map { SaveFault.noSpace(from: .write($0)) }
     for fault in interruptions + [.commitRefused] + errors + room + writes {
-      try await check(body, fault, before, after)
+      try await check(body, with: fault, before: before, after: after)
     }
   }
 
@@ -79,14 +79,14 @@ extension TestStore {
       let found = try StoreContent(at: crash.url, key: key)
       guard found != before, found != after else { continue }
       throw CheckFailure(
-        "checkAllOrNothing", "killed behind statement \(crash.statement)",
-        ["the store holds a part of what was written"] + found.differences(from: before), advice: Self.advice)
+        "checkAllOrNothing", at: "killed behind statement \(crash.statement)",
+        findings: ["the store holds a part of what was written"] + found.differences(from: before), advice: Self.advice)
     }
   }
 
   private func check(
-    _ body: @Sendable (Store) async throws -> Void, _ fault: SaveFault, _ before: StoreContent,
-    _ after: StoreContent
+    _ body: @Sendable (Store) async throws -> Void, with fault: SaveFault, before: StoreContent,
+    after: StoreContent
   ) async throws {
     let copy = try await copy()
     try copy.arm(fault)
@@ -99,18 +99,18 @@ extension TestStore {
       let isWhole = found != before && found.counts == after.counts
       guard !isWhole else { return }
       throw CheckFailure(
-        "checkAllOrNothing", "\(fault)",
-        [found == before ? "no error was thrown, and nothing was written" : "no error was thrown"]
+        "checkAllOrNothing", at: "\(fault)",
+        findings: [found == before ? "no error was thrown, and nothing was written" : "no error was thrown"]
           + found.differences(from: before),
         advice: "Pass the error on, so that somebody hears that nothing was saved.")
     }
     try require(
-      found.differences(from: before), "checkAllOrNothing", "\(fault)", advice: Self.advice)
-    try require(try await copy.store.verify(), "checkAllOrNothing", "\(fault)")
+      found.differences(from: before), by: "checkAllOrNothing", at: "\(fault)", advice: Self.advice)
+    try require(try await copy.store.verify(), by: "checkAllOrNothing", at: "\(fault)")
     try await body(copy.store)
     guard try copy.content().counts == after.counts else {
       throw CheckFailure(
-        "checkAllOrNothing", "\(fault), then without a fault", ["the second try wrote something else"])
+        "checkAllOrNothing", at: "\(fault), then without a fault", findings: ["the second try wrote something else"])
     }
   }
 

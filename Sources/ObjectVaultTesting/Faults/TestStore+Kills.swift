@@ -28,7 +28,7 @@
         TestedProgram(url: program, arguments: arguments, limit: limit), on: self, killedAt: moment)
       guard run.wasKilled else {
         throw CheckFailure(
-          "killed", "\(moment)", ["the program was not killed, but \(run.ending)"],
+          "killed", at: "\(moment)", findings: ["the program was not killed, but \(run.ending)"],
           advice: run.isDone ? "It writes less than that: there is no such moment." : nil)
       }
       return try await opened(run.folder)
@@ -61,21 +61,21 @@
       let before = try content()
       let whole = try await ProgramRun(program, on: self, killedAt: nil)
       guard let counts = whole.counts else {
-        throw CheckFailure(name, "without a kill", ["the program has \(whole.ending)"])
+        throw CheckFailure(name, at: "without a kill", findings: ["the program has \(whole.ending)"])
       }
       let after = try StoreContent(at: whole.file, key: key)
-      guard after != before else { throw CheckFailure(name, "without a kill", ["nothing was changed"]) }
+      guard after != before else { throw CheckFailure(name, at: "without a kill", findings: ["nothing was changed"]) }
       for moment in counts.moments(most: moments) {
         let run = try await ProgramRun(program, on: self, killedAt: moment)
         guard run.wasKilled || run.isDone else {
-          throw CheckFailure(name, "\(moment)", ["the program was not killed, but \(run.ending)"])
+          throw CheckFailure(name, at: "\(moment)", findings: ["the program was not killed, but \(run.ending)"])
         }
-        guard try await isAsBefore(run, moment, before, after) else { continue }
+        guard try await isAsBefore(run, killedAt: moment, before: before, after: after) else { continue }
         let again = try await ProgramRun(program, in: run.folder, key: keyBytes, killedAt: nil)
         guard again.isDone, try StoreContent(at: run.file, key: key).counts == after.counts else {
           throw CheckFailure(
-            name, "killed at \(moment), then run to its end",
-            [again.isDone ? "the second run wrote something else" : "the program has \(again.ending)"])
+            name, at: "killed at \(moment), then run to its end",
+            findings: [again.isDone ? "the second run wrote something else" : "the program has \(again.ending)"])
         }
       }
     }
@@ -83,23 +83,23 @@
     /// Returns whether the store is as it was before the run.
     /// - Throws: ``CheckFailure`` when the store is neither as it was nor complete.
     private func isAsBefore(
-      _ run: ProgramRun, _ moment: SaveMoment, _ before: StoreContent, _ after: StoreContent
+      _ run: ProgramRun, killedAt moment: SaveMoment, before: StoreContent, after: StoreContent
     ) async throws -> Bool {
       let (name, place) = ("checkKilledAnywhere", "killed at \(moment)")
       let found = try StoreContent(at: run.file, key: key)
       if found == before, moment == .committed, run.wasKilled {
-        throw CheckFailure(name, place, ["what was committed is gone"])
+        throw CheckFailure(name, at: place, findings: ["what was committed is gone"])
       }
       // Times and random values differ from run to run, but the number of objects does not.
       guard found == before || found.counts == after.counts else {
         throw CheckFailure(
-          name, place, ["the store holds a part of what was written"] + found.differences(from: before),
+          name, at: place, findings: ["the store holds a part of what was written"] + found.differences(from: before),
           advice: Self.advice)
       }
       let store = try await opened(run.folder)
-      try require(try await store.store.verify(), name, place)
+      try require(try await store.store.verify(), by: name, at: place)
       try require(
-        run.strangers.map { "\($0) is left in the folder" }, name, place,
+        run.strangers.map { "\($0) is left in the folder" }, by: name, at: place,
         advice: "Files that are written beside the store have to go when the program starts again.")
       return found == before
     }

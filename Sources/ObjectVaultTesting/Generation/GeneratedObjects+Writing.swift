@@ -27,12 +27,12 @@ extension GeneratedObjects {
     }
     for (object, made) in zip(all, objects) {
       for (name, number) in object.toOne {
-        guard let place = place(of: number, object.entity, name, places) else { continue }
+        guard let place = place(of: number, from: object.entity, by: name, in: places) else { continue }
         try made.set(name, toOne: objects[place])
       }
       for (name, numbers) in object.toMany {
         for number in numbers {
-          guard let place = place(of: number, object.entity, name, places) else { continue }
+          guard let place = place(of: number, from: object.entity, by: name, in: places) else { continue }
           try made.add(objects[place], to: name)
         }
       }
@@ -40,7 +40,9 @@ extension GeneratedObjects {
     return objects
   }
 
-  private func place(of number: Int, _ entity: String, _ name: String, _ places: [String: [Int]]) -> Int? {
+  private func place(
+    of number: Int, from entity: String, by name: String, in places: [String: [Int]]
+  ) -> Int? {
     let destination = schema.flattenedEntity(named: entity)?.relationship(named: name)?.destination
     let found = destination.map { schema.kinds(of: $0).flatMap { places[$0] ?? [] } } ?? []
     return found.indices.contains(number) ? found[number] : nil

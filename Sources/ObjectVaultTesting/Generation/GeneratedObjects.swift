@@ -74,7 +74,7 @@ public struct GeneratedObjects: Sendable, Hashable {
     try require(
       AttributeNames([schema]).faults(values.keys, "values")
         + AttributeNames([schema]).faults(rules.keys, "rules"),
-      "GeneratedObjects", "its arguments", advice: AttributeNames.advice)
+      by: "GeneratedObjects", at: "its arguments", advice: AttributeNames.advice)
     try self.init(
       checked: schema, perEntity: perEntity, seed: seed, links: links, values: values, rules: rules)
   }
@@ -90,19 +90,21 @@ public struct GeneratedObjects: Sendable, Hashable {
     let sources = try ValueSource.all(of: schema, values, rules)
     var limits = Dictionary(uniqueKeysWithValues: schema.entities.map { ($0.name, max(1, perEntity)) })
     while true {
-      var generator = ObjectGenerator(schema, limits, seed, links, sources)
+      var generator = ObjectGenerator(schema, counts: limits, seed: seed, links: links, sources: sources)
       do {
         all = try generator.objects()
         return
       } catch let shortage {
-        Self.lower(&limits, shortage, schema)
+        Self.lower(&limits, after: shortage, in: schema)
       }
     }
   }
 
   /// Lowers the limits after unique values ran out: to the number that was possible, but at least to 1.
   /// If not even one was possible, the largest entity that shares the values gets one object less.
-  private static func lower(_ limits: inout [String: Int], _ shortage: ObjectShortage, _ schema: Schema) {
+  private static func lower(
+    _ limits: inout [String: Int], after shortage: ObjectShortage, in schema: Schema
+  ) {
     let name = shortage.entity
     guard shortage.possible == 0, limits[name] == 1 else {
       limits[name] = max(1, shortage.possible)

@@ -11,7 +11,7 @@ extension ObjectGenerator {
     switch (relationship.isToMany, back?.isToMany) {
     // The to-one at the other end sets these.
     case (true, false): break
-    case (true, _): connectMany(relationship, entity, back)
+    case (true, _): connectMany(relationship, of: entity, inverse: back)
     case (false, false?): connectOne(relationship, entity)
     case (false, _): try connectEach(relationship, entity)
     }
@@ -42,7 +42,7 @@ extension ObjectGenerator {
     for (position, object) in members(of: entity.name).enumerated() {
       let line = lineage(of: object.entity)
       if let target = try target(
-        of: relationship, entity, object, position, targets, line.compactMap { taken[$0] })
+        of: relationship, in: entity, for: object, at: position, among: targets, taken: line.compactMap { taken[$0] })
       {
         made[object.entity]?[object.number].toOne[relationship.name] = target
       }
@@ -56,8 +56,8 @@ extension ObjectGenerator {
   }
 
   private mutating func target(
-    of relationship: RelationshipDescription, _ entity: EntityDescription, _ object: MadeObject,
-    _ position: Int, _ targets: Int, _ taken: [TakenKeys]
+    of relationship: RelationshipDescription, in entity: EntityDescription, for object: MadeObject,
+    at position: Int, among targets: Int, taken: [TakenKeys]
   ) throws(ObjectShortage) -> Int? {
     let isNil = position == 0 || Int.random(in: 0..<5, using: &random) == 0
     if !relationship.isRequired, links == .some, isNil { return nil }
@@ -101,7 +101,8 @@ extension ObjectGenerator {
   // MARK: Many-to-many
 
   private mutating func connectMany(
-    _ relationship: RelationshipDescription, _ entity: EntityDescription, _ back: RelationshipDescription?
+    _ relationship: RelationshipDescription, of entity: EntityDescription,
+    inverse back: RelationshipDescription?
   ) {
     let (name, other) = (entity.name, relationship.destination)
     if let back, "\(name).\(relationship.name)" > "\(other).\(back.name)" { return }

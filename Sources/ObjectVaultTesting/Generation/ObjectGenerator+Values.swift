@@ -19,8 +19,8 @@ extension ObjectGenerator {
     var objects: [GeneratedObjects.Object] = []
     for number in 0..<(counts[entity.name] ?? 0) {
       var values: [String: SQLValue] = [:]
-      for source in sources { values[source.name] = source.value(number, &random) }
-      try separate(&values, number, schema.flattened(entity), sources, line)
+      for source in sources { values[source.name] = source.value(number, using: &random) }
+      try separate(&values, number: number, of: schema.flattened(entity), sources: sources, line: line)
       let compared = values.mapValues(\.compared)
       for owner in line { taken[owner.name]?.take(compared) }
       objects.append(GeneratedObjects.Object(entity: entity.name, number: number, values: values))
@@ -31,8 +31,8 @@ extension ObjectGenerator {
   /// Changes values until no unique key has a conflict.
   /// - Throws: ``ObjectShortage`` when no free value is found.
   private mutating func separate(
-    _ values: inout [String: SQLValue], _ number: Int, _ entity: EntityDescription, _ sources: [ValueSource],
-    _ line: [EntityDescription]
+    _ values: inout [String: SQLValue], number: Int, of entity: EntityDescription, sources: [ValueSource],
+    line: [EntityDescription]
   ) throws(ObjectShortage) {
     let taken = line.compactMap { self.taken[$0.name] }
     func conflict() -> [String]? {
@@ -43,7 +43,7 @@ extension ObjectGenerator {
     for attempt in 0..<Self.attempts {
       guard let key = conflict() else { return }
       for source in sources where key.contains(source.name) {
-        values[source.name] = source.otherValue(number, attempt, &random)
+        values[source.name] = source.otherValue(number, attempt: attempt, using: &random)
       }
     }
     // nil causes no conflict, and may occur any number of times.

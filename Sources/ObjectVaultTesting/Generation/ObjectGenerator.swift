@@ -20,8 +20,8 @@ struct ObjectGenerator {
   var linked: [String: Set<String>] = [:]
 
   init(
-    _ schema: Schema, _ counts: [String: Int], _ seed: UInt64, _ links: GeneratedObjects.Links,
-    _ sources: [String: [ValueSource]]
+    _ schema: Schema, counts: [String: Int], seed: UInt64, links: GeneratedObjects.Links,
+    sources: [String: [ValueSource]]
   ) {
     (self.schema, self.counts, self.links, self.sources) = (schema, counts, links, sources)
     random = SeededRandom(seed: seed)

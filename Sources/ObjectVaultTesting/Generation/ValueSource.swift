@@ -26,10 +26,10 @@ struct ValueSource: Sendable {
     for entity in schema.entities {
       for attribute in entity.attributes {
         let name = "\(entity.name).\(attribute.name)"
-        let source = ValueSource(attribute, of: entity.name, in: schema, given[name], rules[name])
+        let source = ValueSource(attribute, of: entity.name, in: schema, given: given[name], rule: rules[name])
         guard attribute.isOptional || source.any(0) != nil else {
           throw CheckFailure(
-            "GeneratedObjects", name, ["no made-up \(attribute.type.rawValue) keeps its rules"],
+            "GeneratedObjects", at: name, findings: ["no made-up \(attribute.type.rawValue) keeps its rules"],
             advice: "Say what it holds: values: [\"\(name)\": […]].")
         }
         sources[entity.name, default: []].append(source)
@@ -39,8 +39,8 @@ struct ValueSource: Sendable {
   }
 
   private init(
-    _ attribute: AttributeDescription, of entity: String, in schema: Schema, _ given: [SQLValue]?,
-    _ rule: GeneratedObjects.Rule?
+    _ attribute: AttributeDescription, of entity: String, in schema: Schema, given: [SQLValue]?,
+    rule: GeneratedObjects.Rule?
   ) {
     self.attribute = attribute
     name = attribute.name
@@ -59,7 +59,7 @@ struct ValueSource: Sendable {
 
   /// Returns the value of an object. The first object has no optional values, and the second has all of
   /// them, with plain values. The other objects have any.
-  func value(_ number: Int, _ random: inout SeededRandom) -> SQLValue? {
+  func value(_ number: Int, using random: inout SeededRandom) -> SQLValue? {
     if attribute.isOptional, number == 0 || (number > 1 && Int.random(in: 0..<4, using: &random) == 0) {
       return nil
     }
@@ -70,7 +70,7 @@ struct ValueSource: Sendable {
   private var shift: Int { attribute.isUnique ? 0 : offset }
 
   /// Returns another value, which depends on the number of the attempt.
-  func otherValue(_ number: Int, _ attempt: Int, _ random: inout SeededRandom) -> SQLValue? {
+  func otherValue(_ number: Int, attempt: Int, using random: inout SeededRandom) -> SQLValue? {
     if !isClosed, let value = made(number * Self.attempts + attempt) { return value }
     return candidates.randomElement(using: &random)
   }

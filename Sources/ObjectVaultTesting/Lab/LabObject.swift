@@ -19,7 +19,7 @@ public struct LabObject {
   private let context: ObjectContext
   private let names: VersionNames
 
-  init(_ object: DynamicObject, _ context: ObjectContext, _ names: VersionNames) {
+  init(_ object: DynamicObject, in context: ObjectContext, names: VersionNames) {
     (self.object, self.context, self.names) = (object, context, names)
   }
 
@@ -38,7 +38,7 @@ public struct LabObject {
   /// - Parameter name: The name of the relationship at this version.
   /// - Throws: The errors of reading an attribute.
   public subscript(toOne name: String) -> LabObject? {
-    get throws { try told { object[toOne: name] }.map { LabObject($0, context, names) } }
+    get throws { try told { object[toOne: name] }.map { LabObject($0, in: context, names: names) } }
   }
 
   /// Returns the members of a to-many in their order; those without an order are sorted by their ids.
@@ -47,10 +47,10 @@ public struct LabObject {
   public subscript(toMany name: String) -> [LabObject] {
     get throws {
       if object.entityDescription?.relationship(named: name)?.isOrdered == true {
-        return try told { object[ordered: name] }.map { LabObject($0, context, names) }
+        return try told { object[ordered: name] }.map { LabObject($0, in: context, names: names) }
       }
       return try told { object[toMany: name] }.sorted { $0.id.rowID < $1.id.rowID }
-        .map { LabObject($0, context, names) }
+        .map { LabObject($0, in: context, names: names) }
     }
   }
 

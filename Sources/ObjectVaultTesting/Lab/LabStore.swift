@@ -29,7 +29,7 @@ public final class LabStore: Sendable {
   let folder: TestFolder
 
   /// Opens the store in a folder.
-  init(_ lab: MigrationLab, _ version: Int, _ folder: TestFolder) async throws {
+  init(_ lab: MigrationLab, version: Int, folder: TestFolder) async throws {
     (self.lab, self.version, self.folder) = (lab, version, folder)
     store = try await Store.open(at: folder.file(Self.fileName), key: lab.key)
   }
@@ -131,7 +131,7 @@ public final class LabStore: Sendable {
     guard let object = try names.told({ try context.existing(id) }) else {
       throw StoreError.objectGone(entity: id.entity, rowID: id.rowID)
     }
-    return LabObject(object, context, names)
+    return LabObject(object, in: context, names: names)
   }
 
   /// Returns all objects of an entity, sorted by their ids.
@@ -140,7 +140,7 @@ public final class LabStore: Sendable {
   public func objects(_ entity: String) throws -> [LabObject] {
     let context = store.makeContext()
     return try names.told { try context.fetch(entity: entity).sorted(byPath: "id").all() }
-      .map { LabObject($0, context, names) }
+      .map { LabObject($0, in: context, names: names) }
   }
 
   private func current(_ id: DynamicID) throws -> DynamicID {
@@ -188,8 +188,8 @@ public final class LabStore: Sendable {
         allowing: Set(losses))
     }
     try require(
-      try await lab.findings(at: file, version: number), "migrate", "version \(self.version) to \(number)")
-    return try await LabStore(lab, number, copy)
+      try await lab.findings(at: file, version: number), by: "migrate", at: "version \(self.version) to \(number)")
+    return try await LabStore(lab, version: number, folder: copy)
   }
 
   func copiedFile() async throws -> FolderFile { try await copied().withFile(Self.fileName) }

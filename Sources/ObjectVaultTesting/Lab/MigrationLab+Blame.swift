@@ -11,23 +11,23 @@ extension MigrationLab {
   ///     is found.
   /// - Throws: ``CheckFailure`` with the differences.
   func requireKept(
-    _ before: StoreContent, _ after: StoreContent, _ check: String, _ place: String = "",
+    before: StoreContent, after: StoreContent, by check: String, at place: String = "",
     showsValues: Bool = true, from start: () async throws -> FolderFile
   ) async throws {
-    let differences = try differences(before, after, showsValues)
+    let differences = try differences(from: before, to: after, showsValues: showsValues)
     guard !differences.isEmpty else { return }
     let step = try await firstStep(from: before, to: after.version, start)
     throw CheckFailure(
-      check, place, differences,
+      check, at: place, findings: differences,
       advice: ([step.map { "It begins behind \(called($0)), \($0.fileName)." }].compactMap { $0 }
         + Self.advice(on: differences)).joined(separator: " "))
   }
 
   private func differences(
-    _ before: StoreContent, _ after: StoreContent, _ showsValues: Bool = true
+    from before: StoreContent, to after: StoreContent, showsValues: Bool = true
   ) throws -> [String] {
     let names = try NameTrail(migrations, from: before.version, to: after.version)
-    return ContentComparison(before, after, names: names, showsValues: showsValues, mayLose: mayLoseRows)
+    return ContentComparison(from: before, to: after, names: names, showsValues: showsValues, mayLose: mayLoseRows)
       .differences
   }
 
@@ -57,7 +57,7 @@ extension MigrationLab {
         (try? await Store.migrate(
           at: file.url, key: key, migrations: migrations.upTo(number), makesBackups: false)) != nil
       else { return nil }
-      if try !differences(before, StoreContent(at: file.url, key: key)).isEmpty { return step(number) }
+      if try !differences(from: before, to: StoreContent(at: file.url, key: key)).isEmpty { return step(number) }
     }
     return nil
   }

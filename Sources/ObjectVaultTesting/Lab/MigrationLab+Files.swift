@@ -25,7 +25,7 @@ extension MigrationLab {
       // Messages name the file that the test gave, not the copy.
       let copy = folder.file(LabStore.fileName).path
       throw CheckFailure(
-        failure.check, failure.place, failure.findings.map { $0.replacing(copy, with: url.path) },
+        failure.check, at: failure.place, findings: failure.findings.map { $0.replacing(copy, with: url.path) },
         advice: failure.advice?.replacing(copy, with: url.path))
     }
   }
@@ -35,12 +35,12 @@ extension MigrationLab {
   ///   - folder: The folder for the copy.
   ///   - hasKey: Whether the test has given the key of the file.
   private func checkGolden(_ url: URL, in folder: TestFolder, hasKey: Bool) async throws {
-    try await run("checkGolden", url.lastPathComponent, refusal: Self.shipped) {
+    try await run("checkGolden", at: url.lastPathComponent, refusal: Self.shipped) {
       let file = try Self.copy(of: url, in: folder)
       let before: StoreContent
       do { before = try StoreContent(at: file.url, key: key) } catch SQLError.wrongKey {
         throw CheckFailure(
-          "", "", ["\(url.path) cannot be decrypted with the key that was given"],
+          "", at: "", findings: ["\(url.path) cannot be decrypted with the key that was given"],
           advice: hasKey
             ? "Check the key, and that the file is a store: store-migrate info."
             : "Say which key it has: checkGolden(url, key: .passphrase(…)). Without one it is the lab's, which is random."
@@ -49,9 +49,9 @@ extension MigrationLab {
       let place = "version \(before.version) to \(migrations.version)"
       _ = try await Store.migrate(at: file.url, key: key, migrations: migrations, makesBackups: false)
       try require(
-        try await findings(at: file.url, version: migrations.version), "checkGolden", place)
+        try await findings(at: file.url, version: migrations.version), by: "checkGolden", at: place)
       try await requireKept(
-        before, StoreContent(at: file.url, key: key), "checkGolden", place, showsValues: false
+        before: before, after: StoreContent(at: file.url, key: key), by: "checkGolden", at: place, showsValues: false
       ) { try Self.copy(of: url, in: TestFolder(isInMemory: true)) }
     }
   }

@@ -53,7 +53,7 @@ extension MigrationLab {
   /// Runs a part of a check, and adds the place to its errors.
   /// - Parameter refusal: What to do when a step rejects the data that it finds.
   func run<Result>(
-    _ check: String, _ place: String, refusal: String = madeUp, _ body: () async throws -> Result
+    _ check: String, at place: String, refusal: String = madeUp, _ body: () async throws -> Result
   ) async throws -> Result {
     do {
       try requireKnownNames()
@@ -62,16 +62,16 @@ extension MigrationLab {
       // The place that the part reports follows the one that all parts share.
       let isSaid = error.place.isEmpty || place.hasSuffix(error.place)
       throw CheckFailure(
-        check, isSaid ? place : "\(place), \(error.place)", error.findings, advice: error.advice)
+        check, at: isSaid ? place : "\(place), \(error.place)", findings: error.findings, advice: error.advice)
     } catch let error as StoreError {
       var advice: String?
       switch error {
       case .migrationFailed, .rowsRefused: advice = refusal
       default: break
       }
-      throw CheckFailure(check, place, ["\(error)"], advice: advice)
+      throw CheckFailure(check, at: place, findings: ["\(error)"], advice: advice)
     } catch let error as SQLError {
-      throw CheckFailure(check, place, ["\(error)"])
+      throw CheckFailure(check, at: place, findings: ["\(error)"])
     }
   }
 }

@@ -42,7 +42,7 @@ extension MigrationLab {
     let number = try number(of: version)
     let check = "checkKilledAnywhere"
     guard number < migrations.version else { return }
-    try await run(check, "version \(number) to \(migrations.version)") {
+    try await run(check, at: "version \(number) to \(migrations.version)") {
       let old = try await filledStore(at: version)
       let before = try old.content()
       let start = try await old.copied().withFile(LabStore.fileName)
@@ -113,7 +113,7 @@ private struct MigrationTrial {
     let watch = try CrashWatch(file.url, every: stride)
     try migrate(file) { try watch.watch($0) }
     for crash in try watch.copies() {
-      try require(crash.url, after, "killed behind statement \(crash.statement)")
+      try require(crash.url, isOldOr: after, at: "killed behind statement \(crash.statement)")
     }
   }
 
@@ -124,12 +124,12 @@ private struct MigrationTrial {
     let found = try content(file.url)
     if failure == nil, !isMigrated(found, as: after) {
       throw CheckFailure(
-        "", "\(fault)", ["no error was thrown"] + differences(found, after),
+        "", at: "\(fault)", findings: ["no error was thrown"] + differences(of: found, from: after),
         advice:
           "Who calls the migration has to pass its error on, and so has a function of the app that a step calls."
       )
     }
-    try require(file.url, after, "\(fault)")
+    try require(file.url, isOldOr: after, at: "\(fault)")
   }
 
   /// The functions to examine: a step's SQL cannot leave the transaction, but a function of the app can.
@@ -139,22 +139,22 @@ private struct MigrationTrial {
   }
 
   /// Checks that a store is the old or the new one, and that the next migration completes it.
-  private func require(_ url: URL, _ after: StoreContent, _ place: String) throws {
+  private func require(_ url: URL, isOldOr after: StoreContent, at place: String) throws {
     let found: StoreContent
     do { found = try content(url) } catch {
-      throw CheckFailure("", place, ["the store cannot be read: \(error)"])
+      throw CheckFailure("", at: place, findings: ["the store cannot be read: \(error)"])
     }
     guard found == before || isMigrated(found, as: after) else {
       let isAtEnd = found.version == after.version
       throw CheckFailure(
-        "", place,
-        [
+        "", at: place,
+        findings: [
           isAtEnd
             ? "the store is at version \(found.version), and another one than without a stop"
             : "the store is neither as it was (version \(before.version)) nor migrated, but at version \(found.version)"
         ]
           + (isAtEnd
-            ? differences(found, after)
+            ? differences(of: found, from: after)
             : found.differences(from: found.version == before.version ? before : after)),
         advice: "Steps that belong together run in one transaction" + calls)
     }
@@ -162,17 +162,17 @@ private struct MigrationTrial {
     let end = try content(url)
     guard isMigrated(end, as: after) else {
       throw CheckFailure(
-        "", place, ["migrated again, the store is another one"] + differences(end, after),
+        "", at: place, findings: ["migrated again, the store is another one"] + differences(of: end, from: after),
         advice: "After a stop the steps run again, and have to do the same" + calls)
     }
   }
 
   /// Returns whether a store is what it becomes when the migration is not stopped.
   private func isMigrated(_ found: StoreContent, as after: StoreContent) -> Bool {
-    found.version == after.version && differences(found, after).isEmpty
+    found.version == after.version && differences(of: found, from: after).isEmpty
   }
 
-  private func differences(_ found: StoreContent, _ after: StoreContent) -> [String] {
+  private func differences(of found: StoreContent, from after: StoreContent) -> [String] {
     found.repeatable(before, names).differences(from: after.repeatable(before, names))
   }
 }

@@ -17,7 +17,7 @@ extension MigrationLab {
     let attributes = AttributeNames(models)
     let faults = attributes.faults(values.keys, "lab.values") + attributes.faults(rules.keys, "lab.rules")
     try require(
-      faults + losses, "MigrationLab", "the names in its settings",
+      faults + losses, by: "MigrationLab", at: "the names in its settings",
       advice: faults.isEmpty ? nil : AttributeNames.advice)
   }
 }

@@ -21,17 +21,17 @@ extension MigrationLab {
 
   private func checkStops() async throws {
     let place = "version \(versions.lowerBound) to \(migrations.version), with a stop at each"
-    try await run("checkEveryPath", place) {
+    try await run("checkEveryPath", at: place) {
       let first = try await filledStore(at: .number(versions.lowerBound))
       var store = first
       for version in versions { store = try await store.migrate(to: .number(version)) }
-      try await requireKept(first.content(), store.content(), "checkEveryPath") {
+      try await requireKept(before: first.content(), after: store.content(), by: "checkEveryPath") {
         try await first.copiedFile()
       }
       let (stopped, direct) = (try store.content(), try await first.migrate().content())
       try require(
-        stopped.rowDifferences(from: direct, called: "in one run", and: "with stops"), "checkEveryPath",
-        place,
+        stopped.rowDifferences(from: direct, called: "in one run", and: "with stops"), by: "checkEveryPath",
+        at: place,
         advice: Self.sameAgain)
     }
   }
@@ -44,10 +44,10 @@ extension MigrationLab {
   }
 
   private func checkPath(from version: Int) async throws {
-    try await run("checkEveryPath", "version \(version) to \(migrations.version)") {
+    try await run("checkEveryPath", at: "version \(version) to \(migrations.version)") {
       let old = try await filledStore(at: .number(version))
       let new = try await old.migrate()
-      try await requireKept(old.content(), new.content(), "checkEveryPath") { try await old.copiedFile() }
+      try await requireKept(before: old.content(), after: new.content(), by: "checkEveryPath") { try await old.copiedFile() }
     }
   }
 
@@ -63,13 +63,13 @@ extension MigrationLab {
   /// Checks migrated stores after a change to them; for tests of the check itself.
   package func checkCreatedEqualsMigrated(after change: (LabStore) throws -> Void) async throws {
     let place = "version \(migrations.version)"
-    try await run("checkCreatedEqualsMigrated", place) {
+    try await run("checkCreatedEqualsMigrated", at: place) {
       let first = try await store(at: .number(versions.lowerBound))
       let (tables, rows) = try await differences(of: .latest, from: first, change)
       guard !tables.isEmpty || !rows.isEmpty else { return }
       let number = try await firstVersion(apartFrom: first, change)
       throw CheckFailure(
-        "checkCreatedEqualsMigrated", place, tables + rows,
+        "checkCreatedEqualsMigrated", at: place, findings: tables + rows,
         advice: ([number.flatMap(step).map { "It begins behind \(called($0)), \($0.fileName)." }]
           + [rows.isEmpty ? nil : Self.sameAgain]).compactMap { $0 }.joined(separator: " "))
     }

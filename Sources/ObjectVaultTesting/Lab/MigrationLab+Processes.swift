@@ -21,7 +21,7 @@ extension MigrationLab {
     let number = try number(of: version)
     guard number < migrations.version else { return }
     let place = "version \(number) to \(migrations.version)"
-    try await run("checkOtherProcess", place) {
+    try await run("checkOtherProcess", at: place) {
       let old = try await filledStore(at: version)
       try await checkBusy(old, place)
       let file = try await old.copied().withFile(LabStore.fileName)
@@ -31,8 +31,8 @@ extension MigrationLab {
       do { try await checkTwoAtOnce(file, before) } catch let error as CheckFailure {
         throw error.at("two at once")
       }
-      try await checkBystander(bystander, file, place)
-      try await checkOlderApp(file, number, place)
+      try await checkBystander(bystander, on: file, at: place)
+      try await checkOlderApp(file, version: number, at: place)
     }
   }
 
@@ -44,11 +44,11 @@ extension MigrationLab {
     let ran = try await [one, other].filter { !$0.isEmpty }
     guard ran == [Array(before.version + 1...migrations.version)] else {
       throw CheckFailure(
-        "", "", ["of two that opened the store at once, \(ran.count) ran the steps"], advice: Self.ours)
+        "", at: "", findings: ["of two that opened the store at once, \(ran.count) ran the steps"], advice: Self.ours)
     }
-    try require(try await findings(at: file.url, version: migrations.version), "", "")
+    try require(try await findings(at: file.url, version: migrations.version), by: "", at: "")
     let after = try StoreContent(at: file.url, key: key)
-    try await requireKept(before, after, "checkOtherProcess") {
+    try await requireKept(before: before, after: after, by: "checkOtherProcess") {
       // The store before the migration does not exist any more, so it is made again.
       try await filledStore(at: .number(before.version)).copiedFile()
     }
@@ -76,29 +76,29 @@ extension MigrationLab {
     return store.opening.migratedSteps
   }
 
-  package func checkBystander(_ bystander: Store, _ file: FolderFile, _ place: String) async throws {
+  package func checkBystander(_ bystander: Store, on file: FolderFile, at place: String) async throws {
     let before = try StoreContent(at: file.url, key: key)
     // Objects of the old model, as an app writes them that does not notice the migration.
     let objects = try GeneratedObjects(of: bystander.schema, perEntity: 1, seed: seed &+ 1)
     do {
       try await objects.write(to: bystander)
       throw CheckFailure(
-        "", place, ["who had the store open with the old model went on writing"], advice: Self.ours)
+        "", at: place, findings: ["who had the store open with the old model went on writing"], advice: Self.ours)
     } catch StoreError.storeMigratedElsewhere {
     } catch let error as CheckFailure {
       throw error
     } catch {
       throw CheckFailure(
-        "", place,
-        ["who had the store open with the old model was not told that it was migrated, but: \(error)"],
+        "", at: place,
+        findings: ["who had the store open with the old model was not told that it was migrated, but: \(error)"],
         advice: Self.ours)
     }
     try require(
-      StoreContent(at: file.url, key: key).differences(from: before), "", "the old model after the migration",
+      StoreContent(at: file.url, key: key).differences(from: before), by: "", at: "the old model after the migration",
       advice: Self.ours)
   }
 
-  package func checkOlderApp(_ file: FolderFile, _ number: Int, _ place: String) async throws {
+  package func checkOlderApp(_ file: FolderFile, version number: Int, at place: String) async throws {
     let older = try migrations.upTo(number)
     let strictest = migrations.steps.max { $0.reader < $1.reader }
     let reader = strictest?.reader ?? migrations.version
@@ -107,15 +107,15 @@ extension MigrationLab {
       let plan = try await Store.plan(at: file.url, key: key, migrations: older)
       guard reader > number || !plan.isUpToDate else { return }
       throw CheckFailure(
-        "", place,
-        [
+        "", at: place,
+        findings: [
           "an app that knows \(counted(number, "step")) was not refused, and version \(reader) is the oldest that may read the store"
         ], advice: advice)
     } catch StoreError.storeIsNewer {
       guard reader <= number else { return }
       throw CheckFailure(
-        "", place,
-        [
+        "", at: place,
+        findings: [
           "an app that knows \(counted(number, "step")) was refused, and the steps say that it may read the store"
         ], advice: advice)
     }
@@ -130,11 +130,11 @@ extension MigrationLab {
       _ = try await Store.migrate(
         at: file.url, key: key, migrations: migrations, busyTimeout: 0.05, makesBackups: false)
       throw CheckFailure(
-        "", place, ["the store was migrated while somebody else was writing"], advice: Self.ours)
+        "", at: place, findings: ["the store was migrated while somebody else was writing"], advice: Self.ours)
     } catch SQLError.busy {}
     try holder.commit()
     try require(
-      StoreContent(at: file.url, key: key).differences(from: old.content()), "",
-      "while somebody writes", advice: Self.ours)
+      StoreContent(at: file.url, key: key).differences(from: old.content()), by: "",
+      at: "while somebody writes", advice: Self.ours)
   }
 }

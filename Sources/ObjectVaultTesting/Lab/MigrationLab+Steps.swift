@@ -15,17 +15,17 @@ extension MigrationLab {
   public func checkCascades() async throws {
     for step in migrations.steps.dropFirst(versions.lowerBound) {
       let place = "step \(step.number) \(step.name)"
-      try await run("checkCascades", place) {
+      try await run("checkCascades", at: place) {
         let old = try await filledStore(at: .number(step.number - 1), links: .all)
         let plan = try await Store.plan(at: old.url, key: key, migrations: migrations.upTo(step.number))
         let rebuilt = plan.steps.flatMap(\.rebuiltTables)
         guard !rebuilt.isEmpty else { return }
         let new = try await old.migrate(to: .number(step.number))
         do {
-          try await requireKept(old.content(), new.content(), "checkCascades") { try await old.copiedFile() }
+          try await requireKept(before: old.content(), after: new.content(), by: "checkCascades") { try await old.copiedFile() }
         } catch let error as CheckFailure {
           throw CheckFailure(
-            error.check, error.place, error.findings,
+            error.check, at: error.place, findings: error.findings,
             advice: (["The step writes \(rebuilt.joined(separator: ", ")) anew."]
               + [error.advice].compactMap { $0 })
               .joined(separator: " "))
@@ -46,7 +46,7 @@ extension MigrationLab {
     for step in migrations.steps.dropFirst(versions.lowerBound) {
       let model = try migrations.model(at: step.number - 1)
       guard case .operations(let back) = try step.wayBack(from: model) else { continue }
-      try await run("checkUpDownUp", "step \(step.number) \(step.name)") {
+      try await run("checkUpDownUp", at: "step \(step.number) \(step.name)") {
         try await checkRound(step, isComputed: (step.operations + back).contains(where: \.writesRows))
         try await checkEntered(step)
       }
@@ -61,19 +61,19 @@ extension MigrationLab {
     let advice = Self.advice(onWayBackOf: step)
     guard isComputed else {
       try require(
-        down.content().differences(from: before.content()), "checkUpDownUp", "back", advice: advice)
+        down.content().differences(from: before.content()), by: "checkUpDownUp", at: "back", advice: advice)
       return try require(
-        again.content().differences(from: up.content()), "checkUpDownUp", "up again", advice: advice)
+        again.content().differences(from: up.content()), by: "checkUpDownUp", at: "up again", advice: advice)
     }
     // Values that the step does not write are unchanged, whatever the rollback computes, and no row is
     // missing.
     let kept = try NameTrail(migrations, from: step.number - 1, to: step.number).thereAndBack
     let comparison = try ContentComparison(
-      before.content(), down.content(), names: kept, mayLose: mayLoseRows)
+      from: before.content(), to: down.content(), names: kept, mayLose: mayLoseRows)
     let lost = try down.content().lostRows(of: before.content(), but: mayLoseRows)
     let others = comparison.differences.filter { !lost.contains($0) }
-    try require(lost + others, "checkUpDownUp", "back", advice: advice)
-    try await requireKept(before.content(), again.content(), "checkUpDownUp", "up again") {
+    try require(lost + others, by: "checkUpDownUp", at: "back", advice: advice)
+    try await requireKept(before: before.content(), after: again.content(), by: "checkUpDownUp", at: "up again") {
       try await before.copiedFile()
     }
   }
@@ -101,7 +101,7 @@ extension MigrationLab {
         + (gone.isEmpty ? "" : "; \(StoreContent.listed(gone)) \(gone.count == 1 ? "is" : "are") gone")
     }
     try require(
-      lost, "checkUpDownUp", "back, with objects made after the step",
+      lost, by: "checkUpDownUp", at: "back, with objects made after the step",
       advice: Self.advice(onWayBackOf: step))
   }
 }

@@ -74,9 +74,9 @@ public struct MigrationLab: Sendable {
 
   private init(migrations: MigrationSet, model: Schema?) throws {
     guard migrations.version > 0 else {
-      throw CheckFailure("MigrationLab", "version 0", ["there are no steps"])
+      throw CheckFailure("MigrationLab", at: "version 0", findings: ["there are no steps"])
     }
-    try require(try migrations.compileFaults(), "MigrationLab", "the steps")
+    try require(try migrations.compileFaults(), by: "MigrationLab", at: "the steps")
     (self.migrations, self.model, key) = (migrations, model, .random)
   }
 }
@@ -103,7 +103,7 @@ extension MigrationLab {
     let number = try number(of: version)
     let folder = try TestFolder(isInMemory: true)
     try await Store.create(at: folder.file(LabStore.fileName), key: key, migrations: migrations.upTo(number))
-    return try await LabStore(self, number, folder)
+    return try await LabStore(self, version: number, folder: folder)
   }
 
   /// Creates a store at a version, filled with generated objects.
@@ -152,8 +152,8 @@ extension MigrationLab {
     case .number(let number):
       guard versions.contains(number) else {
         throw CheckFailure(
-          "MigrationLab", "version \(number)",
-          ["the steps lead to versions \(versions.lowerBound) to \(migrations.version)"])
+          "MigrationLab", at: "version \(number)",
+          findings: ["the steps lead to versions \(versions.lowerBound) to \(migrations.version)"])
       }
       return number
     }

@@ -14,23 +14,23 @@ struct VersionNames: Sendable {
     do { return try body() } catch let error as StoreError {
       switch error {
       case .noProperty(let entity, let name, _):
-        throw missing("\(error)", "\(entity) has", at: names(of: entity, version), name) { version in
+        throw missing("\(error)", verb: "\(entity) has", among: names(of: entity, version), name: name) { version in
           names(of: entity, version).contains(name)
         }
       case .noEntity(let name, _):
-        throw missing("\(error)", "There are", at: entities(version), name) { entities($0).contains(name) }
+        throw missing("\(error)", verb: "There are", among: entities(version), name: name) { entities($0).contains(name) }
       default: throw error
       }
     }
   }
 
   private func missing(
-    _ finding: String, _ verb: String, at names: [String], _ name: String, isKnown: (Int) -> Bool
+    _ finding: String, verb: String, among names: [String], name: String, isKnown: (Int) -> Bool
   ) -> CheckFailure {
     let known = (1...migrations.version).filter(isKnown).map(String.init).joined(separator: ", ")
     let there = names.isEmpty ? "" : " \(verb) \(names.joined(separator: ", "))."
     return CheckFailure(
-      "LabStore", "version \(version)", [finding],
+      "LabStore", at: "version \(version)", findings: [finding],
       advice: known.isEmpty
         ? "No version has this name.\(there)"
         : "\"\(name)\" is there at version \(known).\(there)")

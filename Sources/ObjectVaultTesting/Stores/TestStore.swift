@@ -63,12 +63,12 @@ public final class TestStore: Sendable {
     }
     let store = try await Store.open(
       at: url, key: key, schema: schema, migrations: migrations, configuration: configuration)
-    self.init(store, bytes, folder, migrations, configuration)
+    self.init(store, keyBytes: bytes, folder: folder, migrations: migrations, configuration: configuration)
   }
 
   private init(
-    _ store: Store, _ keyBytes: [UInt8], _ folder: TestFolder, _ migrations: Store.Migrations,
-    _ configuration: Store.Configuration
+    _ store: Store, keyBytes: [UInt8], folder: TestFolder, migrations: Store.Migrations,
+    configuration: Store.Configuration
   ) {
     (self.store, self.keyBytes, self.folder) = (store, keyBytes, folder)
     (self.migrations, self.configuration) = (migrations, configuration)
@@ -101,7 +101,7 @@ public final class TestStore: Sendable {
   /// Opens the store in a folder that contains a copy of this store's file.
   func opened(_ folder: TestFolder) async throws -> TestStore {
     TestStore(
-      try await opened(at: folder.file(Self.fileName)), keyBytes, folder, migrations, configuration)
+      try await opened(at: folder.file(Self.fileName)), keyBytes: keyBytes, folder: folder, migrations: migrations, configuration: configuration)
   }
 
   private func opened(at url: URL) async throws -> Store {

@@ -67,7 +67,7 @@ enum BaselineCommand: Command {
         "baseline takes --to N, the version that the tables are; from 1. \(ToolLine.help(name))")
     }
     let set = try all.upTo(version)
-    return try await words.count == 1 ? inPlace(session, set) : taken(session, words[0], into: words[1], set)
+    return try await words.count == 1 ? inPlace(session, set) : taken(session, from: words[0], into: words[1], migrations: set)
   }
 
   // MARK: In place
@@ -76,7 +76,7 @@ enum BaselineCommand: Command {
     let start = Date()
     // Checked first, so that no prompt for a key appears when the file is not encrypted.
     if try session.isPlainFile(session.storePath) {
-      throw refusal(SQLError.notEncrypted(file: session.storePath), session, set)
+      throw refusal(SQLError.notEncrypted(file: session.storePath), in: session, migrations: set)
     }
     let key = try session.key()
     session.interruption.begin(
@@ -88,7 +88,7 @@ enum BaselineCommand: Command {
         URL(fileURLWithPath: session.storePath), key: key, migrations: set, profile: session.profile(),
         busyTimeout: session.lockTimeout())
     } catch StoreError.adoptionRefused(let file, let reason, takesRows: true) {
-      throw refusal(StoreError.adoptionRefused(file: file, reason: reason, takesRows: true), session, set)
+      throw refusal(StoreError.adoptionRefused(file: file, reason: reason, takesRows: true), in: session, migrations: set)
     }
     return BaselineReport(
       store: session.storeAfterwards,
@@ -96,7 +96,9 @@ enum BaselineCommand: Command {
   }
 
   /// Returns the error with the command line that imports the rows into a new store.
-  private static func refusal(_ error: any Error, _ session: Session, _ set: MigrationSet) -> RefusedError {
+  private static func refusal(
+    _ error: any Error, in session: Session, migrations set: MigrationSet
+  ) -> RefusedError {
     RefusedError(
       code: ExitCode(error),
       description:
@@ -106,7 +108,7 @@ enum BaselineCommand: Command {
   // MARK: Into a new store
 
   private static func taken(
-    _ session: Session, _ file: String, into path: String, _ set: MigrationSet
+    _ session: Session, from file: String, into path: String, migrations set: MigrationSet
   ) async throws -> any Report {
     let start = Date()
     try session.requireFree(path)

@@ -61,7 +61,7 @@ enum CheckCommand: Command {
   private static func check(_ folder: URL, _ session: Session) throws -> CheckReport {
     let files = try GeneratedFiles(folder: folder, set: session.steps(in: folder))
     var findings = try files.contents().flatMap {
-      try Self.findings($0.file, expecting: $0.text, files, session)
+      try Self.findings($0.file, expecting: $0.text, among: files, in: session)
     }
     let listing = try files.target.listing()
     if case .kept(let manifest, let text) = listing,
@@ -94,7 +94,7 @@ enum CheckCommand: Command {
 
   /// Returns what is wrong with one of the generated files; empty when it is as expected.
   private static func findings(
-    _ file: GeneratedFile, expecting expected: String, _ files: GeneratedFiles, _ session: Session
+    _ file: GeneratedFile, expecting expected: String, among files: GeneratedFiles, in session: Session
   ) throws -> [String] {
     let (isLock, name) = (file == .lock, file.rawValue)
     // Computed only when something is wrong, because it reads all embedded steps.

@@ -52,7 +52,7 @@ enum CreateCommand: Command {
     session.interruption.begin(NewStore(path: path))
     do {
       let profile = try session.newProfile()
-      try await session.showingSteps("create", WaitingLine(session)) {
+      try await session.showingSteps("create", waiting: WaitingLine(session)) {
         try await Store.create(
           at: URL(fileURLWithPath: path), key: key, migrations: set, profile: profile,
           progress: session.progress)

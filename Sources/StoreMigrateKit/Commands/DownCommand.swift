@@ -61,7 +61,7 @@ enum DownCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let set = try session.migrationsIfAny()
     let key = try session.key()
-    let plan = try plan(session, key, set)
+    let plan = try plan(session, key: key, migrations: set)
     let (version, target) = (plan.storeVersion, plan.targetVersion)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
@@ -75,7 +75,7 @@ enum DownCommand: Command {
       configuration: try session.lookingConfiguration(), status: session.line(StatusCommand.self),
       standing: try session.standing(of: plan))
     let (outcome, seconds) = try await session.run(
-      .back(to: target), set, plan, key, aftermath)
+      .back(to: target), migrations: set, plan: plan, key: key, aftermath: aftermath)
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }
     let name = { (number: Int) in
       ([numbered(number)] + (names[number].map { [$0] } ?? [])).joined(separator: " ")
@@ -91,16 +91,18 @@ enum DownCommand: Command {
   }
 
   /// Returns the plan of the rollback. The store is closed again afterwards.
-  private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet) throws -> MigrationPlan {
+  private static func plan(
+    _ session: Session, key: Key, migrations set: MigrationSet
+  ) throws -> MigrationPlan {
     try session.lookingBeforeChange(key: key) { inspection in
-      try session.plan(inspection, set, .back(to: target(session, inspection)))
+      try session.plan(inspection, migrations: set, goal: .back(to: target(session, inspection)))
     }
   }
 
   /// Checks that a store at this version has that many steps to roll back.
   /// - Throws: ``UsageError`` when it has fewer: a miscount would otherwise remove everything in the
   ///   store.
-  static func requireSteps(_ count: Int, _ version: Int) throws {
+  static func requireSteps(_ count: Int, at version: Int) throws {
     guard count > version else { return }
     throw UsageError(
       "--steps \(count): the store is at version \(version), and \(version == 0 ? "no step" : "no more than \(counted(version, "step"))") "
@@ -112,7 +114,7 @@ enum DownCommand: Command {
   static func target(_ session: Session, _ inspection: Inspection) throws -> Int {
     let version = try StoreInfo(inspection.connection).version
     let steps = try session.arguments.count("--steps")
-    if let steps { try requireSteps(steps, version) }
+    if let steps { try requireSteps(steps, at: version) }
     let target = try session.target(from: version, steps: -(steps ?? 1))
     // Only an explicit `--to` can be a mistake of the user.
     if target > version, session.arguments.value("--to") != nil {

@@ -84,7 +84,7 @@ struct FormerImport {
       return ", with its classes in \(ours.standardizedFileURL.path)"
     }
     if let text = Self.text(step) {
-      if let classes = Self.text(ours), record.isOf(text, classes) { return nil }
+      if let classes = Self.text(ours), record.isOf(step: text, classes: classes) { return nil }
       // An interrupted first import leaves only the step. An interrupted replacement leaves the new
       // classes with the old step.
       if record.isOf(step: text), !isTaken(ours) || code == nil || Self.text(ours) == code { return nil }
@@ -200,7 +200,7 @@ private struct ImportRecord {
   }
 
   /// Returns whether a step and its classes are both unedited.
-  func isOf(_ text: String, _ classes: String) -> Bool {
+  func isOf(step text: String, classes: String) -> Bool {
     digests.split(separator: " ").first.map(String.init) == Self.digest(of: unmarked(text), classes)
   }
 

@@ -80,7 +80,7 @@ struct GeneratedFiles {
 
   /// Returns a text as it has to be written in a literal with these number signs: control characters that
   /// the compiler rejects are escaped.
-  private static func spelled(_ text: String, _ marks: String) -> String {
+  private static func spelled(_ text: String, marks: String) -> String {
     let isHidden = { (scalar: Unicode.Scalar) in
       scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
     }
@@ -113,7 +113,7 @@ struct GeneratedFiles {
       // More number signs than any run in the text, so that nothing in it can end the literal.
       let longest = step.text.unicodeScalars.split { $0 != "#" }.map(\.count).max() ?? 0
       let marks = String(repeating: "#", count: longest + 1)
-      let body = Self.spelled(step.text, marks).split(separator: "\n", omittingEmptySubsequences: false)
+      let body = Self.spelled(step.text, marks: marks).split(separator: "\n", omittingEmptySubsequences: false)
         .map { $0.isEmpty ? "" : "        \($0)" }.joined(separator: "\n")
       text += """
             MigrationSet.Embedded(

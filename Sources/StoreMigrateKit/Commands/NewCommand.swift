@@ -192,13 +192,15 @@ extension Session {
   /// doubt.
   func proposedOperations(_ set: MigrationSet) throws -> MigrationProposal {
     let (model, renaming) = (try requiredModel(), try renaming())
-    for case .entity(let name, let new) in renaming { try requireEntities(name, new, set, model) }
+    for case .entity(let name, let new) in renaming { try requireEntities(name, renamedTo: new, migrations: set, model: model) }
     return try set.proposal(for: model, renaming: renaming)
   }
 
   /// Checks that a renaming of entities does not name properties.
   /// - Throws: ``UsageError`` when no entity has either name, but one has properties of both.
-  private func requireEntities(_ name: String, _ new: String, _ set: MigrationSet, _ model: Schema) throws {
+  private func requireEntities(
+    _ name: String, renamedTo new: String, migrations set: MigrationSet, model: Schema
+  ) throws {
     let former = try set.model(at: set.version)
     guard former.entity(named: name) == nil, model.entity(named: new) == nil else { return }
     let forms = model.entities.filter { entity in

@@ -197,9 +197,9 @@ enum PlanCommand: Command {
     let key = try session.key()
     var (report, plan, set, goal) = try looked(session, key)
     if session.arguments.has("--rehearse"), !plan.isUpToDate {
-      report.rehearsal = try await rehearsed(session, key, set, goal)
+      report.rehearsal = try await rehearsed(session, key: key, migrations: set, goal: goal)
     }
-    report.next = next(session, report, plan, goal)
+    report.next = next(session, after: report, plan: plan, goal: goal)
     return report
   }
 
@@ -210,11 +210,11 @@ enum PlanCommand: Command {
     let inspection = try session.inspection(key: key)
     return try withExtendedLifetime(inspection) {
       let (set, goal) = try aim(session, inspection)
-      let (plan, outlook) = try session.planned(inspection, set, goal, asksRows: true)
+      let (plan, outlook) = try session.planned(inspection, migrations: set, goal: goal, asksRows: true)
       let report = PlanReport(
         store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
         to: plan.targetVersion,
-        steps: plan.steps.indices.map { planned($0, plan, outlook, set) }, drift: plan.drift,
+        steps: plan.steps.indices.map { planned($0, of: plan, outlook: outlook, migrations: set) }, drift: plan.drift,
         hasOwnTables: plan.hasOwnTables,
         transaction: try session.commitsEachStep() ? "step" : "all",
         foldedVersion: set.foldedVersion,
@@ -227,23 +227,23 @@ enum PlanCommand: Command {
   }
 
   private static func rehearsed(
-    _ session: Session, _ key: Key, _ set: MigrationSet, _ goal: MigrationGoal
+    _ session: Session, key: Key, migrations set: MigrationSet, goal: MigrationGoal
   ) async throws -> Rehearsal {
     let (url, isImmutable) = (URL(fileURLWithPath: session.storePath), session.arguments.has("--immutable"))
     var settings = Store.RunSettings(
-      try session.profile(), try session.lockTimeout(), false, [], session.progress)
+      profile: try session.profile(), busyTimeout: try session.lockTimeout(), makesBackups: false, losses: [], progress: session.progress)
     settings.commitsEachStep = try session.commitsEachStep()
     let runSettings = settings
     session.interruption.begin(Rehearsing())
-    let rehearsal = try await session.showingSteps("rehearse", WaitingLine(session)) {
-      try await Store.rehearse(goal, at: url, key: key, set, runSettings, immutable: isImmutable)
+    let rehearsal = try await session.showingSteps("rehearse", waiting: WaitingLine(session)) {
+      try await Store.rehearse(goal, at: url, key: key, migrations: set, settings: runSettings, immutable: isImmutable)
     }
     let command: any Command.Type = goal == .latest ? UpCommand.self : DownCommand.self
     return Rehearsal(rehearsal, failure: rehearsal.failure.map { session.located($0, of: command) })
   }
 
   private static func planned(
-    _ index: Int, _ plan: MigrationPlan, _ outlook: MigrationOutlook, _ set: MigrationSet
+    _ index: Int, of plan: MigrationPlan, outlook: MigrationOutlook, migrations set: MigrationSet
   ) -> PlannedStep {
     let step = plan.steps[index]
     return PlannedStep(
@@ -261,7 +261,7 @@ enum PlanCommand: Command {
   /// Returns the command lines to run next.
   /// - Parameter report: The report, without these lines.
   private static func next(
-    _ session: Session, _ report: PlanReport, _ plan: MigrationPlan, _ goal: MigrationGoal
+    _ session: Session, after report: PlanReport, plan: MigrationPlan, goal: MigrationGoal
   ) -> [String] {
     guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.steps.isEmpty, report.exitCode == .ok else { return [] }

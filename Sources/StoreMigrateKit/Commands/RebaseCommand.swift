@@ -51,13 +51,13 @@ enum RebaseCommand: Command {
         named.isEmpty
           ? "Name the files of your branch. \(ToolLine.help(name))" : "A file is named twice.")
     }
-    let moves = try self.moves(of: named, files, try Releases(folder))
+    let moves = try self.moves(of: named, among: files, try Releases(folder))
     guard moves.contains(where: { $0.from != $0.to }) else {
       throw UsageError(
         "\(named.joined(separator: ", ")): nothing stands behind "
           + (named.count == 1 ? "it that it could go behind." : "them that they could go behind."))
     }
-    let set = try tried(moves, of: named, files, folder, session)
+    let set = try tried(moves, of: named, among: files, in: folder, session: session)
     let generated = try GeneratedFiles(folder: folder, set: set).writable()
     let steps = moves.filter { $0.from != $0.to }
     let renamed = steps + (try functions(of: steps, folder))
@@ -71,23 +71,23 @@ enum RebaseCommand: Command {
   /// - Throws: ``RefusedError`` when the steps do not fit; it has the command line that works, if one is
   ///   found.
   private static func tried(
-    _ moves: [Move], of named: [String], _ files: [String], _ folder: URL, _ session: Session
+    _ moves: [Move], of named: [String], among files: [String], in folder: URL, session: Session
   ) throws -> MigrationSet {
-    let set = try renumbered(moves, of: named, folder, session)
+    let set = try renumbered(moves, of: named, in: folder, session: session)
     do {
       let faults = try set.compileFaults()
       guard !faults.isEmpty else { return set }
-      throw misfit(faults, moves, named, session)
+      throw misfit(faults, moves: moves, of: named, in: session)
     } catch let error as StoreError {
       guard case .migrationFailed(let number, let name, let operation, let reason) = error else {
         throw error
       }
-      let others = try companions(of: named, files, folder, error)
+      let others = try companions(of: named, among: files, in: folder, after: error)
       guard !others.isEmpty else {
         let step = set.steps.first { $0.number == number && $0.name == name }
         let place = step?.place(ofOperation: operation) ?? "step \(numbered(number)) \(name)"
         throw misfit(
-          ["\(place), \"\(legible(operation))\": \(ended(legible(reason)))"], moves, named, session)
+          ["\(place), \"\(legible(operation))\": \(ended(legible(reason)))"], moves: moves, of: named, in: session)
       }
       throw RefusedError(
         code: .attention,
@@ -103,7 +103,7 @@ enum RebaseCommand: Command {
   /// Returns the error for steps that do not fit with their new numbers. It names them as their files are
   /// named now.
   private static func misfit(
-    _ faults: [String], _ moves: [Move], _ named: [String], _ session: Session
+    _ faults: [String], moves: [Move], of named: [String], in session: Session
   ) -> RefusedError {
     let lines = faults.map { fault -> String in
       guard let move = moves.first(where: { fault.hasPrefix($0.to) }) else { return fault }
@@ -123,7 +123,7 @@ enum RebaseCommand: Command {
   /// - Throws: ``RefusedError`` when two would still have the same number. It has one command line for
   ///   each of the two; one of these lines names the whole branch.
   private static func renumbered(
-    _ moves: [Move], of named: [String], _ folder: URL, _ session: Session
+    _ moves: [Move], of named: [String], in folder: URL, session: Session
   ) throws -> MigrationSet {
     do { return try renumbered(moves, in: folder) } catch let error as StoreError {
       guard case .historyConflict(.duplicate(_, let files)) = error else { throw error }
@@ -145,7 +145,7 @@ enum RebaseCommand: Command {
   /// Returns the files that have to be renamed along with the named ones so that the steps fit: each step
   /// that fails and is after one of these. Empty when renaming them does not help.
   private static func companions(
-    of named: [String], _ files: [String], _ folder: URL, _ error: StoreError
+    of named: [String], among files: [String], in folder: URL, after error: StoreError
   ) throws -> [String] {
     let releases = try Releases(folder)
     let first = try named.map { try MigrationSet.numberAndName(of: $0).0 }.min() ?? 0
@@ -157,7 +157,7 @@ enum RebaseCommand: Command {
       }
       guard let failed else { return [] }
       others.append(failed)
-      guard let moves = try? moves(of: named + others, files, releases) else { return [] }
+      guard let moves = try? moves(of: named + others, among: files, releases) else { return [] }
       error = nil
       do { _ = try renumbered(moves, in: folder).models() } catch let next as StoreError { error = next }
     }
@@ -170,13 +170,13 @@ enum RebaseCommand: Command {
   private static func move(_ moves: [Move], in folder: URL) throws {
     var done: [(from: String, to: String)] = []
     func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
-    func call(_ from: String, _ to: String) throws {
+    func call(_ from: String, to: String) throws {
       try TextFile.move(path(from), to: path(to))
       done.append((from, to))
     }
     do {
-      for move in moves { try call(move.from, move.to + RenamedSteps.suffix) }
-      for move in moves { try call(move.to + RenamedSteps.suffix, move.to) }
+      for move in moves { try call(move.from, to: move.to + RenamedSteps.suffix) }
+      for move in moves { try call(move.to + RenamedSteps.suffix, to: move.to) }
     } catch {
       for (from, to) in done.reversed() { try? TextFile.move(path(to), to: path(from)) }
       throw error
@@ -214,7 +214,9 @@ enum RebaseCommand: Command {
     throw UsageError("\(folder.path) has no \(name).\(didYouMean(name, among: files))")
   }
 
-  private static func moves(of named: [String], _ files: [String], _ releases: Releases) throws -> [Move] {
+  private static func moves(
+    of named: [String], among files: [String], _ releases: Releases
+  ) throws -> [Move] {
     func parts(_ file: String) throws -> (number: Int, name: String) {
       try MigrationSet.numberAndName(of: file)
     }

@@ -44,7 +44,7 @@ enum RedoCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let (set, key) = (try session.migrations(), try session.key())
     let count = try session.arguments.count("--steps") ?? 1
-    let (plan, generation) = try plan(session, key, set, count)
+    let (plan, generation) = try plan(session, key: key, migrations: set, steps: count)
     guard !plan.isUpToDate else {
       return RedoReport(
         store: session.storeAfterwards, version: plan.storeVersion, takenBack: [], applied: [], backup: nil,
@@ -55,7 +55,7 @@ enum RedoCommand: Command {
       configuration: try session.lookingConfiguration(),
       history: session.line(HistoryCommand.self))
     let (outcome, seconds) = try await session.run(
-      .again(count), set, plan, key, aftermath)
+      .again(count), migrations: set, plan: plan, key: key, aftermath: aftermath)
     func names(_ numbers: [Int], leadsBack: Bool) -> [String] {
       numbers.map { number in
         let step = plan.steps.first { $0.number == number && $0.leadsBack == leadsBack }
@@ -70,14 +70,14 @@ enum RedoCommand: Command {
 
   /// Returns the plan, and how often the tables had been changed before. The store is closed again
   /// afterwards.
-  private static func plan(_ session: Session, _ key: Key, _ set: MigrationSet, _ count: Int) throws -> (
-    MigrationPlan, Int64
-  ) {
+  private static func plan(
+    _ session: Session, key: Key, migrations set: MigrationSet, steps count: Int
+  ) throws -> (MigrationPlan, Int64) {
     try session.lookingBeforeChange(key: key) { inspection in
       let info = try StoreInfo(inspection.connection)
       let generation = info.generation
-      if session.arguments.value("--steps") != nil { try DownCommand.requireSteps(count, info.version) }
-      return (try session.plan(inspection, set, .again(count)), generation)
+      if session.arguments.value("--steps") != nil { try DownCommand.requireSteps(count, at: info.version) }
+      return (try session.plan(inspection, migrations: set, goal: .again(count)), generation)
     }
   }
 }

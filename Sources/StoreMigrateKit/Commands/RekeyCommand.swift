@@ -50,9 +50,9 @@ enum RekeyCommand: Command {
     let bar = ProgressBar("rekey", session)
     let settings =
       if let profile {
-        try resettle(session, from: key, to: newKey, profile, bar)
+        try resettle(session, from: key, to: newKey, profile: profile, progress: bar)
       } else {
-        try rekey(session, from: key, to: newKey ?? key, bar)
+        try rekey(session, from: key, to: newKey ?? key, progress: bar)
       }
     bar.finish()
     return RekeyReport(
@@ -64,7 +64,7 @@ enum RekeyCommand: Command {
   /// Changes the key in place. It uses a single connection, because a pool would switch the journal to
   /// WAL.
   private static func rekey(
-    _ session: Session, from key: Key, to newKey: Key, _ bar: ProgressBar
+    _ session: Session, from key: Key, to newKey: Key, progress bar: ProgressBar
   ) throws -> CipherProfile {
     let configuration = try session.configuration()
     let connection = try Connection.open(session.storePath, key: key, configuration: configuration)
@@ -78,7 +78,8 @@ enum RekeyCommand: Command {
 
   /// Changes the cipher settings by way of a new file.
   private static func resettle(
-    _ session: Session, from key: Key, to newKey: Key?, _ profile: CipherProfile, _ bar: ProgressBar
+    _ session: Session, from key: Key, to newKey: Key?, profile: CipherProfile,
+    progress bar: ProgressBar
   ) throws -> CipherProfile {
     let option = CipherSettings.option(for: profile).map { ", given \($0)" } ?? ""
     let name = session.hasNewKey ? "the NEW key" : "its key"

@@ -36,7 +36,7 @@ enum RepairCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let numbers = try numbers(session)
     let (set, key) = (try session.migrations(), try session.key())
-    let (repair, repairs) = try look(session, key, set, numbers)
+    let (repair, repairs) = try look(session, key: key, migrations: set, steps: numbers)
     guard !repair.steps.isEmpty else { return RepairReport(store: session.storeAfterwards, steps: []) }
     try session.confirm(
       (repair.steps.flatMap(lines) + [
@@ -55,12 +55,12 @@ enum RepairCommand: Command {
 
   /// Returns what would be recorded, and the number of repairs in the history so far. The store is closed
   /// again afterwards.
-  private static func look(_ session: Session, _ key: Key, _ set: MigrationSet, _ numbers: [Int]) throws -> (
-    HistoryRepair, Int
-  ) {
+  private static func look(
+    _ session: Session, key: Key, migrations set: MigrationSet, steps numbers: [Int]
+  ) throws -> (HistoryRepair, Int) {
     let inspection = try session.inspection(key: key)
     return (
-      try session.repair(inspection, set, numbers),
+      try session.repair(inspection, migrations: set, steps: numbers),
       try HistoryEvent.all(inspection.connection).count { $0.kind == .repaired }
     )
   }

@@ -58,12 +58,12 @@ enum SchemaImport {
     let (file, folder) = (words[2], session.migrationsFolder)
     let classes = URL(fileURLWithPath: session.arguments.value("--classes") ?? "Adopted.swift")
     return try await session.writing(to: folder, makes: true) {
-      try await run(session, file, folder, classes)
+      try await run(session, of: file, into: folder, classes: classes)
     }
   }
 
   private static func run(
-    _ session: Session, _ file: String, _ folder: URL, _ classes: URL
+    _ session: Session, of file: String, into folder: URL, classes: URL
   ) async throws -> ImportReport {
     let former = FormerImport(folder: folder, classes: classes, source: file)
     try former.check()

@@ -7,10 +7,11 @@ import ObjectVault
 extension Session {
   /// Returns the plan of a run, and a preview of its effects.
   func planned(
-    _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
+    _ inspection: Inspection, migrations set: MigrationSet, goal: MigrationGoal = .latest,
+    asksRows: Bool = false
   ) throws -> (plan: MigrationPlan, outlook: MigrationOutlook) {
-    let plan = try plan(inspection, set, goal, asksRows: asksRows)
-    return (plan, try MigrationOutlook(plan, of: inspection, set, goal))
+    let plan = try plan(inspection, migrations: set, goal: goal, asksRows: asksRows)
+    return (plan, try MigrationOutlook(plan, of: inspection, with: set, goal: goal))
   }
 
   /// Returns the plan of a run.
@@ -18,11 +19,12 @@ extension Session {
   /// - Throws: ``ExplainedError`` when the history does not match the steps, or when a step does not fit
   ///   the model before it.
   func plan(
-    _ inspection: Inspection, _ set: MigrationSet, _ goal: MigrationGoal = .latest, asksRows: Bool = false
+    _ inspection: Inspection, migrations set: MigrationSet, goal: MigrationGoal = .latest,
+    asksRows: Bool = false
   ) throws -> MigrationPlan {
     do {
       return try MigrationPlan(
-        inspection, set, goal, asksRows: asksRows, makesBackups: !arguments.has("--no-backup"))
+        inspection, with: set, goal: goal, asksRows: asksRows, makesBackups: !arguments.has("--no-backup"))
     } catch let error as StoreError {
       if let unfit = unfitStep(error, set) { throw unfit }
       guard let text = explanation(of: error, inspection, set) else { throw error }
@@ -59,8 +61,8 @@ extension Session {
       // All edited steps have to be recorded together, so the offered line names all of them.
       let screen = ConflictScreen(
         store: storePath, applied: applied, returning: returning(applied),
-        repairObstacle: edits.contains(conflict) ? repairObstacle(inspection, set, edits) : nil,
-        wayBack: { try? MigrationPlan(inspection, set, .back(to: $0)) }
+        repairObstacle: edits.contains(conflict) ? repairObstacle(inspection, migrations: set, edits: edits) : nil,
+        wayBack: { try? MigrationPlan(inspection, with: set, goal: .back(to: $0)) }
       ) { command, words in
         line(command, command == .repair && edits.contains(conflict) ? edits.numbers : words)
       }
@@ -75,17 +77,17 @@ extension Session {
     case .storeIsNewer(_, let found, let supported, let migratedBy, _):
       return NewerScreen(
         store: storePath, found: found, supported: supported, migratedBy: migratedBy,
-        wayBack: Result { try MigrationPlan(inspection, set, .back(to: supported)) }, line: line
+        wayBack: Result { try MigrationPlan(inspection, with: set, goal: .back(to: supported)) }, line: line
       ).text
     default: return nil
     }
   }
 
   /// Returns why edited steps cannot be recorded as they are now; nil when they can.
-  private func repairObstacle(_ inspection: Inspection, _ set: MigrationSet, _ edits: EditedSteps)
-    -> ConflictScreen.RepairObstacle?
-  {
-    do { _ = try HistoryRepair(inspection, edits.steps.map { $0.number }, set) } catch let error as StoreError
+  private func repairObstacle(
+    _ inspection: Inspection, migrations set: MigrationSet, edits: EditedSteps
+  ) -> ConflictScreen.RepairObstacle? {
+    do { _ = try HistoryRepair(inspection, steps: edits.steps.map { $0.number }, as: set) } catch let error as StoreError
     {
       switch error {
       case .repairRefused: return .otherModel
@@ -101,8 +103,10 @@ extension Session {
 
   /// Returns what is to be recorded for steps that were edited.
   /// - Throws: ``ExplainedError`` when other steps were edited, too, and `numbers` does not name them.
-  func repair(_ inspection: Inspection, _ set: MigrationSet, _ numbers: [Int]) throws -> HistoryRepair {
-    do { return try HistoryRepair(inspection, numbers, set) } catch let error as StoreError {
+  func repair(
+    _ inspection: Inspection, migrations set: MigrationSet, steps numbers: [Int]
+  ) throws -> HistoryRepair {
+    do { return try HistoryRepair(inspection, steps: numbers, as: set) } catch let error as StoreError {
       guard case .historyConflict(let conflict) = error,
         let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
       else { throw error }

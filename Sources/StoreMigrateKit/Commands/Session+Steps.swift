@@ -16,22 +16,22 @@ extension Session {
   /// - Returns: What was done, and the duration in seconds.
   /// - Throws: ``RefusedError`` for losses that are not allowed; the errors of the run.
   func run(
-    _ goal: MigrationGoal, _ set: MigrationSet, _ plan: MigrationPlan, _ key: Key,
-    _ aftermath: any Aftermath, left: Locked<MigrationOutcome?>? = nil
+    _ goal: MigrationGoal, migrations set: MigrationSet, plan: MigrationPlan, key: Key,
+    aftermath: any Aftermath, left: Locked<MigrationOutcome?>? = nil
   ) async throws -> (outcome: MigrationOutcome, seconds: Double) {
     if arguments.has("--verbose") { for line in Screen.lines(of: plan) { standardError(line) } }
     try allow(plan, goal.loss)
     let (url, waiting) = (URL(fileURLWithPath: storePath), WaitingLine(self))
     var settings = Store.RunSettings(
-      try profile(), try lockTimeout(), !arguments.has("--no-backup"), Set(plan.unallowedLosses), progress,
+      profile: try profile(), busyTimeout: try lockTimeout(), makesBackups: !arguments.has("--no-backup"), losses: Set(plan.unallowedLosses), progress: progress,
       waits: { waiting.show($0) })
     settings.commitsEachStep = try commitsEachStep()
     settings.migrationTimeout = try migrationTimeout()
     if let left { settings.leaves = { outcome in left.withLock { $0 = outcome } } }
     let (runSettings, start) = (settings, Date())
     interruption.begin(aftermath)
-    let outcome = try await showingSteps(goal.label, waiting) {
-      try await Store.run(goal, at: url, key: key, set, runSettings)
+    let outcome = try await showingSteps(goal.label, waiting: waiting) {
+      try await Store.run(goal, at: url, key: key, migrations: set, settings: runSettings)
     }
     return (outcome, Date().timeIntervalSince(start))
   }

@@ -39,7 +39,7 @@ struct Session: Sendable {
 
   /// Runs `body`, which reports to ``progress``, and shows on a terminal how far its steps are.
   func showingSteps<Result: Sendable>(
-    _ label: String, _ waiting: WaitingLine, _ body: @escaping @Sendable () async throws -> Result
+    _ label: String, waiting: WaitingLine, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
     let bar = ProgressBar(label, unit: "rows", self)
     guard bar.isLive else { return try await body() }

@@ -163,12 +163,12 @@ enum SlotsCommand: Command {
       return try SlotsReport(file)
     case "rotate": return try rotate(file, stores: Array(words.dropFirst(2)), session)
     case "forget": return try forget(words[2], of: file, session)
-    default: return try change(file, action.name, words, session)
+    default: return try change(file, action: action.name, words: words, in: session)
     }
   }
 
   private static func change(
-    _ file: String, _ action: String, _ words: [String], _ session: Session
+    _ file: String, action: String, words: [String], in session: Session
   ) throws -> SlotsReport {
     try session.requireThere(file)
     // Checked first, so that no secret is requested for a slot that does not exist.

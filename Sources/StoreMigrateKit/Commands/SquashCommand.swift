@@ -69,7 +69,7 @@ enum SquashCommand: Command {
   private static func squash(_ folder: URL, to number: Int, _ session: Session) throws -> SquashReport {
     let (set, releases) = (try session.directory(folder), try Releases(folder))
     let left = try Session.filesBesideFold(of: set, in: folder)
-    if number == set.foldedVersion, !left.isEmpty { return try finish(left, set, session) }
+    if number == set.foldedVersion, !left.isEmpty { return try finish(left, of: set, in: session) }
     guard number <= set.version else {
       throw UsageError(
         "squash --to \(number): "
@@ -78,7 +78,7 @@ enum SquashCommand: Command {
       )
     }
     try releases.requireKept(in: set)
-    try check(number, releases, set, session)
+    try check(number, against: releases, migrations: set, in: session)
     let former = try Session.stepFiles(in: folder, upTo: number)
     let fold = try set.folded(to: number, release: releases.last(with: number))
     let generated = try GeneratedFiles(folder: folder, set: fold.migrations).writable()
@@ -98,8 +98,9 @@ enum SquashCommand: Command {
   }
 
   /// Completes an interrupted squash: removes the files that the fold replaces.
-  private static func finish(_ left: [String], _ set: MigrationSet, _ session: Session) throws -> SquashReport
-  {
+  private static func finish(
+    _ left: [String], of set: MigrationSet, in session: Session
+  ) throws -> SquashReport {
     let folder = session.migrationsFolder
     let step = set.steps[set.foldedVersion - 1]
     let generated = try GeneratedFiles(folder: folder, set: set).writable()
@@ -124,7 +125,7 @@ enum SquashCommand: Command {
   /// Checks that no store of a user is left without a release that migrates it.
   /// - Throws: ``RefusedError`` when one would be.
   private static func check(
-    _ number: Int, _ releases: Releases, _ set: MigrationSet, _ session: Session
+    _ number: Int, against releases: Releases, migrations set: MigrationSet, in session: Session
   ) throws {
     guard releases.version > 0 else { return }
     let isAllowed = session.arguments.has("--allow-released")

@@ -140,13 +140,13 @@ enum StatusCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let (inspection, set) = (try session.inspection(), try session.migrations())
     return try withExtendedLifetime(inspection) {
-      do { return try report(session, inspection, set, of: set) } catch let error as ExplainedError {
+      do { return try report(session, inspection: inspection, migrations: set, of: set) } catch let error as ExplainedError {
         // The steps before the one that does not fit are reported as usual.
         guard let unfit = error.unfitStep, unfit.number > (try StoreInfo(inspection.connection).version)
         else {
           throw error
         }
-        return try report(session, inspection, set.upTo(unfit.number - 1), of: set, unfit: unfit)
+        return try report(session, inspection: inspection, migrations: set.upTo(unfit.number - 1), of: set, unfit: unfit)
       }
     }
   }
@@ -157,10 +157,10 @@ enum StatusCommand: Command {
   ///   - all: All steps, including the ones from the first that does not fit.
   ///   - unfit: The number of that step, and why it cannot run; nil when all steps fit.
   private static func report(
-    _ session: Session, _ inspection: Inspection, _ set: MigrationSet, of all: MigrationSet,
+    _ session: Session, inspection: Inspection, migrations set: MigrationSet, of all: MigrationSet,
     unfit: (number: Int, fault: String)? = nil
   ) throws -> StatusReport {
-    let (plan, outlook) = try session.planned(inspection, set)
+    let (plan, outlook) = try session.planned(inspection, migrations: set)
     let (profile, isKnown) = (plan.cipher, unfit == nil)
     return StatusReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes),
@@ -169,7 +169,7 @@ enum StatusCommand: Command {
       version: Version(
         store: plan.storeVersion, available: all.version, minimumReader: plan.minimumReader,
         minimumReaderAfterwards: isKnown ? outlook.minimumReader : nil),
-      migrations: applied(plan, set) + pending(plan, outlook, set) + unfitSteps(all, behind: set, unfit),
+      migrations: applied(plan, set) + pending(plan, outlook: outlook, migrations: set) + unfitSteps(all, behind: set, unfit),
       history: HistoryState(plan.history, set),
       schema: SchemaState(matches: plan.hasOwnTables, hash: outlook.modelHash), drift: plan.drift,
       foreignKeys: References(violations: outlook.danglingReferences),
@@ -179,7 +179,7 @@ enum StatusCommand: Command {
       cost: isKnown ? Cost(rows: plan.cost.rows, seconds: plan.cost.seconds) : nil,
       warnings: (session.warnings?.withLock { $0 } ?? []) + warnings(plan)
         + (isKnown ? roomWarnings(plan, outlook) : []),
-      next: isKnown ? next(session, plan, outlook) : [session.offer(CheckCommand.self, [])],
+      next: isKnown ? next(session, after: plan, outlook: outlook) : [session.offer(CheckCommand.self, [])],
       signalsAttention: session.arguments.has("--exit-code"),
       isVerbose: session.arguments.has("--verbose"))
   }
@@ -213,9 +213,9 @@ enum StatusCommand: Command {
     }
   }
 
-  private static func pending(_ plan: MigrationPlan, _ outlook: MigrationOutlook, _ set: MigrationSet)
-    -> [StepState]
-  {
+  private static func pending(
+    _ plan: MigrationPlan, outlook: MigrationOutlook, migrations set: MigrationSet
+  ) -> [StepState] {
     plan.steps.indices.map { index in
       let step = plan.steps[index]
       let file = set.steps[step.number - 1]
@@ -261,8 +261,9 @@ enum StatusCommand: Command {
     return ["`up` needs about \(megabytes(plan.neededBytes)) of disk, and \(megabytes(free)) are free"]
   }
 
-  private static func next(_ session: Session, _ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String]
-  {
+  private static func next(
+    _ session: Session, after plan: MigrationPlan, outlook: MigrationOutlook
+  ) -> [String] {
     // No command repairs tables that were changed by hand.
     guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.isUpToDate else { return [] }

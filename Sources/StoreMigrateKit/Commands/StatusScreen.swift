@@ -9,23 +9,23 @@ extension StatusCommand.StatusReport {
     var lines = [
       Screen.fact(
         store.path,
-        "\(megabytes(store.bytes)), encrypted (\(file.format); opened by SQLCipher \(store.cipher) / SQLite \(store.sqlite))"
+        text: "\(megabytes(store.bytes)), encrypted (\(file.format); opened by SQLCipher \(store.cipher) / SQLite \(store.sqlite))"
       ),
       Screen.fact(
         "version",
-        "\(version.store) of \(version.available)" + (pending.isEmpty ? "" : ", \(pending.count) pending")),
+        text: "\(version.store) of \(version.available)" + (pending.isEmpty ? "" : ", \(pending.count) pending")),
       "",
     ]
-    lines += steps + ["", Screen.fact("history", history.sentence), Screen.fact("schema", schemaLine)]
-    if schema.matches { lines += drift.map { Screen.fact("in the way", "✗ \($0)") } }
+    lines += steps + ["", Screen.fact("history", text: history.sentence), Screen.fact("schema", text: schemaLine)]
+    if schema.matches { lines += drift.map { Screen.fact("in the way", text: "✗ \($0)") } }
     if let count = foreignKeys.violations {
       lines.append(
         Screen.fact(
-          "references", count == 0 ? "ok, every one leads to a row" : "✗ \(count) lead nowhere; see verify"))
+          "references", text: count == 0 ? "ok, every one leads to a row" : "✗ \(count) lead nowhere; see verify"))
     }
-    lines.append(Screen.fact("oldest app", readerLine))
-    lines += copyLines + roomLines + warnings.map { Screen.fact("warning", $0) }
-    lines += migrations.compactMap(\.fault).map { Screen.fact("warning", $0) }
+    lines.append(Screen.fact("oldest app", text: readerLine))
+    lines += copyLines + roomLines + warnings.map { Screen.fact("warning", text: $0) }
+    lines += migrations.compactMap(\.fault).map { Screen.fact("warning", text: $0) }
     return (lines + Screen.next(next)).joined(separator: "\n")
   }
 
@@ -82,7 +82,7 @@ extension StatusCommand.StatusReport {
     copies.enumerated().map { index, copy in
       let since = copy.openings == 0 ? "" : ", the store opened \(counted(copy.openings, "time")) since"
       let run = copy.isBeforeRun ? ", from before a run that was stopped" : ""
-      return Screen.fact(index == 0 ? "copies" : "", "\(copy.name) (\(megabytes(copy.bytes))\(run)\(since))")
+      return Screen.fact(index == 0 ? "copies" : "", text: "\(copy.name) (\(megabytes(copy.bytes))\(run)\(since))")
     }
   }
 
@@ -93,7 +93,7 @@ extension StatusCommand.StatusReport {
       return [
         Screen.fact(
           "backup",
-          "not known: \(numbered(unfit.number)) cannot run, so that nothing is known of it and of what is behind it"
+          text: "not known: \(numbered(unfit.number)) cannot run, so that nothing is known of it and of what is behind it"
         )
       ]
     }
@@ -101,14 +101,14 @@ extension StatusCommand.StatusReport {
     var lines = [
       Screen.fact(
         "backup",
-        backup.map { "`up` will write \($0) (\(megabytes(store.bytes))\(free))" }
+        text: backup.map { "`up` will write \($0) (\(megabytes(store.bytes))\(free))" }
           ?? "none: no pending step loses or rewrites values, or asks for one")
     ]
     if let neededBytes, neededBytes > 0, let cost {
       lines.append(
         Screen.fact(
           "needs",
-          "about \(megabytes(neededBytes)) of the disk meanwhile; takes \(Screen.duration(cost.seconds))"
+          text: "about \(megabytes(neededBytes)) of the disk meanwhile; takes \(Screen.duration(cost.seconds))"
         ))
     }
     return lines

@@ -123,7 +123,7 @@ enum UpCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let all = try session.migrations()
     let key = try session.key()
-    let (set, plan, wayBack) = try plan(session, key, all)
+    let (set, plan, wayBack) = try plan(session, key: key, migrations: all)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
       let below = try session.target(of: all).flatMap { $0 < plan.storeVersion ? $0 : nil }
@@ -131,7 +131,7 @@ enum UpCommand: Command {
         UpReport(
           store: session.storeAfterwards, from: plan.storeVersion, to: plan.storeVersion, applied: [],
           backup: nil, seconds: 0, byAnother: false, empty: [], below: below,
-          wayBack: wayBack), session, key)
+          wayBack: wayBack), in: session, key: key)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
@@ -140,8 +140,8 @@ enum UpCommand: Command {
     let (left, start) = (Locked<MigrationOutcome?>(nil), Date())
     do {
       let (outcome, seconds) = try await session.run(
-        .latest, set, plan, key, aftermath, left: left)
-      return try withPages(report(outcome, all, plan, session.storeAfterwards, seconds), session, key)
+        .latest, migrations: set, plan: plan, key: key, aftermath: aftermath, left: left)
+      return try withPages(report(outcome, migrations: all, plan: plan, store: session.storeAfterwards, seconds: seconds), in: session, key: key)
     } catch let error as StoreError {
       // The store is beyond the target of this run, but not beyond the steps: another process ran more of
       // them.
@@ -151,13 +151,13 @@ enum UpCommand: Command {
       let outcome = left.withLock { $0 } ?? MigrationOutcome(unchangedAt: found)
       let seconds = Date().timeIntervalSince(start)
       return try withPages(
-        report(outcome.ending(at: found), all, plan, session.storeAfterwards, seconds), session, key)
+        report(outcome.ending(at: found), migrations: all, plan: plan, store: session.storeAfterwards, seconds: seconds), in: session, key: key)
     }
   }
 
   private static func report(
-    _ outcome: MigrationOutcome, _ all: MigrationSet, _ plan: MigrationPlan, _ summary: StoreSummary,
-    _ seconds: Double
+    _ outcome: MigrationOutcome, migrations all: MigrationSet, plan: MigrationPlan,
+    store summary: StoreSummary, seconds: Double
   ) -> UpReport {
     let ran = outcome.steps.map { all.steps[$0 - 1] }
     let name = { (step: MigrationStep) in "\(numbered(step.number)) \(step.name)" }
@@ -173,19 +173,19 @@ enum UpCommand: Command {
 
   /// Returns the report with the size of the file's free pages. With `--vacuum` they are returned to the
   /// disk; otherwise the command line for that is offered.
-  private static func withPages(_ report: UpReport, _ session: Session, _ key: Key) throws -> UpReport {
-    var report = try pages(report, session, key)
+  private static func withPages(_ report: UpReport, in session: Session, key: Key) throws -> UpReport {
+    var report = try pages(report, in: session, key: key)
     report.next = [report.wayBack, report.offer].compactMap { $0 }
     return report
   }
 
-  private static func pages(_ report: UpReport, _ session: Session, _ key: Key) throws -> UpReport {
+  private static func pages(_ report: UpReport, in session: Session, key: Key) throws -> UpReport {
     var report = report
     var hadFreePages = false
     if session.arguments.has("--vacuum") {
       // A vacuum that fails does not affect the steps.
       do {
-        try vacuum(session, key, &hadFreePages)
+        try vacuum(session, key: key, hadFreePages: &hadFreePages)
         report.isVacuumed = true
         report.store = session.storeAfterwards
       } catch let error as CancellationError where report.applied.isEmpty {
@@ -217,7 +217,7 @@ enum UpCommand: Command {
 
   /// Vacuums the store's file.
   /// - Parameter hadFreePages: Set before the file is rewritten.
-  private static func vacuum(_ session: Session, _ key: Key, _ hadFreePages: inout Bool) throws {
+  private static func vacuum(_ session: Session, key: Key, hadFreePages: inout Bool) throws {
     let path = try DatabasePath(session.storePath)
     if session.interruption.aftermath == nil {
       session.interruption.begin(
@@ -247,7 +247,7 @@ enum UpCommand: Command {
   /// of them may be unfinished.
   /// - Returns: Also the command line of the rollback, when the store is beyond the target and can be
   ///   rolled back.
-  private static func plan(_ session: Session, _ key: Key, _ all: MigrationSet) throws -> (
+  private static func plan(_ session: Session, key: Key, migrations all: MigrationSet) throws -> (
     MigrationSet, MigrationPlan, wayBack: String?
   ) {
     try session.lookingBeforeChange(key: key) { inspection in
@@ -256,13 +256,13 @@ enum UpCommand: Command {
       let steps = try session.arguments.count("--steps")
       let target = try session.target(from: version, steps: steps ?? all.version)
       guard asked != nil || steps != nil, target < all.version else {
-        return (all, try session.plan(inspection, all), nil)
+        return (all, try session.plan(inspection, migrations: all), nil)
       }
       // Steps that ran stay: only `down` rolls them back.
       let set = try all.upTo(max(target, min(version, all.version)))
-      let back = target < version ? try? session.plan(inspection, all, .back(to: target)) : nil
+      let back = target < version ? try? session.plan(inspection, migrations: all, goal: .back(to: target)) : nil
       return (
-        set, try session.plan(inspection, set),
+        set, try session.plan(inspection, migrations: set),
         back.flatMap { back in
           back.wayBackObstacle == nil
             ? session.line(DownCommand.self, ["--to", "\(target)"] + back.allowances) : nil

@@ -75,10 +75,10 @@ enum VerifyCommand: Command {
       if isDeep { bar.show($0, of: $1) }
     }
     bar.finish()
-    let info = try info(connection, &findings, hasSteps)
+    let info = try info(connection, findings: &findings, hasSteps: hasSteps)
     if findings.isEmpty, let info { findings += try contentFindings(info, connection) }
     // A fault of the file does not hide a history that differs, and the reverse.
-    let history = hasSteps ? info.map { HistoryVerdict($0, inspection, session) } : nil
+    let history = hasSteps ? info.map { HistoryVerdict($0, of: inspection, in: session) } : nil
     let size = try DatabasePath(session.storePath).byteCount
     return VerifyReport(
       store: StoreSummary(path: session.storePath, bytes: size ?? 0),
@@ -117,7 +117,7 @@ enum VerifyCommand: Command {
 
   /// Returns what the bookkeeping tables contain; nil, after adding a finding, when they cannot be read.
   private static func info(
-    _ connection: Connection, _ findings: inout [String], _ hasSteps: Bool
+    _ connection: Connection, findings: inout [String], hasSteps: Bool
   ) throws -> StoreInfo? {
     let unread =
       "what the store says of itself cannot be read"
@@ -152,7 +152,7 @@ private struct HistoryVerdict {
   /// The state of each step, for JSON; nil when the steps or the history cannot be read.
   let state: HistoryState?
 
-  init(_ info: StoreInfo, _ inspection: Inspection, _ session: Session) {
+  init(_ info: StoreInfo, of inspection: Inspection, in session: Session) {
     var (set, found): (MigrationSet?, String?) = (nil, nil)
     do {
       let steps = try session.migrations()

@@ -27,16 +27,16 @@ struct CipherSettings {
     var seen: Set<String> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let words = part.split(separator: "=", maxSplits: 1).map(String.init)
-      try Self.check(words.first ?? "", seen, option)
+      try Self.check(words.first ?? "", seen: seen, option: option)
       seen.insert(words.first ?? "")
       switch (words.first ?? "", words.count > 1 ? words[1] : nil) {
       case ("sqlcipher3", nil): profile = .sqlcipher3
       case ("sqlcipher4", nil): profile = .sqlcipher4
-      case ("page", let value?): profile.pageBytes = try Self.number(value, option, part)
-      case ("rounds", let value?): profile.rounds = try Self.number(value, option, part)
-      case ("header", let value?): profile.clearHeaderBytes = try Self.number(value, option, part)
-      case ("hmac", let value?): profile.hash = try Self.hash(value, option, part)
-      case ("kdf", let value?): profile.derivationHash = try Self.hash(value, option, part)
+      case ("page", let value?): profile.pageBytes = try Self.number(value, option: option, part: part)
+      case ("rounds", let value?): profile.rounds = try Self.number(value, option: option, part: part)
+      case ("header", let value?): profile.clearHeaderBytes = try Self.number(value, option: option, part: part)
+      case ("hmac", let value?): profile.hash = try Self.hash(value, option: option, part: part)
+      case ("kdf", let value?): profile.derivationHash = try Self.hash(value, option: option, part: part)
       case ("salt", let value?):
         guard let bytes = decodedHex(Array(value.utf8)), bytes.count == 16 else {
           throw UsageError("\(option): a salt has 32 hexadecimal digits, \"\(value)\" has not.")
@@ -69,7 +69,7 @@ struct CipherSettings {
 
   /// Checks that no part is given twice, as one of them would be ignored silently, and that the version
   /// is first, as it would reset the parts before it.
-  private static func check(_ name: String, _ seen: Set<String>, _ option: String) throws {
+  private static func check(_ name: String, seen: Set<String>, option: String) throws {
     guard !seen.contains(name) else {
       throw UsageError("\(option) has \(name) twice. Leave one of them out.")
     }
@@ -79,14 +79,14 @@ struct CipherSettings {
     }
   }
 
-  private static func number(_ text: String, _ option: String, _ part: Substring) throws -> Int {
+  private static func number(_ text: String, option: String, part: Substring) throws -> Int {
     guard let number = Int(text), number >= 0 else {
       throw UsageError("\(option): \"\(part)\" needs a number behind the equals sign.")
     }
     return number
   }
 
-  private static func hash(_ text: String, _ option: String, _ part: Substring) throws -> CipherProfile.Hash {
+  private static func hash(_ text: String, option: String, part: Substring) throws -> CipherProfile.Hash {
     guard let hash = CipherProfile.Hash(rawValue: text.uppercased()) else {
       throw UsageError("\(option): \"\(part)\" needs sha1, sha256 or sha512 behind the equals sign.")
     }

@@ -20,7 +20,7 @@ private func nearestName(_ name: String, among names: [String]) -> String? {
   guard !name.isEmpty else { return nil }
   // Differences in case do not count.
   let lowercased = name.lowercased()
-  let candidates = names.map { ($0, editDistance($0.lowercased(), lowercased)) }
+  let candidates = names.map { ($0, editDistance(from: $0.lowercased(), to: lowercased)) }
   guard let best = candidates.min(by: { $0.1 < $1.1 }), best.1 <= max(name.count > 2 ? 2 : 1, name.count / 3)
   else {
     return names.first { $0.hasPrefix(name) }

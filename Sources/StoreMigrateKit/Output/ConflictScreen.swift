@@ -36,12 +36,12 @@ struct ConflictScreen {
   func text(of conflict: HistoryConflict) -> String? {
     switch conflict {
     case .edited(let number, let name, let recorded, let found, let difference):
-      edited(number, name, recorded, found, difference)
+      edited(number, name, recorded: recorded, found: found, difference: difference)
     case .refolded(let number, let name, let recorded, let found, let into, let intoName):
       """
       \(numbered(number)) \(name) ran on \(store) as another than was folded into \(numbered(into)) \(intoName).
-      \(Screen.part("applied here", "\(Screen.short(recorded))\(when(number))"))
-      \(Screen.part("folded", Screen.short(found)))
+      \(Screen.part("applied here", text: "\(Screen.short(recorded))\(when(number))"))
+      \(Screen.part("folded", text: Screen.short(found)))
         Its file is gone. Take the files of before the fold out of the repository's past, into a folder beside. Where they
         make the same model, this records the step as it was folded:
             \(line(.repair, [numbered(number), "--migrations", "FOLDER"]))
@@ -49,25 +49,25 @@ struct ConflictScreen {
     case .missing(let number, let name):
       """
       \(numbered(number)) \(name) was applied to \(store) and is missing from the steps.
-      \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
+      \(Screen.part("applied here", text: "\(checksum(number))\(when(number))"))
         Put the file back. All that the store knows of it:
             \(line(.history, []))
       """ + "\n" + wayBack(to: number - 1, name, isMissing: true)
-    case .reordered(let number, let name, let found): reordered(number, name, found)
+    case .reordered(let number, let name, let found): reordered(number, name, found: found)
     case .gap, .noVersion, .duplicate, .folded, .misembedded, .foldEdited: nil
     }
   }
 
   private func edited(
-    _ number: Int, _ name: String, _ recorded: String, _ found: String, _ difference: [String]
+    _ number: Int, _ name: String, recorded: String, found: String, difference: [String]
   ) -> String {
     let changes = difference.isEmpty ? ["nothing but how it is written"] : difference
     let head = [
       "\(numbered(number)) \(name) was edited after it was applied to \(store).",
-      Screen.part("applied here", "\(Screen.short(recorded))\(when(number))"),
-      Screen.part("file now", Screen.short(found)),
+      Screen.part("applied here", text: "\(Screen.short(recorded))\(when(number))"),
+      Screen.part("file now", text: Screen.short(found)),
     ]
-    let changed = changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", $0.element) }
+    let changed = changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", text: $0.element) }
     return (head + changed + advice(on: number)).joined(separator: "\n")
   }
 
@@ -92,10 +92,10 @@ struct ConflictScreen {
     }
   }
 
-  private func reordered(_ number: Int, _ name: String, _ found: String) -> String {
+  private func reordered(_ number: Int, _ name: String, found: String) -> String {
     """
     Step \(numbered(number)) of \(store) is \(name), and the steps have \(found) there.
-    \(Screen.part("applied here", "\(checksum(number))\(when(number))"))
+    \(Screen.part("applied here", text: "\(checksum(number))\(when(number))"))
       Applied steps keep their numbers: give the new one the next free number, and \(name) its own again\(
         returning.isEmpty ? "." : ":\n" + returning.map { "      \($0)" }.joined(separator: "\n"))
     """ + "\n" + wayBack(to: number - 1, name)

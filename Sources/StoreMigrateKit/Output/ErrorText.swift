@@ -26,7 +26,7 @@ package enum ErrorText {
       "\(file): the file may only be read, and this command writes to it. Make it writable, or work on a copy of it."
     case SQLError.emptyFile(let file):
       "\(file): the file has no bytes. Check the path, or restore it from a backup."
-    case SQLError.busy(let file, let waited, let holders): locked(file, waited, holders)
+    case SQLError.busy(let file, let waited, let holders): locked(file, after: waited, by: holders)
     // Some steps are committed, so the text must not state that the store is unchanged.
     case StoreError.stopped(_, let cause):
       StoreError.withoutUnchanged(cause.error.map { of($0) } ?? "\(cause)")
@@ -104,7 +104,7 @@ package enum ErrorText {
       + (takesImmutable ? "; or, where nobody writes to it meanwhile, run it with --immutable." : ".")
   }
 
-  private static func locked(_ file: String, _ waited: Double, _ holders: [LockHolder]) -> String {
+  private static func locked(_ file: String, after waited: Double, by holders: [LockHolder]) -> String {
     let isMigrated = (try? DatabasePath(file).path).map(MigrationMark.isHeld) ?? false
     let who =
       holders.isEmpty ? "another process" : holders.prefix(3).map { "\($0)" }.joined(separator: " or ")

@@ -37,12 +37,13 @@ private struct Failure: Encodable {
   let warnings: [String]?
 }
 
-func json(_ command: String, _ report: any Report, _ warnings: [String]) -> String {
+func json(_ command: String, _ report: any Report, warnings: [String]) -> String {
   encoded(Envelope(command: command, report: report, warnings: warnings))
 }
 
 func jsonError(
-  _ command: String, _ code: ExitCode, _ message: String, _ history: HistoryState? = nil, _ warnings: [String]
+  _ command: String, _ code: ExitCode, message: String, history: HistoryState? = nil,
+  warnings: [String]
 ) -> String {
   encoded(
     Failure(

@@ -44,8 +44,8 @@ struct JSONText {
   private mutating func readValue(depth: Int) -> Bool {
     skipSpace()
     switch next {
-    case UInt8(ascii: "{"): return readMembers("{", "}", depth: depth)
-    case UInt8(ascii: "["): return readMembers("[", "]", depth: depth)
+    case UInt8(ascii: "{"): return readMembers(from: "{", to: "}", depth: depth)
+    case UInt8(ascii: "["): return readMembers(from: "[", to: "]", depth: depth)
     case UInt8(ascii: "\""): return readString()
     case UInt8(ascii: "t"): return readWord("true")
     case UInt8(ascii: "f"): return readWord("false")
@@ -55,7 +55,7 @@ struct JSONText {
   }
 
   /// Reads an object or an array. The elements of an array have no names.
-  private mutating func readMembers(_ open: Unicode.Scalar, _ close: Unicode.Scalar, depth: Int) -> Bool {
+  private mutating func readMembers(from open: Unicode.Scalar, to close: Unicode.Scalar, depth: Int) -> Bool {
     guard depth < Self.deepest, keep(open) else { return false }
     skipSpace()
     if keep(close) { return true }

@@ -9,17 +9,17 @@ enum Screen {
   private static let label = 12
 
   /// Returns a line with a name and a fact.
-  static func fact(_ name: String, _ text: String) -> String {
+  static func fact(_ name: String, text: String) -> String {
     CellWidth.of(name) < label ? "\(padded(name, label)) \(text)" : "\(name)   \(text)"
   }
 
   /// Returns a line with details, below the first line of an error.
-  static func part(_ name: String, _ text: String) -> String { "  \(padded(name, 14)) \(text)" }
+  static func part(_ name: String, text: String) -> String { "  \(padded(name, 14)) \(text)" }
 
   /// Returns the lines with the commands to run next; empty when there are none.
   static func next(_ commands: [String]) -> [String] {
     commands.isEmpty
-      ? [] : [""] + commands.enumerated().map { fact($0.offset == 0 ? "next:" : "", $0.element) }
+      ? [] : [""] + commands.enumerated().map { fact($0.offset == 0 ? "next:" : "", text: $0.element) }
   }
 
   /// Returns a short form of a plan: its operations and its SQL.

@@ -52,7 +52,7 @@ extension StoreMigrate {
     } catch is ReaderGone {
       return Output(code: .ok, isCut: true)
     } catch {
-      return failed(error, line, interruption)
+      return failed(error, on: line, interruption: interruption)
     }
   }
 
@@ -72,7 +72,7 @@ extension StoreMigrate {
 
     func text(of report: any Report, _ style: TextStyle) -> String {
       if report.isWritten { return "" }
-      if isJSON { return printable(json: json(name, report, warnings.withLock { $0 })) }
+      if isJSON { return printable(json: json(name, report, warnings: warnings.withLock { $0 })) }
       return isQuiet && !report.isData
         ? "" : style.shown(printable(report.description), isScreen: report.isScreen)
     }
@@ -98,15 +98,16 @@ extension StoreMigrate {
         }
         report = ("help", try help(of: topics.first))
       } catch {
-        return failed(error, line)
+        return failed(error, on: line)
       }
     }
     return Output(
-      code: .ok, text: line.isJSON ? json(report.name, report.report, []) : report.report.description)
+      code: .ok, text: line.isJSON ? json(report.name, report.report, warnings: []) : report.report.description)
   }
 
-  private static func failed(_ error: any Error, _ line: Line, _ interruption: Interruption? = nil) -> Output
-  {
+  private static func failed(
+    _ error: any Error, on line: Line, interruption: Interruption? = nil
+  ) -> Output {
     let command = try? command(named: line.name)
     var (code, message) = (
       ExitCode(error),
@@ -135,7 +136,7 @@ extension StoreMigrate {
       return Output(code: code, errors: "store-migrate: \(message)")
     }
     let text = jsonError(
-      line.name, code, message, (error as? ExplainedError)?.history, line.warnings.withLock { $0 })
+      line.name, code, message: message, history: (error as? ExplainedError)?.history, warnings: line.warnings.withLock { $0 })
     return Output(code: code, text: printable(json: text))
   }
 }

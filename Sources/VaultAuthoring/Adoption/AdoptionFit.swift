@@ -123,7 +123,7 @@ struct AdoptionFit {
   }
 
   private mutating func loseOrder(_ name: String, _ rows: Int64) {
-    lose("\(name).order", rows, "\(name) has no order in the steps, and has one in the file")
+    lose("\(name).order", rows: rows, because: "\(name) has no order in the steps, and has one in the file")
   }
 
   private mutating func add(_ source: AdoptedEntity, of adoption: Adoption, to model: Schema) {
@@ -133,8 +133,8 @@ struct AdoptionFit {
       let taken = Set(adoption.entities.flatMap(\.all).map { $0.name.lowercased() })
       let free = model.entities.map(\.name).filter { !taken.contains($0.lowercased()) }
       return lose(
-        source.name, total,
-        "the steps have no such entity" + Self.question(nearest(source.name, among: free), "table"))
+        source.name, rows: total,
+        because: "the steps have no such entity" + Self.question(nearest(source.name, among: free), "table"))
     }
     if let parent = entity.parent {
       obstacles.append(
@@ -191,8 +191,8 @@ struct AdoptionFit {
       return [column]
     case nil:
       lose(
-        own, place.rows(of: member),
-        "the steps have no such property"
+        own, rows: place.rows(of: member),
+        because: "the steps have no such property"
           + Self.question(place.mistypings(of: property).map { "\(place.entity.name).\($0)" }, "column"))
       return []
     }
@@ -209,8 +209,8 @@ struct AdoptionFit {
             + "\(found.parent ?? "none").")
       } else if member.rows > 0, place.kindName == nil {
         lose(
-          member.name, member.rows,
-          "the steps have no such entity, and the objects would be of \(place.standIn(for: member).name)")
+          member.name, rows: member.rows,
+          because: "the steps have no such entity, and the objects would be of \(place.standIn(for: member).name)")
       }
     }
     let kind = place.kindName.map { [($0, place.kinds { $0.name })] } ?? []
@@ -230,7 +230,7 @@ struct AdoptionFit {
         }
       }).first,
       let (table, isSource) = model.joinTable(of: relationship, in: entity)
-    else { return lose(name, links.rows, "the steps have no such many-to-many") }
+    else { return lose(name, rows: links.rows, because: "the steps have no such many-to-many") }
     var columns: [AdoptionFill.Column] = [
       (isSource ? table.sourceColumn : table.targetColumn, links.own),
       (isSource ? table.targetColumn : table.sourceColumn, links.other),

@@ -35,8 +35,8 @@ struct BinaryPropertyList {
     let trailer = bytes.count - 32
     (offsetBytes, referenceBytes) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
     guard (1...8).contains(offsetBytes), (1...8).contains(referenceBytes),
-      let count = Self.number(bytes, trailer + 8, 8), let top = Self.number(bytes, trailer + 16, 8),
-      let table = Self.number(bytes, trailer + 24, 8), count <= trailer, top < count, table <= trailer,
+      let count = Self.number(bytes, at: trailer + 8, size: 8), let top = Self.number(bytes, at: trailer + 16, size: 8),
+      let table = Self.number(bytes, at: trailer + 24, size: 8), count <= trailer, top < count, table <= trailer,
       count * offsetBytes <= trailer - table
     else { return nil }
     (self.count, self.top, self.table) = (count, top, table)
@@ -47,22 +47,22 @@ struct BinaryPropertyList {
   /// - Returns: nil for an object that is missing, damaged or too large.
   func value(_ number: Int, atMost limit: Int = 256) -> Value? {
     guard (0..<count).contains(number),
-      let start = Self.number(bytes, table + number * offsetBytes, offsetBytes), start < table
+      let start = Self.number(bytes, at: table + number * offsetBytes, size: offsetBytes), start < table
     else { return nil }
     let (kind, low) = (bytes[start] >> 4, Int(bytes[start] & 15))
     switch kind {
     case 0: return low == 8 ? .bool(false) : low == 9 ? .bool(true) : .other
-    case 1: return integer(start + 1, low)
-    case 8: return Self.number(bytes, start + 1, low + 1).map { .reference($0) }
+    case 1: return integer(at: start + 1, power: low)
+    case 8: return Self.number(bytes, at: start + 1, size: low + 1).map { .reference($0) }
     case 5, 6:
-      guard let (length, first) = length(start, low), length <= limit else { return nil }
-      return text(first, length, isWide: kind == 6)
+      guard let (length, first) = length(at: start, low: low), length <= limit else { return nil }
+      return text(at: first, length: length, isWide: kind == 6)
     case 10, 12:
-      guard let (length, first) = length(start, low), length <= limit else { return nil }
-      return references(first, length).map { .list($0) }
+      guard let (length, first) = length(at: start, low: low), length <= limit else { return nil }
+      return references(at: first, count: length).map { .list($0) }
     case 13:
-      guard let (length, first) = length(start, low), length <= limit,
-        let both = references(first, length * 2)
+      guard let (length, first) = length(at: start, low: low), length <= limit,
+        let both = references(at: first, count: length * 2)
       else { return nil }
       return .dictionary((0..<length).map { (both[$0], both[length + $0]) })
     default: return .other
@@ -89,7 +89,7 @@ struct BinaryPropertyList {
     guard low == 15 else { return (low, start + 1) }
     guard start + 1 < table, bytes[start + 1] >> 4 == 1, bytes[start + 1] & 15 < 4 else { return nil }
     let size = 1 << Int(bytes[start + 1] & 15)
-    guard let length = Self.number(bytes, start + 2, size), start + 2 + size <= table else { return nil }
+    guard let length = Self.number(bytes, at: start + 2, size: size), start + 2 + size <= table else { return nil }
     return (length, start + 2 + size)
   }
 
@@ -98,7 +98,7 @@ struct BinaryPropertyList {
     var numbers: [Int] = []
     numbers.reserveCapacity(count)
     for place in 0..<count {
-      guard let number = Self.number(bytes, first + place * referenceBytes, referenceBytes) else {
+      guard let number = Self.number(bytes, at: first + place * referenceBytes, size: referenceBytes) else {
         return nil
       }
       numbers.append(number)

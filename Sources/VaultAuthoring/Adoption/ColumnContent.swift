@@ -96,9 +96,9 @@ struct ColumnReading {
     _ content: ColumnContent, declared: String, _ value: SQL, isSinceReference: Bool = false,
     wanted: AttributeType? = nil
   ) -> ColumnReading {
-    let own = byContent(content, declared, value, isSinceReference: isSinceReference)
+    let own = byContent(content, declared: declared, value, isSinceReference: isSinceReference)
     guard let wanted, wanted != own.type else { return own }
-    return fitting(content, wanted, value) ?? own
+    return fitting(content, as: wanted, value) ?? own
   }
 
   private static func byContent(
@@ -137,7 +137,7 @@ struct ColumnReading {
           ? "its texts are kept as texts, because \(content.undated) of them \(content.undated == 1 ? "is" : "are") no day and time "
             + "of the calendar, or more exact than a date is kept (six digits of a second, three before 1730 and after 2272)"
           : nil
-    var reading = plain(content, declared, value)
+    var reading = plain(content, declared: declared, value)
     reading.note = reading.note ?? note
     return reading
   }

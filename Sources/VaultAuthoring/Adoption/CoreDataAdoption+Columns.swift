@@ -41,9 +41,9 @@ extension CoreDataAdoption {
       {
         paired.insert(other)
         draft.addOneToOne(
-          EndDraft(
+          between: EndDraft(
             place: place, name: name, id: lookup(given, target), rule: rule, column: column.column),
-          EndDraft(
+          and: EndDraft(
             place: target, name: partner.name, id: lookup("s.\(SQLName(partner.column.name))", place),
             rule: back.map(Self.rule) ?? .nullify, column: partner.column))
         return

@@ -46,7 +46,7 @@ extension CoreDataAdoption {
             "it names no entity of the table, and the objects would be of \(draft.entities[root].entity.name)"
         ))
     }
-    let found = assigned(columns, root, use)
+    let found = assigned(columns, root: root, use: use)
     tellPlaces(of: found, root, use)
     return found
   }
@@ -98,12 +98,12 @@ extension CoreDataAdoption {
     for (stem, indices) in groups {
       // The column without a number comes first.
       let sorted = indices.sorted { columns[$0].name.utf8.count < columns[$1].name.utf8.count }
-      found.merge(pairs(sorted, owners[stem] ?? [], columns, use)) { first, _ in first }
+      found.merge(pairs(sorted, owners: owners[stem] ?? [], columns: columns, use: use)) { first, _ in first }
     }
     return columns.indices.map { index in
       let (column, owner) = (columns[index], found[index])
       let used = use.values[column.name] ?? []
-      let place = owner.map { common(used.union([$0.place])) } ?? shown(used, root, use)
+      let place = owner.map { common(used.union([$0.place])) } ?? shown(used, root: root, use: use)
       let stem = String(column.name.dropFirst())
       let name =
         owner.map { $0.property.name + stem.dropFirst($0.property.name.count) }

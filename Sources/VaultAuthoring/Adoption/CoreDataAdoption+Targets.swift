@@ -69,7 +69,7 @@ extension CoreDataAdoption {
         throw StoreError.noEntity(
           name: named, similar: nearest(named, among: draft.entities.map(\.entity.name)))
       }
-      return try widened(target, value, of: table, own)
+      return try widened(target, value: value, of: table, name: own)
     }
     if let told = column.told?.relationship, let place = place(ofEntity: told.destination) {
       // The inverse must be declared by the very entity that the relationship references.
@@ -79,7 +79,7 @@ extension CoreDataAdoption {
           "\(own) leads to \(draft.entities[owner].entity.name), which declares what leads back, and not to "
             + "\(draft.entities[place].entity.name).")
       }
-      return try widened(owner, value, of: table, own)
+      return try widened(owner, value: value, of: table, name: own)
     }
     guard column.told?.attribute == nil else { return nil }
     return try guessed(column, own)

@@ -162,7 +162,7 @@ struct CoreDataAdoption {
       let ends = try [(columns[0], columns[1]), (columns[1], columns[0])].map { own, other in
         try end(own.place, own.column, members: other, of: table)
       }
-      try draft.addLinks(table, ends[0], ends[1])
+      try draft.addLinks(table, between: ends[0], and: ends[1])
     } else if columns.count == 1, let back = table.column("REFLEXIVE") {
       let only = columns[0]
       let (place, told, name) = members(only.stem, of: only.place)
@@ -171,12 +171,12 @@ struct CoreDataAdoption {
       let rule = told.map(Self.rule) ?? .nullify
       let ends = try [back.name, only.column].map { column in
         let value: SQL = "s.\(SQLName(column))"
-        return (place, try widened(place, value, of: table, "\(table.name).\(column)"), value)
+        return (place, try widened(place, value: value, of: table, name: "\(table.name).\(column)"), value)
       }
       let (own, other) = (ends[0], ends[1])
       try draft.addLinks(
-        table, EndDraft(place: own.1, name: name, id: lookup(own.2, own.1), rule: rule),
-        EndDraft(place: other.1, name: name + "Back", id: lookup(other.2, other.1), rule: rule))
+        table, between: EndDraft(place: own.1, name: name, id: lookup(own.2, own.1), rule: rule),
+        and: EndDraft(place: other.1, name: name + "Back", id: lookup(other.2, other.1), rule: rule))
     } else {
       draft.losses.append(
         .init(
@@ -195,7 +195,7 @@ struct CoreDataAdoption {
       "Z_FOK_\(members.column.dropFirst(2))", in: table, isOrdered: told?.isOrdered,
       of: "\(draft.entities[place].entity.name).\(name)")
     let value: SQL = "s.\(SQLName(column))"
-    let own = try widened(place, value, of: table, "\(table.name).\(column)")
+    let own = try widened(place, value: value, of: table, name: "\(table.name).\(column)")
     return EndDraft(
       place: own, name: name, id: lookup(value, own), rule: told.map(Self.rule) ?? .nullify, order: order)
   }

@@ -55,12 +55,12 @@ struct ExternalValues {
       guard let name = arguments.first?.string else { return .null }
       do {
         guard try Self.isFile(name, in: folder) else {
-          if names.contains(name) { note(name, "it is no file any more") }
+          if names.contains(name) { note(name, reason: "it is no file any more") }
           return .null
         }
         return .blob(try Data(contentsOf: folder.appendingPathComponent(name)))
       } catch {
-        note(name, error.localizedDescription)
+        note(name, reason: error.localizedDescription)
         return .null
       }
     }

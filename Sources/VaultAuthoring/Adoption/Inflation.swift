@@ -50,10 +50,10 @@ struct Inflation {
       isLast = try take(1) == 1
       switch try take(2) {
       case 0: try stored()
-      case 1: try packed(Self.fixed, Self.fixedDistances)
+      case 1: try packed(literals: Self.fixed, distances: Self.fixedDistances)
       case 2:
         let (literals, distances) = try codes()
-        try packed(literals, distances)
+        try packed(literals: literals, distances: distances)
       default: throw Broken()
       }
     }

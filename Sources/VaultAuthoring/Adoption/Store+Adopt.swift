@@ -27,7 +27,7 @@ extension Store {
   ) async throws -> Adoption {
     let key = try await key?.resolved()
     return try await cancellable { run in
-      let file = try AdoptionReader.open(url.filePath, key, profile, busyTimeout)
+      let file = try AdoptionReader.open(url.filePath, key: key, profile: profile, busyTimeout: busyTimeout)
       return try withExtendedLifetime(file) {
         try run.run(file.connection) {
           let files = ExternalValues(beside: file.path)
@@ -81,7 +81,7 @@ extension Store {
   ) async throws -> Adoption {
     let (fileKey, key) = (try await fileKey?.resolved(), try await key.resolved())
     return try await cancellable(by: progress) { run in
-      let foreign = try AdoptionReader.open(file.path, fileKey, fileProfile, busyTimeout)
+      let foreign = try AdoptionReader.open(file.path, key: fileKey, profile: fileProfile, busyTimeout: busyTimeout)
       defer { withExtendedLifetime(foreign) {} }
       // One transaction, so that the checks and the copy see the same content.
       return try foreign.connection.transaction(.deferred) {

@@ -207,8 +207,8 @@ struct TableAdoption {
       AdoptionNames.many(isSelf ? other.stem : draft.entities[other.place].entity.name)
     }
     try draft.addLinks(
-      table, EndDraft(place: ends[0].place, name: name(ends[1]), id: ends[0].id),
-      EndDraft(place: ends[1].place, name: name(ends[0]), id: ends[1].id))
+      table, between: EndDraft(place: ends[0].place, name: name(ends[1]), id: ends[0].id),
+      and: EndDraft(place: ends[1].place, name: name(ends[0]), id: ends[1].id))
   }
 
   // MARK: Indexes and the rest

@@ -49,11 +49,11 @@ extension MigrationSet {
       step.operations.filter(\.isData).map { (name: "\(numbered(step.number)) \($0.summary)", operation: $0) }
     }
     guard blocks.contains(where: \.operation.writesRows) else {
-      let fold = try fold(to: number, release, model.creation, kept: [], leftOut: blocks.map(\.name))
+      let fold = try fold(to: number, release: release, model.creation, kept: [], leftOut: blocks.map(\.name))
       try fold.requireModel(model)
       return fold
     }
-    return try provenFold(to: number, release, blocks, model)
+    return try provenFold(to: number, release: release, blocks: blocks, model: model)
   }
 
   /// The advice for a fold that data blocks prevent.
@@ -79,9 +79,9 @@ extension MigrationSet {
       (steps.prefix(number).flatMap(\.operations), names, []),
     ] {
       do {
-        let fold = try fold(to: number, release, operations, kept: kept, leftOut: leftOut)
+        let fold = try fold(to: number, release: release, operations, kept: kept, leftOut: leftOut)
         try fold.requireModel(model)
-        try FoldProof(prefix(number), fold.migrations.prefix(number), model).requireSame()
+        try FoldProof(prefix(number), against: fold.migrations.prefix(number), model: model).requireSame()
         return fold
       } catch {
         guard let reason = Self.reason(of: error) else { throw error }
@@ -90,7 +90,7 @@ extension MigrationSet {
     }
     // Compares the steps with themselves. Another failure has stopped the forms before as well, and
     // was reported.
-    do { try FoldProof(prefix(number), prefix(number), model).requireSame() } catch StoreError.foldRefused {
+    do { try FoldProof(prefix(number), against: prefix(number), model: model).requireSame() } catch StoreError.foldRefused {
       reasons.append(
         "\(ended(reasons.last ?? "")) Two new stores by the steps differ already: SQL such as random() or date('now') gives others each time"
       )
@@ -156,7 +156,7 @@ extension MigrationFold {
   fileprivate func requireModel(_ model: Schema) throws {
     let reached = try migrations.model(at: step.number)
     guard reached.meaningHash != model.meaningHash else { return }
-    let lines = SchemaDifference.lines(reached, model, found: "the one", expected: "the steps")
+    let lines = SchemaDifference.lines(reached, against: model, found: "the one", expected: "the steps")
     throw StoreError.foldRefused(
       through: step.number, reason: "the model would be another: \(lines.joined(separator: "; "))")
   }

@@ -185,14 +185,14 @@ import Testing
     let (file, _) = try await file(lab, at: 1)
     let bystander = try await Store.open(at: file.url, key: lab.key)
     defer { bystander.close() }
-    let error = try await failure { try await lab.checkBystander(bystander, file, "here") }
+    let error = try await failure { try await lab.checkBystander(bystander, on: file, at: "here") }
     #expect(error.findings == ["who had the store open with the old model went on writing"])
   }
 
   @Test func `an older app that is let in, or shut out, against what the steps say is found`() async throws {
     let lab = try Steps.lab(Self.steps)
     let (old, _) = try await file(lab, at: 1)
-    let letIn = try await failure { try await lab.checkOlderApp(old, 1, "here") }
+    let letIn = try await failure { try await lab.checkOlderApp(old, version: 1, at: "here") }
     #expect(
       letIn.findings.first?.contains("was not refused, and version 3 is the oldest") == true, "\(letIn)")
     // The file was migrated by steps that say nothing of older apps, and these say that they may read it.
@@ -207,7 +207,7 @@ import Testing
     let strict = try Steps.lab([Steps.blog, "add attribute User.nick string optional"])
     let (new, _) = try await file(strict, at: 2)
     let shutOut = try await failure {
-      try await MigrationLab(generous, key: strict.key).checkOlderApp(new, 1, "here")
+      try await MigrationLab(generous, key: strict.key).checkOlderApp(new, version: 1, at: "here")
     }
     #expect(
       shutOut.findings.first?.contains("the steps say that it may read the store") == true, "\(shutOut)")

@@ -229,6 +229,6 @@ import VaultAuthoring
     let (before, after) = (try set.model(at: 1), try set.model(at: 2))
     let lines = SchemaDifference.operations(from: before, to: after).map(\.summary)
     #expect(lines == ["make A.bs unordered", "make A.lone unordered", "make A.plain ordered"])
-    #expect(SchemaDifference.lines(before, after, found: "x", expected: "y").joined().contains("ordered"))
+    #expect(SchemaDifference.lines(before, against: after, found: "x", expected: "y").joined().contains("ordered"))
   }
 }

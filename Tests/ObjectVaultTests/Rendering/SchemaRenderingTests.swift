@@ -53,7 +53,7 @@ import VaultAuthoring
   }
 
   @Test func `a diagram says that it has no place for raw objects`() {
-    let view = RawObject.view("Few", "SELECT 1")
+    let view = RawObject.view("Few", sql: "SELECT 1")
     #expect(
       Schema(rawObjects: [view]).rendered(as: .mermaid).notes
         == ["A diagram has no place for the view Few."])

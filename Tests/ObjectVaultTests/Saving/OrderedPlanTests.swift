@@ -67,7 +67,7 @@ import Testing
     }
 
     func places() throws -> [Int64: Int64?] {
-      var planner = SavePlanner(pending, mapping, maps, reader)
+      var planner = SavePlanner(pending, mapping: mapping, maps: maps, reader: reader)
       let plan = try planner.make()
       return Dictionary(uniqueKeysWithValues: plan.places.flatMap(\.members).map { ($0.member, $0.place) })
     }

@@ -110,7 +110,7 @@ final class PlanBench {
   deinit { for object in maps.objects { object.map = nil } }
 
   func plan(isHeard: Bool = true) throws -> SavePlan {
-    var planner = SavePlanner(pending, mapping, maps, reader, isHeard: isHeard)
+    var planner = SavePlanner(pending, mapping: mapping, maps: maps, reader: reader, isHeard: isHeard)
     return try planner.make()
   }
 
@@ -192,6 +192,6 @@ final class PlanBench {
     if situation.isRelatedInFile { reader.links = [(1, 1)] }
     guard let member, situation.isChanged else { return }
     let (source, target) = isSource ? (owner, member) : (member, owner)
-    pending.didLink(source, target, table, isAdded: situation != .movedAway, isKnown: true)
+    pending.didLink(source, to: target, in: table, isAdded: situation != .movedAway, isKnown: true)
   }
 }

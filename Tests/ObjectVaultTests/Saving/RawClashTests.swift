@@ -130,7 +130,7 @@ private final class Seat: ManagedObject {
 private let rawClashModel = Schema {
   Entity(Member.self)
   Entity(Seat.self)
-  RawObject.index("lowermail", unique: true, "ON $Member (lower($Member.mail)) WHERE $Member.mail <> ''")
+  RawObject.index("lowermail", unique: true, sql: "ON $Member (lower($Member.mail)) WHERE $Member.mail <> ''")
   RawObject.trigger(
-    "taken", "AFTER UPDATE OF age ON $Member WHEN new.age = 1 BEGIN UPDATE $Seat SET number = 1; END")
+    "taken", sql: "AFTER UPDATE OF age ON $Member WHEN new.age = 1 BEGIN UPDATE $Seat SET number = 1; END")
 }

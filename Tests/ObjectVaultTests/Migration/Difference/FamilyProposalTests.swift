@@ -159,7 +159,7 @@ import Testing
       Schema(entities: [entity("A", "a"), entity("B", "b")])
     )
     #expect(
-      SchemaDifference.lines(old, new, found: "the steps", expected: "the classes") == [
+      SchemaDifference.lines(old, against: new, found: "the steps", expected: "the classes") == [
         "B inherits from A in the steps and inherits from none in the classes"
       ])
   }

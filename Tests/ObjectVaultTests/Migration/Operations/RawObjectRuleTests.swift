@@ -14,7 +14,7 @@ private final class Reader: ManagedObject {
 @Suite(.tags(.slow)) struct RawObjectRules {
   static let base = "create entity Reader {\n attribute age int default 0\n attribute name string\n}"
   static let adults = RawObject.view(
-    "Adults", "SELECT $Reader.id, $Reader.name\r\n  FROM $Reader -- those\n  WHERE   $Reader.age >= 18;")
+    "Adults", sql: "SELECT $Reader.id, $Reader.name\r\n  FROM $Reader -- those\n  WHERE   $Reader.age >= 18;")
 
   private func reason(_ steps: String..., model: Bool = true) async throws -> String {
     let set = try DowngradeLab.set([Self.base] + steps)
@@ -167,7 +167,7 @@ private final class Reader: ManagedObject {
       #expect(found == "nothing is wrong")
     }
     let set = try DowngradeLab.set([Self.base, log])
-    let schema = Schema(entities: try set.model(at: 2).entities, rawObjects: [.trigger("T", trigger)])
+    let schema = Schema(entities: try set.model(at: 2).entities, rawObjects: [.trigger("T", sql: trigger)])
     #expect(((try? schema.validate()) == nil) == isRefused)
   }
 
@@ -195,10 +195,10 @@ private final class Reader: ManagedObject {
 
   @Test func `lines, comments and the last semicolon mean nothing, texts do`() throws {
     let other = RawObject.view(
-      "Adults", "SELECT $Reader.id, $Reader.name FROM $Reader WHERE $Reader.age >= 18")
+      "Adults", sql: "SELECT $Reader.id, $Reader.name FROM $Reader WHERE $Reader.age >= 18")
     #expect(Self.adults == other && Self.adults.hashValue == other.hashValue)
-    #expect(RawObject.view("A", "SELECT ' a  b '") != RawObject.view("A", "SELECT ' a b '"))
-    #expect(RawObject.index("A", unique: true, "ON $Reader (1)") != RawObject.index("A", "ON $Reader (1)"))
+    #expect(RawObject.view("A", sql: "SELECT ' a  b '") != RawObject.view("A", sql: "SELECT ' a b '"))
+    #expect(RawObject.index("A", unique: true, sql: "ON $Reader (1)") != RawObject.index("A", sql: "ON $Reader (1)"))
     let (one, two) = (Schema(rawObjects: [Self.adults]), Schema(rawObjects: [other]))
     #expect(one == two && one.meaningHash == two.meaningHash && one != Schema())
     #expect(try Schema(json: one.json) == one)
@@ -209,7 +209,7 @@ private final class Reader: ManagedObject {
     #expect(!schema.json.contains("rawObjects"))
     #expect(try Schema(json: schema.json).rawObjects.isEmpty)
     let more = Schema {
-      Entity(Reader.self); Self.adults; RawObject.trigger("t", "AFTER INSERT ON $Reader BEGIN SELECT 1; END")
+      Entity(Reader.self); Self.adults; RawObject.trigger("t", sql: "AFTER INSERT ON $Reader BEGIN SELECT 1; END")
     }
     #expect(SchemaTexts().meaningHash(of: more) == more.meaningHash)
     #expect(
@@ -221,8 +221,8 @@ private final class Reader: ManagedObject {
   @Test func `a schema in Swift says all of them that are wrong`() {
     let schema = Schema {
       Entity(Reader.self)
-      RawObject.view("Bad", "SELECT $Reader.nothing FROM $Reader")
-      RawObject.index("vault_i", "ON $Reader ($Reader.name)")
+      RawObject.view("Bad", sql: "SELECT $Reader.nothing FROM $Reader")
+      RawObject.index("vault_i", sql: "ON $Reader ($Reader.name)")
     }
     #expect {
       try schema.validate()
@@ -242,11 +242,11 @@ private final class Reader: ManagedObject {
     let two = try DowngradeLab.set([Self.base, first.lines.joined(separator: "\n")])
     #expect(try two.model(at: 2) == schema && two.proposal(for: schema).operations.isEmpty)
     let other = Schema {
-      Entity(Reader.self); RawObject.view("Adults", "SELECT 1")
+      Entity(Reader.self); RawObject.view("Adults", sql: "SELECT 1")
     }
     #expect(
       try two.proposal(for: other).lines == [
-        "drop raw view Adults", "create \(RawObject.view("Adults", "SELECT 1"))",
+        "drop raw view Adults", "create \(RawObject.view("Adults", sql: "SELECT 1"))",
       ])
     #expect(try two.proposal(for: Schema { Entity(Reader.self) }).lines == ["drop raw view Adults"])
     // A renaming is followed by itself.
@@ -259,7 +259,7 @@ private final class Reader: ManagedObject {
             AttributeDescription(name: "title", type: .string),
           ])
       ],
-      rawObjects: [.view("Adults", "SELECT $Reader.id, $Reader.title FROM $Reader WHERE $Reader.age >= 18")])
+      rawObjects: [.view("Adults", sql: "SELECT $Reader.id, $Reader.title FROM $Reader WHERE $Reader.age >= 18")])
     let proposal = try two.proposal(
       for: renamed, renaming: [.property(entity: "Reader", "name", to: "title")])
     #expect(proposal.lines == ["rename attribute Reader.name -> title"])
@@ -290,7 +290,7 @@ private final class Reader: ManagedObject {
       view
         == .view(
           "All",
-          "SELECT $Ay.bs.Ay, $Ay.bs.Bee, $Ay.$Ay.x, '$A.a', \"$A\", $Ay.* FROM $Ay, $Ay.bs, $Ay.friends WHERE $Ay.friends.others = 1 AND $Ay.friends.friends = 2 AND $Ay.x <> '$$'"
+          sql: "SELECT $Ay.bs.Ay, $Ay.bs.Bee, $Ay.$Ay.x, '$A.a', \"$A\", $Ay.* FROM $Ay, $Ay.bs, $Ay.friends WHERE $Ay.friends.others = 1 AND $Ay.friends.friends = 2 AND $Ay.x <> '$$'"
         ),
       "\(view)")
   }
@@ -301,14 +301,14 @@ private final class Reader: ManagedObject {
     let schema = Schema {
       Entity(Reader.self)
       RawObject.trigger(
-        "grown", "AFTER INSERT ON $Reader BEGIN UPDATE $Reader SET $Reader.age = $Reader.age + 1; END")
+        "grown", sql: "AFTER INSERT ON $Reader BEGIN UPDATE $Reader SET $Reader.age = $Reader.age + 1; END")
       RawObject.trigger(
         "noted",
-        "AFTER UPDATE OF $Reader.age ON $Reader WHEN NEW.$Reader.age = 100 BEGIN UPDATE $Reader SET $Reader.name = $Reader.name || '!' WHERE $Reader.id <> NEW.$Reader.id; END"
+        sql: "AFTER UPDATE OF $Reader.age ON $Reader WHEN NEW.$Reader.age = 100 BEGIN UPDATE $Reader SET $Reader.name = $Reader.name || '!' WHERE $Reader.id <> NEW.$Reader.id; END"
       )
       RawObject.trigger(
         "noNobody",
-        "BEFORE UPDATE ON $Reader WHEN NEW.$Reader.name = '' BEGIN SELECT RAISE(ABORT, 'a name is missing'); END"
+        sql: "BEFORE UPDATE ON $Reader WHEN NEW.$Reader.name = '' BEGIN SELECT RAISE(ABORT, 'a name is missing'); END"
       )
       Self.adults
     }

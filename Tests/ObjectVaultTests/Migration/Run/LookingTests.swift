@@ -66,7 +66,7 @@ import Testing
       defer { inspection.connection.close() }
       try StoreInfo.prepare(inspection.connection)
       watch(inspection.connection)
-      let plan = try MigrationPlan(inspection, lab.set, asksRows: true)
+      let plan = try MigrationPlan(inspection, with: lab.set, asksRows: true)
       #expect(plan.steps.isEmpty || plan.steps.count == 2 && plan.cost.rows > 0)
     }
     #expect(runs > 10)

@@ -57,12 +57,12 @@ import Testing
     try connection.execute("BEGIN IMMEDIATE")
     let waits = Locked<[Bool]>([])
     var settings = Store.RunSettings(
-      nil, 1200, false, [], nil,
+      profile: nil, busyTimeout: 1200, makesBackups: false, losses: [], progress: nil,
       waits: { _ in
         waits.withLock { $0.append(MigrationMark.isHeld(url.path)) }
       })
     settings.migrationTimeout = nil
-    let run = Task { [settings] in try await Store.run(.latest, at: url, key: testKey, set, settings) }
+    let run = Task { [settings] in try await Store.run(.latest, at: url, key: testKey, migrations: set, settings: settings) }
     let end = Date(timeIntervalSinceNow: 600)
     while waits.withLock({ $0.isEmpty }), Date() < end { try await Task.sleep(for: .milliseconds(5)) }
     #expect(waits.withLock { $0 } == [false] && !MigrationMark.isHeld(url.path))
@@ -83,8 +83,8 @@ import Testing
     _ = try reader.value("SELECT count(*) FROM Lone")
     let told = Locked<[RunWait]>([])
     let settings = Store.RunSettings(
-      nil, 600, false, [], nil, waits: { wait in told.withLock { $0.append(wait) } })
-    let run = Task { try await Store.run(.latest, at: url, key: testKey, set, settings) }
+      profile: nil, busyTimeout: 600, makesBackups: false, losses: [], progress: nil, waits: { wait in told.withLock { $0.append(wait) } })
+    let run = Task { try await Store.run(.latest, at: url, key: testKey, migrations: set, settings: settings) }
     let end = Date(timeIntervalSinceNow: 600)
     while told.withLock({ $0.isEmpty }), Date() < end { try await Task.sleep(for: .milliseconds(5)) }
     #expect(told.withLock { $0 } == [.lock(seconds: 600)] && MigrationMark.isHeld(url.path))
