@@ -10,10 +10,10 @@ import VaultAuthoring
 
 @Suite(.tags(.documents, .slow)) struct AdoptedClasses {
   /// The file in a folder, and what it becomes.
-  static func family(in folder: TemporaryFolder) async throws -> (file: URL, adoption: Adoption) {
+  static func hierarchy(in folder: TemporaryFolder) async throws -> (file: URL, adoption: Adoption) {
     let file = folder.url.appendingPathComponent("family.db")
     let path = folder.path("made")
-    _ = try Connection.create(path, key: testKey) { try $0.executeScript(CoreDataFamily.file) }
+    _ = try Connection.create(path, key: testKey) { try $0.executeScript(CoreDataHierarchy.file) }
     let connection = try Connection.open(path, key: testKey)
     defer { connection.close() }
     try connection.exportPlaintext(to: file.path)
@@ -23,7 +23,7 @@ import VaultAuthoring
   /// The classes, in a program that opens a store with them and a folder of steps.
   static func program() async throws -> String {
     let folder = try TemporaryFolder()
-    return try await family(in: folder).adoption.schema.rendered(as: .swift).text + """
+    return try await hierarchy(in: folder).adoption.schema.rendered(as: .swift).text + """
 
       print(model.meaningHash, model.faults.count)
       let store = try await Store.open(
@@ -46,13 +46,13 @@ import VaultAuthoring
       """
   }
 
-  @Test func `classes of a family compile, match the step, and find the objects`() async throws {
+  @Test func `classes of a hierarchy compile, match the step, and find the objects`() async throws {
     let program = try await ReaderProgram(Self.program(), name: "adopted")
     let said = program.build.output + program.build.errors
     try #require(program.build.status == 0, "\(said)")
     #expect(!said.contains("adopted/main.swift"), "\(said)")
     let folder = try TemporaryFolder()
-    let (file, adoption) = try await Self.family(in: folder)
+    let (file, adoption) = try await Self.hierarchy(in: folder)
     let store = folder.url.appendingPathComponent("new.store")
     try await Store.adopt(
       file, fileKey: nil, into: store, key: testKey, migrations: try MigrationSet([adoption.step]))

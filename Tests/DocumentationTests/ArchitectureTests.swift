@@ -120,7 +120,7 @@ import Testing
 
   @Test(arguments: layers.keys.sorted())
   func `threads are made in one place`(_ target: String) throws {
-    for file in try Self.sources(target) where file.path != "CipherSQLite/Basics/OwnThread.swift" {
+    for file in try Self.sources(target) where file.path != "CipherSQLite/Basics/DedicatedThread.swift" {
       for maker in ["Thread {", "Thread(", "detachNewThread", "pthread_create"] {
         #expect(!file.text.contains(maker), "\(file.path) makes a thread; see OwnThread")
       }
@@ -132,7 +132,7 @@ import Testing
   /// TextFile's, which writes beside, syncs and names.
   static let writes = [
     "StoreMigrateKit/Commands/EmbedCommand.swift": ["write"],
-    "StoreMigrateKit/Commands/FormerImport.swift": ["create", "remove", "write"],
+    "StoreMigrateKit/Commands/EarlierImport.swift": ["create", "remove", "write"],
     "StoreMigrateKit/Commands/NewCommand.swift": ["create"],
     "StoreMigrateKit/Commands/RebaseCommand.swift": ["move"],
     "StoreMigrateKit/Commands/SquashCommand.swift": ["remove", "write"],

@@ -68,7 +68,7 @@ import Testing
     } else {
       for (name, sql) in statements { text += "-- \(name)\n\(sql)\n" }
     }
-    switch try set.steps[1].wayBack(from: set.model(at: 1)) {
+    switch try set.steps[1].rollback(from: set.model(at: 1)) {
     case .operations(let operations):
       let back = operations.isEmpty ? "nothing to do" : operations.map(\.summary).joined(separator: "; ")
       text += wrapped("-- back: \(back)", "--   ")

@@ -29,7 +29,7 @@ func rekeyOnFullDisk(_ path: String) throws {
     let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
     let limit = size * (attempt / 2 + 1) / 10
     var outcome = "rekeyed"
-    var goesOn = true
+    var proceeds = true
     if attempt.isMultiple(of: 2) {
       let connection = try Connection.open(path, key: keys[current])
       limitFiles(to: limit)
@@ -39,8 +39,8 @@ func rekeyOnFullDisk(_ path: String) throws {
       limitFiles(to: nil)
       do { try connection.execute("UPDATE t SET id = id WHERE id < 50") } catch SQLError.closed {
         // What it promises after an error.
-        goesOn = outcome == "failed"
-      } catch { goesOn = false }
+        proceeds = outcome == "failed"
+      } catch { proceeds = false }
       connection.close()
     } else {
       let pool = try ConnectionPool(path: path, key: keys[current])
@@ -51,13 +51,13 @@ func rekeyOnFullDisk(_ path: String) throws {
       limitFiles(to: nil)
       do {
         try pool.withWriter { _ = try $0.execute("UPDATE t SET id = id WHERE id < 50") }
-        goesOn = try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 5000
-      } catch { goesOn = false }
+        proceeds = try pool.withReader { try $0.value("SELECT count(*) FROM t") } == 5000
+      } catch { proceeds = false }
       pool.close()
     }
     let opening = keys.indices.filter { (try? Connection.open(path, key: keys[$0])) != nil }
     let found = opening.map { $0 == current ? "old" : "new" }.joined(separator: "+")
-    acknowledge("\(outcome) \(found) \(goesOn ? "goes on" : "is of no use")")
+    acknowledge("\(outcome) \(found) \(proceeds ? "goes on" : "is of no use")")
   }
 }
 

@@ -206,7 +206,8 @@ public struct RandomRenaming {
       .view("AddedView", sql: "SELECT $\(name).id, \(own) FROM $\(name)"),
       .index("addedIndex", sql: "ON $\(name) (\(own)) WHERE \(own) NOT NULL"),
       .trigger(
-        "addedTrigger", sql: "AFTER DELETE ON $\(name) BEGIN DELETE FROM $\(name) WHERE $\(name).id = -1; END"),
+        "addedTrigger", sql: "AFTER DELETE ON $\(name) BEGIN DELETE FROM $\(name) WHERE $\(name).id = -1; END"
+      ),
     ]
     rawObjects.new += all.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
     kinds.insert(.raw)

@@ -22,7 +22,7 @@ public enum RandomSchemas {
   }
 
   /// A schema of which some entities have parents.
-  public static func families(_ random: inout some RandomNumberGenerator) -> Schema {
+  public static func hierarchies(_ random: inout some RandomNumberGenerator) -> Schema {
     var entities = schema(&random).entities
     for _ in 0..<6 {
       let before = entities
@@ -33,7 +33,7 @@ public enum RandomSchemas {
   }
 
   /// The schema with one to five changes, of which one or two may be of parents.
-  public static func changedFamilies(
+  public static func changedHierarchies(
     _ schema: Schema, _ random: inout some RandomNumberGenerator
   ) -> Schema {
     var entities = schema.entities
@@ -60,7 +60,7 @@ public enum RandomSchemas {
     let schema = Schema(entities: entities)
     var taken: Set<String> = []
     guard let own = schema.entity(named: entities[child].name) else { return }
-    for relative in schema.family(of: own) where relative.name != own.name {
+    for relative in schema.hierarchy(of: own) where relative.name != own.name {
       taken.formUnion(names(of: relative))
     }
     for index in entities[child].attributes.indices

@@ -20,7 +20,7 @@ enum FirstVersion {
 
 final class Contact: ManagedObject {
   @Attribute var name: String
-  @Attribute(.indexed) var family: String = ""
+  @Attribute(.indexed) var hierarchy: String = ""
   @Attribute var number: String?
 }
 
@@ -37,7 +37,7 @@ final class Contact: ManagedObject {
         attribute phone string optional
     }
     """
-  static let family = """
+  static let hierarchy = """
     format: 1
     name: family
     note: the last word of the name, to sort by
@@ -94,14 +94,14 @@ final class Contact: ManagedObject {
     old.close()
 
     // Version 3. What would happen can be asked before, and changes no byte.
-    let texts = [("initial", initial), ("family", family), ("number", number)]
+    let texts = [("initial", initial), ("family", hierarchy), ("number", number)]
     let plan = try await Store.plan(at: url, key: key, migrations: steps(texts))
     for step in plan.steps { print("step \(step.number) will: \(step.operations.joined(separator: "; "))") }
     let new = try await Store.open(at: url, key: key, schema: schema, migrations: .set(steps(texts)))
     print("ran steps \(new.opening.migratedSteps), and made a copy before: \(new.opening.backup != nil)")
     let lines = try await new.read { context in
-      try context.fetch(Contact.self).sorted(by: \.family).all().map {
-        "\($0.family): \($0.number ?? "no number")"
+      try context.fetch(Contact.self).sorted(by: \.hierarchy).all().map {
+        "\($0.hierarchy): \($0.number ?? "no number")"
       }
     }
     print(lines.joined(separator: "\n"))

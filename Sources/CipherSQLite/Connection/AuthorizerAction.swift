@@ -96,7 +96,8 @@ extension AuthorizerAction {
     case (SQLITE_FUNCTION, _, let name?): .function(name: name)
     case (SQLITE_ATTACH, _, _): .attach(file: first)
     case (SQLITE_DETACH, _, _): .detach(database: first)
-    case (_, let first?, let second?): pair(code, first: first, second: second) ?? single(code, name: first, second: second)
+    case (_, let first?, let second?):
+      pair(code, first: first, second: second) ?? single(code, name: first, second: second)
     case (_, let first?, nil): single(code, name: first, second: nil)
     default: nil
     }

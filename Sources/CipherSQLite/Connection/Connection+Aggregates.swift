@@ -117,7 +117,9 @@ extension Connection {
     step: @escaping (inout State, [SQLValue]) -> Void, result: @escaping (State) -> SQLValue
   ) throws {
     let handle = try unsafe opened()
-    let box = unsafe Unmanaged.passRetained(Self.boxed(initial: initial, step: step, inverse: { _, _ in }, result: result)).toOpaque()
+    let box = unsafe Unmanaged.passRetained(
+      Self.boxed(initial: initial, step: step, inverse: { _, _ in }, result: result)
+    ).toOpaque()
     let code = unsafe sqlite3_create_function_v2(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box, nil, stepCallback,
       finalCallback, destroyCallback)
@@ -155,7 +157,9 @@ extension Connection {
     }
     // The type is the one that SQLite has documented for this function since 3.25.
     let create = unsafe unsafeBitCast(symbol, to: Create.self)
-    let box = unsafe Unmanaged.passRetained(Self.boxed(initial: initial, step: step, inverse: inverse, result: result)).toOpaque()
+    let box = unsafe Unmanaged.passRetained(
+      Self.boxed(initial: initial, step: step, inverse: inverse, result: result)
+    ).toOpaque()
     let code = unsafe create(
       handle, name, Int32(argumentCount), SQLITE_UTF8 | SQLITE_DETERMINISTIC, box, stepCallback,
       finalCallback,
@@ -173,7 +177,8 @@ extension Connection {
       any = state
     }
     return Aggregate(
-      make: { initial }, step: { changed(&$0, with: $1, by: step) }, inverse: { changed(&$0, with: $1, by: inverse) },
+      make: { initial }, step: { changed(&$0, with: $1, by: step) },
+      inverse: { changed(&$0, with: $1, by: inverse) },
       result: { ($0 as? State).map(result) ?? .null })
   }
 }

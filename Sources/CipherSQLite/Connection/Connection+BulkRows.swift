@@ -5,12 +5,12 @@ extension Connection {
   /// Runs `body`; statements that call a ``RowFunction`` during it pass their rows to `taker`.
   /// - Throws: What `taker` throws, instead of the engine's error that results from it;
   ///   otherwise what `body` throws.
-  package func handRows<Result>(to taker: any RowTaker, _ body: () throws -> Result) throws -> Result {
-    try handRows(by: RowHanding(to: taker), body)
+  package func handRows<Result>(to taker: any RowReceiver, _ body: () throws -> Result) throws -> Result {
+    try handRows(by: RowDelivery(to: taker), body)
   }
 
-  /// Runs `body` with a ``RowHanding`` that the caller keeps for several calls with one taker.
-  package func handRows<Result>(by handing: RowHanding, _ body: () throws -> Result) throws -> Result {
+  /// Runs `body` with a ``RowDelivery`` that the caller keeps for several calls with one taker.
+  package func handRows<Result>(by handing: RowDelivery, _ body: () throws -> Result) throws -> Result {
     let intake = try rowIntake()
     (handing.count, handing.failure) = (0, nil)
     return try withExtendedLifetime(handing) {

@@ -28,24 +28,24 @@ extension Connection {
     if count == 0 {
       waiting.since = .now()
       waiting.interruptsBefore = waiting.interruptor.count
-      waiting.letsGo?()
+      waiting.releasesLocks?()
     }
     if waiting.run?.isCancelled ?? false || waiting.interruptor.count != waiting.interruptsBefore {
       waiting.wasInterrupted = true
       return false
     }
     let waited = Double(DispatchTime.now().uptimeNanoseconds - waiting.since.uptimeNanoseconds) / 1e9
-    let goesOn: Bool
+    let proceeds: Bool
     if let body = hooks.busy {
-      goesOn = body(count)
+      proceeds = body(count)
     } else {
       let left = configuration.busyTimeout - waited
-      goesOn = left > 0
+      proceeds = left > 0
       // Short pauses at first, for locks of a single commit; never beyond the timeout.
-      if goesOn { usleep(UInt32(min(left, [0.001, 0.002, 0.005, 0.01, 0.02][min(count, 4)]) * 1e6)) }
+      if proceeds { usleep(UInt32(min(left, [0.001, 0.002, 0.005, 0.01, 0.02][min(count, 4)]) * 1e6)) }
     }
-    if !goesOn { waiting.seconds = waited }
-    return goesOn
+    if !proceeds { waiting.seconds = waited }
+    return proceeds
   }
 
   /// Runs `body`, which needs a lock that the engine does not wait for, again and again until it gets the

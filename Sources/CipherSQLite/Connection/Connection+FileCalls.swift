@@ -1,4 +1,4 @@
-// A callback for the engine's writes to a connection's files: see FileCallWatch.
+// A callback for the engine's writes to a connection's files: see FileCallInterceptor.
 
 extension Connection {
   /// Calls `body` before each write and sync of the connection's file and of its log, and after each
@@ -13,6 +13,6 @@ extension Connection {
     guard let body else { return }
     // The engine opens the log at the first read.
     _ = try value("SELECT count(*) FROM sqlite_master")
-    fileWatch = unsafe FileCallWatch(handle, body)
+    fileWatch = unsafe FileCallInterceptor(handle, body)
   }
 }

@@ -257,8 +257,7 @@ extension Connection {
     }
   }
 
-  private func bind(_ statement: Statement, values: [any SQLConvertible], arguments: SQLArguments) throws
-  {
+  private func bind(_ statement: Statement, values: [any SQLConvertible], arguments: SQLArguments) throws {
     guard !values.isEmpty else { return try statement.bind(arguments) }
     // With two sources of values it would be unclear which value belongs to which parameter.
     if case .positional(let more) = arguments.content, more.isEmpty {

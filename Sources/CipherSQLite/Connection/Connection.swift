@@ -89,10 +89,10 @@ private import Foundation
   var isVerified = false
   var hooks = Hooks()
   /// The watch on the engine's file calls while a callback is installed; otherwise nil.
-  var fileWatch: FileCallWatch?
+  var fileWatch: FileCallInterceptor?
   var waiting: Waiting
   var authorizer: ((AuthorizerAction, String?) -> AuthorizerAnswer)?
-  /// Passes rows from inside the engine to a ``RowTaker``; nil until it is first used.
+  /// Passes rows from inside the engine to a ``RowReceiver``; nil until it is first used.
   var intake: RowIntake?
   /// Supplies the engine with rows from memory; nil until it is first used.
   var feeder: RowFeeder?

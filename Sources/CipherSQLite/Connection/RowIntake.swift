@@ -12,7 +12,7 @@
 private import CSQLCipher
 
 /// Receives the rows while ``Connection/handRows(to:_:)`` runs.
-package protocol RowTaker: AnyObject {
+package protocol RowReceiver: AnyObject {
   /// The number of columns of its rows.
   var columnCount: Int { get }
 
@@ -47,17 +47,17 @@ package enum RowFunction: String, Sendable {
 
 /// The receiver of rows during one ``Connection/handRows(to:_:)``, or during several calls of
 /// ``Connection/handRows(by:_:)``.
-package final class RowHanding {
+package final class RowDelivery {
   // Constants of an object that is not retained during the statement: a constant property
   // needs no retain for each row.
-  let taker: any RowTaker
+  let taker: any RowReceiver
   let columnCount: Int
   // Used only by the thread that runs the statement, and never passed inout.
   /// How many rows `vault_place` has passed: the number of the next row.
   @safe @exclusivity(unchecked) var count = 0
   @safe @exclusivity(unchecked) var failure: (any Error)?
 
-  package init(to taker: any RowTaker) {
+  package init(to taker: any RowReceiver) {
     self.taker = taker
     columnCount = taker.columnCount
   }
@@ -67,12 +67,12 @@ package final class RowHanding {
 @safe final class RowIntake {
   // Used only by the thread that runs the statement, and never passed inout. Not retained: handRows,
   // which sets it, keeps it alive meanwhile.
-  @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowHanding>?
+  @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowDelivery>?
 
   /// Sets the receiver of rows.
   /// - Parameter next: The caller keeps it alive until the next call.
   /// - Returns: The former receiver.
-  func hand(_ next: RowHanding?) -> RowHanding? {
+  func hand(_ next: RowDelivery?) -> RowDelivery? {
     defer { unsafe handing = next.map { unsafe Unmanaged.passUnretained($0) } }
     return unsafe handing?.takeUnretainedValue()
   }
@@ -101,7 +101,9 @@ package final class RowHanding {
 private typealias Callback =
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
-private let takeRow: Callback = { context, count, values in unsafe handOver(context, count: count, values: values) { _ in } }
+private let takeRow: Callback = { context, count, values in
+  unsafe handOver(context, count: count, values: values) { _ in }
+}
 
 private let placeRow: Callback = { context, count, values in
   unsafe handOver(context, count: count, values: values) { handing in
@@ -112,7 +114,7 @@ private let placeRow: Callback = { context, count, values in
 
 @inline(__always) private func handOver(
   _ context: OpaquePointer?, count: Int32, values: UnsafeMutablePointer<OpaquePointer?>?,
-  _ answer: (RowHanding) throws -> Void
+  _ answer: (RowDelivery) throws -> Void
 ) {
   guard let data = unsafe sqlite3_user_data(context), let values = unsafe values else {
     return unsafe refuse(context)

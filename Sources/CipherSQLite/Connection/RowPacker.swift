@@ -99,7 +99,9 @@ package struct RowPacker {
     unsafe memset(writer.start, 0, writer.cells - writer.start)
     for (column, slot) in zip(columns, slots) where column < row.columnCount {
       let value = unsafe row.values[column]
-      guard unsafe put(value, type: sqlite3_value_type(value), at: slot, in: &writer) else { throw NoMemory() }
+      guard unsafe put(value, type: sqlite3_value_type(value), at: slot, in: &writer) else {
+        throw NoMemory()
+      }
     }
     return unsafe finish(writer)
   }

@@ -13,7 +13,7 @@ struct Waiting {
   var interruptsBefore = 0
   /// Called when a wait for a lock begins, to release locks of ours: the holder may
   /// be waiting for one of them.
-  var letsGo: (() -> Void)?
+  var releasesLocks: (() -> Void)?
   var wasInterrupted = false
   /// The cancellable call that is running.
   var run: CancellableRun?

@@ -105,7 +105,8 @@ extension Connection {
     if profile == nil { new.rounds = max(new.rounds, old.rounds) }
     guard old != new || newKey != nil else { return (old, old) }
     _ = try rebuild(
-      file, unlocked: unlocked, key: newKey ?? key, profile: new, configuration: configuration, prepare: prepare,
+      file, unlocked: unlocked, key: newKey ?? key, profile: new, configuration: configuration,
+      prepare: prepare,
       progress: progress)
     return (old, new)
   }
@@ -120,7 +121,7 @@ extension Connection {
     prepare: (Connection) throws -> Void, progress: ((Int, Int) throws -> Void)?
   ) throws -> UnlockedKey {
     let target = try UnlockedKey(forNewFile: file.given, key: key, profile: profile)
-    let hold = try FileHold.take(file, unlocked: unlocked, configuration: configuration)
+    let hold = try FileReplacement.take(file, unlocked: unlocked, configuration: configuration)
     guard let source = hold.connection else { throw SQLError.closed(file: file.given) }
     try prepare(source)
     try hold.replace(with: source.copyContent(to: NewFile(at: file), target, progress))

@@ -56,7 +56,7 @@ extension Connection {
   /// Locks the file at the target; returns nil if there is none.
   private static func held(
     _ target: DatabasePath, key: Key, profile: CipherProfile?, busyTimeout: Double
-  ) throws -> FileHold? {
+  ) throws -> FileReplacement? {
     switch try PathState.of(target) {
     case .absent where !target.isDanglingLink: return nil
     // An empty file is replaced as a store is, under its lock.
@@ -66,6 +66,6 @@ extension Connection {
     var settings = Configuration()
     settings.busyTimeout = busyTimeout
     settings.profile = profile
-    return try FileHold.take(target, key: key, configuration: settings)
+    return try FileReplacement.take(target, key: key, configuration: settings)
   }
 }

@@ -78,7 +78,9 @@ enum ContentComparison {
     return nil
   }
 
-  private static func isEqualText(_ left: OpaquePointer?, and right: OpaquePointer?, inColumn column: Int32) -> Bool {
+  private static func isEqualText(_ left: OpaquePointer?, and right: OpaquePointer?, inColumn column: Int32)
+    -> Bool
+  {
     guard let one = unsafe sqlite3_column_text(left, column),
       let other = unsafe sqlite3_column_text(right, column)
     else {
@@ -88,7 +90,9 @@ enum ContentComparison {
     return unsafe count == sqlite3_column_bytes(right, column) && memcmp(one, other, Int(count)) == 0
   }
 
-  private static func isEqualBytes(_ left: OpaquePointer?, and right: OpaquePointer?, inColumn column: Int32) -> Bool {
+  private static func isEqualBytes(_ left: OpaquePointer?, and right: OpaquePointer?, inColumn column: Int32)
+    -> Bool
+  {
     let (one, other) = unsafe (sqlite3_column_blob(left, column), sqlite3_column_blob(right, column))
     let count = unsafe sqlite3_column_bytes(left, column)
     guard unsafe count == sqlite3_column_bytes(right, column) else { return false }

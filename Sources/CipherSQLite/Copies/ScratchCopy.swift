@@ -24,7 +24,7 @@ package final class ScratchCopy {
   package init(of source: Connection, room: Int, others: Set<String>, check: () throws -> Void) throws {
     let parent = NSTemporaryDirectory()
     let needed = (source.contentBytes ?? 0).addingReportingOverflow(room)
-    guard !needed.overflow, needed.partialValue <= DiskRoom.bytes(in: parent) ?? .max else {
+    guard !needed.overflow, needed.partialValue <= FreeSpace.bytes(in: parent) ?? .max else {
       throw SQLError.diskFull(file: parent)
     }
     folder = try PrivateFolder(.init(prefix: "vault-rehearse-", files: others.union([Self.fileName])))

@@ -22,7 +22,7 @@ enum CompanionContent {
 
   private static func begins(_ path: String, _ magics: [[UInt8]]) -> Bool {
     // The engine cannot read an unreadable file either, and a file that was deleted is not in use.
-    guard let head = SideFile(path)?.readUp(to: magics[0].count, at: 0) else { return true }
+    guard let head = CompanionFile(path)?.readUp(to: magics[0].count, at: 0) else { return true }
     let written = head.prefix((head.lastIndex { $0 != 0 } ?? -1) + 1)
     return magics.contains { $0.starts(with: written) }
   }

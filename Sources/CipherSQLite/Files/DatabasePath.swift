@@ -124,7 +124,7 @@ package struct DatabasePath: Sendable, Hashable {
   package var byteCount: Int? { FileStatus(path)?.byteCount }
 
   /// The free space in the file's folder, in bytes; nil where the system does not report it.
-  package var freeBytes: Int? { DiskRoom.bytes(in: folder) }
+  package var freeBytes: Int? { FreeSpace.bytes(in: folder) }
 
   /// Returns the path with a suffix appended to its name.
   package func appending(_ suffix: String) -> DatabasePath { DatabasePath(beside: self, suffix: suffix) }

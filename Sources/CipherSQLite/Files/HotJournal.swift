@@ -9,18 +9,19 @@ enum HotJournal {
 
   /// Whether there is a journal that the engine may roll back.
   static func isThere(_ file: DatabasePath) -> Bool {
-    SideFile(file.journal)?.read(8, at: 0).map { $0 == magic } ?? false
+    CompanionFile(file.journal)?.read(8, at: 0).map { $0 == magic } ?? false
   }
 
   /// Returns the first page as the file's journal will restore it; nil where the journal does not contain
   /// that page.
   static func firstPage(of file: DatabasePath) -> [UInt8]? {
-    guard let journal = SideFile(file.journal) else { return nil }
+    guard let journal = CompanionFile(file.journal) else { return nil }
     var offset = 0
     // A journal that was synced several times has several headers, each with the count of its records.
     while let header = journal.read(28, at: offset), header.starts(with: magic) {
       let (count, sectorBytes, pageBytes) = (
-        SideFile.number(header[8..<12]), SideFile.number(header[20..<24]), SideFile.number(header[24..<28])
+        CompanionFile.number(header[8..<12]), CompanionFile.number(header[20..<24]),
+        CompanionFile.number(header[24..<28])
       )
       guard CipherProfile.pageSizes.contains(pageBytes), (28...65_536).contains(sectorBytes) else {
         return nil
@@ -32,8 +33,8 @@ enum HotJournal {
       for _ in 0..<count {
         guard let page = journal.read(4, at: record) else { return nil }
         // The engine stops here as well: after this point there is nothing, or a hole of any size.
-        guard SideFile.number(page[...]) != 0 else { return nil }
-        if SideFile.number(page[...]) == 1 { return journal.read(pageBytes, at: record + 4) }
+        guard CompanionFile.number(page[...]) != 0 else { return nil }
+        if CompanionFile.number(page[...]) == 1 { return journal.read(pageBytes, at: record + 4) }
         record += recordBytes
       }
       let next = (record + sectorBytes - 1) / sectorBytes * sectorBytes
@@ -50,17 +51,17 @@ enum HotJournal {
   /// Format", 3: the super-journal).
   /// - Throws: ``SQLError/journalNamesAnother(file:)``.
   static func checkSuperJournal(of file: DatabasePath) throws {
-    guard let journal = SideFile(file.journal), journal.byteCount >= 16,
+    guard let journal = CompanionFile(file.journal), journal.byteCount >= 16,
       let end = journal.read(16, at: journal.byteCount - 16), end[8...].elementsEqual(magic)
     else { return }
-    let count = SideFile.number(end[0..<4])
+    let count = CompanionFile.number(end[0..<4])
     guard count > 0 else { return }
     // The engine names super-journals `NAME-mj` and nine hexadecimal digits.
     guard count < 4096, let bytes = journal.read(count, at: journal.byteCount - 16 - count),
       let name = String(validating: bytes, as: UTF8.self), name.wholeMatch(of: #/.+-mj[0-9A-F]{9}/#) != nil
     else { throw SQLError.journalNamesAnother(file: file.given + "-journal") }
     // A super-journal that does not exist cannot be deleted.
-    guard let list = SideFile(name) else {
+    guard let list = CompanionFile(name) else {
       guard FileStatus(name) == nil else { throw SQLError.journalNamesAnother(file: file.given + "-journal") }
       return
     }

@@ -58,7 +58,7 @@ final class InspectionCopy {
     let journal = try journal(of: original, byteCount: raw.byteCount)
     let whole = raw.byteCount + before.logBytes + (journal?.byteCount ?? 0)
     // A tenth of the disk stays free for others.
-    guard whole <= DiskRoom.bytes(in: parent).map({ $0 / 10 * 9 }) ?? .max else {
+    guard whole <= FreeSpace.bytes(in: parent).map({ $0 / 10 * 9 }) ?? .max else {
       throw SQLError.diskFull(file: NSTemporaryDirectory())
     }
     do { try raw.copy(to: file) } catch {
@@ -68,7 +68,7 @@ final class InspectionCopy {
     }
     do { try journal?.copy(to: file) } catch {
       // Its writer has rolled it back, and truncated it.
-      guard SideFile(original.journal)?.byteCount ?? 0 == journal?.byteCount ?? 0 else { return false }
+      guard CompanionFile(original.journal)?.byteCount ?? 0 == journal?.byteCount ?? 0 else { return false }
       throw error
     }
     // The whole log is copied, without searching for its last valid commit, which the engine will do:
@@ -99,7 +99,7 @@ final class InspectionCopy {
     private let time = Date()
 
     init(_ original: DatabasePath) {
-      let log = SideFile(original.log)
+      let log = CompanionFile(original.log)
       logHeader = WriteAheadLog.header(of: log)
       (hasLog, logBytes) = (log != nil, logHeader == nil ? 0 : log?.byteCount ?? 0)
       file = FileStatus(original.path)
@@ -130,7 +130,7 @@ final class InspectionCopy {
     let byteCount: Int
 
     func copy(to target: DatabasePath) throws {
-      guard let source = SideFile(path) else { return }
+      guard let source = CompanionFile(path) else { return }
       try write(to: target.path + suffix, naming: target.given, byteCount: byteCount) { count, offset in
         source.read(count, at: offset)
       }
@@ -139,7 +139,7 @@ final class InspectionCopy {
 
   /// Returns the journal of a file; nil if there is none, or an empty one.
   private static func journal(of file: DatabasePath, byteCount: Int) throws -> Part? {
-    guard let journal = SideFile(file.journal)?.byteCount, journal > 0 else { return nil }
+    guard let journal = CompanionFile(file.journal)?.byteCount, journal > 0 else { return nil }
     // A journal has each page once, with 8 more bytes, and a header of at most 64 KiB for each sync,
     // which are a few at most. Any user may have planted a file of that name, so its size is bounded.
     guard journal <= byteCount * 2 + (16 << 20) else {

@@ -164,7 +164,7 @@ struct SealedFile {
     var isNamed = false
     func name() throws {
       try built.named { from, to in
-        try NewName.give(to, naming: built.target.given, to: from)
+        try ExclusiveRename.give(to, naming: built.target.given, to: from)
         isNamed = true
       }
     }
@@ -176,7 +176,7 @@ struct SealedFile {
   }
 
   /// Replaces another file in one atomic step. The new file gets the owner, group and mode of the old
-  /// one. For databases only ``FileHold`` calls this: it keeps all other users of the file away.
+  /// one. For databases only ``FileReplacement`` calls this: it keeps all other users of the file away.
   /// - Parameter old: The status of what is there now; nil when nothing is there. A link is replaced, not
   ///   followed.
   /// - Throws: ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``.

@@ -58,7 +58,7 @@ enum PathState: Equatable {
   /// their changes.
   /// - Throws: ``SQLError/severalNames(file:count:)``.
   static func requireOneName(_ file: DatabasePath) throws(SQLError) {
-    NewName.finish(file)
+    ExclusiveRename.finish(file)
     if let status = FileStatus(file.path), status.hasOtherNames {
       throw .severalNames(file: file.given, count: status.names)
     }

@@ -60,8 +60,7 @@ package enum Temporaries {
   /// - Throws: `CancellationError` when the process is ending.
   static func setAside(
     logOf file: DatabasePath, status: FileStatus, suffix: String, as path: String
-  ) throws -> Bool
-  {
+  ) throws -> Bool {
     try state.withLock { state in
       guard !state.isEnding else { throw CancellationError() }
       guard unsafe rename(file.path + suffix, path) == 0 else { return false }

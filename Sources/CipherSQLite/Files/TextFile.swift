@@ -52,7 +52,7 @@ package enum TextFile {
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderNotWritable(folder:)``,
   ///   ``SQLError/diskFull(file:)``, ``SQLError/system(file:operation:code:)``.
   package static func move(_ path: String, to name: String) throws {
-    do { try NewName.give(name, to: path) } catch SQLError.permissionDenied {
+    do { try ExclusiveRename.give(name, to: path) } catch SQLError.permissionDenied {
       throw SQLError.folderNotWritable(folder: DatabasePath.split(name).folder)
     }
   }

@@ -24,7 +24,7 @@ struct WriteAheadLog {
 
   /// Returns the header of a log, which is different for each log; nil where the engine would not accept
   /// it as a log.
-  static func header(of log: SideFile?) -> [UInt8]? {
+  static func header(of log: CompanionFile?) -> [UInt8]? {
     guard let header = log?.read(headerBytes, at: 0), magics.contains(where: header.starts(with:)),
       checksum(of: header).equals(header[24..<32])
     else { return nil }
@@ -33,16 +33,16 @@ struct WriteAheadLog {
 
   private static func checksum(of header: [UInt8]) -> Checksum {
     // The lowest bit determines the byte order in which the checksum's words are read.
-    var sum = Checksum(isBigEndian: SideFile.number(header[0..<4]) & 1 == 1)
+    var sum = Checksum(isBigEndian: CompanionFile.number(header[0..<4]) & 1 == 1)
     sum.add(header[0..<24])
     return sum
   }
 
   /// Reads the log of a database; nil when there is none, or its checksums prove no commit in it.
   init?(beside file: DatabasePath) {
-    guard let log = SideFile(file.log), let header = Self.header(of: log) else { return nil }
+    guard let log = CompanionFile(file.log), let header = Self.header(of: log) else { return nil }
     var sum = Self.checksum(of: header)
-    let pageBytes = SideFile.number(header[8..<12])
+    let pageBytes = CompanionFile.number(header[8..<12])
     guard CipherProfile.pageSizes.contains(pageBytes) || pageBytes == 512 else { return nil }
 
     let frameBytes = Self.frameHeaderBytes + pageBytes
@@ -59,10 +59,10 @@ struct WriteAheadLog {
         sum.add(frame[start..<(start + 8)])
         sum.add(frame[(start + Self.frameHeaderBytes)...])
         guard sum.equals(frame[(start + 16)..<(start + 24)]) else { break reading }
-        written.insert(SideFile.number(frame[start..<(start + 4)]))
+        written.insert(CompanionFile.number(frame[start..<(start + 4)]))
         // The last frame of a commit states the size of the database after it; in other frames the field
         // is 0.
-        if SideFile.number(frame[(start + 4)..<(start + 8)]) != 0 {
+        if CompanionFile.number(frame[(start + 4)..<(start + 8)]) != 0 {
           (last, commitEnd) = (offset + start, offset + start + frameBytes)
           committed.formUnion(written)
           written.removeAll()
@@ -74,7 +74,7 @@ struct WriteAheadLog {
     guard let last, let frame = log.read(frameBytes, at: last) else { return nil }
     self.pageBytes = pageBytes
     validBytes = commitEnd
-    lastPage = (SideFile.number(frame[0..<4]), Array(frame.dropFirst(Self.frameHeaderBytes)))
+    lastPage = (CompanionFile.number(frame[0..<4]), Array(frame.dropFirst(Self.frameHeaderBytes)))
     pages = committed
   }
 }
@@ -104,6 +104,7 @@ private struct Checksum {
 
   /// Whether the checksum equals a stored one. Stored checksums always have the highest byte first.
   func equals(_ stored: ArraySlice<UInt8>) -> Bool {
-    SideFile.number(stored.prefix(4)) == Int(first) && SideFile.number(stored.suffix(4)) == Int(second)
+    CompanionFile.number(stored.prefix(4)) == Int(first)
+      && CompanionFile.number(stored.suffix(4)) == Int(second)
   }
 }

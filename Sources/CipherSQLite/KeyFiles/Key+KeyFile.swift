@@ -16,7 +16,7 @@ extension Key {
   }
 }
 
-private struct KeyInFile: KeyKeeper {
+private struct KeyInFile: StoredKey {
   let path: String
   let secret: KeyFile.Unlock
 

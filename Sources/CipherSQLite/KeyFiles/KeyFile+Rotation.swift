@@ -16,8 +16,8 @@ extension KeyFile {
     try locked { lock in
       var format = try keepingPending(authentic(), secrets.values)
       try requireSlots(format, keeping: secrets, dropsOthers: dropsOthers)
-      guard format.formerKeys.count < FormerKey.maximumCount else {
-        throw SQLError.tooManyGenerations(file: path, limit: FormerKey.maximumCount)
+      guard format.formerKeys.count < FormerDataKey.maximumCount else {
+        throw SQLError.tooManyGenerations(file: path, limit: FormerDataKey.maximumCount)
       }
       let fresh = try SecureBytes.random(count: 32)
       var renewed: [KeyFileFormat.Slot] = []
@@ -25,7 +25,8 @@ extension KeyFile {
         guard let secret = secrets[slot.name] else { continue }
         // A mistyped secret would lock its owner out.
         _ = try KeyFile.open(at: file.path, unlock: secret, slot: slot.name)
-        renewed.append(try sealed(fresh, slot: slot.name, unlock: secret, work: slot.work, in: format, beside: renewed))
+        renewed.append(
+          try sealed(fresh, slot: slot.name, unlock: secret, work: slot.work, in: format, beside: renewed))
       }
       let before = format
       format.rotation = .pending(renewed)
@@ -96,8 +97,8 @@ extension KeyFile {
     _ format: KeyFileFormat, _ secrets: some Sequence<Unlock>
   ) throws -> KeyFileFormat {
     guard format.rotation.isPending else { return format }
-    guard format.formerKeys.count < FormerKey.maximumCount else {
-      throw SQLError.tooManyGenerations(file: path, limit: FormerKey.maximumCount)
+    guard format.formerKeys.count < FormerDataKey.maximumCount else {
+      throw SQLError.tooManyGenerations(file: path, limit: FormerDataKey.maximumCount)
     }
     for unlock in secrets {
       guard let pending = try Self.pendingKey(format, unlock: unlock, path: path) else { continue }

@@ -23,7 +23,8 @@ extension KeyFile {
       guard format.slots.count < KeyFileFormat.maximumSlots else {
         throw SQLError.slotName(file: path, reason: "it has all of its \(KeyFileFormat.maximumSlots) slots")
       }
-      format.slots.append(try sealed(dataKey, slot: name, unlock: unlock, work: work, in: format, beside: format.slots))
+      format.slots.append(
+        try sealed(dataKey, slot: name, unlock: unlock, work: work, in: format, beside: format.slots))
     }
   }
 
@@ -53,7 +54,8 @@ extension KeyFile {
       let index = try index(of: name, in: format)
       var others = format.slots
       others.remove(at: index)
-      format.slots[index] = try sealed(dataKey, slot: name, unlock: unlock, work: work, in: format, beside: others)
+      format.slots[index] = try sealed(
+        dataKey, slot: name, unlock: unlock, work: work, in: format, beside: others)
     }
   }
 
@@ -134,7 +136,8 @@ extension KeyFile {
     }
     let copy = file.appending(".previous")
     // A user's file that has the same name.
-    if let there = SideFile(copy.path), there.byteCount > 0, there.read(8, at: 0) != KeyFileFormat.magic {
+    if let there = CompanionFile(copy.path), there.byteCount > 0, there.read(8, at: 0) != KeyFileFormat.magic
+    {
       throw SQLError.alreadyExists(file: copy.given)
     }
     let previous = try NewFile(at: copy).sealed(holding: kind == .new ? bytes : Self.read(file))

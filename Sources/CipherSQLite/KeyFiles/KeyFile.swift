@@ -1,6 +1,6 @@
 // Key slots: a random data key encrypts the database. A small key file next to it stores that key once
 // for each secret, encrypted with that secret. The secrets are in `KeyFile+Unlock`, the file format in
-// `KeyFileFormat` and `FormerKey`, the changes in `KeyFile+Slots`, `KeyFile+Rotation` and
+// `KeyFileFormat` and `FormerDataKey`, the changes in `KeyFile+Slots`, `KeyFile+Rotation` and
 // `KeyFile+Generations`.
 
 private import Foundation
@@ -76,7 +76,9 @@ public struct KeyFile: Sendable {
     try PathState.ensureAbsent(target)
     let file = KeyFile(file: target, dataKey: try .random(count: 32))
     var format = KeyFileFormat(identity: try Primitives.random(16))
-    format.slots = [try file.sealed(file.dataKey, slot: slot, unlock: unlock, work: work, in: format, beside: [])]
+    format.slots = [
+      try file.sealed(file.dataKey, slot: slot, unlock: unlock, work: work, in: format, beside: [])
+    ]
     try NewFile(at: target).sealed(holding: format.file(dataKey: file.dataKey)).publish()
     return file
   }
@@ -211,7 +213,7 @@ public struct KeyFile: Sendable {
       throw SQLError.keyFileDamaged(
         file: file.given, reason: "it has \(count) bytes, and a key file has \(limit) at most")
     }
-    guard let content = SideFile(file.path) else { throw SQLError.failed("open", on: file.given) }
+    guard let content = CompanionFile(file.path) else { throw SQLError.failed("open", on: file.given) }
     return content.readUp(to: limit + 1, at: 0)
   }
 }

@@ -25,7 +25,7 @@
 //            length of the name as 0
 //   108  64  name in UTF-8, then zeros
 //   172   4  zero
-//   former data keys, the oldest first, 78 bytes each and the paths (FormerKey)
+//   former data keys, the oldest first, 78 bytes each and the paths (FormerDataKey)
 //     0   8  number, counted from 1
 //     8   8  when another key replaced it, in seconds since 1970
 //    16  12  nonce
@@ -79,7 +79,7 @@ struct KeyFileFormat: Equatable {
 
   /// The largest size of a key file in bytes.
   static let maximumBytes =
-    headerBytes + 2 * maximumSlots * slotBytes + FormerKey.maximumCount * FormerKey.maximumBytes + 64
+    headerBytes + 2 * maximumSlots * slotBytes + FormerDataKey.maximumCount * FormerDataKey.maximumBytes + 64
 
   var identity: [UInt8]
   /// How often the file was written.
@@ -87,7 +87,7 @@ struct KeyFileFormat: Equatable {
   /// The number of the present data key, counted from 1.
   var number: UInt64 = 1
   /// The former data keys, the oldest first.
-  var formerKeys: [FormerKey] = []
+  var formerKeys: [FormerDataKey] = []
   /// The slots of the present data key, which during a rotation is the old one.
   var slots: [Slot] = []
   var rotation = Rotation.none
@@ -157,7 +157,7 @@ struct KeyFileFormat: Equatable {
     let (count, pendingCount, formerCount) = (Int(file[10]), Int(file[11]), Int(file[12]))
     let slotsEnd = Self.headerBytes + (count + pendingCount) * Self.slotBytes
     guard (1...Self.maximumSlots).contains(count), pendingCount <= Self.maximumSlots,
-      formerCount <= FormerKey.maximumCount, file.count >= slotsEnd + 64
+      formerCount <= FormerDataKey.maximumCount, file.count >= slotsEnd + 64
     else { throw damaged("it has \(counted(file.count, "byte")), which does not suit its slots") }
     guard Primitives.areEqual(Primitives.sha256(Array(file.dropLast(32))), and: Array(file.suffix(32))) else {
       throw damaged("its checksum does not fit")
@@ -177,7 +177,9 @@ struct KeyFileFormat: Equatable {
     rotation = pendingCount == 0 ? .none : .pending(Array(all.dropFirst(count)))
     var rest = file[slotsEnd..<file.count - 64]
     for index in 0..<formerCount {
-      guard let former = FormerKey(rest) else { throw damaged("former data key \(index + 1) makes no sense") }
+      guard let former = FormerDataKey(rest) else {
+        throw damaged("former data key \(index + 1) makes no sense")
+      }
       formerKeys.append(former)
       rest = rest.dropFirst(former.encoded.count)
     }

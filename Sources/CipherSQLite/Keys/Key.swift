@@ -12,7 +12,7 @@ public struct Key: Sendable {
     case passphrase(SecureBytes)
     case raw(SecureBytes)
     case provider(@Sendable () async throws -> Key)
-    case kept(any KeyKeeper)
+    case kept(any StoredKey)
     // An error found while the key was created; thrown when the key is used.
     case invalid(SQLError)
   }

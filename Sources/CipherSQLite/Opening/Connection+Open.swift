@@ -36,10 +36,10 @@ extension Connection {
       }
     }
     let candidates = KeyCandidates(key, known: configuration.profile)
-    return try Settling(file, seconds: configuration.busyTimeout).run { attempt in
+    return try OpenRetry(file, seconds: configuration.busyTimeout).run { attempt in
       // With `.immutable` access the caller guarantees that the file does not change, and no lock is
       // taken.
-      let look = try FileLook(
+      let look = try FileProbe(
         file, seconds: configuration.access == .immutable ? nil : configuration.busyTimeout)
       let unlocked = try look.state(
         key, candidates, known: configuration.profile, isThorough: attempt > 0
@@ -75,7 +75,7 @@ extension Connection {
   package static func open(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration = Configuration()
   ) throws -> Connection {
-    try Settling(file, seconds: configuration.busyTimeout).run { _ in
+    try OpenRetry(file, seconds: configuration.busyTimeout).run { _ in
       try openOnce(file, unlocked: unlocked, configuration: configuration)
     }
   }
@@ -92,8 +92,8 @@ extension Connection {
     beforeWaiting: (() -> Void)? = nil
   ) throws -> Connection {
     let connection = try keyed(file, unlocked: unlocked, configuration: configuration)
-    connection.waiting.letsGo = beforeWaiting
-    defer { connection.waiting.letsGo = nil }
+    connection.waiting.releasesLocks = beforeWaiting
+    defer { connection.waiting.releasesLocks = nil }
     do {
       // The first read: it authenticates page 1, and reads the schema. In WAL mode it takes a lock that
       // stays, so that the file cannot be replaced any more.

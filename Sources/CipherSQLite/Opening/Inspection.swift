@@ -64,7 +64,7 @@ public final class Inspection {
       let (file, access) = (file, configuration)
       connection =
         isIndexOurs
-        ? try InspectedFiles.open(file) { try Connection.open(file, key: key, configuration: access) }
+        ? try InspectionIndexes.open(file) { try Connection.open(file, key: key, configuration: access) }
         : try Connection.open(file, key: key, configuration: access)
       (copy, self.isIndexOurs) = (nil, isIndexOurs)
     } catch SQLError.interruptedWrite {
@@ -81,7 +81,7 @@ public final class Inspection {
 
   deinit {
     guard isIndexOurs else { return connection.close() }
-    InspectedFiles.close(file) {
+    InspectionIndexes.close(file) {
       connection.close()
       Self.removeIndex(of: file)
     }
@@ -105,6 +105,6 @@ public final class Inspection {
     guard let raw = try? RawFile.open(file, forWriting: true),
       (try? raw.lock(.exclusive, of: file, seconds: 0)) != nil, !raw.hasMoved
     else { return }
-    InspectedFiles.unlinkIndex(of: file)
+    InspectionIndexes.unlinkIndex(of: file)
   }
 }

@@ -1,7 +1,7 @@
 // The state of a file under a key, as a value. The engine alone does not distinguish these states: it
 // reports code 26 for all but `open`.
 
-/// The result of trying a key on a file. `FileLook` determines it.
+/// The result of trying a key on a file. `FileProbe` determines it.
 package enum FileState {
   /// Encrypted under the key, here as derived with the file's own settings.
   case open(UnlockedKey)

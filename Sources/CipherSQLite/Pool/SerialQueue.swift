@@ -31,7 +31,7 @@ final class SerialQueue: Sendable {
   /// Runs `body` after the calls that were made before, without waiting for it. Releases `body` inside
   /// the call: a pool that is deallocated with it must not wait for its own queue.
   func async(_ body: @escaping @Sendable () -> Void) {
-    let work = HandedOver(body)
+    let work = OneShotWork(body)
     queue.async { [self] in inside { work() } }
   }
 

@@ -19,7 +19,7 @@ extension CommitGate {
       case .full: self.didFindDiskFull()
       default: break
       }
-      return former?(call) ?? .goesOn
+      return former?(call) ?? .proceeds
     }
   }
 }

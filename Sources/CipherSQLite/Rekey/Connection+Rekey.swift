@@ -71,7 +71,7 @@ extension Connection {
     } catch SQLError.wrongKey {
       gate.didFail()
       // The gate does not see the writes to a rollback journal, which needs as much room as the file.
-      let isFull = gate.isDiskFull || DiskRoom.bytesOfFile(in: file.folder) < file.byteCount ?? 0
+      let isFull = gate.isDiskFull || FreeSpace.bytesOfFile(in: file.folder) < file.byteCount ?? 0
       throw isFull
         ? SQLError.diskFull(file: file.given)
         : .verificationFailed(file: file.given, reason: "the engine reported success and changed nothing")
@@ -120,7 +120,7 @@ extension Connection {
     let former = fileWatch?.body
     try onFileCall(gate.answers(before: former))
     let growth = progress.map {
-      GrowthWatch(
+      GrowthMonitor(
         extent.usesLog ? file.log : file.journal, pageBytes: unlocked.profile.pageBytes + 24,
         pages: extent.pages, report: $0, onError: { gate.stop() })
     }
@@ -159,7 +159,7 @@ extension Connection {
     let end = DispatchSemaphore(value: 0)
     // Safe to hand over: this thread does not use the connection before the end is signalled.
     nonisolated(unsafe) let connection = self
-    OwnThread.start {
+    DedicatedThread.start {
       let result = Result { try unsafe connection.checkpoint() }
       outcome.withLock { $0 = result }
       end.signal()

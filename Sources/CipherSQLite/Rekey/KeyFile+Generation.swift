@@ -15,7 +15,7 @@ extension KeyFile {
     let format = try authentic()
     for (number, key) in [(format.number, dataKey)] + (try formerKeys(format)) {
       let candidates = KeyCandidates(.raw(key), known: nil)
-      let state = try FileLook(file, seconds: nil).state(
+      let state = try FileProbe(file, seconds: nil).state(
         .raw(key), candidates, known: nil, isThorough: false)
       switch state {
       case .open, .unusable, .unauthenticated, .damaged: return Int(clamping: number)

@@ -16,7 +16,9 @@ package struct RowIDOrder {
   /// - Returns: nil for an empty list, and where the ids are so far apart that their rows share no pages:
   ///   the bit set would take more memory than the ids.
   package init?(_ ids: [Int64]) {
-    guard let (first, last) = Self.ends(ids), Self.isNarrow(from: first, to: last, count: ids.count) else { return nil }
+    guard let (first, last) = Self.ends(ids), Self.isNarrow(from: first, to: last, count: ids.count) else {
+      return nil
+    }
     var bits = [UInt64](repeating: 0, count: Int(last - first) / 64 + 1)
     for id in ids {
       let offset = Int(id - first)

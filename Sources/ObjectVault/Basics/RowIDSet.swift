@@ -146,7 +146,7 @@ package struct RowIDSet: Sendable, Equatable, Sequence {
 }
 
 /// A set of ids that grows by small unions: a hierarchy of 25,000 levels adds to it 25,000 times.
-package struct GatheredRowIDs: Sendable {
+package struct RowIDAccumulator: Sendable {
   // Each part has more than twice as many ids as the next one, so that there are few parts.
   private var parts: [RowIDSet] = []
 

@@ -30,8 +30,8 @@ package struct MetaTable {
     case createdBy
     /// The identifier of the store.
     case storeID
-    /// Digests of the applied steps and of the model that they made: see ``StandingDigest``.
-    case standing
+    /// Digests of the applied steps and of the model that they made: see ``StateDigest``.
+    case storeState = "standing"
     /// The copies that the store made of itself before steps: see ``KeptCopies``.
     case copies
 

@@ -27,7 +27,7 @@ struct OwnTables {
   }
 
   /// Records that the last step was undone.
-  func takeBack(_ number: Int, _ undoing: Undoing) throws {
+  func takeBack(_ number: Int, _ undoing: RollbackRecord) throws {
     try undone.createIfMissing()
     try undone.append(number, undoing)
     try history.remove(number)

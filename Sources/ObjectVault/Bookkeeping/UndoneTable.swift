@@ -4,7 +4,7 @@
 internal import CipherSQLite
 
 /// When a step was undone, and by which program.
-struct Undoing {
+struct RollbackRecord {
   /// When the step was undone, as ISO 8601 in UTC.
   let at: String
   /// How long undoing took, in milliseconds.
@@ -51,7 +51,7 @@ struct UndoneTable {
   }
 
   /// Records that a step was undone. Call it before the row in `vault_migrations` is deleted.
-  func append(_ number: Int, _ undoing: Undoing) throws {
+  func append(_ number: Int, _ undoing: RollbackRecord) throws {
     try connection.execute(
       """
       INSERT INTO vault_undone
@@ -68,7 +68,7 @@ struct UndoneTable {
 
   /// Returns all undone steps, as they were recorded when they ran, in the order in which they were
   /// undone.
-  func steps() throws -> [(step: AppliedStep, undoing: Undoing)] {
+  func steps() throws -> [(step: AppliedStep, undoing: RollbackRecord)] {
     try connection.query(
       """
       SELECT version, name, kind, checksum, applied_at, ms, app, engine, text, down,
@@ -78,7 +78,7 @@ struct UndoneTable {
     ) { row in
       (
         AppliedStep(row),
-        Undoing(
+        RollbackRecord(
           at: row.text(10) ?? "", milliseconds: Int(row.int64(11)), app: row.text(12) ?? "",
           tool: row.text(13) ?? "", engine: row.text(14) ?? "")
       )

@@ -19,7 +19,7 @@ struct ChangeWriter {
   /// - Throws: ``StoreError/changesDoNotFit(entity:rowID:properties:)``,
   ///   ``StoreError/unknownEntity(name:)``.
   func apply(_ changes: ChangeSet) throws {
-    var fit = try ChangeFit(changes, names: names, on: connection)
+    var fit = try ChangeSetCheck(changes, names: names, on: connection)
     try fit.check()
     for link in changes.unlinked { try write(link, isAdded: false) }
     try freeUniqueValues(changes)
@@ -93,7 +93,8 @@ struct ChangeWriter {
     let entity = try names.entity(row.entity)
     let slots = try names.slots(of: entity, rowID: row.rowID, values: row.new)
     try write(
-      entity, rowID: row.rowID, sql: entity.rewriteSQL(slots.map(\.slot)), values: slots.map(\.value) + [.integer(row.rowID)])
+      entity, rowID: row.rowID, sql: entity.rewriteSQL(slots.map(\.slot)),
+      values: slots.map(\.value) + [.integer(row.rowID)])
   }
 
   /// Writes a row. If another row has one of its unique values, the error names the row that was to be
@@ -161,10 +162,13 @@ struct ChangeWriter {
         try isAdded
         ? connection.write(link: ends, in: table, besideTriggers: connection.firesTriggers(table: table.name))
         : connection.execute(sql: table.unlinkSQL, ends) == 1
-      guard isWritten else { throw names.misfit(link.entity, rowID: link.source, properties: [link.relationship]) }
+      guard isWritten else {
+        throw names.misfit(link.entity, rowID: link.source, properties: [link.relationship])
+      }
     } catch SQLError.constraint(let message, _, _) {
       let what = "\(isAdded ? "linked to" : "unlinked from") \(relationship.destination.name) \(link.target)"
-      throw StoreError.refused(entity, property: link.relationship, id: link.source, message: message, what: what)
+      throw StoreError.refused(
+        entity, property: link.relationship, id: link.source, message: message, what: what)
     }
   }
 

@@ -10,7 +10,7 @@ extension ObjectContext {
     let map = maps[entity.index]
     if let known = map.find(id) {
       if known.state == .invalid { return foundAgain(known, entity) }
-      if !entity.isInFamily || entity.includes(known.entity) { return known }
+      if !entity.isInHierarchy || entity.includes(known.entity) { return known }
       // The reference is wrong: an object of another class is never returned as one of this class.
       if tells { note(StoreError.objectGone(entity: entity.name, rowID: id)) }
       return nil
@@ -76,7 +76,7 @@ extension ObjectContext {
 
   /// Returns the temporary id of a new object of this context; nil for the id of another context's
   /// object, or one that was made from a number.
-  func temporaryRow(_ id: Int64, _ store: StoreMark) -> Int64? { store == former.temporary ? id : nil }
+  func temporaryRow(_ id: Int64, _ store: StoreFingerprint) -> Int64? { store == former.temporary ? id : nil }
 
   /// Returns the object of a row that the caller named; nil when there is no such row.
   func existing(_ entity: EntityMapping, _ row: Int64) throws -> ManagedObject? {
@@ -125,7 +125,7 @@ extension ObjectContext {
   }
 
   private func singleRow(_ entity: EntityMapping, _ id: Int64) throws -> ManagedObject? {
-    guard let connection = access.connection, !entity.isInFamily else {
+    guard let connection = access.connection, !entity.isInHierarchy else {
       return try anyRow(entity, id)
     }
     if single.readers.isEmpty { single.readers = Array(repeating: nil, count: maps.count) }
@@ -144,8 +144,8 @@ extension ObjectContext {
         // Taken out of the context while in use: the initializer of a class may fire another fault.
         var packer = single.packer.take() ?? RowPacker(firstPageBytes: 512, pageBytes: 4096)
         defer { single.packer = packer }
-        return entity.isInFamily
-          ? try FamilyReader(entity, isBranch: true, maps).read(statement, &packer)
+        return entity.isInHierarchy
+          ? try HierarchyReader(entity, isBranch: true, maps).read(statement, &packer)
           : RowReader(entity, maps).read(statement, &packer)
       }
     }
@@ -244,7 +244,7 @@ extension ObjectContext {
   }
 }
 
-extension ObjectContext: ScanGround {
+extension ObjectContext: ScanContext {
   var pool: ConnectionPool? { access.readers }
 
   var generationCheck: @Sendable (Connection) throws -> Void { core.checkGeneration }

@@ -31,7 +31,9 @@ extension ObjectContext {
     var changes = ChangeSet(author: author, name: transactionName)
     for object in pending.inserted where object.state == .inserted {
       guard let entity = object.entity, let overlay = object.overlay else { continue }
-      let values = Self.values(of: entity, slots: entity.storedSlots) { remaining(overlay[$0], of: entity, slot: $0) }
+      let values = Self.values(of: entity, slots: entity.storedSlots) {
+        remaining(overlay[$0], of: entity, slot: $0)
+      }
       changes.inserted.append(
         .init(entity: entity.name, rowID: object.knownRowID, values: values.filter { !$0.value.isNull }))
     }
@@ -101,7 +103,9 @@ extension ObjectContext {
           return (property, slot.map { self.remaining(value, of: entity, slot: $0) } ?? value)
         })
     }
-    for row in changes.inserted { all.insert(row.entity, rowID: row.rowID, values: values(row.entity, row.values)) }
+    for row in changes.inserted {
+      all.insert(row.entity, rowID: row.rowID, values: values(row.entity, row.values))
+    }
     for row in changes.updated {
       all.update(row.entity, rowID: row.rowID, old: row.old, new: values(row.entity, row.new))
     }

@@ -87,9 +87,11 @@ extension ObjectContext {
     // Read once: a listener that is added meanwhile is notified from the next save on.
     let records = records
     var planner = SavePlanner(
-      pending, mapping: core.mapping, maps: maps, reader: ConnectionReader(connection: connection, reservedIDs: reservedIDs),
+      pending, mapping: core.mapping, maps: maps,
+      reader: ConnectionReader(connection: connection, reservedIDs: reservedIDs),
       isHeard: records || (!isLast && access.committed != nil))
-    let writer = SaveWriter(try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records)
+    let writer = SaveWriter(
+      try planner.make(), mapping: core.mapping, maps: maps, connection: connection, records: records)
     try writer.write(reservedIDs: reservedIDs, isLast: isLast)
     return writer
   }

@@ -62,7 +62,7 @@ public final class ObjectContext: ObjectHost {
   }
   @usableFromInline @exclusivity(unchecked) private(set) var lastMap: LastMap?
   /// The store that the context's objects belong to.
-  @usableFromInline let mark: StoreMark
+  @usableFromInline let mark: StoreFingerprint
   /// What the saves of the transaction have written.
   var written = Written()
   /// The closure that is called with each property that is read by name, and its row; nil when no check
@@ -263,7 +263,7 @@ extension ManagedObject {
 }
 
 extension ObjectContext {
-  func mark(of id: Int64) -> StoreMark { former.mark(of: id) }
+  func mark(of id: Int64) -> StoreFingerprint { former.mark(of: id) }
 
   func find(_ entity: EntityMapping, _ id: Int64) -> ManagedObject? { maps[entity.index].find(id) }
 

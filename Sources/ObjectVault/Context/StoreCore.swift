@@ -11,7 +11,7 @@ final class StoreCore: Sendable {
   /// means that the store was migrated elsewhere. nil in a store that is being created.
   let generation: Int64?
   /// The mark of the store, by which ids of other stores are recognized.
-  let mark: StoreMark
+  let mark: StoreFingerprint
   /// The text of the store's id.
   let id: String?
   /// Plans of fetches, by the entity's index.
@@ -32,7 +32,7 @@ final class StoreCore: Sendable {
     self.path = path
     self.generation = generation
     self.id = id?.uuidString
-    mark = StoreMark(id)
+    mark = StoreFingerprint(id)
     plans = mapping.entities.map(FetchPlans.init)
     lastCounts = mapping.entities.map { _ in Locked(nil) }
   }

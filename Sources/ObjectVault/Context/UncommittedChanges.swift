@@ -53,7 +53,8 @@ struct UncommittedChanges {
     return new.values.filter { name, value in old.values[name]?.isStored(as: value) != true }
   }
 
-  private func rows(_ ids: RowIDSet, of root: EntityMapping, on connection: Connection) throws -> [Int64: Row] {
+  private func rows(_ ids: RowIDSet, of root: EntityMapping, on connection: Connection) throws -> [Int64: Row]
+  {
     var byEntity = [(entity: root, ids: ids.ids)]
     if root.hasChildren {
       let entities = try ConnectionReader(connection: connection).entities(of: ids.ids, root)
@@ -88,7 +89,9 @@ struct UncommittedChanges {
         guard let lost = gone[entity.root.index] else { continue }
         old.formUnion(try links(table, fromSource: side, of: RowIDSet(lost.keys), before))
       }
-      for ends in sorted(old.subtracting(new)) { collector.unlink(table.link(from: ends.own, to: ends.other)) }
+      for ends in sorted(old.subtracting(new)) {
+        collector.unlink(table.link(from: ends.own, to: ends.other))
+      }
       for ends in sorted(new.subtracting(old)) { collector.link(table.link(from: ends.own, to: ends.other)) }
     }
   }

@@ -28,7 +28,9 @@ private import Foundation
   _ slot: Int32, members: Members.Type, options: [RelationshipOption?], inverse: AnyKeyPath?,
   rule: DeleteRule
 ) {
-  record(slot, number: Members.isOrdered ? .ordered : .many, target: Members.Member.self, options: options, inverse: inverse, rule: rule)
+  record(
+    slot, number: Members.isOrdered ? .ordered : .many, target: Members.Member.self, options: options,
+    inverse: inverse, rule: rule)
 }
 
 private func record(

@@ -8,7 +8,7 @@
 // their getters returned.
 //
 // A property of a superclass of the root has a key path that begins at the superclass. Both are compared
-// after they are appended to a path that ends at either class (SameProperty).
+// after they are appended to a path that ends at either class (KeyPathComparison).
 //
 // The printed form of a key path is never a reason to accept it. It rejects paths that would trap when
 // nil is tried.
@@ -68,7 +68,9 @@ enum KeyPathResolver {
         throw KeyPathError(path: keyPath, root: root, problem: .computed(first.names))
       }
     }
-    for number in 0..<first.sampleCount { try check(keyPath, root: root, with: .sample(number), names: first.names) }
+    for number in 0..<first.sampleCount {
+      try check(keyPath, root: root, with: .sample(number), names: first.names)
+    }
     try check(keyPath, root: root, with: .nothing, names: first.names)
     return first.names
   }

@@ -49,7 +49,9 @@ public struct Attribute<Value: AttributeValue> {
   ) {
     let number = nextSlot()
     slot = wrapperSlot(number)
-    if isRecording(number) { recordAttribute(number, type: Value.self, initial: nil, options: [first(), second(), third()]) }
+    if isRecording(number) {
+      recordAttribute(number, type: Value.self, initial: nil, options: [first(), second(), third()])
+    }
   }
 
   /// Declares an attribute with a default and options.
@@ -132,7 +134,8 @@ public struct ToOne<Target: ManagedObject> {
     let number = nextSlot()
     slot = wrapperSlot(number)
     if isRecording(number) {
-      recordTarget(number, target: Target.self, options: [first(), second()], inverse: inverse(), rule: onDelete())
+      recordTarget(
+        number, target: Target.self, options: [first(), second()], inverse: inverse(), rule: onDelete())
     }
   }
 
@@ -140,7 +143,9 @@ public struct ToOne<Target: ManagedObject> {
   @inlinable public init() {
     let number = nextSlot()
     slot = wrapperSlot(number)
-    if isRecording(number) { recordTarget(number, target: Target.self, options: [], inverse: nil, rule: .nullify) }
+    if isRecording(number) {
+      recordTarget(number, target: Target.self, options: [], inverse: nil, rule: .nullify)
+    }
   }
 
   /// Unavailable: a relationship must be a property of a ``ManagedObject``.

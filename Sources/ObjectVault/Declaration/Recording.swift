@@ -55,7 +55,7 @@ final class Recording: GetterProbe {
   /// superclass declares.
   func isInherited(by path: AnyKeyPath) -> Bool {
     guard isInherited, let link = links.first else { return false }
-    return SameProperty.holds(path, for: link)
+    return KeyPathComparison.holds(path, for: link)
   }
 
   /// The key path of the reads, with `!` after each to-one but the last. It is composed from its end:

@@ -49,7 +49,9 @@ public struct ToMany<Members: RelatedMembers> {
   @inlinable public init() {
     let number = nextSlot()
     slot = wrapperSlot(number)
-    if isRecording(number) { recordMembers(number, members: Members.self, options: [], inverse: nil, rule: .nullify) }
+    if isRecording(number) {
+      recordMembers(number, members: Members.self, options: [], inverse: nil, rule: .nullify)
+    }
   }
 
   /// Unavailable: a relationship must be a property of a ``ManagedObject``.

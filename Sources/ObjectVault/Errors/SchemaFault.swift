@@ -15,7 +15,7 @@ public enum SchemaFault: Error, Sendable, Hashable {
   case circularParents(entity: String)
   /// A property has the name of a property of another entity in the same inheritance hierarchy: they
   /// would share a column.
-  case familyName(entity: String, property: String, other: String)
+  case hierarchyName(entity: String, property: String, other: String)
   /// An index of an entity with a parent has only inherited properties, whose rows include those of other
   /// entities.
   case inheritedIndex(entity: String, properties: [String])
@@ -85,7 +85,7 @@ extension SchemaFault: CustomStringConvertible {
       "\(entity) inherits from \(parent), which is not in the schema. Add it."
     case .circularParents(let entity):
       "\(entity) inherits from itself by way of its parents. Let one of them have no parent."
-    case .familyName(let entity, let property, let other):
+    case .hierarchyName(let entity, let property, let other):
       "\(entity).\(property) would share a column with a property of \(other): all entities below one root lie in one "
         + "table, and names are compared without regard to case. Rename one, or declare it once in an entity above both."
     case .inheritedIndex(let entity, let properties):

@@ -34,7 +34,7 @@ extension StoreError {
     }
 
     /// Returns the last sentence of the description of ``StoreError/stopped(atVersion:by:)``.
-    fileprivate func standing(at version: Int) -> String {
+    fileprivate func storeState(at version: Int) -> String {
       switch self {
       // Its description contains the version.
       case .store(.steppedBack): ""
@@ -57,7 +57,7 @@ extension StoreError {
 
   /// Returns the description of an error that stopped a run after committed steps.
   static func stopped(_ version: Int, _ cause: Cause) -> String {
-    withoutUnchanged("\(cause)") + cause.standing(at: version)
+    withoutUnchanged("\(cause)") + cause.storeState(at: version)
   }
 }
 

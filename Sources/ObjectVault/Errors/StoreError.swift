@@ -88,10 +88,10 @@ public enum StoreError: Error, Sendable, Equatable {
   /// them, which `Store.downgrade` runs.
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?, canDowngrade: Bool)
   /// A step cannot be undone, for this reason; nothing was changed.
-  case noWayBack(step: Int, name: String, reason: String)
-  /// Undoing a step loses data that was entered since, which was not allowed; nothing was changed.
+  case cannotRollBack(step: Int, name: String, reason: String)
+  /// RollbackRecord a step loses data that was entered since, which was not allowed; nothing was changed.
   /// `emptied`: as in ``lossNotAllowed(step:name:losses:emptied:)``.
-  case wayBackLoses(step: Int, name: String, losses: [String], emptied: [String: [String]] = [:])
+  case rollbackLoses(step: Int, name: String, losses: [String], emptied: [String: [String]] = [:])
   /// The record of a step cannot be repaired, for this reason; nothing was changed.
   case repairRefused(file: String, step: Int, reason: String)
   /// A file of another program cannot become a store, for this reason; nothing was changed. `takesRows`:
@@ -263,9 +263,9 @@ extension StoreError: CustomStringConvertible {
         + (canDowngrade
           ? ", or take the store back to \(supported) by what it carries itself (Store.downgrade)."
           : ".")
-    case .noWayBack(let step, let name, let reason):
+    case .cannotRollBack(let step, let name, let reason):
       "Step \(numbered(step)) \(name) cannot be taken back: \(ended(legible(reason))) Nothing was changed."
-    case .wayBackLoses(let step, let name, let losses, let emptied):
+    case .rollbackLoses(let step, let name, let losses, let emptied):
       "Taking back step \(numbered(step)) \(name) loses what is in \(lossText(losses, emptied)) for good, and "
         + "nobody allowed it. When that is meant, allow it by these names: "
         + losses.joined(separator: ", ") + ". Nothing was changed."

@@ -94,7 +94,7 @@ package struct EntityRows {
 
   /// Returns whether a name is that of the column with the row's entity. No property's name begins with
   /// an underscore.
-  private func isKind(_ name: String) -> Bool { name == EntityColumn.name && entity.isInFamily }
+  private func isKind(_ name: String) -> Bool { name == EntityColumn.name && entity.isInHierarchy }
 
   /// Returns the type of the property at the end of a path of to-ones.
   private func type(of path: String) throws(StoreError) -> AttributeType {

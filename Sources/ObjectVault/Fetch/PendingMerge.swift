@@ -14,7 +14,7 @@ struct PendingMerge {
   private let entity: EntityMapping
   private let request: FetchParameters
   private let order: EvaluatedOrder
-  private let ground: PendingGround
+  private let ground: EvaluationContext
   /// The relationships that the predicate or the sort follows, short routes first; empty where only the
   /// ids of to-ones' targets matter.
   private let routes: [[RelationshipMapping]]
@@ -48,7 +48,7 @@ struct PendingMerge {
     }
     var present: [ManagedObject]
     if evaluator.deepRoutes.isEmpty, order.deepRoutes.isEmpty {
-      (routes, ground) = ([], PendingGround(context, after: deletion, view: nil))
+      (routes, ground) = ([], EvaluationContext(context, after: deletion, view: nil))
       let (changed, going) = (context.index.rows(of: entity), Set(deletion.branchRows(entity)))
       // In the file, rows that refer to a deleted row still have the to-one.
       let losing = try all.reduce(into: Set<Int64>()) { losing, route in
@@ -63,7 +63,7 @@ struct PendingMerge {
         context,
         of: Set(([entity] + all.compactMap { $0.last?.destination }).flatMap { $0.branch.map(\.index) }),
         related: related, after: deletion)
-      (routes, ground) = (all, PendingGround(context, after: deletion, view: view))
+      (routes, ground) = (all, EvaluationContext(context, after: deletion, view: view))
       let left = try all.reduce(into: view.rows(of: entity)) { left, route in
         guard let end = route.last?.destination else { return }
         left.formUnion(try Self.owners(by: route, to: view.rows(of: end), reader))
@@ -100,7 +100,9 @@ struct PendingMerge {
     in context: ObjectContext
   ) -> [ManagedObject] {
     let choices = required.compactMap { name, value in
-      heldValues(value, of: name, entity: entity, after: deletion, in: context).map { (name: name, values: $0) }
+      heldValues(value, of: name, entity: entity, after: deletion, in: context).map {
+        (name: name, values: $0)
+      }
     }
     let counts = choices.map { context.index.count(of: entity, where: $0.name, isOneOf: $0.values) }
     guard let least = counts.indices.min(by: { counts[$0] < counts[$1] }) else {

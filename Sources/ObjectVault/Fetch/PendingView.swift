@@ -24,7 +24,8 @@ final class PendingView {
   /// - Parameters:
   ///   - entities: The indexes of the entities that the fetch uses.
   ///   - deletion: The rows that pending deletions delete.
-  init(_ context: ObjectContext, of entities: Set<Int>, related: RelatedRows, after deletion: PlannedDeletion) {
+  init(_ context: ObjectContext, of entities: Set<Int>, related: RelatedRows, after deletion: PlannedDeletion)
+  {
     (self.context, self.related, self.deletion) = (context, related, deletion)
     pending = PendingObjects(context, of: entities, deletion)
     read = Array(repeating: [], count: context.maps.count)
@@ -88,7 +89,7 @@ final class PendingView {
 }
 
 /// The context and data that evaluated objects of one fetch share.
-final class PendingGround {
+final class EvaluationContext {
   let context: ObjectContext
   /// The rows that pending deletions delete; empty where they do not affect the fetch.
   let deletion: PlannedDeletion
@@ -105,13 +106,13 @@ struct PendingSubject: PredicateSubject {
   /// nil for a target of which only the id is used.
   private let object: ManagedObject?
   private let id: Int64
-  private let ground: PendingGround
+  private let ground: EvaluationContext
 
-  init(_ object: ManagedObject, on ground: PendingGround) {
+  init(_ object: ManagedObject, on ground: EvaluationContext) {
     (self.object, id, self.ground) = (object, 0, ground)
   }
 
-  private init(id: Int64, on ground: PendingGround) { (object, self.id, self.ground) = (nil, id, ground) }
+  private init(id: Int64, on ground: EvaluationContext) { (object, self.id, self.ground) = (nil, id, ground) }
 
   var subjectID: Int64 { object?.knownRowID ?? id }
 

@@ -89,11 +89,13 @@ internal import Foundation
       guard let template else { return }
       let layout = layout ?? PredicateLayout(of: type)
       let shape = unsafe withUnsafePointer(to: expression) {
-        unsafe layout.isComplete ? Shape(template, tape: tape, layout: layout, at: UnsafeRawPointer($0), over: variable) : nil
+        unsafe layout.isComplete
+          ? Shape(template, tape: tape, layout: layout, at: UnsafeRawPointer($0), over: variable) : nil
       }
       let known = shapes + (shape.map { [$0] } ?? [])
       let isFull = shape == nil || known.count == Self.maximumShapes
-      Self.keep(PredicateForm(type, isFull ? .settled : .learning, layout: layout, shapes: known), Expression.self)
+      Self.keep(
+        PredicateForm(type, isFull ? .settled : .learning, layout: layout, shapes: known), Expression.self)
     }
   }
 

@@ -147,7 +147,9 @@ where Base: TapedExpression, Prefix: TapedExpression {
 }
 extension PredicateExpressions.SequenceContains: TapedExpression
 where LHS: TapedExpression, RHS: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.sequenceContains, sequence, and: element) }
+  func write(on tape: inout PredicateTape) throws {
+    try tape.write(.sequenceContains, sequence, and: element)
+  }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.sequence, \Self.element, at: offset)
   }
@@ -186,7 +188,9 @@ extension PredicateExpressions.ClosedRange: TapedExpression where LHS: TapedExpr
 }
 extension PredicateExpressions.RangeExpressionContains: TapedExpression
 where RangeExpression: TapedExpression, Element: TapedExpression {
-  func write(on tape: inout PredicateTape) throws { try tape.write(.rangeExpressionContains, range, and: element) }
+  func write(on tape: inout PredicateTape) throws {
+    try tape.write(.rangeExpressionContains, range, and: element)
+  }
   static func lay(in layout: inout PredicateLayout, at offset: Int) {
     layout.lay(\Self.range, \Self.element, at: offset)
   }

@@ -17,7 +17,7 @@ package final class EntityMapping: @unchecked Sendable {
   /// The table of the root entity.
   let table: SQLName
   /// The entities that share the table; nil when there are no others.
-  fileprivate(set) var family: EntityFamily?
+  fileprivate(set) var hierarchy: EntityHierarchy?
   /// The properties, inherited ones first. A slot is an index of this array.
   @safe @exclusivity(unchecked) package fileprivate(set) var slots: [PropertyMapping] = []
   package fileprivate(set) var relationships: [RelationshipMapping] = []
@@ -73,10 +73,10 @@ package final class EntityMapping: @unchecked Sendable {
 
   // Made on demand: for a chain of n entities, each the child of the one before, all of these together
   // would grow with the cube of n.
-  private let madeRows = MadeOnce<BranchRows>()
-  private let rowText = MadeOnce<String>()
-  private let handedRowText = MadeOnce<String>()
-  private let lastIDsText = MadeOnce<String>()
+  private let madeRows = ComputedOnce<BranchRows>()
+  private let rowText = ComputedOnce<String>()
+  private let handedRowText = ComputedOnce<String>()
+  private let lastIDsText = ComputedOnce<String>()
   private var branchRows: BranchRows { madeRows.value { BranchRows(self) } }
 
   /// The number of ``objectColumns``.
@@ -175,7 +175,7 @@ package final class SchemaMapping: @unchecked Sendable {
       EntityMapping(index: $0, description: schema.flattened($1), table: schema.root(of: $1).name)
     }
     byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
-    if schema.hasFamilies { placeFamilies() }
+    if schema.hasHierarchies { placeHierarchies() }
     var names: [String: [String]] = [:]
     let parentsFirst = schema.parentsFirst
     // Inherited properties come first, in the same slots as in the parent.
@@ -216,17 +216,17 @@ package final class SchemaMapping: @unchecked Sendable {
   /// The ends of all relationships, each once, at the entity that declares it.
   package var relationships: [RelationshipMapping] { entities.flatMap(\.ownRelationships) }
 
-  private func placeFamilies() {
+  private func placeHierarchies() {
     func references(_ some: [EntityDescription]) -> [EntityReference] {
       some.compactMap { byName[$0.name].map(EntityReference.init) }
     }
-    let tree = FamilyTree(schema)
-    for family in schema.families {
-      let members = references(family)
-      for description in family {
+    let tree = DescendantIndex(schema)
+    for hierarchy in schema.hierarchies {
+      let members = references(hierarchy)
+      for description in hierarchy {
         guard let entity = byName[description.name] else { continue }
         let below = tree.descendants(of: description.name).map { EntityReference(entity: entities[$0]) }
-        entity.family = EntityFamily(
+        entity.hierarchy = EntityHierarchy(
           parent: description.parent.flatMap { byName[$0] }.map(EntityReference.init), root: members[0],
           branch: [EntityReference(entity: entity)] + below, members: members)
       }

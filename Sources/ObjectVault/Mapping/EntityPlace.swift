@@ -51,7 +51,7 @@ extension Schema {
 
   /// Returns the rows of an entity itself, without those of its descendants.
   package func ownPlace(of entity: String) -> EntityPlace {
-    guard let found = self.entity(named: entity), isInFamily(found) else {
+    guard let found = self.entity(named: entity), isInHierarchy(found) else {
       return EntityPlace(table: entity, entities: [])
     }
     return EntityPlace(table: root(of: found).name, entities: [entity])

@@ -206,7 +206,7 @@ extension EntityMapping {
   /// of its entity where several entities share the table.
   private var beginning: (columns: SQL, values: SQL) {
     let (columns, values): (SQL, SQL) = (", \"_version\"", ", \(number: RowVersions.first)")
-    return isInFamily
+    return isInHierarchy
       ? ("\(columns), \(Self.entityColumn)", "\(values), \(literal: name)") : (columns, values)
   }
 

@@ -132,7 +132,8 @@ extension Schema {
     guard !isSource, let inverse = relationship.inverse else {
       return (
         JoinTable(
-          source: owner, relationship: relationship.name, target: relationship.destination, inverse: relationship.inverse,
+          source: owner, relationship: relationship.name, target: relationship.destination,
+          inverse: relationship.inverse,
           isOrdered: isOrdered),
         true
       )

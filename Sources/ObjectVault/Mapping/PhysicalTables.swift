@@ -63,7 +63,8 @@ extension Schema {
           defaultSQL: isRoot ? attribute.defaultValue?.sql : nil, isPrimaryKey: false))
       if attribute.isUnique || attribute.isIndexed {
         table.indexes.append(
-          Self.index(of: entity.name, over: [attribute.name], columns: [attribute.name], isUnique: attribute.isUnique))
+          Self.index(
+            of: entity.name, over: [attribute.name], columns: [attribute.name], isUnique: attribute.isUnique))
       }
     }
     for relationship in entity.relationships where relationship.hasColumn {
@@ -83,13 +84,15 @@ extension Schema {
       if isUnique, entity.hasUniqueIndex(over: relationship.name) { continue }
       table.indexes.append(
         Self.index(
-          of: entity.name, over: [relationship.name], columns: [column] + (order.map { [$0] } ?? []), isUnique: isUnique))
+          of: entity.name, over: [relationship.name], columns: [column] + (order.map { [$0] } ?? []),
+          isUnique: isUnique))
     }
     guard !entity.indexes.isEmpty else { return }
     let all = flattened(entity)
     for index in entity.indexes {
       let columns = index.properties.map { all.relationship(named: $0)?.columnName ?? $0 }
-      table.indexes.append(Self.index(of: entity.name, over: index.properties, columns: columns, isUnique: index.isUnique))
+      table.indexes.append(
+        Self.index(of: entity.name, over: index.properties, columns: columns, isUnique: index.isUnique))
     }
   }
 
@@ -107,7 +110,8 @@ extension Schema {
   private static func index(
     of entity: String, over properties: [String], columns: [String], isUnique: Bool
   ) -> TableInfo.Index {
-    TableInfo.Index(name: indexName(of: entity, over: properties, isUnique: isUnique), columns: columns, isUnique: isUnique)
+    TableInfo.Index(
+      name: indexName(of: entity, over: properties, isUnique: isUnique), columns: columns, isUnique: isUnique)
   }
 
   static func indexName(of entity: String, over properties: [String], isUnique: Bool) -> String {

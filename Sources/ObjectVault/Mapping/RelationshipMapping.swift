@@ -59,7 +59,7 @@ package final class RelationshipMapping: @unchecked Sendable {
   let inverseOrder: SQLName?
   /// The query for the whole rows of one owner's members.
   var membersSQL: String { membersText.value { membersStatement } }
-  private let membersText = MadeOnce<String>()
+  private let membersText = ComputedOnce<String>()
 
   /// Creates one end; nil for a to-many or a to-one without a column whose inverse is not in the model.
   init?(

@@ -35,7 +35,9 @@ package struct RowIDs {
     ///   - count: The number of ids.
     ///   - entity: The entity of the table.
     /// - Throws: ``StoreError/idsExhausted(entity:)``.
-    package init(after mark: Int64?, assigned: Int64? = nil, taken: Int64 = 0, count: Int, of entity: String) throws {
+    package init(after mark: Int64?, assigned: Int64? = nil, taken: Int64 = 0, count: Int, of entity: String)
+      throws
+    {
       self.mark = mark
       let before = assigned ?? mark ?? 0
       let last = max(before, taken)

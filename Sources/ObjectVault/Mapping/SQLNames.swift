@@ -68,9 +68,13 @@ struct SQLNames {
       entity.relationship(named: names[1]), entity.attribute(named: names[1])
     )
     guard relationship != nil || attribute != nil || names[1] == "id" else {
-      throw unknown(words, kind: "property", name: names[1], among: entity.propertyNames) { "\(entity.name).\($0)" }
+      throw unknown(words, kind: "property", name: names[1], among: entity.propertyNames) {
+        "\(entity.name).\($0)"
+      }
     }
-    if let relationship, !relationship.hasColumn { return try linkName(words, parts: names, in: entity, of: relationship) }
+    if let relationship, !relationship.hasColumn {
+      return try linkName(words, parts: names, in: entity, of: relationship)
+    }
     guard names.count == 2 else {
       let isToOne = relationship.map { "; write a subquery on $\($0.destination)" } ?? ""
       throw ModelError(

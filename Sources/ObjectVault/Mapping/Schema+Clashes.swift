@@ -27,8 +27,9 @@ extension Schema {
     }
     // All entities that share a table with a changed entity are checked with it, also when it has left
     // the table.
-    for family in families + former.families where family.contains(where: { changed.contains($0.name) }) {
-      changed.formUnion(family.map(\.name))
+    for hierarchy in hierarchies + former.hierarchies
+    where hierarchy.contains(where: { changed.contains($0.name) }) {
+      changed.formUnion(hierarchy.map(\.name))
     }
     let isTouched = { (entity: EntityDescription) in
       changed.contains(entity.name) || entity.relationships.contains { changed.contains($0.destination) }

@@ -21,7 +21,7 @@ extension Schema {
   /// Returns the layout of one of the model's tables.
   func layout(ofTable name: String) -> TableLayout {
     guard let entity = entity(named: name) else { return TableLayout(kind: .links, collations: [:]) }
-    let collations = family(of: entity).flatMap(\.attributes).compactMap { attribute in
+    let collations = hierarchy(of: entity).flatMap(\.attributes).compactMap { attribute in
       attribute.type.traits.collation.map { (attribute.name, $0) }
     }
     return TableLayout(kind: .objects, collations: Dictionary(collations) { first, _ in first })

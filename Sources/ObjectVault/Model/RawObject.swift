@@ -12,7 +12,8 @@
 /// ```swift
 /// let schema = Schema {
 ///   Entity(User.self)
-///   RawObject.view("Adults", sql: "SELECT $User.id FROM $User WHERE $User.age >= 18")
+///   RawObject.view(
+///     "Adults", sql: "SELECT $User.id FROM $User WHERE $User.age >= 18")
 ///   RawObject.index("userByLowerName", sql: "ON $User (lower($User.name))")
 /// }
 /// ```

@@ -38,8 +38,9 @@ extension Schema {
 
   /// Returns the indexes of the entity and of the relationship that a relationship names as its inverse;
   /// nil when it has none, or when that relationship has another inverse.
-  private func end(inverseTo relationship: RelationshipDescription, of entity: EntityDescription) -> (Int, Int)?
-  {
+  private func end(inverseTo relationship: RelationshipDescription, of entity: EntityDescription) -> (
+    Int, Int
+  )? {
     guard let inverse = relationship.inverse, let other = entityIndex(relationship.destination),
       let back = entities[other].relationships.firstIndex(where: { $0.name == inverse }),
       entities[other].relationships[back].destination == entity.name,

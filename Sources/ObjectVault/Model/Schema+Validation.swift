@@ -22,7 +22,7 @@ extension Schema {
       }
       faults += propertyFaults(of: entity) + relationshipFaults(of: entity) + indexFaults(of: entity)
     }
-    return faults + familyFaults(isAsked)
+    return faults + hierarchyFaults(isAsked)
   }
 
   /// The faults of properties that have the name of a member of ``ManagedObject``.
@@ -35,7 +35,7 @@ extension Schema {
   /// Returns the fault of a property whose name is reserved. It suggests a name that no property of the
   /// entity, or of an entity in the same table, has.
   package func reservedName(_ name: String, _ entity: EntityDescription) -> SchemaFault {
-    let relatives = families.first { $0.contains { $0.name == entity.name } } ?? [entity]
+    let relatives = hierarchies.first { $0.contains { $0.name == entity.name } } ?? [entity]
     let taken = Set(relatives.flatMap(\.propertyNames).map { $0.lowercased() })
     let free = Self.free(name) { !taken.contains($0.lowercased()) }
     return .reservedName(entity: entity.name, property: name, free: free)

@@ -12,12 +12,12 @@ public struct DynamicID: Hashable, Sendable {
   /// once.
   public let rowID: Int64
   /// The store that the id belongs to. Neither equality nor the coded form includes it.
-  let store: StoreMark
+  let store: StoreFingerprint
 
   /// Creates the id of the row `rowID` in an entity's table.
   public init(entity: String, rowID: Int64) { self.init(entity: entity, rowID: rowID, of: .unknown) }
 
-  init(entity: String, rowID: Int64, of store: StoreMark) {
+  init(entity: String, rowID: Int64, of store: StoreFingerprint) {
     (self.entity, self.rowID, self.store) = (entity, rowID, store)
   }
 
@@ -58,7 +58,7 @@ extension DynamicID: CustomStringConvertible {
   public var description: String { "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)")" }
 }
 
-extension StoreMark {
+extension StoreFingerprint {
   /// Returns the row id of an id, if the id may belong to this store.
   /// - Throws: ``StoreError/idOfAnotherStore(entity:rowID:)``.
   func row(of id: DynamicID) throws -> Int64 {

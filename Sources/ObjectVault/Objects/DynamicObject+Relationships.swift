@@ -38,7 +38,9 @@ extension DynamicObject {
       do {
         let relationship = try relationship(name, isToMany: true)
         guard isReadable(name) else { return [] }
-        return readToMany(UInt16(relationship.slot), as: Set<DynamicObject>.self) { \DynamicObject.entityName }
+        return readToMany(UInt16(relationship.slot), as: Set<DynamicObject>.self) {
+          \DynamicObject.entityName
+        }
       } catch {
         tell(error)
         return []
@@ -171,14 +173,15 @@ extension DynamicObject {
       return
     }
     throw misused(
-      relationship.name, reason: "leads to \(destination.name), and was given an object of \(object.entityName)")
+      relationship.name,
+      reason: "leads to \(destination.name), and was given an object of \(object.entityName)")
   }
 
   /// Whether the object is in a context, which reading a relationship needs. If not, the error is
   /// reported.
   private func isReadable(_ name: String) -> Bool {
     host?.reads?(entityName, name, rowID)
-    if host == nil { StrayErrors.tell(.noContext(entity: entityName, property: name)) }
+    if host == nil { ContextlessErrors.tell(.noContext(entity: entityName, property: name)) }
     return host != nil
   }
 }

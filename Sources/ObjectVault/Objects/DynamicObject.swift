@@ -90,7 +90,7 @@ public final class DynamicObject: ManagedObject {
       )
     }
     guard let stored = storedValue(slot) else {
-      if host == nil { StrayErrors.tell(.noContext(entity: entityName, property: name)) }
+      if host == nil { ContextlessErrors.tell(.noContext(entity: entityName, property: name)) }
       return Value.placeholder
     }
     if stored.isNull, !Value.isOptionalAttribute { return Value.placeholder }
@@ -207,7 +207,7 @@ public final class DynamicObject: ManagedObject {
   func isReachable(_ name: String) -> Bool {
     guard host == nil else { return true }
     let error = unreachable(name)
-    if let former = extras?.former?.host { former.note(error) } else { StrayErrors.tell(error) }
+    if let former = extras?.former?.host { former.note(error) } else { ContextlessErrors.tell(error) }
     return false
   }
 
@@ -230,7 +230,7 @@ public final class DynamicObject: ManagedObject {
   }
 
   func tell(_ error: StoreError) {
-    if let host { host.note(error) } else { StrayErrors.tell(error) }
+    if let host { host.note(error) } else { ContextlessErrors.tell(error) }
   }
 }
 

@@ -37,7 +37,7 @@ package final class IdentityMap {
   ) {
     self.entity = entity
     table = entity.root.index
-    isShared = entity.isInFamily
+    isShared = entity.isInHierarchy
     self.objectClass = objectClass
     self.make = make
     objects = ObjectTable()
@@ -51,7 +51,7 @@ package final class IdentityMap {
   ) {
     self.entity = entity
     table = entity.root.index
-    isShared = entity.isInFamily
+    isShared = entity.isInHierarchy
     self.objectClass = objectClass
     self.make = make
     // Retained here, because the shared table belongs to it.
@@ -126,7 +126,7 @@ package final class IdentityMap {
   /// All live objects of the entity itself, in no particular order.
   package var all: [ManagedObject] {
     let all = unsafe objects.all.map(object(at:))
-    return entity.isInFamily ? all.filter { $0.map === self } : all
+    return entity.isInHierarchy ? all.filter { $0.map === self } : all
   }
 }
 

@@ -27,6 +27,6 @@ extension ManagedObject {
     // The program itself created the object, so the class description may number the slots differently:
     // the names come from the object.
     let property = DeclarationRecorder.names(of: self)[slot]?.name ?? "?"
-    StrayErrors.tell(StoreError.noContext(entity: "\(type(of: self))", property: property))
+    ContextlessErrors.tell(StoreError.noContext(entity: "\(type(of: self))", property: property))
   }
 }

@@ -45,7 +45,8 @@ extension ManagedObject {
   /// Writes a number, as ``setStored(_:_:)`` does: an integer with the tag 1, a real with the tag 2.
   @usableFromInline
   final func setWord(_ word: UInt64, tag: UInt8, at slot: Int) {
-    if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(word, tag: tag, at: slot) }) == true {
+    if isOpen, unsafe overlayReference?._withUnsafeGuaranteedRef({ $0.put(word, tag: tag, at: slot) }) == true
+    {
       return
     }
     guard let host = writableHost(slot) else { return }

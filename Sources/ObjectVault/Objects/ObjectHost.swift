@@ -10,7 +10,7 @@ protocol ObjectHost: AnyObject {
   /// The cancellable call that the present work belongs to.
   var run: CancellableRun? { get }
   /// Returns the mark of an object's id: the store's, or the context's own for a temporary id.
-  func mark(of id: Int64) -> StoreMark
+  func mark(of id: Int64) -> StoreFingerprint
   /// Rises with each deletion, or undoing of one, after which sets in memory may have a wrong member.
   var deletionCount: Int { get }
   /// Returns the objects deleted after the first `seen` deletions; nil if that is no longer recorded.
@@ -108,12 +108,12 @@ final class FormerHost {
   // slow.
   @safe @exclusivity(unchecked) unowned(unsafe) var host: (any ObjectHost)?
   /// The mark of the store, which an object's id keeps wherever the object is.
-  private let store: StoreMark
+  private let store: StoreFingerprint
   /// The mark of the context's temporary ids: another context may issue the same numbers.
-  let temporary = StoreMark.ofNewContext()
+  let temporary = StoreFingerprint.ofNewContext()
 
-  init(of store: StoreMark) { self.store = store }
+  init(of store: StoreFingerprint) { self.store = store }
 
   /// Returns the mark of an id of the context.
-  func mark(of id: Int64) -> StoreMark { id < 0 ? temporary : store }
+  func mark(of id: Int64) -> StoreFingerprint { id < 0 ? temporary : store }
 }

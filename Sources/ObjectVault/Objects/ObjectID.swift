@@ -26,13 +26,13 @@ public struct ObjectID<Object: ManagedObject>: Hashable, Sendable, Codable {
   /// once.
   public let rowID: Int64
   /// The store that the id belongs to. Neither equality nor the coded form includes it.
-  @usableFromInline let store: StoreMark
+  @usableFromInline let store: StoreFingerprint
 
   // @inlinable for ObjectContext.existing(_:): if the id is used at once, no value is created.
   /// Creates the id of the row `rowID`, which the `sqlcipher` shell shows in the column `id`.
-  @inlinable public init(rowID: Int64) { self.init(rowID: rowID, of: StoreMark(word: 0)) }
+  @inlinable public init(rowID: Int64) { self.init(rowID: rowID, of: StoreFingerprint(word: 0)) }
 
-  @inlinable init(rowID: Int64, of store: StoreMark) {
+  @inlinable init(rowID: Int64, of store: StoreFingerprint) {
     self.rowID = rowID
     self.store = store
   }
@@ -87,12 +87,12 @@ extension Persistable where Self: ManagedObject {
 
 extension ManagedObject {
   /// Returns the mark of its id.
-  final func mark(of id: Int64) -> StoreMark {
+  final func mark(of id: Int64) -> StoreFingerprint {
     host?.mark(of: id) ?? extras?.former?.mark(of: id) ?? .unknown
   }
 }
 
-extension StoreMark {
+extension StoreFingerprint {
   /// Returns the row id of an id, if the id may belong to this store.
   ///
   /// Every look-up by a final id uses this function; every constant of a predicate uses `check(_:on:)`.

@@ -30,7 +30,8 @@ extension FormatParser {
   }
 
   /// Reads the rest of a comparison after its operator.
-  mutating func comparison(_ left: PredicateOperand, _ symbol: String, at place: Int) throws -> PredicateNode {
+  mutating func comparison(_ left: PredicateOperand, _ symbol: String, at place: Int) throws -> PredicateNode
+  {
     if symbol == "MATCHES" {
       throw failure("MATCHES cannot be used in a store's predicate; use LIKE", at: place)
     }

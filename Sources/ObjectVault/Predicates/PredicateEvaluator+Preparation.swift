@@ -51,7 +51,8 @@ struct PredicatePreparation {
       return self.comparison(left, comparison, with: right, options: options)
     case .between(let operand, let low, let high):
       return .all([
-        comparison(operand, .greaterOrEqual, with: low, options: []), comparison(operand, .lessOrEqual, with: high, options: []),
+        comparison(operand, .greaterOrEqual, with: low, options: []),
+        comparison(operand, .lessOrEqual, with: high, options: []),
       ])
     case .isIn(let operand, let list, let options): return self.list(operand, list, options: options)
     case .quantified(let quantifier, let path, let inner):
@@ -79,7 +80,9 @@ struct PredicatePreparation {
     _ operand: PredicateOperand, _ list: [PredicateOperand], options: StringOptions
   ) -> Condition {
     // Each element converts the constant to its own type.
-    if constant(operand) != nil { return .any(list.map { comparison(operand, .equal, with: $0, options: options) }) }
+    if constant(operand) != nil {
+      return .any(list.map { comparison(operand, .equal, with: $0, options: options) })
+    }
     let subject = type(operand)
     var constants: [SQLValue] = []
     var rest: [Operand] = []

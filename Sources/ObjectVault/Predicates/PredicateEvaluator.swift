@@ -113,7 +113,9 @@ struct Evaluation<Subject: PredicateSubject> {
     case .list(let operand, let list, let rest, let order):
       let value = value(operand)
       return list.contains(value)
-        || rest.contains { ComparisonOperator.Meaning.equality(true).holds(for: value, and: self.value($0), order: order) }
+        || rest.contains {
+          ComparisonOperator.Meaning.equality(true).holds(for: value, and: self.value($0), order: order)
+        }
     case .anyMember(let depth, let steps, let inner):
       guard subjects.indices.contains(depth) else { return false }
       return anyMember(of: subjects[depth], steps[...], inner)

@@ -36,7 +36,8 @@ extension PredicateOperand {
   ///   deeper than ``PredicateError/maximumOperands``.
   public init(from decoder: any Decoder) throws {
     try Parts<Case>.check(
-      decoder, limit: PredicateError.maximumDepth + PredicateError.maximumOperands, what: "conditions and calculations")
+      decoder, limit: PredicateError.maximumDepth + PredicateError.maximumOperands,
+      what: "conditions and calculations")
     let parts = try Parts<Case>(decoder)
     // One function for each form, so that a level of the recursion only needs the stack frame of its own
     // form.

@@ -169,7 +169,7 @@ public struct PredicateValue: Sendable, Hashable, Codable {
   /// Returns the constant of the id of an existing or former object, with the details that are known.
   static func id(
     _ rowID: Int64, of entity: String, owner: (any AnyObject & Sendable)? = nil, map: ObjectIdentifier? = nil,
-    store: StoreMark = .unknown
+    store: StoreFingerprint = .unknown
   ) -> PredicateValue {
     var value = PredicateValue(type: .int, stored: .integer(rowID))
     // A temporary id belongs to a context and not to a store. It is rejected as the id of a new object.
@@ -215,7 +215,7 @@ extension PredicateValue {
     var entity: String?
     var owner: (any AnyObject & Sendable)?
     var map: ObjectIdentifier?
-    var store = StoreMark.unknown
+    var store = StoreFingerprint.unknown
     var place: Int?
   }
 
@@ -245,7 +245,7 @@ extension PredicateValue {
   var map: ObjectIdentifier? { origin?.details.map }
 
   /// The store of an id; not part of the meaning within that store.
-  var store: StoreMark { origin?.details.store ?? .unknown }
+  var store: StoreFingerprint { origin?.details.store ?? .unknown }
 
   /// The position in the text, counted in Unicode scalars; not part of the meaning.
   var place: Int? {

@@ -33,7 +33,7 @@ extension SavePlanner {
     _ relationship: RelationshipMapping, of owner: EntityMapping, beside others: () -> [RelationshipMapping]
   ) throws -> Bool {
     let destination = relationship.destination
-    guard case .inverseColumn = relationship.storage, !owner.isInFamily, !destination.isInFamily,
+    guard case .inverseColumn = relationship.storage, !owner.isInHierarchy, !destination.isInHierarchy,
       destination.danglingReferrers.isEmpty,
       destination.relationships.allSatisfy(Self.concernsItAlone),
       others().allSatisfy({ $0 === relationship }), maps[destination.index].isEmpty

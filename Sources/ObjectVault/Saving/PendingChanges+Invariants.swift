@@ -20,7 +20,8 @@ extension PendingChanges {
     let (isNew, isUpdated, isDeleted) = (Set(new), Set(updated), Set(deleted))
     for object in objects {
       found += violations(
-        of: object, isNew: isNew.contains(object), isUpdated: isUpdated.contains(object), isDeleted: isDeleted.contains(object)
+        of: object, isNew: isNew.contains(object), isUpdated: isUpdated.contains(object),
+        isDeleted: isDeleted.contains(object)
       ).map { "\(object.entity?.name ?? "?") \(object.rowID), \(object.state), \($0)" }
     }
     return found + linkViolations + gained.all.compactMap(violation)

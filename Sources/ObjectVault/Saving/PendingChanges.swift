@@ -31,7 +31,7 @@ package struct PendingChanges {
   /// The temporary id that was issued last.
   var lastTemporaryID: Int64 { nextTemporaryID + 1 }
   /// The final ids that new objects were assigned inside a write.
-  var given = GivenIDs()
+  var given = AssignedIDs()
   /// Rises when objects are removed from ``inserted``, ``updated`` or ``deleted``.
   private(set) var generation = 0
 

@@ -84,13 +84,13 @@ package struct PlannedPlaces {
 /// The rows that are deleted, and the rows without an object in memory that lose a reference.
 package struct PlannedDeletion {
   // By the index of each object's own entity.
-  private var gathered: [GatheredRowIDs]
+  private var gathered: [RowIDAccumulator]
   /// The rows in the order in which they were found: members come after their owners.
   package private(set) var levels: [(entity: Int, ids: [Int64])] = []
   package private(set) var isEmpty = true
   /// Rows whose to-one a delete rule sets to nil.
   package var released: [(entity: Int, slot: Int, ids: [Int64])] = []
-  init(entityCount: Int) { gathered = .init(repeating: GatheredRowIDs(), count: entityCount) }
+  init(entityCount: Int) { gathered = .init(repeating: RowIDAccumulator(), count: entityCount) }
 
   /// Adds a level: rows that are deleted along with those added before.
   mutating func add(_ ids: RowIDSet, of entity: EntityMapping) {
@@ -111,7 +111,7 @@ package struct PlannedDeletion {
   /// Whether an object is deleted. In an inheritance hierarchy the row with this id may belong to any of
   /// the entities.
   func goes(_ id: Int64, _ entity: EntityMapping) -> Bool {
-    entity.isInFamily
+    entity.isInHierarchy
       ? entity.relatives.contains { gathered[$0.index].contains(id) } : gathered[entity.index].contains(id)
   }
 
@@ -149,7 +149,7 @@ package struct PlannedIDs {
 
   /// Assigns the ids that were issued before the save.
   /// - Returns: The objects without such an id.
-  mutating func assignGiven(_ given: GivenIDs, to objects: [ManagedObject]) -> [ManagedObject] {
+  mutating func assignGiven(_ given: AssignedIDs, to objects: [ManagedObject]) -> [ManagedObject] {
     guard !given.isEmpty else { return objects }
     return objects.filter { object in
       guard let id = given.final(object.rowID) else { return true }

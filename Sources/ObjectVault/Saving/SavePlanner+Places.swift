@@ -36,7 +36,7 @@ extension SavePlanner {
   ) throws -> [MemberPlace] {
     let id = plan.ids.final(owner.rowID)
     if !order.isRearranged {
-      let stored = try standing(new, relationship, of: owner)
+      let stored = try storeState(new, relationship, of: owner)
       let behind = new.map { plan.ids.final($0.rowID) }.filter { stored[$0] == nil }
       let last = behind.isEmpty || owner.rowID < 0 ? nil : try reader.lastPlace(relationship, of: id)
       if let places = MemberOrdering.places(behind.count, behind: last) {
@@ -50,7 +50,7 @@ extension SavePlanner {
   /// Returns the places of new members that the file already has as members: they were removed and added
   /// again before the other members were in memory. They keep their places; because writing their
   /// reference clears these, they are written again.
-  private func standing(
+  private func storeState(
     _ new: [ManagedObject], _ relationship: RelationshipMapping, of owner: ManagedObject
   ) throws -> [Int64: MemberPlace] {
     let ids = new.map(\.rowID).filter { $0 > 0 }

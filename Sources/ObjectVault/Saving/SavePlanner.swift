@@ -65,7 +65,7 @@ package struct SavePlanner {
   /// Joins the objects of entities that share a table: they get consecutive ids, in the order of their
   /// creation.
   private func byTable(_ groups: [EntityObjects]) -> [EntityObjects] {
-    guard groups.contains(where: { $0.entity.isInFamily }) else { return groups }
+    guard groups.contains(where: { $0.entity.isInHierarchy }) else { return groups }
     var found: [EntityObjects] = []
     for (entity, objects) in groups {
       if let place = found.firstIndex(where: { $0.entity === entity.root }) {
@@ -76,7 +76,7 @@ package struct SavePlanner {
     }
     // Temporary ids decrease.
     return found.map { entity, objects in
-      (entity, entity.isInFamily ? objects.sorted { $0.rowID > $1.rowID } : objects)
+      (entity, entity.isInHierarchy ? objects.sorted { $0.rowID > $1.rowID } : objects)
     }
   }
 

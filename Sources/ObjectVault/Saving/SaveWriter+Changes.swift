@@ -71,7 +71,9 @@ extension SaveWriter {
     }
     if record != nil {
       for object in sorted[..<end] {
-        if let overlay = plan.overlay(of: object) { recordUpdate(of: object, entity: entity, slots: slots, overlay: overlay) }
+        if let overlay = plan.overlay(of: object) {
+          recordUpdate(of: object, entity: entity, slots: slots, overlay: overlay)
+        }
       }
     }
     return sorted.dropFirst(end + 1)

@@ -69,7 +69,8 @@ extension SaveWriter {
       taken.formUnion(entity.rawUniqueSlots.filter(written.contains))
       let names = taken.sorted().map { entity.slots[$0].name }.joined(separator: ", ")
       clashes.note(
-        .refused(entity, property: names.isEmpty ? "id" : names, id: object.rowID, message: collision.message))
+        .refused(entity, property: names.isEmpty ? "id" : names, id: object.rowID, message: collision.message)
+      )
     }
     return Set(taken.map { entity.slots[$0].column })
   }
@@ -129,7 +130,7 @@ extension SaveWriter {
 
   /// Returns the name of the entity of a row, which may be any entity that shares the table.
   private func name(of id: Int64, _ entity: EntityMapping) throws -> String {
-    guard entity.isInFamily else { return entity.name }
+    guard entity.isInHierarchy else { return entity.name }
     let own = try ConnectionReader(connection: connection).entities(of: [id], entity.root).first?.entity
     return (own ?? entity).name
   }

@@ -123,7 +123,9 @@ extension SaveWriter {
 
   /// Returns the error for a refused row, with the name of the row's own entity.
   private func refused(_ entity: EntityMapping, id: Int64, message: String) throws -> StoreError {
-    guard entity.isInFamily, !connection.hasLostTransaction else { return .refused(entity, id: id, message: message) }
+    guard entity.isInHierarchy, !connection.hasLostTransaction else {
+      return .refused(entity, id: id, message: message)
+    }
     let own = try ConnectionReader(connection: connection).entities(of: [id], entity).first?.entity
     return .refused(own ?? entity, id: id, message: message)
   }

@@ -38,7 +38,8 @@ final class SaveWriter {
   ///   - isLast: Whether the commit follows.
   func write(reservedIDs: ReservedIDs?, isLast: Bool) throws {
     for (entity, ids) in plan.ids.ranges {
-      try RowIDs(connection: connection, reserved: reservedIDs).take(ids, of: entity.root.name, isLast: isLast)
+      try RowIDs(connection: connection, reserved: reservedIDs).take(
+        ids, of: entity.root.name, isLast: isLast)
     }
     try recordRowsThatGo()
     let places = try placesBefore()

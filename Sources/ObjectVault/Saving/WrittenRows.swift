@@ -17,7 +17,7 @@ struct Written {
 /// The rows and links that a write has changed and not yet committed.
 struct WrittenRows {
   /// The ids, by the index of the table's root entity.
-  private(set) var ids: [Int: GatheredRowIDs] = [:]
+  private(set) var ids: [Int: RowIDAccumulator] = [:]
   /// The deleted rows, in the order of their deletion.
   private(set) var deleted: [(entity: Int, ids: [Int64])] = []
   /// The ids at the ends of links, by join table.
@@ -46,6 +46,6 @@ struct WrittenRows {
   }
 
   private mutating func note(_ some: RowIDSet, _ entity: EntityMapping) {
-    if !some.isEmpty { ids[entity.root.index, default: GatheredRowIDs()].formUnion(some) }
+    if !some.isEmpty { ids[entity.root.index, default: RowIDAccumulator()].formUnion(some) }
   }
 }

@@ -27,7 +27,7 @@ final class LateLookup: Sendable {
   /// The statement for whole rows.
   let text: String
   private let makeIDs: @Sendable () -> IDs
-  private let made = MadeOnce<IDs>()
+  private let made = ComputedOnce<IDs>()
   private let state = Atomic(State.unknown.rawValue)
 
   /// Makes the state of a fetch.

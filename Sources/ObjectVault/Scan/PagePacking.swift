@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 /// Packs the rows that it is handed into pages, and passes them on in batches.
-final class PagePacking: RowTaker {
+final class PagePacking: RowReceiver {
   // Safe: packing a row does not call back into this object, so that accesses cannot overlap. Otherwise
   // exclusivity would be checked for each row.
   @safe @exclusivity(unchecked) private var packer: RowPacker

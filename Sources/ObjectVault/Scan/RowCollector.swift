@@ -4,7 +4,7 @@
 internal import CipherSQLite
 
 /// A collector of the objects of a query's rows.
-protocol RowCollecting: RowTaker {
+protocol RowCollecting: RowReceiver {
   /// The objects of the rows, in the order in which they were read.
   var found: [ManagedObject] { get }
   /// For each object, the id of its owner.
@@ -105,12 +105,12 @@ final class RowCollector: RowCollecting {
 
 /// Collects the objects of an entity that shares its table. A separate class, so that other entities'
 /// rows need no checks for this.
-final class FamilyCollector: RowCollecting {
+final class HierarchyCollector: RowCollecting {
   // Safe for the reason given in RowCollector.
   @safe @exclusivity(unchecked) private var packer = RowPacker(firstPageBytes: 4096)
   @safe @exclusivity(unchecked) private(set) var found: [ManagedObject] = []
   @safe @exclusivity(unchecked) private(set) var owners: [Int64] = []
-  private let reader: FamilyReader
+  private let reader: HierarchyReader
   private let collectsOwners: Bool
   let columnCount: Int
 
@@ -121,7 +121,7 @@ final class FamilyCollector: RowCollecting {
   init(
     _ entity: EntityMapping, isBranch: Bool = true, _ maps: IdentityMaps, collectsOwners: Bool = false
   ) {
-    reader = FamilyReader(entity, isBranch: isBranch, maps)
+    reader = HierarchyReader(entity, isBranch: isBranch, maps)
     self.collectsOwners = collectsOwners
     columnCount = (isBranch ? entity.columnCount : entity.ownColumnCount) + (collectsOwners ? 1 : 0)
   }
@@ -140,7 +140,7 @@ final class FamilyCollector: RowCollecting {
 }
 
 /// Collects ids, from rows with no other column.
-final class RowIDCollector: RowTaker {
+final class RowIDCollector: RowReceiver {
   // Safe for the reason given in RowCollector.
   @safe @exclusivity(unchecked) private(set) var ids: [Int64] = []
   let columnCount = 1

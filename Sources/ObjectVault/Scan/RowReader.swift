@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 /// Reads rows of one entity. The columns are ``EntityMapping/ownColumns``: id, version, stored slots.
-/// Where entities share a table, ``FamilyReader`` has a reader for each of them.
+/// Where entities share a table, ``HierarchyReader`` has a reader for each of them.
 // All properties are constants: those need not be retained for each row.
 struct RowReader {
   let map: IdentityMap

@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 /// The requirements of a scan on the context whose objects it makes.
-protocol ScanGround: AnyObject {
+protocol ScanContext: AnyObject {
   var maps: IdentityMaps { get }
   /// The call that may be cancelled; nil where there is none.
   var run: CancellableRun? { get }
@@ -30,7 +30,7 @@ protocol ScanGround: AnyObject {
 /// Queries for the whole rows of one entity and its subentities.
 struct Scan {
   let entity: EntityMapping
-  let ground: any ScanGround
+  let ground: any ScanContext
 
   /// Returns the objects of a query, in its order.
   /// - Parameters:
@@ -43,14 +43,14 @@ struct Scan {
     case .late(let lookup, let form):
       return try LateFetch(lookup: lookup, form: form, values: values, scan: self).objects()
     case .listed(let ids, _): return try rows(ids)
-    case .split(let text, let split) where !entity.isInFamily:
+    case .split(let text, let split) where !entity.isInHierarchy:
       return try counted(SplitScan(whole: text, split: split, entity: entity, ground: ground).objects)
     case .stepped, .handedOver, .placed, .split:
       return try counted {
         // Each with its concrete type, so that the compiler specializes the code that runs for each row.
         try ground.withConnection { connection in
-          try entity.isInFamily
-            ? FamilyCollector(entity, isBranch: isBranch, ground.maps).all(form, values, on: connection)
+          try entity.isInHierarchy
+            ? HierarchyCollector(entity, isBranch: isBranch, ground.maps).all(form, values, on: connection)
             : RowCollector(entity, ground.maps).all(form, values, on: connection)
         }
       }
@@ -64,8 +64,8 @@ struct Scan {
     }
     return try counted {
       try ground.withConnection { connection in
-        try entity.isInFamily
-          ? FamilyCollector(entity, ground.maps).rows(ids, of: entity, on: connection)
+        try entity.isInHierarchy
+          ? HierarchyCollector(entity, ground.maps).rows(ids, of: entity, on: connection)
           : RowCollector(entity, ground.maps).rows(ids, of: entity, on: connection)
       }
     }
@@ -84,8 +84,8 @@ struct Scan {
       }
       return (found, collector.owners)
     }
-    return try entity.isInFamily
-      ? all(FamilyCollector(entity, ground.maps, collectsOwners: true))
+    return try entity.isInHierarchy
+      ? all(HierarchyCollector(entity, ground.maps, collectsOwners: true))
       : all(RowCollector(entity, ground.maps, collectsOwners: true))
   }
 

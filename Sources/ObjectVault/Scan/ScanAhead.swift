@@ -119,7 +119,7 @@ final class ScanAhead: Sendable {
   ) {
     state = Locked(State(lent: Lent(connection: connection)))
     // A separate thread: the threads of the task pool may all be busy for longer than the scan takes.
-    OwnThread.start { [self] in
+    DedicatedThread.start { [self] in
       guard let result = run(read) else { return }
       change { state in
         state.isUsing = false

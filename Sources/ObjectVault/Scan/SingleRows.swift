@@ -13,7 +13,7 @@ final class SingleRows {
   private let text: String
   /// Hands over the statement's row inside of the engine; nil where an SQL function cannot take so many
   /// columns.
-  private let handing: RowHanding?
+  private let handing: RowDelivery?
   private let taker: OneRow
   // Safe: all are used only in `row`, which is not entered while it runs.
   @safe @exclusivity(unchecked) private var statement: Statement?
@@ -26,7 +26,7 @@ final class SingleRows {
     reader = RowReader(entity, maps)
     taker = OneRow(reader, columnCount: entity.columnCount)
     let isHanded = entity.columnCount <= RowFunction.columnLimit
-    handing = isHanded ? RowHanding(to: taker) : nil
+    handing = isHanded ? RowDelivery(to: taker) : nil
     text = isHanded ? entity.handedRowSQL : entity.rowSQL
   }
 
@@ -57,7 +57,7 @@ final class SingleRows {
 }
 
 /// Takes a single row.
-private final class OneRow: RowTaker {
+private final class OneRow: RowReceiver {
   private let reader: RowReader
   let columnCount: Int
   // Safe: used only while one row is read.

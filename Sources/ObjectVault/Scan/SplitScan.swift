@@ -17,7 +17,7 @@ struct SplitScan {
   let whole: String
   let split: SplitQuery
   let entity: EntityMapping
-  let ground: any ScanGround
+  let ground: any ScanContext
   private var lastCount: Locked<Int?> { ground.lastCount(of: entity) }
 
   /// Returns the objects of all rows, in the order of their ids.
@@ -26,7 +26,9 @@ struct SplitScan {
       let collector = RowCollector(entity, ground.maps)
       let found =
         if Self.isUseful, let state, let pool = ground.pool, let middle = try middle(connection) {
-          try pool.withFreeReader { try halves(into: collector, splitAt: middle, state: state, on: connection, and: $0) }
+          try pool.withFreeReader {
+            try halves(into: collector, splitAt: middle, state: state, on: connection, and: $0)
+          }
             ?? collector.all(.handedOver(whole), [], on: connection)
         } else {
           try collector.all(.handedOver(whole), [], on: connection)

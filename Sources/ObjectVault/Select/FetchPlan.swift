@@ -166,7 +166,7 @@ final class FetchPlans: Sendable {
   /// - Parameter store: The store that runs the statement.
   /// - Throws: ``StoreError/predicate(_:)``.
   func compiled(
-    _ selection: Selection, _ request: FetchParameters, in store: StoreMark
+    _ selection: Selection, _ request: FetchParameters, in store: StoreFingerprint
   ) throws -> CompiledFetch {
     if let failure = request.failure { throw failure }
     try store.check(request, on: entity)
@@ -189,7 +189,7 @@ final class FetchPlans: Sendable {
     // With descendants, one column is computed: the number of the row's entity. In a shared table, the
     // ids of a list may be those of other entities' rows.
     let isListed =
-      selection == .objects && !entity.isInFamily && statement.order.isEmpty && request.isOneList
+      selection == .objects && !entity.isInHierarchy && statement.order.isEmpty && request.isOneList
     let ids = isListed ? compiler.listedIDs : nil
     return try compiler.plan(
       statement, columnCount: selection == .objects ? columnCount : nil,

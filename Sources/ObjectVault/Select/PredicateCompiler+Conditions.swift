@@ -12,8 +12,10 @@ extension PredicateCompiler {
     switch node {
     case .constant(let value): return .constant(value != isNegated)
     case .not(let inner): return try condition(inner, isNegated: !isNegated, isNarrowed: isNarrowed)
-    case .and(let parts): return try joined(parts, isAnd: !isNegated, isNegated: isNegated, isNarrowed: isNarrowed)
-    case .or(let parts): return try joined(parts, isAnd: isNegated, isNegated: isNegated, isNarrowed: isNarrowed)
+    case .and(let parts):
+      return try joined(parts, isAnd: !isNegated, isNegated: isNegated, isNarrowed: isNarrowed)
+    case .or(let parts):
+      return try joined(parts, isAnd: isNegated, isNegated: isNegated, isNarrowed: isNarrowed)
     case .truth(let operand): return try truth(operand, isNegated)
     case .comparison(let left, let comparison, let right, let options):
       return try compare(left, comparison, with: right, options: options, isNegated: isNegated)

@@ -114,7 +114,7 @@ extension PredicateCompiler {
   /// Returns whether an object may belong to the entity of this name, which is then an ancestor or a
   /// descendant of the object's entity.
   private func isRelated(_ operand: CompiledOperand, _ name: String) -> Bool {
-    guard let entity = operand.object, entity.isInFamily else { return false }
+    guard let entity = operand.object, entity.isInHierarchy else { return false }
     return entity.relatives.contains { $0.name == name && ($0.includes(entity) || entity.includes($0)) }
   }
 
@@ -178,7 +178,9 @@ extension PredicateCompiler {
       case .text(let text): Double(text) ?? .nan
       default: Double.nan
       }
-    guard let order = ValueArithmetic.compareNumbers(value, with: .real(near)) else { return .constant(false) }
+    guard let order = ValueArithmetic.compareNumbers(value, with: .real(near)) else {
+      return .constant(false)
+    }
     let fitting = replacing(operand, .real(near))
     if order == 0 { return .operand(fitting, comparison) }
     switch comparison {

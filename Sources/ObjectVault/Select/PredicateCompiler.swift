@@ -99,7 +99,7 @@ struct PredicateCompiler {
     // single entity, whose rows it returns in the order of their ids, or where the order does not matter;
     // but not where another index finds fewer rows.
     let entity = scopes[0].entity
-    if entity.isInFamily {
+    if entity.isInHierarchy {
       let isServed = request.conditions.contains { isNarrow($0.node, depth: 0) }
       let isSingle = !request.includesSubentities || !entity.hasChildren
       let alias: SQL = isServed || !(isSingle || !isOrdered) ? "+t0." : "t0."

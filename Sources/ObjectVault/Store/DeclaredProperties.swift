@@ -39,11 +39,16 @@ final class DeclaredProperties {
   /// - Throws: ``TransformFailure`` for writes that are not declared.
   func check(_ changes: ChangeSet) throws(TransformFailure) {
     guard access.writes != nil else { return }
-    for row in changes.inserted { try require(row.entity, property: nil, deed: "made \(row.entity) \(row.rowID)") }
-    for row in changes.deleted { try require(row.entity, property: nil, deed: "deleted \(row.entity) \(row.rowID)") }
+    for row in changes.inserted {
+      try require(row.entity, property: nil, deed: "made \(row.entity) \(row.rowID)")
+    }
+    for row in changes.deleted {
+      try require(row.entity, property: nil, deed: "deleted \(row.entity) \(row.rowID)")
+    }
     for update in changes.updated {
       for name in update.properties {
-        try require(update.entity, property: name, deed: "wrote \(update.entity).\(name) of row \(update.rowID)")
+        try require(
+          update.entity, property: name, deed: "wrote \(update.entity).\(name) of row \(update.rowID)")
       }
     }
     for placement in changes.placed {

@@ -79,7 +79,8 @@ extension TouchedColumns {
     for update in changes.updated {
       let entity = mapping.entity(named: update.entity)
       for name in update.properties {
-        insert(table(update.entity), column: entity?.description.relationship(named: name)?.columnName ?? name)
+        insert(
+          table(update.entity), column: entity?.description.relationship(named: name)?.columnName ?? name)
       }
     }
   }

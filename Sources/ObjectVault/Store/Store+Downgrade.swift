@@ -44,7 +44,9 @@ extension Store {
     busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
     commitsEachStep: Bool = false, progress: Progress? = nil
   ) async throws -> MigrationOutcome {
-    var settings = RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses, progress: progress)
+    var settings = RunSettings(
+      profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses,
+      progress: progress)
     settings.commitsEachStep = commitsEachStep
     try requireVersion(version, migrations)
     return try await run(.back(to: version), at: url, key: key, migrations: migrations, settings: settings)
@@ -78,7 +80,9 @@ extension Store {
   ) async throws -> MigrationOutcome {
     try await run(
       .again(count), at: url, key: key, migrations: migrations,
-      settings: RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses, progress: progress))
+      settings: RunSettings(
+        profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses,
+        progress: progress))
   }
 
   /// Plans a downgrade without changing a byte.
@@ -102,7 +106,9 @@ extension Store {
     busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
     try requireVersion(version, migrations)
-    return try await plan(.back(to: version), at: url, key: key, migrations: migrations, profile: profile, busyTimeout: busyTimeout)
+    return try await plan(
+      .back(to: version), at: url, key: key, migrations: migrations, profile: profile,
+      busyTimeout: busyTimeout)
   }
 
   static func requireVersion(_ version: Int, _ migrations: MigrationSet) throws {
@@ -123,7 +129,7 @@ extension Store {
     -> [HistoryEvent]
   {
     let key = try await key.resolved()
-    return try await AmpleStack.running {
+    return try await LargeStackThread.running {
       let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
       return try withExtendedLifetime(inspection) { try HistoryEvent.all(inspection.connection) }
     }
@@ -145,7 +151,7 @@ extension Store {
     -> MigrationSet
   {
     let key = try await key.resolved()
-    return try await AmpleStack.running {
+    return try await LargeStackThread.running {
       let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
       return try withExtendedLifetime(inspection) {
         try StoreHistory.read(inspection.connection).carriedSteps(in: url.filePath)

@@ -31,9 +31,11 @@ extension Store {
     _ url: URL, key: Key, configuration: Configuration, stop: CancellableRun
   ) throws -> Store {
     let file = try DatabasePath(url.filePath)
-    let (unlocked, history) = try afterMigrations(file.path, progress: nil, stop: stop) { try read(file, key: key, configuration: configuration) }
+    let (unlocked, history) = try afterMigrations(file.path, progress: nil, stop: stop) {
+      try read(file, key: key, configuration: configuration)
+    }
     let mapping = try SchemaMapping(try history.model())
-    let core = core(file, mapping: mapping, classes: .none, standing: history.standing)
+    let core = core(file, mapping: mapping, classes: .none, storeState: history.storeState)
     return Store(
       core: core, pool: try pool(file, key: unlocked, configuration: configuration, for: core), url: url,
       id: history.storeID,

@@ -26,7 +26,9 @@ extension Store {
     busyTimeout: Double = 5, makesBackups: Bool = true, allowing losses: Set<String> = [],
     commitsEachStep: Bool = false, progress: Progress? = nil
   ) async throws -> MigrationOutcome {
-    var settings = RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses, progress: progress)
+    var settings = RunSettings(
+      profile: profile, busyTimeout: busyTimeout, makesBackups: makesBackups, losses: losses,
+      progress: progress)
     settings.commitsEachStep = commitsEachStep
     return try await run(.latest, at: url, key: key, migrations: migrations, settings: settings)
   }
@@ -76,7 +78,7 @@ extension Store {
       configuration.busyTimeout = settings.busyTimeout
       configuration.profile = settings.profile
       let record = RunRecord()
-      let patience = RunPatience(path, settings: settings, record: record)
+      let patience = LockWaiting(path, settings: settings, record: record)
       defer { if record.hasSteps { settings.leaves?(record.outcome) } }
       return try record.telling {
         try afterMigrations(path, progress: progress, stop: run, atMost: settings.migrationTimeout) {
@@ -120,7 +122,8 @@ extension Store {
   public static func plan(
     at url: URL, key: Key, migrations: MigrationSet, profile: CipherProfile? = nil, busyTimeout: Double = 5
   ) async throws -> MigrationPlan {
-    try await plan(.latest, at: url, key: key, migrations: migrations, profile: profile, busyTimeout: busyTimeout)
+    try await plan(
+      .latest, at: url, key: key, migrations: migrations, profile: profile, busyTimeout: busyTimeout)
   }
 
   static func plan(

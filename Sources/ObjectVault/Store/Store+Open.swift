@@ -73,7 +73,8 @@ extension Store {
     configuration: Configuration = Configuration(), progress: Progress? = nil
   ) async throws -> Store {
     PredicateWarmUp.start()
-    let opening = try StoreOpening(url, schema: schema, migrations: migrations, configuration: configuration, progress: progress)
+    let opening = try StoreOpening(
+      url, schema: schema, migrations: migrations, configuration: configuration, progress: progress)
     let key = try await key.resolved()
     return try await cancellable(opening.stop, by: progress) { _ in try opening.open(key) }
   }
@@ -101,7 +102,9 @@ extension Store {
     configuration: Configuration = Configuration()
   ) throws -> Store {
     PredicateWarmUp.start()
-    return try StoreOpening(url, schema: schema, migrations: migrations, configuration: configuration, progress: nil, limit: limit).open(key)
+    return try StoreOpening(
+      url, schema: schema, migrations: migrations, configuration: configuration, progress: nil, limit: limit
+    ).open(key)
   }
 
   static func settings(_ configuration: Configuration) -> Connection.Configuration {
@@ -113,11 +116,11 @@ extension Store {
   }
 
   static func core(
-    _ file: DatabasePath, mapping: SchemaMapping, classes: EntityClasses, standing: StoreStanding
+    _ file: DatabasePath, mapping: SchemaMapping, classes: EntityClasses, storeState: StoreState
   ) -> StoreCore {
     StoreCore(
-      mapping: mapping, classes: classes, path: file.path, generation: standing.generation,
-      id: standing.storeID)
+      mapping: mapping, classes: classes, path: file.path, generation: storeState.generation,
+      id: storeState.storeID)
   }
 
   static func pool(
@@ -177,7 +180,8 @@ extension Store.Migrations {
     let model = try set.model(at: set.version)
     guard schema != model else { return set }
     throw StoreError.schemaMismatch(
-      differences: SchemaDifference.lines(model, against: schema, found: "the steps", expected: "the Swift schema"),
+      differences: SchemaDifference.lines(
+        model, against: schema, found: "the steps", expected: "the Swift schema"),
       lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 }

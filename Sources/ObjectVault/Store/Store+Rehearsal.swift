@@ -36,7 +36,9 @@ extension Store {
     progress: Progress? = nil
   ) async throws -> MigrationRehearsal {
     try await rehearse(
-      .latest, at: url, key: key, migrations: migrations, settings: RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: false, losses: [], progress: progress))
+      .latest, at: url, key: key, migrations: migrations,
+      settings: RunSettings(
+        profile: profile, busyTimeout: busyTimeout, makesBackups: false, losses: [], progress: progress))
   }
 
   /// Rehearses a downgrade: rolls back steps on a copy of the store, and reports the result.
@@ -62,7 +64,8 @@ extension Store {
     try requireVersion(version, migrations)
     return try await rehearse(
       .back(to: version), at: url, key: key, migrations: migrations,
-      settings: RunSettings(profile: profile, busyTimeout: busyTimeout, makesBackups: false, losses: [], progress: progress))
+      settings: RunSettings(
+        profile: profile, busyTimeout: busyTimeout, makesBackups: false, losses: [], progress: progress))
   }
 
   /// Rehearses the run of a goal.

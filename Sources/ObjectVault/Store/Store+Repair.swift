@@ -57,7 +57,9 @@ extension Store {
     let key = try await key.resolved()
     return try await cancellable { run in
       let inspection = try Inspection(path: url.filePath, key: key, profile: profile)
-      return try run.run(inspection.connection) { try HistoryRepair(inspection, steps: numbers, as: migrations) }
+      return try run.run(inspection.connection) {
+        try HistoryRepair(inspection, steps: numbers, as: migrations)
+      }
     }
   }
 }

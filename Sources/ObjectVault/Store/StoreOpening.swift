@@ -48,7 +48,7 @@ struct StoreOpening: Sendable {
     /// Whether the program has all steps of the store. A program with fewer steps does not show what the
     /// last ones did.
     var hasAllSteps = true
-    let standing: StoreStanding
+    let storeState: StoreState
   }
 
   /// Opens the store synchronously. Without a limit it runs on the caller's thread, which must have a
@@ -61,10 +61,12 @@ struct StoreOpening: Sendable {
     let opened = try record.telling {
       guard limit != nil else {
         var steps = steps
-        return try Store.afterMigrations(file.path, progress: progress, stop: stop) { try prepare(file, key: key, steps: &steps, record: record) }
+        return try Store.afterMigrations(file.path, progress: progress, stop: stop) {
+          try prepare(file, key: key, steps: &steps, record: record)
+        }
       }
       // A caller that sets a limit does not wait for the steps of another process.
-      return try AmpleStack.waiting {
+      return try LargeStackThread.waiting {
         var steps = self.steps
         return try prepare(file, key: key, steps: &steps, record: record)
       }
@@ -72,22 +74,22 @@ struct StoreOpening: Sendable {
     // Closed after the pool has opened its connections: closing the last connection removes the
     // write-ahead log, and creating it again would take longer than everything else here.
     defer { opened.connection.close() }
-    let core = Store.core(file, mapping: mapping, classes: classes, standing: opened.standing)
+    let core = Store.core(file, mapping: mapping, classes: classes, storeState: opened.storeState)
     let pool = try Store.pool(file, key: opened.key, configuration: configuration, for: core)
     countOpening(opened, in: pool, of: file)
     return Store(
       core: core, pool: pool, url: url,
-      id: opened.standing.storeID, schema: mapping.schema,
+      id: opened.storeState.storeID, schema: mapping.schema,
       opening: Store.Opening(
         isNew: opened.isNew, migratedSteps: opened.migrated.steps,
         automaticStep: opened.automaticStep, backup: opened.migrated.backup,
-        version: opened.standing.version, cipher: opened.key.profile))
+        version: opened.storeState.version, cipher: opened.key.profile))
   }
 
   /// Counts this opening for the deletion of backup copies, if the store has any. Other stores are not
   /// written to.
   private func countOpening(_ opened: Opened, in pool: ConnectionPool, of file: DatabasePath) {
-    guard let limit = configuration.backupOpenings, !opened.standing.copies.isEmpty,
+    guard let limit = configuration.backupOpenings, !opened.storeState.copies.isEmpty,
       opened.migrated.steps.isEmpty, opened.hasAllSteps
     else { return }
     try? pool.withWriter { KeptCopies.countOpening($0, of: file, limit: limit) }
@@ -109,7 +111,9 @@ struct StoreOpening: Sendable {
     let connection =
       try created.map { try Connection.open(file, unlocked: $0, configuration: settings) }
       ?? Connection.open(file, key: key, configuration: settings)
-    do { return try prepare(connection, isNew: created != nil, file: file, steps: &steps, record: record) } catch {
+    do {
+      return try prepare(connection, isNew: created != nil, file: file, steps: &steps, record: record)
+    } catch {
       connection.close()
       throw error
     }
@@ -120,13 +124,15 @@ struct StoreOpening: Sendable {
     record: RunRecord
   ) throws -> Opened {
     if checksums != nil || migrations.areCarried {
-      let expected = ExpectedStanding(checksums: checksums, schema: mapping.schema)
-      if let standing = try expected.standing(of: connection) {
+      let expected = ExpectedState(checksums: checksums, schema: mapping.schema)
+      if let storeState = try expected.storeState(of: connection) {
         MigrationLeavings.remove(of: file)
-        return Opened(connection: connection, isNew: isNew, standing: standing)
+        return Opened(connection: connection, isNew: isNew, storeState: storeState)
       }
     }
-    guard migrations.areCarried else { return try lead(connection, isNew: isNew, by: read(&steps), record: record) }
+    guard migrations.areCarried else {
+      return try lead(connection, isNew: isNew, by: read(&steps), record: record)
+    }
     // Another program can change the steps that the store carries, and can add an automatic step for
     // other classes. The steps are then read again, and a new automatic step is derived from them.
     var attempts = 0
@@ -134,7 +140,8 @@ struct StoreOpening: Sendable {
       let found = try StoreHistory.read(connection)
       let set = try found.automaticSteps(for: mapping.schema, file: file.path).transforming(
         by: migrations.transforms)
-      do { return try lead(connection, isNew: isNew, by: set, record: record) } catch let error as StoreError {
+      do { return try lead(connection, isNew: isNew, by: set, record: record) } catch let error as StoreError
+      {
         attempts += 1
         guard error.isOfOtherSteps, attempts < Self.maximumAttempts else { throw error }
         // Only if another program has changed the steps since they were read. Otherwise the error is
@@ -154,9 +161,9 @@ struct StoreOpening: Sendable {
   {
     try StoreFunctions.register(on: connection)
     let migrated: MigrationOutcome
-    let standing: StoreStanding
+    let storeState: StoreState
     do {
-      (migrated, standing) = try stop.run(connection) {
+      (migrated, storeState) = try stop.run(connection) {
         try MigrationRunner(
           connection: connection, set: set, progress: progress, makesBackups: configuration.makesBackups,
           readers: mapping.schema.readers, commitsEachStep: configuration.commitsEachStep, limit: limit,
@@ -170,14 +177,15 @@ struct StoreOpening: Sendable {
     return Opened(
       connection: connection, isNew: isNew, migrated: migrated,
       automaticStep: migrations.areCarried ? migrated.steps.last.map { set.steps[$0 - 1] } : nil,
-      hasAllSteps: set.version == standing.version, standing: standing)
+      hasAllSteps: set.version == storeState.version, storeState: storeState)
   }
 
   private func otherClasses(_ connection: Connection) throws -> StoreError {
     let (model, schema) = (try StoreHistory.read(connection).model(), mapping.schema)
     return .madeOfOtherClasses(
       file: connection.path,
-      differences: SchemaDifference.lines(model, against: schema, found: "the store", expected: "the Swift schema"),
+      differences: SchemaDifference.lines(
+        model, against: schema, found: "the store", expected: "the Swift schema"),
       lines: SchemaDifference.operations(from: model, to: schema).map(\.description))
   }
 

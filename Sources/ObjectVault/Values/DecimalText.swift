@@ -134,7 +134,9 @@ struct DecimalText: Equatable {
   // MARK: Calculations
 
   /// Returns the result with at most 38 digits; nil on overflow and division by zero.
-  static func calculate(_ a: DecimalText, _ operation: ArithmeticOperator, with b: DecimalText) -> DecimalText? {
+  static func calculate(_ a: DecimalText, _ operation: ArithmeticOperator, with b: DecimalText)
+    -> DecimalText?
+  {
     guard let a = a.rounded(), let b = b.rounded() else { return nil }
     switch operation {
     case .add: return sum(a, and: b).rounded()

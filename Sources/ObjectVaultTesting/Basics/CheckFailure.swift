@@ -20,7 +20,9 @@ public struct CheckFailure: Error, Sendable, Hashable {
   }
 
   /// Returns the failure with a more precise place.
-  func at(_ place: String) -> CheckFailure { CheckFailure(check, at: place, findings: findings, advice: advice) }
+  func at(_ place: String) -> CheckFailure {
+    CheckFailure(check, at: place, findings: findings, advice: advice)
+  }
 }
 
 extension CheckFailure: CustomStringConvertible {

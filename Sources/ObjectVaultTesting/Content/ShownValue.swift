@@ -5,7 +5,7 @@ internal import CipherSQLite
 internal import Foundation
 
 /// A value before and after, for a message.
-struct ShownChange: CustomStringConvertible {
+struct ValueChange: CustomStringConvertible {
   /// The largest numbers of characters and bytes that are shown of a value.
   private static let (longestText, longestData) = (40, 8)
 
@@ -57,7 +57,8 @@ struct ShownChange: CustomStringConvertible {
   private static func datas(_ former: [UInt8], now: [UInt8]) -> String {
     let place = place(where: former, differsFrom: now)
     let start = start(place, showing: longestData)
-    return "\(bytes(former, from: start)) is now \(bytes(now, from: start))\(from(start, place: place, part: "byte"))"
+    return
+      "\(bytes(former, from: start)) is now \(bytes(now, from: start))\(from(start, place: place, part: "byte"))"
   }
 
   private static func from(_ start: Int, place: Int, part: String) -> String {

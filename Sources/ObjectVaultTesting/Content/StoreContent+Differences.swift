@@ -27,13 +27,13 @@ struct ContentComparison {
   private let before: StoreContent
   private let after: StoreContent
   /// How steps changed the names; nil when the names are the same.
-  private let names: NameTrail?
+  private let names: NameHistory?
   private let showsValues: Bool
   /// The entities that may lose rows, by their former or present names.
   private let mayLose: Set<String>
 
   init(
-    from before: StoreContent, to after: StoreContent, names: NameTrail?, showsValues: Bool = true,
+    from before: StoreContent, to after: StoreContent, names: NameHistory?, showsValues: Bool = true,
     mayLose: Set<String> = []
   ) {
     (self.before, self.after, self.names) = (before, after, names)
@@ -114,7 +114,7 @@ struct ContentComparison {
     guard let first = other.keys.min() else { return [] }
     let shown =
       showsValues
-      ? ": \(ShownChange(former: rows[first]?[property] ?? .null, now: left[first]?[finalProperty] ?? .null))"
+      ? ": \(ValueChange(former: rows[first]?[property] ?? .null, now: left[first]?[finalProperty] ?? .null))"
       : " (\(listed(other.keys.sorted())))"
     return [
       "\(called("\(entity).\(property)", now: "\(final).\(finalProperty)")): \(other.count) of \(counted(rows.count, "value")) "

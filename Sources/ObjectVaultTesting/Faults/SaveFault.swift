@@ -85,7 +85,7 @@ extension SaveFault {
       try connection.onFileCall { call in
         state.withLock { state -> FileAnswer in
           if state.counts.add(call, reaching: moment) { state.isReached = true }
-          return state.isReached && (call == .write || call == .commit) ? .isFull : .goesOn
+          return state.isReached && (call == .write || call == .commit) ? .isFull : .proceeds
         }
       }
     case .diskFull(let pages):
@@ -110,7 +110,7 @@ extension SaveFault {
         let isReached = state.counts.add(
           !kills && call == .commitWritten ? .committed : call, reaching: moment)
         if kills, call == .torn || (isReached && !isHalf) { endProcess() }
-        guard isReached, !state.isReached else { return .goesOn }
+        guard isReached, !state.isReached else { return .proceeds }
         state.isReached = true
         return isHalf ? .tears : .fails
       }

@@ -72,7 +72,7 @@ extension Connection {
   func count(in counts: Locked<SaveCounts>) throws {
     try onFileCall { call in
       _ = counts.withLock { $0.add(call, reaching: nil) }
-      return .goesOn
+      return .proceeds
     }
   }
 }

@@ -80,7 +80,8 @@ extension TestStore {
       guard found != before, found != after else { continue }
       throw CheckFailure(
         "checkAllOrNothing", at: "killed behind statement \(crash.statement)",
-        findings: ["the store holds a part of what was written"] + found.differences(from: before), advice: Self.advice)
+        findings: ["the store holds a part of what was written"] + found.differences(from: before),
+        advice: Self.advice)
     }
   }
 
@@ -110,7 +111,8 @@ extension TestStore {
     try await body(copy.store)
     guard try copy.content().counts == after.counts else {
       throw CheckFailure(
-        "checkAllOrNothing", at: "\(fault), then without a fault", findings: ["the second try wrote something else"])
+        "checkAllOrNothing", at: "\(fault), then without a fault",
+        findings: ["the second try wrote something else"])
     }
   }
 

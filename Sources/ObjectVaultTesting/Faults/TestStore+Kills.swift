@@ -64,18 +64,23 @@
         throw CheckFailure(name, at: "without a kill", findings: ["the program has \(whole.ending)"])
       }
       let after = try StoreContent(at: whole.file, key: key)
-      guard after != before else { throw CheckFailure(name, at: "without a kill", findings: ["nothing was changed"]) }
+      guard after != before else {
+        throw CheckFailure(name, at: "without a kill", findings: ["nothing was changed"])
+      }
       for moment in counts.moments(most: moments) {
         let run = try await ProgramRun(program, on: self, killedAt: moment)
         guard run.wasKilled || run.isDone else {
-          throw CheckFailure(name, at: "\(moment)", findings: ["the program was not killed, but \(run.ending)"])
+          throw CheckFailure(
+            name, at: "\(moment)", findings: ["the program was not killed, but \(run.ending)"])
         }
         guard try await isAsBefore(run, killedAt: moment, before: before, after: after) else { continue }
         let again = try await ProgramRun(program, in: run.folder, key: keyBytes, killedAt: nil)
         guard again.isDone, try StoreContent(at: run.file, key: key).counts == after.counts else {
           throw CheckFailure(
             name, at: "killed at \(moment), then run to its end",
-            findings: [again.isDone ? "the second run wrote something else" : "the program has \(again.ending)"])
+            findings: [
+              again.isDone ? "the second run wrote something else" : "the program has \(again.ending)"
+            ])
         }
       }
     }
@@ -93,7 +98,8 @@
       // Times and random values differ from run to run, but the number of objects does not.
       guard found == before || found.counts == after.counts else {
         throw CheckFailure(
-          name, at: place, findings: ["the store holds a part of what was written"] + found.differences(from: before),
+          name, at: place,
+          findings: ["the store holds a part of what was written"] + found.differences(from: before),
           advice: Self.advice)
       }
       let store = try await opened(run.folder)

@@ -110,7 +110,7 @@ public struct GeneratedObjects: Sendable, Hashable {
       limits[name] = max(1, shortage.possible)
       return
     }
-    let relatives = (schema.entity(named: name).map(schema.family) ?? []).map(\.name)
+    let relatives = (schema.entity(named: name).map(schema.hierarchy) ?? []).map(\.name)
     let largest = relatives.max { (limits[$0] ?? 0) < (limits[$1] ?? 0) } ?? name
     if let limit = limits[largest], limit > 1 { limits[largest] = limit - 1 } else { limits[name] = 0 }
   }

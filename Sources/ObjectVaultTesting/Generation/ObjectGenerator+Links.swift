@@ -42,7 +42,8 @@ extension ObjectGenerator {
     for (position, object) in members(of: entity.name).enumerated() {
       let line = lineage(of: object.entity)
       if let target = try target(
-        of: relationship, in: entity, for: object, at: position, among: targets, taken: line.compactMap { taken[$0] })
+        of: relationship, in: entity, for: object, at: position, among: targets,
+        taken: line.compactMap { taken[$0] })
       {
         made[object.entity]?[object.number].toOne[relationship.name] = target
       }

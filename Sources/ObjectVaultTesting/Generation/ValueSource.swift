@@ -26,7 +26,8 @@ struct ValueSource: Sendable {
     for entity in schema.entities {
       for attribute in entity.attributes {
         let name = "\(entity.name).\(attribute.name)"
-        let source = ValueSource(attribute, of: entity.name, in: schema, given: given[name], rule: rules[name])
+        let source = ValueSource(
+          attribute, of: entity.name, in: schema, given: given[name], rule: rules[name])
         guard attribute.isOptional || source.any(0) != nil else {
           throw CheckFailure(
             "GeneratedObjects", at: name, findings: ["no made-up \(attribute.type.rawValue) keeps its rules"],

@@ -146,13 +146,13 @@ public final class LabStore: Sendable {
   private func current(_ id: DynamicID) throws -> DynamicID {
     guard model.entity(named: id.entity) == nil else { return id }
     for former in (1..<version).reversed() {
-      if let name = try NameTrail(lab.migrations, from: former, to: version).entities[id.entity] {
+      if let name = try NameHistory(lab.migrations, from: former, to: version).entities[id.entity] {
         return DynamicID(entity: name, rowID: id.rowID)
       }
     }
     // The id comes from a later version, before a rollback.
     for later in version..<lab.migrations.version {
-      let names = try NameTrail(lab.migrations, from: version, to: later + 1).entities
+      let names = try NameHistory(lab.migrations, from: version, to: later + 1).entities
       if let name = names.first(where: { $0.value == id.entity })?.key {
         return DynamicID(entity: name, rowID: id.rowID)
       }
@@ -188,7 +188,8 @@ public final class LabStore: Sendable {
         allowing: Set(losses))
     }
     try require(
-      try await lab.findings(at: file, version: number), by: "migrate", at: "version \(self.version) to \(number)")
+      try await lab.findings(at: file, version: number), by: "migrate",
+      at: "version \(self.version) to \(number)")
     return try await LabStore(lab, version: number, folder: copy)
   }
 

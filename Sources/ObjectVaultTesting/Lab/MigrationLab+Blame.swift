@@ -26,9 +26,11 @@ extension MigrationLab {
   private func differences(
     from before: StoreContent, to after: StoreContent, showsValues: Bool = true
   ) throws -> [String] {
-    let names = try NameTrail(migrations, from: before.version, to: after.version)
-    return ContentComparison(from: before, to: after, names: names, showsValues: showsValues, mayLose: mayLoseRows)
-      .differences
+    let names = try NameHistory(migrations, from: before.version, to: after.version)
+    return ContentComparison(
+      from: before, to: after, names: names, showsValues: showsValues, mayLose: mayLoseRows
+    )
+    .differences
   }
 
   /// Returns what to do about differences between a store before and after steps.
@@ -57,7 +59,9 @@ extension MigrationLab {
         (try? await Store.migrate(
           at: file.url, key: key, migrations: migrations.upTo(number), makesBackups: false)) != nil
       else { return nil }
-      if try !differences(from: before, to: StoreContent(at: file.url, key: key)).isEmpty { return step(number) }
+      if try !differences(from: before, to: StoreContent(at: file.url, key: key)).isEmpty {
+        return step(number)
+      }
     }
     return nil
   }

@@ -25,7 +25,8 @@ extension MigrationLab {
       // Messages name the file that the test gave, not the copy.
       let copy = folder.file(LabStore.fileName).path
       throw CheckFailure(
-        failure.check, at: failure.place, findings: failure.findings.map { $0.replacing(copy, with: url.path) },
+        failure.check, at: failure.place,
+        findings: failure.findings.map { $0.replacing(copy, with: url.path) },
         advice: failure.advice?.replacing(copy, with: url.path))
     }
   }
@@ -51,7 +52,8 @@ extension MigrationLab {
       try require(
         try await findings(at: file.url, version: migrations.version), by: "checkGolden", at: place)
       try await requireKept(
-        before: before, after: StoreContent(at: file.url, key: key), by: "checkGolden", at: place, showsValues: false
+        before: before, after: StoreContent(at: file.url, key: key), by: "checkGolden", at: place,
+        showsValues: false
       ) { try Self.copy(of: url, in: TestFolder(isInMemory: true)) }
     }
   }

@@ -62,7 +62,8 @@ extension MigrationLab {
       // The place that the part reports follows the one that all parts share.
       let isSaid = error.place.isEmpty || place.hasSuffix(error.place)
       throw CheckFailure(
-        check, at: isSaid ? place : "\(place), \(error.place)", findings: error.findings, advice: error.advice)
+        check, at: isSaid ? place : "\(place), \(error.place)", findings: error.findings, advice: error.advice
+      )
     } catch let error as StoreError {
       var advice: String?
       switch error {

@@ -46,7 +46,7 @@ extension MigrationLab {
       let old = try await filledStore(at: version)
       let before = try old.content()
       let start = try await old.copied().withFile(LabStore.fileName)
-      let names = try NameTrail(migrations, from: number, to: migrations.version)
+      let names = try NameHistory(migrations, from: number, to: migrations.version)
       try MigrationTrial(lab: self, start: start, before: before, names: names, migrating: migrating)
         .run(moments)
     }
@@ -69,7 +69,7 @@ private struct MigrationTrial {
   let start: FolderFile
   let before: StoreContent
   /// How the steps change names, and which properties they keep.
-  let names: NameTrail
+  let names: NameHistory
   let migrating: MigrationLab.FileMigration
 
   func run(_ moments: Int) throws {
@@ -162,7 +162,8 @@ private struct MigrationTrial {
     let end = try content(url)
     guard isMigrated(end, as: after) else {
       throw CheckFailure(
-        "", at: place, findings: ["migrated again, the store is another one"] + differences(of: end, from: after),
+        "", at: place,
+        findings: ["migrated again, the store is another one"] + differences(of: end, from: after),
         advice: "After a stop the steps run again, and have to do the same" + calls)
     }
   }
@@ -181,7 +182,7 @@ extension StoreContent {
   /// Returns the part of the content that every run of the steps has to produce alike. Objects that the
   /// steps have made are in it without their values and without their places among members, because a
   /// step may compute these from the time.
-  fileprivate func repeatable(_ before: StoreContent, _ names: NameTrail) -> StoreContent {
+  fileprivate func repeatable(_ before: StoreContent, _ names: NameHistory) -> StoreContent {
     var values = objects.mapValues { $0.mapValues { _ in Values() } }
     for (former, rows) in before.objects {
       guard let entity = names.entities[former] else { continue }
@@ -196,7 +197,7 @@ extension StoreContent {
       linkEntities: linkEntities)
   }
 
-  private func keptOrders(_ before: StoreContent, _ names: NameTrail) -> [String: [Int64: [Int64]]] {
+  private func keptOrders(_ before: StoreContent, _ names: NameHistory) -> [String: [Int64: [Int64]]] {
     var kept: [String: [Int64: [Int64]]] = [:]
     for (former, owners) in before.orders {
       let parts = former.split(separator: ".", maxSplits: 1).map(String.init)

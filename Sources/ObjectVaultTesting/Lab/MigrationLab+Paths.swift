@@ -47,7 +47,9 @@ extension MigrationLab {
     try await run("checkEveryPath", at: "version \(version) to \(migrations.version)") {
       let old = try await filledStore(at: .number(version))
       let new = try await old.migrate()
-      try await requireKept(before: old.content(), after: new.content(), by: "checkEveryPath") { try await old.copiedFile() }
+      try await requireKept(before: old.content(), after: new.content(), by: "checkEveryPath") {
+        try await old.copiedFile()
+      }
     }
   }
 

@@ -44,7 +44,8 @@ extension MigrationLab {
     let ran = try await [one, other].filter { !$0.isEmpty }
     guard ran == [Array(before.version + 1...migrations.version)] else {
       throw CheckFailure(
-        "", at: "", findings: ["of two that opened the store at once, \(ran.count) ran the steps"], advice: Self.ours)
+        "", at: "", findings: ["of two that opened the store at once, \(ran.count) ran the steps"],
+        advice: Self.ours)
     }
     try require(try await findings(at: file.url, version: migrations.version), by: "", at: "")
     let after = try StoreContent(at: file.url, key: key)
@@ -83,18 +84,22 @@ extension MigrationLab {
     do {
       try await objects.write(to: bystander)
       throw CheckFailure(
-        "", at: place, findings: ["who had the store open with the old model went on writing"], advice: Self.ours)
+        "", at: place, findings: ["who had the store open with the old model went on writing"],
+        advice: Self.ours)
     } catch StoreError.storeMigratedElsewhere {
     } catch let error as CheckFailure {
       throw error
     } catch {
       throw CheckFailure(
         "", at: place,
-        findings: ["who had the store open with the old model was not told that it was migrated, but: \(error)"],
+        findings: [
+          "who had the store open with the old model was not told that it was migrated, but: \(error)"
+        ],
         advice: Self.ours)
     }
     try require(
-      StoreContent(at: file.url, key: key).differences(from: before), by: "", at: "the old model after the migration",
+      StoreContent(at: file.url, key: key).differences(from: before), by: "",
+      at: "the old model after the migration",
       advice: Self.ours)
   }
 
@@ -130,7 +135,8 @@ extension MigrationLab {
       _ = try await Store.migrate(
         at: file.url, key: key, migrations: migrations, busyTimeout: 0.05, makesBackups: false)
       throw CheckFailure(
-        "", at: place, findings: ["the store was migrated while somebody else was writing"], advice: Self.ours)
+        "", at: place, findings: ["the store was migrated while somebody else was writing"], advice: Self.ours
+      )
     } catch SQLError.busy {}
     try holder.commit()
     try require(

@@ -22,7 +22,9 @@ extension MigrationLab {
         guard !rebuilt.isEmpty else { return }
         let new = try await old.migrate(to: .number(step.number))
         do {
-          try await requireKept(before: old.content(), after: new.content(), by: "checkCascades") { try await old.copiedFile() }
+          try await requireKept(before: old.content(), after: new.content(), by: "checkCascades") {
+            try await old.copiedFile()
+          }
         } catch let error as CheckFailure {
           throw CheckFailure(
             error.check, at: error.place, findings: error.findings,
@@ -45,7 +47,7 @@ extension MigrationLab {
   public func checkUpDownUp() async throws {
     for step in migrations.steps.dropFirst(versions.lowerBound) {
       let model = try migrations.model(at: step.number - 1)
-      guard case .operations(let back) = try step.wayBack(from: model) else { continue }
+      guard case .operations(let back) = try step.rollback(from: model) else { continue }
       try await run("checkUpDownUp", at: "step \(step.number) \(step.name)") {
         try await checkRound(step, isComputed: (step.operations + back).contains(where: \.writesRows))
         try await checkEntered(step)
@@ -67,13 +69,15 @@ extension MigrationLab {
     }
     // Values that the step does not write are unchanged, whatever the rollback computes, and no row is
     // missing.
-    let kept = try NameTrail(migrations, from: step.number - 1, to: step.number).thereAndBack
+    let kept = try NameHistory(migrations, from: step.number - 1, to: step.number).thereAndBack
     let comparison = try ContentComparison(
       from: before.content(), to: down.content(), names: kept, mayLose: mayLoseRows)
     let lost = try down.content().lostRows(of: before.content(), but: mayLoseRows)
     let others = comparison.differences.filter { !lost.contains($0) }
     try require(lost + others, by: "checkUpDownUp", at: "back", advice: advice)
-    try await requireKept(before: before.content(), after: again.content(), by: "checkUpDownUp", at: "up again") {
+    try await requireKept(
+      before: before.content(), after: again.content(), by: "checkUpDownUp", at: "up again"
+    ) {
       try await before.copiedFile()
     }
   }
@@ -90,7 +94,7 @@ extension MigrationLab {
     do { down = try await later.migrate(to: .number(step.number - 1)) } catch StoreError.rowsRefused {
       return
     }
-    let names = try NameTrail(migrations, from: step.number - 1, to: step.number)
+    let names = try NameHistory(migrations, from: step.number - 1, to: step.number)
     let (before, after) = (try later.content(), try down.content())
     let lost = names.entities.sorted { $0.key < $1.key }.compactMap { former, name -> String? in
       let (was, remained) = (before.objects[name] ?? [:], after.objects[former] ?? [:])

@@ -163,7 +163,7 @@ extension MigrationLab {
   /// earlier version.
   private func swiftSide(at number: Int) throws -> ([String: [SQLValue]], [String: GeneratedObjects.Rule]) {
     guard let model else { return ([:], [:]) }
-    let names = try NameTrail(migrations, from: number, to: migrations.version)
+    let names = try NameHistory(migrations, from: number, to: migrations.version)
     var values: [String: [SQLValue]] = [:]
     var rules: [String: GeneratedObjects.Rule] = [:]
     for entity in try migrations.model(at: number).entities {

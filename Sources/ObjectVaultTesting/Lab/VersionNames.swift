@@ -14,11 +14,14 @@ struct VersionNames: Sendable {
     do { return try body() } catch let error as StoreError {
       switch error {
       case .noProperty(let entity, let name, _):
-        throw missing("\(error)", verb: "\(entity) has", among: names(of: entity, version), name: name) { version in
+        throw missing("\(error)", verb: "\(entity) has", among: names(of: entity, version), name: name) {
+          version in
           names(of: entity, version).contains(name)
         }
       case .noEntity(let name, _):
-        throw missing("\(error)", verb: "There are", among: entities(version), name: name) { entities($0).contains(name) }
+        throw missing("\(error)", verb: "There are", among: entities(version), name: name) {
+          entities($0).contains(name)
+        }
       default: throw error
       }
     }

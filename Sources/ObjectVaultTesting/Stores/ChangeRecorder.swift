@@ -31,7 +31,8 @@ public final class ChangeRecorder: Sendable {
       case .committed(let changes): return changes
       case .missed(let commits):
         throw CheckFailure(
-          "ChangeRecorder", at: "take", findings: ["\(counted(commits, "commit was", plural: "commits were")) not written down"],
+          "ChangeRecorder", at: "take",
+          findings: ["\(counted(commits, "commit was", plural: "commits were")) not written down"],
           advice: "Make the recorder before the write begins.")
       }
     }

@@ -101,7 +101,8 @@ public final class TestStore: Sendable {
   /// Opens the store in a folder that contains a copy of this store's file.
   func opened(_ folder: TestFolder) async throws -> TestStore {
     TestStore(
-      try await opened(at: folder.file(Self.fileName)), keyBytes: keyBytes, folder: folder, migrations: migrations, configuration: configuration)
+      try await opened(at: folder.file(Self.fileName)), keyBytes: keyBytes, folder: folder,
+      migrations: migrations, configuration: configuration)
   }
 
   private func opened(at url: URL) async throws -> Store {

@@ -67,7 +67,8 @@ enum BaselineCommand: Command {
         "baseline takes --to N, the version that the tables are; from 1. \(ToolLine.help(name))")
     }
     let set = try all.upTo(version)
-    return try await words.count == 1 ? inPlace(session, set) : taken(session, from: words[0], into: words[1], migrations: set)
+    return try await words.count == 1
+      ? inPlace(session, set) : taken(session, from: words[0], into: words[1], migrations: set)
   }
 
   // MARK: In place
@@ -88,7 +89,8 @@ enum BaselineCommand: Command {
         URL(fileURLWithPath: session.storePath), key: key, migrations: set, profile: session.profile(),
         busyTimeout: session.lockTimeout())
     } catch StoreError.adoptionRefused(let file, let reason, takesRows: true) {
-      throw refusal(StoreError.adoptionRefused(file: file, reason: reason, takesRows: true), in: session, migrations: set)
+      throw refusal(
+        StoreError.adoptionRefused(file: file, reason: reason, takesRows: true), in: session, migrations: set)
     }
     return BaselineReport(
       store: session.storeAfterwards,

@@ -73,7 +73,7 @@ enum DownCommand: Command {
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: version, to: target,
       configuration: try session.lookingConfiguration(), status: session.line(StatusCommand.self),
-      standing: try session.standing(of: plan))
+      storeState: try session.storeState(of: plan))
     let (outcome, seconds) = try await session.run(
       .back(to: target), migrations: set, plan: plan, key: key, aftermath: aftermath)
     let names = Dictionary(plan.steps.map { ($0.number, $0.name) }) { first, _ in first }

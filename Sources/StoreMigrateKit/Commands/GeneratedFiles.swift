@@ -113,8 +113,10 @@ struct GeneratedFiles {
       // More number signs than any run in the text, so that nothing in it can end the literal.
       let longest = step.text.unicodeScalars.split { $0 != "#" }.map(\.count).max() ?? 0
       let marks = String(repeating: "#", count: longest + 1)
-      let body = Self.spelled(step.text, marks: marks).split(separator: "\n", omittingEmptySubsequences: false)
-        .map { $0.isEmpty ? "" : "        \($0)" }.joined(separator: "\n")
+      let body = Self.spelled(step.text, marks: marks).split(
+        separator: "\n", omittingEmptySubsequences: false
+      )
+      .map { $0.isEmpty ? "" : "        \($0)" }.joined(separator: "\n")
       text += """
             MigrationSet.Embedded(
               number: \(step.number), name: \(SwiftLiteral.quoted(step.name)),

@@ -71,7 +71,7 @@ enum HistoryCommand: Command {
     let isNamed = session.arguments.value("--migrations") != nil
     let set = isNamed ? try session.migrations() : session.bundled.set
     return try withExtendedLifetime(inspection) {
-      let applied = try MigrationOutlook.appliedSteps(inspection.connection)
+      let applied = try MigrationPreview.appliedSteps(inspection.connection)
       return HistoryReport(
         store: StoreSummary(
           path: session.storePath, bytes: try DatabasePath(session.storePath).byteCount ?? 0),

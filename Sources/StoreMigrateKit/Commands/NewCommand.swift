@@ -192,7 +192,9 @@ extension Session {
   /// doubt.
   func proposedOperations(_ set: MigrationSet) throws -> MigrationProposal {
     let (model, renaming) = (try requiredModel(), try renaming())
-    for case .entity(let name, let new) in renaming { try requireEntities(name, renamedTo: new, migrations: set, model: model) }
+    for case .entity(let name, let new) in renaming {
+      try requireEntities(name, renamedTo: new, migrations: set, model: model)
+    }
     return try set.proposal(for: model, renaming: renaming)
   }
 

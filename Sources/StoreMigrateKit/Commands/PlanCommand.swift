@@ -47,7 +47,7 @@ enum PlanCommand: Command {
   struct PlannedStep: Encodable {
     let number: Int
     let name: String
-    let leadsBack: Bool
+    let isRollback: Bool
     let irreversible: String?
     let operations: [String]
     let sql: [String]
@@ -65,7 +65,7 @@ enum PlanCommand: Command {
     let rebuildReasons: [Rebuild]
 
     private enum CodingKeys: String, CodingKey {
-      case number, name, leadsBack, irreversible, operations, sql, losses, rebuilds, refusals, unasked
+      case number, name, isRollback, irreversible, operations, sql, losses, rebuilds, refusals, unasked
       case transforms, note, rows, seconds, reversible, rebuildReasons
     }
   }
@@ -76,7 +76,7 @@ enum PlanCommand: Command {
     let reason: String
     let copies: Int
 
-    init(_ rebuild: MigrationOutlook.Rebuild) {
+    init(_ rebuild: MigrationPreview.Rebuild) {
       (table, operations, reason) = (rebuild.table, rebuild.operations, rebuild.reason)
       copies = rebuild.copies
     }
@@ -115,7 +115,7 @@ enum PlanCommand: Command {
     struct Step: Encodable {
       let number: Int
       let name: String
-      let leadsBack: Bool
+      let isRollback: Bool
       let seconds: Double
     }
 
@@ -131,7 +131,7 @@ enum PlanCommand: Command {
     /// - Parameter failure: The error of the run, as the tool words it.
     init(_ rehearsal: MigrationRehearsal, failure: (any Error)?) {
       steps = rehearsal.steps.map {
-        Step(number: $0.number, name: $0.name, leadsBack: $0.leadsBack, seconds: $0.seconds)
+        Step(number: $0.number, name: $0.name, isRollback: $0.isRollback, seconds: $0.seconds)
       }
       seconds = rehearsal.seconds
       self.failure = failure.map { StoreError.withoutUnchanged(ErrorText.of($0)) }
@@ -140,7 +140,7 @@ enum PlanCommand: Command {
 
     /// Returns the measurements of a step; nil when it was not completed.
     func step(_ step: PlannedStep) -> Step? {
-      steps.first { $0.number == step.number && $0.leadsBack == step.leadsBack }
+      steps.first { $0.number == step.number && $0.isRollback == step.isRollback }
     }
   }
 
@@ -210,16 +210,17 @@ enum PlanCommand: Command {
     let inspection = try session.inspection(key: key)
     return try withExtendedLifetime(inspection) {
       let (set, goal) = try aim(session, inspection)
-      let (plan, outlook) = try session.planned(inspection, migrations: set, goal: goal, asksRows: true)
+      let (plan, preview) = try session.planned(inspection, migrations: set, goal: goal, asksRows: true)
       let report = PlanReport(
         store: StoreSummary(path: session.storePath, bytes: plan.bytes), from: plan.storeVersion,
         to: plan.targetVersion,
-        steps: plan.steps.indices.map { planned($0, of: plan, outlook: outlook, migrations: set) }, drift: plan.drift,
+        steps: plan.steps.indices.map { planned($0, of: plan, preview: preview, migrations: set) },
+        drift: plan.drift,
         hasOwnTables: plan.hasOwnTables,
         transaction: try session.commitsEachStep() ? "step" : "all",
         foldedVersion: set.foldedVersion,
-        makesBackup: plan.makesBackup, backup: outlook.backupName,
-        neededBytes: plan.neededBytes, freeBytes: outlook.freeBytes,
+        makesBackup: plan.makesBackup, backup: preview.backupName,
+        neededBytes: plan.neededBytes, freeBytes: preview.freeBytes,
         cost: StatusCommand.Cost(rows: plan.cost.rows, seconds: plan.cost.seconds),
         next: [])
       return (report, plan, set, goal)
@@ -231,31 +232,33 @@ enum PlanCommand: Command {
   ) async throws -> Rehearsal {
     let (url, isImmutable) = (URL(fileURLWithPath: session.storePath), session.arguments.has("--immutable"))
     var settings = Store.RunSettings(
-      profile: try session.profile(), busyTimeout: try session.lockTimeout(), makesBackups: false, losses: [], progress: session.progress)
+      profile: try session.profile(), busyTimeout: try session.lockTimeout(), makesBackups: false, losses: [],
+      progress: session.progress)
     settings.commitsEachStep = try session.commitsEachStep()
     let runSettings = settings
     session.interruption.begin(Rehearsing())
     let rehearsal = try await session.showingSteps("rehearse", waiting: WaitingLine(session)) {
-      try await Store.rehearse(goal, at: url, key: key, migrations: set, settings: runSettings, immutable: isImmutable)
+      try await Store.rehearse(
+        goal, at: url, key: key, migrations: set, settings: runSettings, immutable: isImmutable)
     }
     let command: any Command.Type = goal == .latest ? UpCommand.self : DownCommand.self
     return Rehearsal(rehearsal, failure: rehearsal.failure.map { session.located($0, of: command) })
   }
 
   private static func planned(
-    _ index: Int, of plan: MigrationPlan, outlook: MigrationOutlook, migrations set: MigrationSet
+    _ index: Int, of plan: MigrationPlan, preview: MigrationPreview, migrations set: MigrationSet
   ) -> PlannedStep {
     let step = plan.steps[index]
     return PlannedStep(
-      number: step.number, name: step.name, leadsBack: step.leadsBack, irreversible: step.irreversible,
+      number: step.number, name: step.name, isRollback: step.isRollback, irreversible: step.irreversible,
       operations: step.operations, sql: step.sql, losses: step.losses,
       lossTexts: step.losses.map(step.text), rebuilds: step.rebuiltTables,
       refusals: step.refusals.map { Refusal($0) }, unasked: step.unasked,
       transforms: step.transforms.map { Transform($0) },
-      note: step.leadsBack || step.number > set.version ? nil : set.steps[step.number - 1].note,
+      note: step.isRollback || step.number > set.version ? nil : set.steps[step.number - 1].note,
       rows: step.rows,
-      seconds: outlook.seconds[index], reversible: step.irreversible == nil,
-      rebuildReasons: outlook.rebuilds[index].map { Rebuild($0) })
+      seconds: preview.seconds[index], reversible: step.irreversible == nil,
+      rebuildReasons: preview.rebuilds[index].map { Rebuild($0) })
   }
 
   /// Returns the command lines to run next.

@@ -16,12 +16,12 @@ extension PlanCommand.PlanReport {
     return (lines + Screen.next(next)).joined(separator: "\n")
   }
 
-  private var leadsBack: Bool { steps.contains(where: \.leadsBack) }
-  private var verb: String { leadsBack ? "down" : "up" }
+  private var isRollback: Bool { steps.contains(where: \.isRollback) }
+  private var verb: String { isRollback ? "down" : "up" }
 
   private var head: [String] {
     var lines = [
-      "\(counted(steps.count, "step")) \(leadsBack ? "taken back " : "")\(scope), "
+      "\(counted(steps.count, "step")) \(isRollback ? "taken back " : "")\(scope), "
         + "from version \(from) to \(to), on SQLite \(store.sqlite)."
     ]
     if isEachStep {
@@ -60,7 +60,7 @@ extension PlanCommand.PlanReport {
 
   private func lines(of step: PlanCommand.PlannedStep) -> [String] {
     var marks = step.losses.isEmpty ? [] : ["LOSES \(step.lossTexts.joined(separator: ", "))"]
-    if !step.leadsBack { marks.append("reversible: \(step.irreversible == nil ? "yes" : "no")") }
+    if !step.isRollback { marks.append("reversible: \(step.irreversible == nil ? "yes" : "no")") }
     if let lap = rehearsal?.step(step) { marks.append("rehearsed in \(Screen.measured(lap.seconds))") }
     var lines = [
       "", "\(numbered(step.number)) \(step.name)   \(marks.joined(separator: "   "))".trimmingSpaces,
@@ -122,7 +122,7 @@ extension PlanCommand.PlanReport {
       let place = first.number == failing.number ? "it" : "\(numbered(first.number)) \(first.name)"
       return
         "`\(verb)` would stop at \(numbered(failing.number)) \(failing.name), with what is before \(place) "
-        + "\(leadsBack ? "taken back" : "done")."
+        + "\(isRollback ? "taken back" : "done")."
     }
     return "`\(verb)` would fail, and leave the store as it is."
   }

@@ -87,7 +87,8 @@ enum RebaseCommand: Command {
         let step = set.steps.first { $0.number == number && $0.name == name }
         let place = step?.place(ofOperation: operation) ?? "step \(numbered(number)) \(name)"
         throw misfit(
-          ["\(place), \"\(legible(operation))\": \(ended(legible(reason)))"], moves: moves, of: named, in: session)
+          ["\(place), \"\(legible(operation))\": \(ended(legible(reason)))"], moves: moves, of: named,
+          in: session)
       }
       throw RefusedError(
         code: .attention,

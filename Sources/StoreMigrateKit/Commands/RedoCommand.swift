@@ -56,16 +56,16 @@ enum RedoCommand: Command {
       history: session.line(HistoryCommand.self))
     let (outcome, seconds) = try await session.run(
       .again(count), migrations: set, plan: plan, key: key, aftermath: aftermath)
-    func names(_ numbers: [Int], leadsBack: Bool) -> [String] {
+    func names(_ numbers: [Int], isRollback: Bool) -> [String] {
       numbers.map { number in
-        let step = plan.steps.first { $0.number == number && $0.leadsBack == leadsBack }
+        let step = plan.steps.first { $0.number == number && $0.isRollback == isRollback }
         return "\(numbered(number)) \(step?.name ?? "")"
       }
     }
     return RedoReport(
       store: session.storeAfterwards, version: outcome.version,
-      takenBack: names(outcome.takenBack, leadsBack: true),
-      applied: names(outcome.steps, leadsBack: false), backup: outcome.backup?.path, seconds: seconds)
+      takenBack: names(outcome.takenBack, isRollback: true),
+      applied: names(outcome.steps, isRollback: false), backup: outcome.backup?.path, seconds: seconds)
   }
 
   /// Returns the plan, and how often the tables had been changed before. The store is closed again

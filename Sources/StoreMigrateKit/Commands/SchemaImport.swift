@@ -65,7 +65,7 @@ enum SchemaImport {
   private static func run(
     _ session: Session, of file: String, into folder: URL, classes: URL
   ) async throws -> ImportReport {
-    let former = FormerImport(folder: folder, classes: classes, source: file)
+    let former = EarlierImport(folder: folder, classes: classes, source: file)
     try former.check()
     let isReplaced = former.isThere
     let adoption = try await Store.planAdoption(

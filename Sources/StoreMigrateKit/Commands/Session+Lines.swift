@@ -61,7 +61,7 @@ extension Session {
   /// The command lines that turn another program's file into a store: with the step that an import of it
   /// wrote, or with a new import.
   private var wayOfForeignFile: String {
-    let steps = FormerImport.steps(in: migrationsFolder)
+    let steps = EarlierImport.steps(in: migrationsFolder)
     // A folder that has steps cannot take another first step.
     let place = steps.isEmpty ? [] : ["--migrations", "NEWFOLDER"]
     let importing = """
@@ -69,7 +69,7 @@ extension Session {
       \(steps.isEmpty ? "," : ", into a folder of their own,") and baseline takes the rows then:
           \(offer(SchemaCommand.self, ["import", argumentPath(storePath)] + place))
       """
-    guard FormerImport.isStep(ofOneNamedAs: storePath, in: migrationsFolder) else {
+    guard EarlierImport.isStep(ofOneNamedAs: storePath, in: migrationsFolder) else {
       return "Of a file that another program made, \(importing)"
     }
     return """

@@ -9,9 +9,9 @@ extension Session {
   func planned(
     _ inspection: Inspection, migrations set: MigrationSet, goal: MigrationGoal = .latest,
     asksRows: Bool = false
-  ) throws -> (plan: MigrationPlan, outlook: MigrationOutlook) {
+  ) throws -> (plan: MigrationPlan, preview: MigrationPreview) {
     let plan = try plan(inspection, migrations: set, goal: goal, asksRows: asksRows)
-    return (plan, try MigrationOutlook(plan, of: inspection, with: set, goal: goal))
+    return (plan, try MigrationPreview(plan, of: inspection, with: set, goal: goal))
   }
 
   /// Returns the plan of a run.
@@ -28,7 +28,7 @@ extension Session {
     } catch let error as StoreError {
       if let unfit = unfitStep(error, set) { throw unfit }
       guard let text = explanation(of: error, inspection, set) else { throw error }
-      let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
+      let applied = try? MigrationPreview.appliedSteps(inspection.connection)
       throw ExplainedError(
         code: ExitCode(error), description: text, history: applied.map { HistoryState($0, set) })
     }
@@ -56,13 +56,14 @@ extension Session {
   func explanation(of error: StoreError, _ inspection: Inspection, _ set: MigrationSet) -> String? {
     switch error {
     case .historyConflict(let conflict):
-      let applied = (try? MigrationOutlook.appliedSteps(inspection.connection)) ?? []
+      let applied = (try? MigrationPreview.appliedSteps(inspection.connection)) ?? []
       let edits = EditedSteps(applied, set)
       // All edited steps have to be recorded together, so the offered line names all of them.
       let screen = ConflictScreen(
         store: storePath, applied: applied, returning: returning(applied),
-        repairObstacle: edits.contains(conflict) ? repairObstacle(inspection, migrations: set, edits: edits) : nil,
-        wayBack: { try? MigrationPlan(inspection, with: set, goal: .back(to: $0)) }
+        repairObstacle: edits.contains(conflict)
+          ? repairObstacle(inspection, migrations: set, edits: edits) : nil,
+        rollback: { try? MigrationPlan(inspection, with: set, goal: .back(to: $0)) }
       ) { command, words in
         line(command, command == .repair && edits.contains(conflict) ? edits.numbers : words)
       }
@@ -77,7 +78,7 @@ extension Session {
     case .storeIsNewer(_, let found, let supported, let migratedBy, _):
       return NewerScreen(
         store: storePath, found: found, supported: supported, migratedBy: migratedBy,
-        wayBack: Result { try MigrationPlan(inspection, with: set, goal: .back(to: supported)) }, line: line
+        rollback: Result { try MigrationPlan(inspection, with: set, goal: .back(to: supported)) }, line: line
       ).text
     default: return nil
     }
@@ -87,7 +88,8 @@ extension Session {
   private func repairObstacle(
     _ inspection: Inspection, migrations set: MigrationSet, edits: EditedSteps
   ) -> ConflictScreen.RepairObstacle? {
-    do { _ = try HistoryRepair(inspection, steps: edits.steps.map { $0.number }, as: set) } catch let error as StoreError
+    do { _ = try HistoryRepair(inspection, steps: edits.steps.map { $0.number }, as: set) } catch let error
+      as StoreError
     {
       switch error {
       case .repairRefused: return .otherModel
@@ -108,7 +110,7 @@ extension Session {
   ) throws -> HistoryRepair {
     do { return try HistoryRepair(inspection, steps: numbers, as: set) } catch let error as StoreError {
       guard case .historyConflict(let conflict) = error,
-        let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
+        let applied = try? MigrationPreview.appliedSteps(inspection.connection)
       else { throw error }
       let edits = EditedSteps(applied, set)
       guard edits.contains(conflict), let others = edits.others(besides: numbers) else { throw error }

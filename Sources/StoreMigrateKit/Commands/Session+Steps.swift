@@ -17,13 +17,14 @@ extension Session {
   /// - Throws: ``RefusedError`` for losses that are not allowed; the errors of the run.
   func run(
     _ goal: MigrationGoal, migrations set: MigrationSet, plan: MigrationPlan, key: Key,
-    aftermath: any Aftermath, left: Locked<MigrationOutcome?>? = nil
+    aftermath: any FileStateReport, left: Locked<MigrationOutcome?>? = nil
   ) async throws -> (outcome: MigrationOutcome, seconds: Double) {
     if arguments.has("--verbose") { for line in Screen.lines(of: plan) { standardError(line) } }
     try allow(plan, goal.loss)
     let (url, waiting) = (URL(fileURLWithPath: storePath), WaitingLine(self))
     var settings = Store.RunSettings(
-      profile: try profile(), busyTimeout: try lockTimeout(), makesBackups: !arguments.has("--no-backup"), losses: Set(plan.unallowedLosses), progress: progress,
+      profile: try profile(), busyTimeout: try lockTimeout(), makesBackups: !arguments.has("--no-backup"),
+      losses: Set(plan.unallowedLosses), progress: progress,
       waits: { waiting.show($0) })
     settings.commitsEachStep = try commitsEachStep()
     settings.migrationTimeout = try migrationTimeout()
@@ -48,7 +49,7 @@ extension Session {
 
   /// Returns the names of the steps by number, when some of them may stay committed although others fail;
   /// nil when all or none do.
-  func standing(of plan: MigrationPlan) throws -> [Int: String]? {
+  func storeState(of plan: MigrationPlan) throws -> [Int: String]? {
     guard try commitsEachStep() else { return nil }
     return Dictionary(plan.steps.map { ($0.number, "\(numbered($0.number)) \($0.name)") }) { first, _ in first
     }

@@ -73,7 +73,7 @@ extension Session {
     let list = left.map(plan.text).joined(separator: ", ")
     if !arguments.has("--no-input"), isatty(0) == 1 {
       for step in plan.steps {
-        standardError("\(numbered(step.number)) \(step.name)\(step.leadsBack ? ", taken back:" : ":")")
+        standardError("\(numbered(step.number)) \(step.name)\(step.isRollback ? ", taken back:" : ":")")
         for operation in step.operations { standardError("  · \(operation)") }
       }
       standardError("\(what) for good: \(list). Type yes to go on:")

@@ -140,13 +140,16 @@ enum StatusCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let (inspection, set) = (try session.inspection(), try session.migrations())
     return try withExtendedLifetime(inspection) {
-      do { return try report(session, inspection: inspection, migrations: set, of: set) } catch let error as ExplainedError {
+      do { return try report(session, inspection: inspection, migrations: set, of: set) } catch let error
+        as ExplainedError
+      {
         // The steps before the one that does not fit are reported as usual.
         guard let unfit = error.unfitStep, unfit.number > (try StoreInfo(inspection.connection).version)
         else {
           throw error
         }
-        return try report(session, inspection: inspection, migrations: set.upTo(unfit.number - 1), of: set, unfit: unfit)
+        return try report(
+          session, inspection: inspection, migrations: set.upTo(unfit.number - 1), of: set, unfit: unfit)
       }
     }
   }
@@ -160,7 +163,7 @@ enum StatusCommand: Command {
     _ session: Session, inspection: Inspection, migrations set: MigrationSet, of all: MigrationSet,
     unfit: (number: Int, fault: String)? = nil
   ) throws -> StatusReport {
-    let (plan, outlook) = try session.planned(inspection, migrations: set)
+    let (plan, preview) = try session.planned(inspection, migrations: set)
     let (profile, isKnown) = (plan.cipher, unfit == nil)
     return StatusReport(
       store: StoreSummary(path: session.storePath, bytes: plan.bytes),
@@ -168,25 +171,26 @@ enum StatusCommand: Command {
         format: format(profile), pageBytes: profile.pageBytes, profile: "\(profile)"),
       version: Version(
         store: plan.storeVersion, available: all.version, minimumReader: plan.minimumReader,
-        minimumReaderAfterwards: isKnown ? outlook.minimumReader : nil),
-      migrations: applied(plan, set) + pending(plan, outlook: outlook, migrations: set) + unfitSteps(all, behind: set, unfit),
+        minimumReaderAfterwards: isKnown ? preview.minimumReader : nil),
+      migrations: applied(plan, set) + pending(plan, preview: preview, migrations: set)
+        + unfitSteps(all, behind: set, unfit),
       history: HistoryState(plan.history, set),
-      schema: SchemaState(matches: plan.hasOwnTables, hash: outlook.modelHash), drift: plan.drift,
-      foreignKeys: References(violations: outlook.danglingReferences),
-      makesBackup: isKnown ? plan.makesBackup : nil, backup: isKnown ? outlook.backupName : nil,
-      copies: try copies(outlook, session), neededBytes: isKnown ? plan.neededBytes : nil,
-      freeBytes: outlook.freeBytes,
+      schema: SchemaState(matches: plan.hasOwnTables, hash: preview.modelHash), drift: plan.drift,
+      foreignKeys: References(violations: preview.danglingReferences),
+      makesBackup: isKnown ? plan.makesBackup : nil, backup: isKnown ? preview.backupName : nil,
+      copies: try copies(preview, session), neededBytes: isKnown ? plan.neededBytes : nil,
+      freeBytes: preview.freeBytes,
       cost: isKnown ? Cost(rows: plan.cost.rows, seconds: plan.cost.seconds) : nil,
       warnings: (session.warnings?.withLock { $0 } ?? []) + warnings(plan)
-        + (isKnown ? roomWarnings(plan, outlook) : []),
-      next: isKnown ? next(session, after: plan, outlook: outlook) : [session.offer(CheckCommand.self, [])],
+        + (isKnown ? roomWarnings(plan, preview) : []),
+      next: isKnown ? next(session, after: plan, preview: preview) : [session.offer(CheckCommand.self, [])],
       signalsAttention: session.arguments.has("--exit-code"),
       isVerbose: session.arguments.has("--verbose"))
   }
 
-  private static func copies(_ outlook: MigrationOutlook, _ session: Session) throws -> [Copy] {
+  private static func copies(_ preview: MigrationPreview, _ session: Session) throws -> [Copy] {
     let file = try DatabasePath(session.storePath)
-    return outlook.copies.map { name, copy in
+    return preview.copies.map { name, copy in
       Copy(
         name: name, bytes: (try? DatabasePath(file.sibling(name)))?.byteCount ?? 0, openings: copy.openings,
         isBeforeRun: copy.isBeforeRun)
@@ -214,7 +218,7 @@ enum StatusCommand: Command {
   }
 
   private static func pending(
-    _ plan: MigrationPlan, outlook: MigrationOutlook, migrations set: MigrationSet
+    _ plan: MigrationPlan, preview: MigrationPreview, migrations set: MigrationSet
   ) -> [StepState] {
     plan.steps.indices.map { index in
       let step = plan.steps[index]
@@ -222,10 +226,10 @@ enum StatusCommand: Command {
       return StepState(
         number: step.number, name: step.name, state: "pending", note: file.note, checksum: file.checksum,
         losses: step.losses, lossTexts: step.losses.map(step.text), rebuilds: step.rebuiltTables,
-        seconds: outlook.seconds[index], rows: step.rows,
+        seconds: preview.seconds[index], rows: step.rows,
         isEmpty: step.operations.isEmpty, reversible: step.irreversible == nil,
         irreversible: step.irreversible,
-        risk: (outlook.writesData[index] ? ["data"] : []) + step.losses.map { "lossy:\($0)" }
+        risk: (preview.writesData[index] ? ["data"] : []) + step.losses.map { "lossy:\($0)" }
           + step.rebuiltTables.map { "rebuild:\($0)" })
     }
   }
@@ -256,20 +260,20 @@ enum StatusCommand: Command {
       }
   }
 
-  private static func roomWarnings(_ plan: MigrationPlan, _ outlook: MigrationOutlook) -> [String] {
-    guard let free = outlook.freeBytes, free < plan.neededBytes else { return [] }
+  private static func roomWarnings(_ plan: MigrationPlan, _ preview: MigrationPreview) -> [String] {
+    guard let free = preview.freeBytes, free < plan.neededBytes else { return [] }
     return ["`up` needs about \(megabytes(plan.neededBytes)) of disk, and \(megabytes(free)) are free"]
   }
 
   private static func next(
-    _ session: Session, after plan: MigrationPlan, outlook: MigrationOutlook
+    _ session: Session, after plan: MigrationPlan, preview: MigrationPreview
   ) -> [String] {
     // No command repairs tables that were changed by hand.
     guard plan.drift.isEmpty else { return [session.line(VerifyCommand.self)] }
     guard !plan.isUpToDate else { return [] }
     let plan = (
       plan: session.line(PlanCommand.self), up: session.line(UpCommand.self, plan.allowances),
-      isRun: plan.missingTransforms.isEmpty && outlook.freeBytes ?? .max >= plan.neededBytes
+      isRun: plan.missingTransforms.isEmpty && preview.freeBytes ?? .max >= plan.neededBytes
     )
     return [plan.plan] + (plan.isRun ? [plan.up] : [])
   }

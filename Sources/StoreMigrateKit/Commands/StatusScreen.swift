@@ -9,19 +9,23 @@ extension StatusCommand.StatusReport {
     var lines = [
       Screen.fact(
         store.path,
-        text: "\(megabytes(store.bytes)), encrypted (\(file.format); opened by SQLCipher \(store.cipher) / SQLite \(store.sqlite))"
+        text:
+          "\(megabytes(store.bytes)), encrypted (\(file.format); opened by SQLCipher \(store.cipher) / SQLite \(store.sqlite))"
       ),
       Screen.fact(
         "version",
-        text: "\(version.store) of \(version.available)" + (pending.isEmpty ? "" : ", \(pending.count) pending")),
+        text: "\(version.store) of \(version.available)"
+          + (pending.isEmpty ? "" : ", \(pending.count) pending")),
       "",
     ]
-    lines += steps + ["", Screen.fact("history", text: history.sentence), Screen.fact("schema", text: schemaLine)]
+    lines +=
+      steps + ["", Screen.fact("history", text: history.sentence), Screen.fact("schema", text: schemaLine)]
     if schema.matches { lines += drift.map { Screen.fact("in the way", text: "✗ \($0)") } }
     if let count = foreignKeys.violations {
       lines.append(
         Screen.fact(
-          "references", text: count == 0 ? "ok, every one leads to a row" : "✗ \(count) lead nowhere; see verify"))
+          "references",
+          text: count == 0 ? "ok, every one leads to a row" : "✗ \(count) lead nowhere; see verify"))
     }
     lines.append(Screen.fact("oldest app", text: readerLine))
     lines += copyLines + roomLines + warnings.map { Screen.fact("warning", text: $0) }
@@ -82,7 +86,8 @@ extension StatusCommand.StatusReport {
     copies.enumerated().map { index, copy in
       let since = copy.openings == 0 ? "" : ", the store opened \(counted(copy.openings, "time")) since"
       let run = copy.isBeforeRun ? ", from before a run that was stopped" : ""
-      return Screen.fact(index == 0 ? "copies" : "", text: "\(copy.name) (\(megabytes(copy.bytes))\(run)\(since))")
+      return Screen.fact(
+        index == 0 ? "copies" : "", text: "\(copy.name) (\(megabytes(copy.bytes))\(run)\(since))")
     }
   }
 
@@ -93,7 +98,8 @@ extension StatusCommand.StatusReport {
       return [
         Screen.fact(
           "backup",
-          text: "not known: \(numbered(unfit.number)) cannot run, so that nothing is known of it and of what is behind it"
+          text:
+            "not known: \(numbered(unfit.number)) cannot run, so that nothing is known of it and of what is behind it"
         )
       ]
     }
@@ -108,7 +114,8 @@ extension StatusCommand.StatusReport {
       lines.append(
         Screen.fact(
           "needs",
-          text: "about \(megabytes(neededBytes)) of the disk meanwhile; takes \(Screen.duration(cost.seconds))"
+          text:
+            "about \(megabytes(neededBytes)) of the disk meanwhile; takes \(Screen.duration(cost.seconds))"
         ))
     }
     return lines

@@ -61,7 +61,7 @@ enum UpCommand: Command {
     /// The version that was requested, when the store is already beyond it.
     var below: Int?
     /// The command line that rolls the store back to that version.
-    var wayBack: String?
+    var rollback: String?
     /// The size of the file's free pages in bytes, and whether they were returned to the disk.
     var unusedBytes = 0
     var isVacuumed = false
@@ -72,7 +72,7 @@ enum UpCommand: Command {
     var exitCode = ExitCode.ok
     /// The command line that returns free pages to the disk; nil when there are few.
     var offer: String?
-    /// The command lines to run next: `wayBack` and `offer`.
+    /// The command lines to run next: `rollback` and `offer`.
     var next: [String] = []
 
     private enum CodingKeys: String, CodingKey {
@@ -111,7 +111,7 @@ enum UpCommand: Command {
       if let below {
         return
           "\(store.path) is at version \(to), beyond \(below). Nothing to do: up takes no step back."
-          + (wayBack.map { " This does:\n  \($0)" } ?? "")
+          + (rollback.map { " This does:\n  \($0)" } ?? "")
       }
       return applied.isEmpty
         ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") Nothing to do."
@@ -123,7 +123,7 @@ enum UpCommand: Command {
   static func run(_ session: Session) async throws -> any Report {
     let all = try session.migrations()
     let key = try session.key()
-    let (set, plan, wayBack) = try plan(session, key: key, migrations: all)
+    let (set, plan, rollback) = try plan(session, key: key, migrations: all)
     guard !plan.isUpToDate else {
       MigrationLeavings.remove(of: try DatabasePath(session.storePath))
       let below = try session.target(of: all).flatMap { $0 < plan.storeVersion ? $0 : nil }
@@ -131,17 +131,19 @@ enum UpCommand: Command {
         UpReport(
           store: session.storeAfterwards, from: plan.storeVersion, to: plan.storeVersion, applied: [],
           backup: nil, seconds: 0, byAnother: false, empty: [], below: below,
-          wayBack: wayBack), in: session, key: key)
+          rollback: rollback), in: session, key: key)
     }
     let aftermath = MigrationRun(
       store: session.storePath, key: key, from: plan.storeVersion, to: set.version,
       configuration: try session.lookingConfiguration(), status: session.line(StatusCommand.self),
-      standing: try session.standing(of: plan))
+      storeState: try session.storeState(of: plan))
     let (left, start) = (Locked<MigrationOutcome?>(nil), Date())
     do {
       let (outcome, seconds) = try await session.run(
         .latest, migrations: set, plan: plan, key: key, aftermath: aftermath, left: left)
-      return try withPages(report(outcome, migrations: all, plan: plan, store: session.storeAfterwards, seconds: seconds), in: session, key: key)
+      return try withPages(
+        report(outcome, migrations: all, plan: plan, store: session.storeAfterwards, seconds: seconds),
+        in: session, key: key)
     } catch let error as StoreError {
       // The store is beyond the target of this run, but not beyond the steps: another process ran more of
       // them.
@@ -151,7 +153,9 @@ enum UpCommand: Command {
       let outcome = left.withLock { $0 } ?? MigrationOutcome(unchangedAt: found)
       let seconds = Date().timeIntervalSince(start)
       return try withPages(
-        report(outcome.ending(at: found), migrations: all, plan: plan, store: session.storeAfterwards, seconds: seconds), in: session, key: key)
+        report(
+          outcome.ending(at: found), migrations: all, plan: plan, store: session.storeAfterwards,
+          seconds: seconds), in: session, key: key)
     }
   }
 
@@ -175,7 +179,7 @@ enum UpCommand: Command {
   /// disk; otherwise the command line for that is offered.
   private static func withPages(_ report: UpReport, in session: Session, key: Key) throws -> UpReport {
     var report = try pages(report, in: session, key: key)
-    report.next = [report.wayBack, report.offer].compactMap { $0 }
+    report.next = [report.rollback, report.offer].compactMap { $0 }
     return report
   }
 
@@ -248,7 +252,7 @@ enum UpCommand: Command {
   /// - Returns: Also the command line of the rollback, when the store is beyond the target and can be
   ///   rolled back.
   private static func plan(_ session: Session, key: Key, migrations all: MigrationSet) throws -> (
-    MigrationSet, MigrationPlan, wayBack: String?
+    MigrationSet, MigrationPlan, rollback: String?
   ) {
     try session.lookingBeforeChange(key: key) { inspection in
       let version = try StoreInfo(inspection.connection).version
@@ -260,7 +264,8 @@ enum UpCommand: Command {
       }
       // Steps that ran stay: only `down` rolls them back.
       let set = try all.upTo(max(target, min(version, all.version)))
-      let back = target < version ? try? session.plan(inspection, migrations: all, goal: .back(to: target)) : nil
+      let back =
+        target < version ? try? session.plan(inspection, migrations: all, goal: .back(to: target)) : nil
       return (
         set, try session.plan(inspection, migrations: set),
         back.flatMap { back in

@@ -167,7 +167,7 @@ private struct HistoryVerdict {
       found = explained ?? ErrorText.of(error, hasStore: false)
     }
     (finding, isCompared) = (found, set != nil)
-    let applied = try? MigrationOutlook.appliedSteps(inspection.connection)
+    let applied = try? MigrationPreview.appliedSteps(inspection.connection)
     state = set.flatMap { set in applied.map { HistoryState($0, set) } }
   }
 }

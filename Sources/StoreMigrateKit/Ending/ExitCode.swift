@@ -83,7 +83,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict, .repairRefused: .historyConflict
     case .storeIsNewer: .storeTooNew
     case .notEnoughSpace, .backupFailed, .diskFull: .noSpace
-    case .lossNotAllowed, .rowsRefused, .wayBackLoses, .noWayBack, .foldRefused, .adoptionLoses,
+    case .lossNotAllowed, .rowsRefused, .rollbackLoses, .cannotRollBack, .foldRefused, .adoptionLoses,
       .notAutomatic,
       .transformMissing:
       .refused

@@ -34,7 +34,8 @@ struct CipherSettings {
       case ("sqlcipher4", nil): profile = .sqlcipher4
       case ("page", let value?): profile.pageBytes = try Self.number(value, option: option, part: part)
       case ("rounds", let value?): profile.rounds = try Self.number(value, option: option, part: part)
-      case ("header", let value?): profile.clearHeaderBytes = try Self.number(value, option: option, part: part)
+      case ("header", let value?):
+        profile.clearHeaderBytes = try Self.number(value, option: option, part: part)
       case ("hmac", let value?): profile.hash = try Self.hash(value, option: option, part: part)
       case ("kdf", let value?): profile.derivationHash = try Self.hash(value, option: option, part: part)
       case ("salt", let value?):

@@ -1,5 +1,5 @@
 // The reaction to signals. The first signal stops the run in order, however long that takes; a second one
-// ends the process. In both cases the tool prints the state of the files, which an `Aftermath`
+// ends the process. In both cases the tool prints the state of the files, which an `FileStateReport`
 // determines.
 
 import CipherSQLite
@@ -11,7 +11,7 @@ final class Interruption: Sendable {
     /// Nothing has been changed yet: a signal ends the process.
     case looking
     /// Files are being changed: a signal stops the run.
-    case changing(any Aftermath)
+    case changing(any FileStateReport)
     /// The final message was printed, or is being printed.
     case ended
   }
@@ -66,7 +66,7 @@ final class Interruption: Sendable {
   }
 
   /// Marks that files are being changed from now on. `aftermath` reports their state afterwards.
-  func begin(_ aftermath: any Aftermath) {
+  func begin(_ aftermath: any FileStateReport) {
     let isEnded = state.withLock { state in
       if case .ended = state.stage { return true }
       state.stage = .changing(aftermath)
@@ -91,7 +91,7 @@ final class Interruption: Sendable {
 
   /// What reports the state of the files, once their change has begun; nil before that. A signal may end
   /// the process even while the report is made.
-  var aftermath: (any Aftermath)? {
+  var aftermath: (any FileStateReport)? {
     state.withLock { state in
       if case .changing(let aftermath) = state.stage { aftermath } else { nil }
     }
@@ -114,7 +114,7 @@ final class Interruption: Sendable {
 
   private func received(_ number: Int32) {
     enum Answer {
-      case ends((any Aftermath)?)
+      case ends((any FileStateReport)?)
       case stops
       case isOver
     }
@@ -143,7 +143,7 @@ final class Interruption: Sendable {
     // From here on, no change of a key is committed, and no new file gets its name.
     let phase = gate.stop()
     Temporaries.removeAll()
-    InspectedFiles.removeAll()
+    InspectionIndexes.removeAll()
     EchoGuard.restore()
     if case .ends(let aftermath) = answer {
       let truth = aftermath?.leftBehind(phase) ?? "Nothing was changed."

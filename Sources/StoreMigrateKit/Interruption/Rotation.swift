@@ -6,7 +6,7 @@ import ObjectVault
 
 /// After `slots rotate`: each store is under its former data key or under the new one. The key file opens
 /// it in both cases.
-struct Rotation: Aftermath {
+struct Rotation: FileStateReport {
   let stores: [String]
   /// The index of the store that is being changed. The stores before it are done.
   let place: Int

@@ -6,7 +6,7 @@ import Foundation
 import ObjectVault
 
 /// After `rebase`: the files have their new names, their old ones, or temporary ones.
-struct RenamedSteps: Aftermath {
+struct RenamedSteps: FileStateReport {
   /// The suffix of a file's new name while other files are being renamed.
   static let suffix = ".rebasing"
   let folder: URL
@@ -34,7 +34,7 @@ struct RenamedSteps: Aftermath {
 }
 
 /// After `squash`: the fold is written and the files that it replaces are removed, or no step was folded.
-struct FoldedFiles: Aftermath {
+struct FoldedFiles: FileStateReport {
   let folder: URL
   /// The name of the file with the fold.
   let file: String
@@ -72,7 +72,7 @@ extension URL {
 }
 
 /// After `embed`: each generated file is the former one or the new one.
-struct GeneratedTexts: Aftermath {
+struct GeneratedTexts: FileStateReport {
   let folder: URL
   /// The files that differed when the command began, and the content that they are to have.
   let changing: [(file: URL, text: Data)]

@@ -20,7 +20,7 @@ struct ConflictScreen {
   /// Why the edited steps cannot be recorded as they are now; nil when they can.
   let repairObstacle: RepairObstacle?
   /// Returns the plan of a rollback to a version; nil when there is none.
-  let wayBack: (Int) -> MigrationPlan?
+  let rollback: (Int) -> MigrationPlan?
   /// Returns a command line for this store.
   let line: (ScreenCommand, [String]) -> String
 
@@ -52,7 +52,7 @@ struct ConflictScreen {
       \(Screen.part("applied here", text: "\(checksum(number))\(when(number))"))
         Put the file back. All that the store knows of it:
             \(line(.history, []))
-      """ + "\n" + wayBack(to: number - 1, name, isMissing: true)
+      """ + "\n" + rollback(to: number - 1, name, isMissing: true)
     case .reordered(let number, let name, let found): reordered(number, name, found: found)
     case .gap, .noVersion, .duplicate, .folded, .misembedded, .foldEdited: nil
     }
@@ -67,7 +67,9 @@ struct ConflictScreen {
       Screen.part("applied here", text: "\(Screen.short(recorded))\(when(number))"),
       Screen.part("file now", text: Screen.short(found)),
     ]
-    let changed = changes.enumerated().map { Screen.part($0.offset == 0 ? "what changed" : "", text: $0.element) }
+    let changed = changes.enumerated().map {
+      Screen.part($0.offset == 0 ? "what changed" : "", text: $0.element)
+    }
     return (head + changed + advice(on: number)).joined(separator: "\n")
   }
 
@@ -98,17 +100,17 @@ struct ConflictScreen {
     \(Screen.part("applied here", text: "\(checksum(number))\(when(number))"))
       Applied steps keep their numbers: give the new one the next free number, and \(name) its own again\(
         returning.isEmpty ? "." : ":\n" + returning.map { "      \($0)" }.joined(separator: "\n"))
-    """ + "\n" + wayBack(to: number - 1, name)
+    """ + "\n" + rollback(to: number - 1, name)
   }
 
   /// Returns how to roll back steps. A command line is offered only if the store carries the rollback of
   /// all of them, and the rollback would not be refused.
   /// - Parameter isMissing: Whether the step has no file. It may be a step of another branch then.
-  private func wayBack(to version: Int, _ name: String, isMissing: Bool = false) -> String {
+  private func rollback(to version: Int, _ name: String, isMissing: Bool = false) -> String {
     let (clause, example) =
       isMissing
       ? ("it is a step of another branch", "") : ("\(name) is the one that moves", ", as after a rebase")
-    guard applied.allSatisfy({ $0.number <= version || $0.carriesWayBack }), let plan = wayBack(version)
+    guard applied.allSatisfy({ $0.number <= version || $0.carriesRollback }), let plan = rollback(version)
     else {
       return
         "  Nothing takes \(name) back here: where \(isMissing ? clause : "it is the one that moves"), a copy of before it has to "
@@ -138,7 +140,7 @@ struct NewerScreen {
   let supported: Int
   let migratedBy: String?
   /// The plan of the rollback to the steps' version; an error when there is no rollback.
-  let wayBack: Result<MigrationPlan, any Error>
+  let rollback: Result<MigrationPlan, any Error>
   /// Returns a command line for this store.
   let line: (ScreenCommand, [String]) -> String
 
@@ -152,13 +154,13 @@ struct NewerScreen {
     }
     var lines = ["\(store) is at version \(found); these migrations end at \(supported)."]
     if let migratedBy { lines.append("  It was last migrated by \(migratedBy).") }
-    switch wayBack {
+    switch rollback {
     case .success(let plan) where plan.wayBackObstacle == nil:
       lines += [
         "  Update the program. Or take the store back by what it carries itself\(plan.lossClause):",
         "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",
       ]
-    case .failure(StoreError.noWayBack(let step, let name, let reason)):
+    case .failure(StoreError.cannotRollBack(let step, let name, let reason)):
       lines.append("  Update the program: nothing takes \(numbered(step)) \(name) back (\(brief(reason))).")
     default: lines.append("  Update the program.")
     }

@@ -84,7 +84,7 @@ package enum ErrorText {
     case StoreError.bookkeepingDamaged(let file, _, _):
       line("restore", "BACKUP", argumentPath(file))
     case StoreError.schemaMismatch: line("new", "NAME", "--from-model")
-    case StoreError.wayBackLoses(_, _, let losses, _): allowing(losses)
+    case StoreError.rollbackLoses(_, _, let losses, _): allowing(losses)
     case StoreError.adoptionLoses(_, let losses): allowing(losses.map(\.name))
     case StoreError.backupFailed(_, _, let reason) where reason.hasSuffix(MigrationBackup.withoutCopy):
       .option("With --no-backup no copy is made.")

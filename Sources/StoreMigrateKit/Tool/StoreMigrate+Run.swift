@@ -45,7 +45,7 @@ extension StoreMigrate {
       var output = Output(code: report.exitCode, text: line.text(of: report, style), loss: report.loss)
       if report.isWritten { tell(line.warnings) }
       output.errors =
-        LastWord(
+        FinalMessage(
           failure: report.failure, isJSON: line.isJSON, wasStopped: interruption.signal != nil
         ).text ?? output.errors
       return output
@@ -102,7 +102,8 @@ extension StoreMigrate {
       }
     }
     return Output(
-      code: .ok, text: line.isJSON ? json(report.name, report.report, warnings: []) : report.report.description)
+      code: .ok,
+      text: line.isJSON ? json(report.name, report.report, warnings: []) : report.report.description)
   }
 
   private static func failed(
@@ -115,7 +116,9 @@ extension StoreMigrate {
         error, hasStore: command?.hasStore ?? true,
         takesImmutable: command?.options.contains { $0.name == Option.immutable.name } ?? false)
     )
-    if [.notFound, .failed].contains(code), let lost = Surroundings.lostFolder { message += "\n" + lost }
+    if [.notFound, .failed].contains(code), let lost = SystemRequirements.lostFolder {
+      message += "\n" + lost
+    }
     if let aftermath = interruption?.aftermath, let signal = interruption?.signal {
       code = ExitCode(signal: signal)
       // An error other than the one that the signal caused is added.
@@ -136,7 +139,8 @@ extension StoreMigrate {
       return Output(code: code, errors: "store-migrate: \(message)")
     }
     let text = jsonError(
-      line.name, code, message: message, history: (error as? ExplainedError)?.history, warnings: line.warnings.withLock { $0 })
+      line.name, code, message: message, history: (error as? ExplainedError)?.history,
+      warnings: line.warnings.withLock { $0 })
     return Output(code: code, text: printable(json: text))
   }
 }

@@ -142,7 +142,7 @@ public enum StoreMigrate {
   /// Prepares the process, before everything else. Ends it when no command could run.
   private static func prepare() {
     StandardStream.prepare()
-    do { try Surroundings.require() } catch {
+    do { try SystemRequirements.require() } catch {
       var output = Output(code: ExitCode(error), errors: "store-migrate: \(error)")
       exit(write(&output).rawValue)
     }

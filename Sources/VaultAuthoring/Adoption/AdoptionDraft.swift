@@ -98,7 +98,7 @@ struct AdoptionDraft {
   }
 
   /// The indices of the entities that share the table of a root, each after its parent.
-  func family(of root: Int) -> [Int] { entities.indices.filter { line(of: $0).last == root } }
+  func hierarchy(of root: Int) -> [Int] { entities.indices.filter { line(of: $0).last == root } }
 
   /// A name that no property in the entity's table has yet, since all of them are columns of one table.
   private mutating func unique(_ name: String, in place: Int) -> String {
@@ -114,7 +114,7 @@ struct AdoptionDraft {
     guard let steps, let entity = steps.entities.first(where: { $0.name.lowercased() == root }) else {
       return nil
     }
-    return steps.family(of: entity).lazy.flatMap(\.attributes)
+    return steps.hierarchy(of: entity).lazy.flatMap(\.attributes)
       .first { $0.name.lowercased() == property.lowercased() }?.type
   }
 
@@ -271,7 +271,7 @@ struct AdoptionDraft {
     guard let steps, let entity = steps.entities.first(where: { $0.name.lowercased() == name }) else {
       return false
     }
-    return steps.family(of: entity).lazy.flatMap(\.relationships)
+    return steps.hierarchy(of: entity).lazy.flatMap(\.relationships)
       .contains { $0.isLookedUp && $0.name.lowercased() == property.lowercased() }
   }
 
@@ -345,7 +345,7 @@ struct AdoptionDraft {
   /// An entity with its subentities.
   private func adopted(_ root: Int) throws -> AdoptedEntity {
     let table = entities[root].table
-    let below = try family(of: root).dropFirst().map { place in
+    let below = try hierarchy(of: root).dropFirst().map { place in
       let draft = entities[place]
       let rows = try draft.condition.map { try count(table, where: $0) } ?? 0
       return AdoptedEntity(draft, parent: draft.parent.map { entities[$0].entity.name }, rows: rows)

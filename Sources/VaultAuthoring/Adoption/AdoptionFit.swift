@@ -84,7 +84,7 @@ struct AdoptionFit {
         let former = adoption.schema.entity(named: source.name)
       else { continue }
       // The steps may declare the property in another entity of the table.
-      let relatives = model.family(of: entity)
+      let relatives = model.hierarchy(of: entity)
       for property in source.values.map(\.property) {
         let found = former.relationship(named: property)?.destination
         let isNamed = { (name: String) in name.lowercased() == property.lowercased() }
@@ -210,11 +210,12 @@ struct AdoptionFit {
       } else if member.rows > 0, place.kindName == nil {
         lose(
           member.name, rows: member.rows,
-          because: "the steps have no such entity, and the objects would be of \(place.standIn(for: member).name)")
+          because:
+            "the steps have no such entity, and the objects would be of \(place.standIn(for: member).name)")
       }
     }
     let kind = place.kindName.map { [($0, place.kinds { $0.name })] } ?? []
-    guard place.model.isInFamily(place.entity) else { return kind }
+    guard place.model.isInHierarchy(place.entity) else { return kind }
     return kind + [(EntityColumn.name, place.kinds { place.standIn(for: $0).name })]
   }
 

@@ -25,7 +25,7 @@ struct AdoptionPlace {
     (self.source, self.entity, self.adoption, self.model) = (source, entity, adoption, model)
     var properties: [String: Property] = [:]
     // A table has each name once, and a value goes to its column, whichever entity declares it.
-    for entity in model.family(of: entity) {
+    for entity in model.hierarchy(of: entity) {
       for toOne in entity.relationships where toOne.hasColumn {
         properties[toOne.name.lowercased()] = .toOne(toOne)
       }
@@ -33,7 +33,7 @@ struct AdoptionPlace {
     }
     self.properties = properties
     let isTaken = source.all.contains { $0.values.contains { $0.property.lowercased() == "kind" } }
-    if !isTaken, !source.below.isEmpty, !model.isInFamily(entity),
+    if !isTaken, !source.below.isEmpty, !model.isInHierarchy(entity),
       case .attribute(let kind)? = properties["kind"], kind.type == .string
     {
       kindName = kind.name

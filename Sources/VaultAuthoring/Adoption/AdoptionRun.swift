@@ -31,7 +31,8 @@ struct AdoptionReader {
         )
       }
       guard !content.tables.isEmpty else { throw refuse("it has no tables. Check the path") }
-      let adoption = try self.adoption(content, from: (file, files), relationships: relationships, steps: steps)
+      let adoption = try self.adoption(
+        content, from: (file, files), relationships: relationships, steps: steps)
       guard let steps else { return adoption }
       // Targets from the caller take precedence, regardless of case.
       let given = Set(relationships.keys.map { $0.lowercased() })
@@ -40,7 +41,8 @@ struct AdoptionReader {
       }
       guard !told.isEmpty else { return adoption }
       return try self.adoption(
-        content, from: (file, files), relationships: relationships.merging(told) { given, _ in given }, steps: steps)
+        content, from: (file, files), relationships: relationships.merging(told) { given, _ in given },
+        steps: steps)
     } catch let error as SQLError { throw unreadable(file.path, error) }
   }
 

@@ -35,8 +35,10 @@ struct BinaryPropertyList {
     let trailer = bytes.count - 32
     (offsetBytes, referenceBytes) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
     guard (1...8).contains(offsetBytes), (1...8).contains(referenceBytes),
-      let count = Self.number(bytes, at: trailer + 8, size: 8), let top = Self.number(bytes, at: trailer + 16, size: 8),
-      let table = Self.number(bytes, at: trailer + 24, size: 8), count <= trailer, top < count, table <= trailer,
+      let count = Self.number(bytes, at: trailer + 8, size: 8),
+      let top = Self.number(bytes, at: trailer + 16, size: 8),
+      let table = Self.number(bytes, at: trailer + 24, size: 8), count <= trailer, top < count,
+      table <= trailer,
       count * offsetBytes <= trailer - table
     else { return nil }
     (self.count, self.top, self.table) = (count, top, table)
@@ -89,7 +91,9 @@ struct BinaryPropertyList {
     guard low == 15 else { return (low, start + 1) }
     guard start + 1 < table, bytes[start + 1] >> 4 == 1, bytes[start + 1] & 15 < 4 else { return nil }
     let size = 1 << Int(bytes[start + 1] & 15)
-    guard let length = Self.number(bytes, at: start + 2, size: size), start + 2 + size <= table else { return nil }
+    guard let length = Self.number(bytes, at: start + 2, size: size), start + 2 + size <= table else {
+      return nil
+    }
     return (length, start + 2 + size)
   }
 

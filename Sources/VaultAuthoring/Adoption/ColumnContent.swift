@@ -143,7 +143,8 @@ struct ColumnReading {
   }
 
   /// The reading as a given type; nil where some values do not fit, or the reading by content is as good.
-  private static func fitting(_ content: ColumnContent, as type: AttributeType, _ value: SQL) -> ColumnReading?
+  private static func fitting(_ content: ColumnContent, as type: AttributeType, _ value: SQL)
+    -> ColumnReading?
   {
     let numbers = content.integers + content.reals
     guard numbers + content.texts + content.blobs > 0 else { return ColumnReading(type, value) }

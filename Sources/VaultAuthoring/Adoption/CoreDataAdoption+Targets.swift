@@ -37,7 +37,7 @@ extension CoreDataAdoption {
 
   /// The caller's target for a column, by any entity of its table; empty for a number, nil for none.
   private func named(_ column: CoreDataColumn) -> String? {
-    let entities = draft.family(of: column.root).map { draft.entities[$0].entity.name.lowercased() }
+    let entities = draft.hierarchy(of: column.root).map { draft.entities[$0].entity.name.lowercased() }
     let names = [column.name, Self.property(column.column.name)].map { $0.lowercased() }
     return entities.lazy.flatMap { entity in names.map { "\(entity).\($0)" } }.compactMap { targets[$0] }
       .first

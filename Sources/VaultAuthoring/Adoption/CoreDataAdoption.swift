@@ -204,7 +204,7 @@ struct CoreDataAdoption {
   private mutating func indexes(of root: Int) {
     guard draft.entities[root].parent == nil else { return }
     var known: [String: (place: Int, name: String)] = [:]
-    for place in draft.family(of: root) {
+    for place in draft.hierarchy(of: root) {
       for (column, name) in draft.entities[place].properties { known[column] = (place, name) }
     }
     for index in draft.entities[root].table.indexes where !index.isPartial {

@@ -81,7 +81,8 @@ extension Store {
   ) async throws -> Adoption {
     let (fileKey, key) = (try await fileKey?.resolved(), try await key.resolved())
     return try await cancellable(by: progress) { run in
-      let foreign = try AdoptionReader.open(file.path, key: fileKey, profile: fileProfile, busyTimeout: busyTimeout)
+      let foreign = try AdoptionReader.open(
+        file.path, key: fileKey, profile: fileProfile, busyTimeout: busyTimeout)
       defer { withExtendedLifetime(foreign) {} }
       // One transaction, so that the checks and the copy see the same content.
       return try foreign.connection.transaction(.deferred) {

@@ -90,7 +90,9 @@ extension MigrationSet {
     }
     // Compares the steps with themselves. Another failure has stopped the forms before as well, and
     // was reported.
-    do { try FoldProof(prefix(number), against: prefix(number), model: model).requireSame() } catch StoreError.foldRefused {
+    do { try FoldProof(prefix(number), against: prefix(number), model: model).requireSame() } catch StoreError
+      .foldRefused
+    {
       reasons.append(
         "\(ended(reasons.last ?? "")) Two new stores by the steps differ already: SQL such as random() or date('now') gives others each time"
       )

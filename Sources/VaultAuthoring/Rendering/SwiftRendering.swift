@@ -163,7 +163,7 @@ struct SwiftRendering {
     let rawName = names.name("RawObject", of: "ObjectVault")
     let raw = schema.rawObjects.map { object in
       "  \(rawName).\(object.kind.rawValue)(\(object.name.swiftLiteral), "
-        + (object.isUnique ? "unique: true, " : "") + "\(object.sql.swiftLiteral))"
+        + (object.isUnique ? "unique: true, " : "") + "sql: \(object.sql.swiftLiteral))"
     }
     return "let \(names.free("model")) = \(schemaName) {\n"
       + (lines + raw).map { "\($0)\n" }.joined() + "}"

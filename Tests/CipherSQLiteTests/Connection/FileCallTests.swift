@@ -8,7 +8,7 @@ import Testing
   /// What was told, and what is answered from some call on.
   private final class Disk {
     var told: [FileCall] = []
-    var answer: (FileCall) -> FileAnswer = { _ in .goesOn }
+    var answer: (FileCall) -> FileAnswer = { _ in .proceeds }
 
     func call(_ call: FileCall) -> FileAnswer {
       told.append(call)
@@ -27,7 +27,7 @@ import Testing
   func `a disk that is full at the commit is told as full, and the transaction is gone`(_ mode: String) throws
   {
     let (database, disk) = try database(mode)
-    disk.answer = { $0 == .commit ? .isFull : .goesOn }
+    disk.answer = { $0 == .commit ? .isFull : .proceeds }
     #expect {
       try database.connection.execute("INSERT INTO t VALUES (1)")
     } throws: { error in
@@ -35,7 +35,7 @@ import Testing
       return true
     }
     #expect(disk.told.contains(.full) && !disk.told.contains(.committed), "\(disk.told)")
-    disk.answer = { _ in .goesOn }
+    disk.answer = { _ in .proceeds }
     database.connection.rollback()
     #expect(try database.connection.value("SELECT count(*) FROM t") == 0)
     try database.connection.execute("INSERT INTO t VALUES (2)")
@@ -46,10 +46,10 @@ import Testing
   func `a transaction that writes nothing is no commit, also behind one that failed`(_ mode: String) throws {
     let (database, disk) = try database(mode)
     for refused in [FileCall.commit, .sync] {
-      disk.answer = { $0 == refused ? .fails : .goesOn }
+      disk.answer = { $0 == refused ? .fails : .proceeds }
       _ = try? database.connection.execute("INSERT INTO t VALUES (1)")
       database.connection.rollback()
-      disk.answer = { _ in .goesOn }
+      disk.answer = { _ in .proceeds }
       // A journal that is left is put back by whoever reads next, which is a commit of its own.
       _ = try database.connection.value("SELECT count(*) FROM t")
       disk.told = []

@@ -16,7 +16,7 @@ import Testing
       """)
   }
 
-  private final class Keeper: RowTaker {
+  private final class Keeper: RowReceiver {
     let columnCount = 2
     var rows: [[Int64]] = []
 

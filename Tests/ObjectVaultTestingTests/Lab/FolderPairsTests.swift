@@ -54,7 +54,7 @@ private struct ToolFolder {
     for round in 0..<count {
       if round % 3 == 1 {
         // With names that are others, of which the tool is told.
-        let schema = round % 6 == 4 ? RandomSchemas.families(&random) : RandomSchemas.schema(&random)
+        let schema = round % 6 == 4 ? RandomSchemas.hierarchies(&random) : RandomSchemas.schema(&random)
         let change = RandomRenaming(schema, &random)
         guard change.old != change.new else { continue }
         do { try await check(change, &tally) } catch {
@@ -66,8 +66,9 @@ private struct ToolFolder {
         continue
       }
       let hasParents = round % 3 == 2
-      let old = hasParents ? RandomSchemas.families(&random) : RandomSchemas.schema(&random)
-      let new = hasParents ? RandomSchemas.changedFamilies(old, &random) : RandomSchemas.changed(old, &random)
+      let old = hasParents ? RandomSchemas.hierarchies(&random) : RandomSchemas.schema(&random)
+      let new =
+        hasParents ? RandomSchemas.changedHierarchies(old, &random) : RandomSchemas.changed(old, &random)
       guard old != new else { continue }
       do { try await check(old, new, edits: round % 10 == 0, &tally) } catch {
         Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")

@@ -6,7 +6,7 @@ import ObjectVaultTesting
 import Testing
 
 @Suite struct LabNames {
-  private static let family = """
+  private static let hierarchy = """
     create entity Being {
         attribute name string
     }
@@ -106,7 +106,7 @@ import Testing
 
   @Test func `an attribute is named by the entity that declares it, as its heirs hold the same`() async throws
   {
-    var lab = try Steps.lab([Self.family])
+    var lab = try Steps.lab([Self.hierarchy])
     lab.values["Person.name"] = ["Ada"]
     let found = try await text { _ = try lab.generated(at: 1) }
     #expect(

@@ -42,9 +42,9 @@ import Testing
     var random = SeededGenerator(seed: seed)
     var tally = Tally()
     for round in 0..<count {
-      let old = RandomSchemas.families(&random)
-      let new = RandomSchemas.changedFamilies(old, &random)
-      guard old != new, old.hasFamilies || new.hasFamilies else { continue }
+      let old = RandomSchemas.hierarchies(&random)
+      let new = RandomSchemas.changedHierarchies(old, &random)
+      guard old != new, old.hasHierarchies || new.hasHierarchies else { continue }
       do { try await Self.check(old, new, &tally) } catch {
         Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
         return
@@ -63,7 +63,7 @@ import Testing
     var random = SeededGenerator(seed: seed)
     var tally = Tally()
     for round in 0..<count {
-      let schema = hasParents ? RandomSchemas.families(&random) : RandomSchemas.schema(&random)
+      let schema = hasParents ? RandomSchemas.hierarchies(&random) : RandomSchemas.schema(&random)
       let lines = RandomOperations.lines(schema, round, &random)
       guard !lines.isEmpty else { continue }
       let first = try MigrationSet.creating(schema)
@@ -90,7 +90,7 @@ import Testing
     // As many as it takes until each kind of renaming was among them.
     let hasAll = { hasParents || kinds == Set(RandomRenaming.Kind.allCases) }
     for round in 0..<max(count, 24) where round < count || !hasAll() || tally.back == 0 {
-      let schema = hasParents ? RandomSchemas.families(&random) : RandomSchemas.schema(&random)
+      let schema = hasParents ? RandomSchemas.hierarchies(&random) : RandomSchemas.schema(&random)
       let change = RandomRenaming(schema, &random)
       guard change.old != change.new else { continue }
       kinds.formUnion(change.kinds)
@@ -218,7 +218,7 @@ import Testing
     }
     try await lab.checkPath(from: 1)
     try await lab.checkCreatedEqualsMigrated()
-    guard case .operations = try step.wayBack(from: old) else { return }
+    guard case .operations = try step.rollback(from: old) else { return }
     do { try await lab.checkUpDownUp() } catch let failure as CheckFailure
       where "\(failure)".contains("retype ") && "\(failure)".contains(" are no ")
     {

@@ -51,7 +51,7 @@ import VaultAuthoring
   }
 
   @Test func `each sibling has its own column of a name, and its own links`() async throws {
-    let lab = try AdoptionLab(Self.tables + CoreDataFamily.cached(Self.archive.packed))
+    let lab = try AdoptionLab(Self.tables + CoreDataHierarchy.cached(Self.archive.packed))
     let adoption = try await lab.adopt()
     #expect(adoption.losses.isEmpty && adoption.obstacles.isEmpty, "\(adoption)")
     #expect(

@@ -11,7 +11,8 @@ import Testing
   func `a number and its noun`(_ number: Int, _ text: String) {
     #expect(counted(number, "row") == text)
     #expect(
-      counted(number, "query was", plural: "queries were") == (number == 1 ? "1 query was" : "\(number) queries were")
+      counted(number, "query was", plural: "queries were")
+        == (number == 1 ? "1 query was" : "\(number) queries were")
     )
   }
 

@@ -39,7 +39,7 @@ import Testing
   @Test func `ids that are put together bit by bit are all there`() {
     var random = SeededGenerator(seed: 89)
     for _ in 0..<300 {
-      var (gathered, all) = (GatheredRowIDs(), Set<Int64>())
+      var (gathered, all) = (RowIDAccumulator(), Set<Int64>())
       for _ in 0..<Int.random(in: 0...20, using: &random) {
         let some = ids(&random)
         gathered.formUnion(RowIDSet(some))
@@ -51,11 +51,11 @@ import Testing
   }
 
   @Test func `a hundred thousand ids that come one by one take no square of that`() {
-    var gathered = GatheredRowIDs()
+    var gathered = RowIDAccumulator()
     for id in 0..<100_000 { gathered.formUnion(RowIDSet([Int64(id &* 7919 % 100_000)])) }
     #expect(gathered.all.ids == Array(0..<100_000))
     #expect(gathered.partCount < 18)
-    var falling = GatheredRowIDs()
+    var falling = RowIDAccumulator()
     var next: Int64 = 0
     for count in (1...500).reversed() {
       falling.formUnion(RowIDSet(next..<next + Int64(count)))

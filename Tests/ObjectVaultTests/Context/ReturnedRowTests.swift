@@ -120,7 +120,7 @@ import Testing
     #expect(context.faultErrors.count == 1)
   }
 
-  @Test func `an object of a family comes back as what its row is by then`() async throws {
+  @Test func `an object of a hierarchy comes back as what its row is by then`() async throws {
     let temporary = try await TemporaryStore(company)
     let store = temporary.store
     let context = store.makeContext()

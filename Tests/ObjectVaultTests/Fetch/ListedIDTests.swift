@@ -101,7 +101,7 @@ import Testing
     #expect(stored.sorted() == sorted.filter { $0 != sorted[2] })
   }
 
-  @Test func `ids of others in the table of a family are not found`() async throws {
+  @Test func `ids of others in the table of a hierarchy are not found`() async throws {
     let temporary = try await TemporaryStore(company)
     let context = temporary.store.makeContext()
     for number in 0..<400 {

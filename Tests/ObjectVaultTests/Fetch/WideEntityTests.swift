@@ -127,7 +127,8 @@ private let widths = [124, 125, 126, 130, 512]
   }
 
   @Test(arguments: [60, 63, 64, 80])
-  func `a family that is wider together than each of its entities is fetched whole`(_ width: Int) async throws
+  func `a hierarchy that is wider together than each of its entities is fetched whole`(_ width: Int)
+    async throws
   {
     let (own, below) = (Self.names(width), (0..<width).map { "b\($0)" })
     let store = try await open(

@@ -36,7 +36,9 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `a program that saves once leaves no gap, and one that saved often leaves a short one`() async throws {
+  @Test func `a program that saves once leaves no gap, and one that saved often leaves a short one`()
+    async throws
+  {
     #expect(try await insert(store, "first") == 1)
     let second = try await Store.open(at: store.url, key: testKey, schema: library, migrations: .automatic)
     #expect(try await insert(second, "second") == 2)
@@ -51,7 +53,9 @@ import Testing
   @Test func `a deleted row's id does not come back, whichever process goes on`() async throws {
     for number in 0..<20 { _ = try await insert(store, "\(number)") }
     let other = try await Store.open(at: store.url, key: testKey, schema: library, migrations: .automatic)
-    try await other.write { context in for genre in try context.fetch(Genre.self).all() { context.delete(genre) } }
+    try await other.write { context in
+      for genre in try context.fetch(Genre.self).all() { context.delete(genre) }
+    }
     let id = try await insert(store, "after")
     #expect(id == 21)
     let foreign = try await insert(other, "foreign")
@@ -125,7 +129,10 @@ import Testing
     let store = temporary.store
     var random = SeededGenerator(seed: seed)
     var stores = [store]
-    for _ in 0..<2 { stores.append(try await Store.open(at: store.url, key: testKey, schema: library, migrations: .automatic)) }
+    for _ in 0..<2 {
+      stores.append(
+        try await Store.open(at: store.url, key: testKey, schema: library, migrations: .automatic))
+    }
     let contexts = stores.map { $0.makeContext() }
     var last: Int64 = 0
     var name = 0

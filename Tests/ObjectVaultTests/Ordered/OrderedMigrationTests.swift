@@ -88,7 +88,7 @@ import VaultAuthoring
     #expect(after == lists(before), "\(step)")
     let new = try await DowngradeLab([Self.base, step], at: 2)
     #expect(try new.image.physicalHash == lab.image.physicalHash)
-    let back = try lab.set.steps[1].wayBack(from: lab.set.model(at: 1))
+    let back = try lab.set.steps[1].rollback(from: lab.set.model(at: 1))
     guard case .operations = back else { return }
     try await lab.down(1)
     #expect(try lab.image == image, "\(step)")
@@ -122,7 +122,7 @@ import VaultAuthoring
     }
     let new = try await DowngradeLab([Self.base, step], at: 2)
     #expect(try new.image.physicalHash == lab.image.physicalHash)
-    guard case .none(let reason) = try lab.set.steps[1].wayBack(from: lab.set.model(at: 1)) else {
+    guard case .none(let reason) = try lab.set.steps[1].rollback(from: lab.set.model(at: 1)) else {
       Issue.record("\(step) leads back")
       return
     }
@@ -229,6 +229,7 @@ import VaultAuthoring
     let (before, after) = (try set.model(at: 1), try set.model(at: 2))
     let lines = SchemaDifference.operations(from: before, to: after).map(\.summary)
     #expect(lines == ["make A.bs unordered", "make A.lone unordered", "make A.plain ordered"])
-    #expect(SchemaDifference.lines(before, against: after, found: "x", expected: "y").joined().contains("ordered"))
+    #expect(
+      SchemaDifference.lines(before, against: after, found: "x", expected: "y").joined().contains("ordered"))
   }
 }

@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-@Suite struct GivenIDs {
+@Suite struct AssignedIDs {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 

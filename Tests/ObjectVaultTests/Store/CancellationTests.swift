@@ -226,7 +226,9 @@ func openings(of url: URL) -> Int {
     let other = try lab.open()
     try other.execute("BEGIN IMMEDIATE")
     let task = Task {
-      let settings = Store.RunSettings(profile: nil, busyTimeout: 600, makesBackups: false, losses: [], progress: progress) { _ in waits.withLock { $0 = true } }
+      let settings = Store.RunSettings(
+        profile: nil, busyTimeout: 600, makesBackups: false, losses: [], progress: progress
+      ) { _ in waits.withLock { $0 = true } }
       return try await Store.run(.latest, at: url, key: testKey, migrations: set, settings: settings)
     }
     await until { waits.withLock { $0 } }

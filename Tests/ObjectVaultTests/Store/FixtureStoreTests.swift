@@ -133,7 +133,7 @@ import Testing
       try await Store.downgrade(
         at: url, key: Fixture.key, to: 1, migrations: set.upTo(1), allowing: losses)
       Issue.record("It was taken back.")
-    } catch StoreError.noWayBack(2, "motifs", let reason) {
+    } catch StoreError.cannotRollBack(2, "motifs", let reason) {
       #expect(reason.contains("an earlier release"))
     }
     for _ in 0..<2 {

@@ -56,8 +56,8 @@ import Testing
     #expect(result.status == 1, "\(result)")
     #expect(
       result.errors.contains("page 49 is damaged or missing. Restore the file from a backup."), "\(result)")
-    let standing = "a.store opens with the OLD key, as before.\n"
-    #expect(result.errors.hasSuffix(standing) && !result.errors.contains("all there"), "\(result)")
+    let storeState = "a.store opens with the OLD key, as before.\n"
+    #expect(result.errors.hasSuffix(storeState) && !result.errors.contains("all there"), "\(result)")
     #expect(try folder.bytes("a.store") == before)
     #expect(try isAsBefore())
   }

@@ -23,7 +23,7 @@ import Testing
     (StoreError.bookkeepingDamaged(file: "a.store", place: "p", reason: "r"), " restore BACKUP a.store"),
     (StoreError.schemaMismatch(differences: ["d"], lines: []), " new NAME --from-model"),
     (
-      StoreError.wayBackLoses(step: 2, name: "n", losses: ["A.b", "A.c"]),
+      StoreError.rollbackLoses(step: 2, name: "n", losses: ["A.b", "A.c"]),
       "    --allow lossy:A.b --allow lossy:A.c"
     ),
     (

@@ -183,7 +183,7 @@ struct CommandFolder {
       INSERT INTO ZPERSON VALUES (1, 2, 1, 'Ann');
       INSERT INTO ZNOTE VALUES (3, 1, 1, 1, 'first');
       """
-    for (name, sql) in [("legacy", legacy), ("coredata", coreData), ("family", CoreDataFamily.file)] {
+    for (name, sql) in [("legacy", legacy), ("coredata", coreData), ("family", CoreDataHierarchy.file)] {
       _ = try Connection.create(folder.path("making"), key: key) { try $0.executeScript(sql) }
       try Connection.open(folder.path("making"), key: key).exportPlaintext(to: folder.path("\(name).db"))
       try FileManager.default.removeItem(atPath: folder.path("making"))

@@ -42,7 +42,7 @@ enum ReferenceCheck {
     // SQLite's check stops at the first fault, and is enough for most stores. It cannot check entities
     // that share a table.
     let isClean = try connection.value("PRAGMA foreign_key_check") == nil
-    guard !isClean || model.hasFamilies else { return [] }
+    guard !isClean || model.hasHierarchies else { return [] }
     var found: Set<DanglingReference> = []
     func isAsked(_ destination: String) -> Bool {
       !isClean || model.place(of: destination).condition() != nil
@@ -52,8 +52,10 @@ enum ReferenceCheck {
       where relationship.hasColumn && isAsked(relationship.destination) {
         let column = relationship.columnName
         try collect(
-          "\(entity.name).\(relationship.name)", isLink: false, columns: ["id", column], of: model.root(of: entity.name), column: column,
-          place: model.place(of: relationship.destination), destination: relationship.destination, in: connection, into: &found)
+          "\(entity.name).\(relationship.name)", isLink: false, columns: ["id", column],
+          of: model.root(of: entity.name), column: column,
+          place: model.place(of: relationship.destination), destination: relationship.destination,
+          in: connection, into: &found)
       }
     }
     for join in model.joinTables {
@@ -61,7 +63,8 @@ enum ReferenceCheck {
       let name = "the links \(join.source).\(join.name.dropFirst(join.source.count + 1))"
       for (column, destination) in zip(columns, [join.source, join.target]) where isAsked(destination) {
         try collect(
-          name, isLink: true, columns: columns, of: join.name, column: column, place: model.place(of: destination), destination: destination, in: connection,
+          name, isLink: true, columns: columns, of: join.name, column: column,
+          place: model.place(of: destination), destination: destination, in: connection,
           into: &found)
       }
     }
@@ -111,7 +114,7 @@ enum ReferenceCheck {
 
   /// Returns a sentence for each relationship with references to existing rows of another entity.
   static func misled(_ connection: Connection, _ model: Schema) throws -> [String] {
-    guard model.hasFamilies else { return [] }
+    guard model.hasHierarchies else { return [] }
     var findings: [String] = []
     func ask(_ name: String, table: String, column: String, destination: String) throws {
       let place = model.place(of: destination)
@@ -131,7 +134,8 @@ enum ReferenceCheck {
     for entity in model.entities {
       for relationship in entity.relationships where relationship.hasColumn {
         try ask(
-          "\(entity.name).\(relationship.name)", table: model.root(of: entity.name), column: relationship.columnName,
+          "\(entity.name).\(relationship.name)", table: model.root(of: entity.name),
+          column: relationship.columnName,
           destination: relationship.destination)
       }
     }
@@ -172,7 +176,8 @@ enum ReferenceCheck {
     let gone = references.filter { $0.misled == nil }
     let misled = references.subtracting(gone)
     return [
-      sentence(gone, one: "reference leads to a row that is gone", several: "references lead to rows that are gone"),
+      sentence(
+        gone, one: "reference leads to a row that is gone", several: "references lead to rows that are gone"),
       sentence(
         misled, one: "reference leads to an object of another entity",
         several: "references lead to objects of another entity"),

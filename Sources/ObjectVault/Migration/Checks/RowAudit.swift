@@ -79,7 +79,7 @@ struct RowAudit {
       for index in written.indices { written[index].columns.follow(operation, model) }
       // A part of a composite has the whole operation, which must not be applied here: `part.before` is
       // the model between the parts.
-      if model.hasFamilies, operation.composite == nil { try operation.apply(to: &model) }
+      if model.hasHierarchies, operation.composite == nil { try operation.apply(to: &model) }
     }
   }
 
@@ -104,7 +104,9 @@ struct RowAudit {
     guard !foreignTables.isEmpty else { return }
     let found = try ReferenceCheck.foreign(connection, foreignTables)
     let fresh = found.subtracting(knownForeign)
-    guard fresh.isEmpty else { throw step.failed(Self.names(of: operations), because: ReferenceCheck.sentence(fresh)) }
+    guard fresh.isEmpty else {
+      throw step.failed(Self.names(of: operations), because: ReferenceCheck.sentence(fresh))
+    }
     knownForeign = found
   }
 
@@ -140,7 +142,8 @@ struct RowAudit {
     for writing in written.reversed() {
       let findings = try check.findings(connection, touched: writing.columns, onlyReaders: true)
       if let first = findings.first {
-        throw writing.step.failed(writing.blame(first.entity, first.property), because: Self.sentence(findings))
+        throw writing.step.failed(
+          writing.blame(first.entity, first.property), because: Self.sentence(findings))
       }
     }
   }

@@ -24,12 +24,14 @@ struct TypeCheck {
         // Which columns must be set or NULL depends on the row's entity, so a change of that column
         // touches all.
         let isTouched = touched.map {
-          $0.contains(place.table, column: check.column) || $0.contains(place.table, column: EntityColumn.name)
+          $0.contains(place.table, column: check.column)
+            || $0.contains(place.table, column: EntityColumn.name)
         }
         return (isTouched ?? true) && (check.isRead || !onlyReaders)
       }
       return try findings(
-        of: entity.name, table: place.rows, id: SQLName("id"), checks: checks(of: entity).filter(isAsked), in: connection)
+        of: entity.name, table: place.rows, id: SQLName("id"), checks: checks(of: entity).filter(isAsked),
+        in: connection)
         + foreignFindings(of: entity, where: isAsked, in: connection)
     } + (onlyReaders ? [] : linkFindings(connection, touched))
   }
@@ -40,8 +42,8 @@ struct TypeCheck {
   /// - Parameter made: The expression of each column. The result of some needs no check.
   func doubt(
     aboutTable table: String, touched: TouchedColumns, made: [String: String], in connection: Connection
-  ) throws -> RowDoubt {
-    guard let entity = model.entity(named: table), !model.isInFamily(entity) else { return .unknown }
+  ) throws -> RowFaultCondition {
+    guard let entity = model.entity(named: table), !model.isInHierarchy(entity) else { return .unknown }
     let asked = checks(of: entity).filter { touched.contains(table, column: $0.column) }
     guard !asked.isEmpty else { return .unknown }
     let open = asked.filter { check in
@@ -67,7 +69,8 @@ struct TypeCheck {
     }
     let table = SQLName(model.root(of: entity.name))
     return try findings(
-      of: entity.name, table: "(SELECT * FROM \(table) WHERE NOT (\(own)))", id: SQLName("id"), checks: checks.filter(isAsked),
+      of: entity.name, table: "(SELECT * FROM \(table) WHERE NOT (\(own)))", id: SQLName("id"),
+      checks: checks.filter(isAsked),
       in: connection)
   }
 
@@ -82,9 +85,9 @@ struct TypeCheck {
   }
 
   /// Returns the checks that replace constraints of columns, for entities that share a table.
-  private func familyChecks(of entity: EntityDescription) -> [Check] {
+  private func hierarchyChecks(of entity: EntityDescription) -> [Check] {
     guard entity.parent != nil else {
-      guard model.isInFamily(entity), let own = familyPlace(of: entity).condition() else { return [] }
+      guard model.isInHierarchy(entity), let own = hierarchyPlace(of: entity).condition() else { return [] }
       return [
         Check(
           property: EntityColumn.name, column: EntityColumn.name,
@@ -101,8 +104,8 @@ struct TypeCheck {
     }
   }
 
-  private func familyPlace(of root: EntityDescription) -> EntityPlace {
-    EntityPlace(table: root.name, entities: model.family(of: root).map(\.name))
+  private func hierarchyPlace(of root: EntityDescription) -> EntityPlace {
+    EntityPlace(table: root.name, entities: model.hierarchy(of: root).map(\.name))
   }
 
   /// Checks the places of members in tables of links. The findings have the ids of the owners.
@@ -115,7 +118,8 @@ struct TypeCheck {
       return try orders.flatMap { entity, order, own -> [TypeFinding] in
         guard let order, touched?.contains(join.name, column: order) ?? true else { return [] }
         let check = place(order, of: String(order.dropFirst(entity.count + 1).dropLast("_position".count)))
-        return try findings(of: entity, table: "\(join.tableName)", id: SQLName(own), checks: [check], in: connection)
+        return try findings(
+          of: entity, table: "\(join.tableName)", id: SQLName(own), checks: [check], in: connection)
       }
     }
   }
@@ -163,7 +167,7 @@ struct TypeCheck {
   }
 
   private func checks(of entity: EntityDescription) -> [Check] {
-    var checks = familyChecks(of: entity)
+    var checks = hierarchyChecks(of: entity)
     guard entity.parent == nil else { return checks + valueChecks(of: entity) }
     checks += [
       Check(
@@ -223,7 +227,7 @@ struct TypeCheck {
 }
 
 /// The possible faults in the rows of a table.
-enum RowDoubt {
+enum RowFaultCondition {
   /// A row alone does not show it, or no check applies.
   case unknown
   /// No row has a fault, whatever values the expressions are made from.

@@ -124,13 +124,13 @@ struct LinkMove {
     let links = source
     let pairs: SQL =
       "SELECT \(links.own) AS vault_own, \(links.other) AS vault_other FROM \(links.table) WHERE \(links.own) NOT NULL"
-    return PassingIDs.picked.making(
+    return IDMap.picked.making(
       "SELECT l.vault_own, p.\"id\" FROM (\(pairs)) AS l JOIN \(identifier: tables.other) AS p ON p.\"id\" = l.vault_other ORDER BY \(written: order), p.\"id\"",
       ifFirst: true)
   }
 
   /// Removes the table of picked links.
-  var unpicking: [SQL] { picking.isEmpty ? [] : [PassingIDs.picked.ending] }
+  var unpicking: [SQL] { picking.isEmpty ? [] : [IDMap.picked.ending] }
 
   // MARK: Columns
 
@@ -161,7 +161,7 @@ struct LinkMove {
   /// Returns SQL for the id that an owner is linked with.
   private func link(of owner: SQL) -> SQL {
     let links = source
-    if order != nil { return PassingIDs.picked.other(of: owner) }
+    if order != nil { return IDMap.picked.other(of: owner) }
     return "(SELECT l.\(links.other) FROM \(links.table) AS l WHERE l.\(links.own) = \(owner))"
   }
 

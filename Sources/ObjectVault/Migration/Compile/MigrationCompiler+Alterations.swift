@@ -43,7 +43,8 @@ extension MigrationCompiler {
       added.allSatisfy({ canAdd($0, to: table, taken) })
     else { return nil }
     return Alterations(
-      statements: inPlace(former, to: table, renames: renames, dropped: dropped, added: added, layout: layout),
+      statements: inPlace(
+        former, to: table, renames: renames, dropped: dropped, added: added, layout: layout),
       keepsColumns: renames.isEmpty && dropped.isEmpty)
   }
 

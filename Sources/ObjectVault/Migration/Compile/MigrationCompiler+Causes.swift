@@ -14,11 +14,11 @@ extension MigrationCompiler {
   private func places(behindReferencesOf table: TableInfo) -> Set<PropertyPlace> {
     var places: Set<PropertyPlace> = []
     if let root = after.entity(named: table.name) {
-      for entity in after.family(of: root) { places.formUnion(otherEnds(of: entity, in: after)) }
+      for entity in after.hierarchy(of: root) { places.formUnion(otherEnds(of: entity, in: after)) }
       guard let former = mapping.entities[root.name].flatMap({ before.entity(named: $0) }) else {
         return places
       }
-      for entity in before.family(of: former) {
+      for entity in before.hierarchy(of: former) {
         places.formUnion(otherEnds(of: entity, in: before).map(final))
       }
       return places

@@ -29,7 +29,8 @@ extension MigrationCompiler {
       isSame
       ? Self.sameValues(index, of: table, owner)
       : looking.map {
-        Self.severalPartners(index, of: table, owner: owner, lookedUpAs: "\($0.entity).\($0.name)", operations: operations)
+        Self.severalPartners(
+          index, of: table, owner: owner, lookedUpAs: "\($0.entity).\($0.name)", operations: operations)
       }
         ?? Self.repeatedValues(index, of: table, owner: owner, operations: operations)
     check.beforehand =
@@ -263,7 +264,7 @@ extension MigrationCompiler {
     guard column.isRequired, column.defaultSQL == nil else { return nil }
     let isToOne = table.key(of: column.name) != nil
     let (entity, property) = owners.owner(of: column.name, in: table.name)
-    let advice = isToOne ? FillingAdvice.toOne : FillingAdvice.attribute
+    let advice = isToOne ? BackfillAdvice.toOne : BackfillAdvice.attribute
     return PlannedStatement(
       statement: .mustBeEmpty(
         RowCheck(

@@ -16,10 +16,10 @@ extension MigrationCompiler {
     if let root = after.entity(named: table.name) {
       guard let former = mapping.entities[root.name] else { return nil }
       var origin = Origin(table: former, expressions: ["id": "\"id\"", "_version": "\"_version\""])
-      if before.entity(named: former).map(before.isInFamily) == true {
+      if before.entity(named: former).map(before.isInHierarchy) == true {
         origin.expressions[EntityColumn.name] = quoted(EntityColumn.name)
       }
-      for entity in after.family(of: root) { addOrigins(of: entity, to: &origin.expressions) }
+      for entity in after.hierarchy(of: root) { addOrigins(of: entity, to: &origin.expressions) }
       return origin
     }
     return joinOrigin(of: table.name)
@@ -118,7 +118,8 @@ extension MigrationCompiler {
   /// links come from; nil where it had no order, or no links come from before.
   func orderOrigin(of relationship: RelationshipDescription, in entity: String) -> String? {
     guard let former = mapping.entities[entity].flatMap({ before.entity(named: $0) }),
-      let name = mapping.former(entity, property: relationship.name), let old = former.relationship(named: name),
+      let name = mapping.former(entity, property: relationship.name),
+      let old = former.relationship(named: name),
       old.isToMany, old.isOrdered
     else { return nil }
     if let (join, wasSource) = before.joinTable(of: old, in: former) {

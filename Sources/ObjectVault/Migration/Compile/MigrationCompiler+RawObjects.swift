@@ -28,8 +28,8 @@ extension MigrationCompiler {
       names.formUnion(hit.map { $0.object.name.lowercased() })
       gone += hit
     }
-    let standing = Set(kept.map(\.create))
-    let new = made.filter { !standing.contains($0.create) }
+    let storeState = Set(kept.map(\.create))
+    let new = made.filter { !storeState.contains($0.create) }
     let drops = gone.sorted { ($0.place, $0.object.name) > ($1.place, $1.object.name) }
     return (
       drops.map { statement in

@@ -14,7 +14,7 @@ struct MigrationCompiler {
   let after: Schema
   let mapping: SegmentMapping
   /// The owners of the columns after the segment. Made on demand, because few segments need them.
-  let madeOwners = MadeOnce<ColumnOwners>()
+  let madeOwners = ComputedOnce<ColumnOwners>()
 
   /// Entities whose tables and links are unchanged. The segment ignores them; in most steps these are most
   /// entities.
@@ -54,7 +54,7 @@ struct MigrationCompiler {
       PlannedStatement(statement: .sql("DROP TABLE \(quoted($0.name))"), operations: [])
     }
     let leaving = leave(&work)
-    let (removals, rewrites) = (familyRemovals(), familyRewrites())
+    let (removals, rewrites) = (hierarchyRemovals(), hierarchyRewrites())
     // Updates of rows must not fire a trigger, so triggers on these tables are dropped meanwhile.
     for rewrite in rewrites { work.moved.insert(rewrite.table.lowercased()) }
     let raw = rawStatements(changed: work.moved, touched: work.touched.union(work.moved))

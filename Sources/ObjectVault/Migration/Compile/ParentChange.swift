@@ -217,8 +217,8 @@ extension Schema {
   }
 
   private func requireOwnNames(in entity: EntityDescription) throws(ModelError) {
-    var names = FamilyNames()
-    for relative in family(of: entity) {
+    var names = HierarchyNames()
+    for relative in hierarchy(of: entity) {
       guard let (name, other) = names.enter(relative).first else { continue }
       throw ModelError(
         reason:

@@ -42,13 +42,13 @@ extension Schema {
   /// Refuses a change after which no row of the table has an entity name that a raw object compares
   /// `_entity` with: the name is a string literal, which no renaming changes.
   private func requireNoFormerEntity(in object: RawObject, _ former: Schema) throws(ModelError) {
-    guard former.hasFamilies else { return }
+    guard former.hasHierarchies else { return }
     let words = SQLTemplate.words(object.sql)
     for entity in former.entities
-    where former.isInFamily(entity) && object.sql.contains("'\(entity.name)'") {
+    where former.isInHierarchy(entity) && object.sql.contains("'\(entity.name)'") {
       let isThere = self.entity(named: entity.name) != nil
       guard !isThere || root(of: entity.name) != former.root(of: entity.name) else { continue }
-      let tables = former.family(of: entity).map { $0.name.lowercased() }
+      let tables = former.hierarchy(of: entity).map { $0.name.lowercased() }
       guard words.contains(EntityColumn.name.lowercased()), !words.isDisjoint(with: tables) else { continue }
       throw ModelError(
         reason:

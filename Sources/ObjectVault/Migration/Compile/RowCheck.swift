@@ -113,7 +113,7 @@ extension RowCheck.Question {
 }
 
 /// The values that rows will get in the properties of a unique key.
-struct ComingKey {
+struct UniqueKeyCheck {
   /// The entity that declares the key.
   let entity: String
   let properties: [String]

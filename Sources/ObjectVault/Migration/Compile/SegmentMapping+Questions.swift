@@ -13,7 +13,9 @@ extension SegmentMapping {
   /// its inverse.
   /// - Parameter model: The model so far.
   func isGivenNothing(_ entity: String, property name: String, in model: Schema) -> Bool {
-    guard isAdded(entity, property: name), !isExpressed(entity, property: name), let owner = model.entity(named: entity) else {
+    guard isAdded(entity, property: name), !isExpressed(entity, property: name),
+      let owner = model.entity(named: entity)
+    else {
       return false
     }
     // A property that is added as required is refused where rows exist.

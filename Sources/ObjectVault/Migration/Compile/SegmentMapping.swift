@@ -28,7 +28,7 @@ struct SegmentMapping {
   /// The names that dropped entities and properties had when they were dropped, by their names before the
   /// segment.
   private(set) var dropped = DroppedNames()
-  private(set) var trail = OperationTrail()
+  private(set) var trail = OperationLog()
   /// The moved links. A segment that moves links otherwise changes attributes only.
   private(set) var moves: [LinkMove] = []
   /// The change of an entity's parent, which is then the only operation of the segment.

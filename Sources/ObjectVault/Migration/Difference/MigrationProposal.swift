@@ -66,7 +66,8 @@ extension MigrationSet {
       operations: operations,
       doubts: MigrationRenaming.doubts(in: operations, from: renamed),
       losses: compiled?.losses ?? operations.compactMap(\.subject.lost), emptied: compiled?.emptied ?? [:],
-      remarks: operations.compactMap { $0.rules.advice(in: renamed) } + Self.faults(step, from: model, to: schema),
+      remarks: operations.compactMap { $0.rules.advice(in: renamed) }
+        + Self.faults(step, from: model, to: schema),
       servedHints: schema.renamingDoubts(from: renamed, beside: renaming))
   }
 
@@ -99,7 +100,8 @@ extension MigrationSet {
     guard !step.operations.isEmpty else { return [] }
     do {
       let reached = try step.applied(to: model)
-      return SchemaDifference.lines(reached, against: schema, found: "what these lines make", expected: "the classes")
+      return SchemaDifference.lines(
+        reached, against: schema, found: "what these lines make", expected: "the classes")
     } catch { return ["These lines cannot be run as they are: \(error)"] }
   }
 }

@@ -40,7 +40,7 @@ extension MigrationSet {
       return
     }
     let least = version > fold.number ? ", or no more than the last \(version - fold.number)" : ""
-    throw StoreError.noWayBack(
+    throw StoreError.cannotRollBack(
       step: target + 1, name: steps[target].name,
       reason: "the steps up to \(numbered(fold.number)) \(fold.name) are folded into it and run as a whole; "
         + "repeat all \(version) steps\(least)")

@@ -55,7 +55,7 @@ extension OperationProposer {
   /// entity first.
   private mutating func dropNamesakes(of entity: EntityDescription, below parent: String) {
     guard let above = present.entity(named: parent) else { return }
-    for other in present.family(of: above) {
+    for other in present.hierarchy(of: above) {
       for name in entity.propertyNames { dropOne(name, [other.name]) }
     }
   }
@@ -106,7 +106,7 @@ extension OperationProposer {
       return
     }
     let line = Set(([above] + present.ancestors(of: above)).map(\.name))
-    let (theirs, ours) = (present.family(of: above), [own] + present.descendants(of: own))
+    let (theirs, ours) = (present.hierarchy(of: above), [own] + present.descendants(of: own))
     for other in theirs {
       for member in ours where member.name != other.name {
         for name in member.propertyNames where other.spelling(of: name) != nil {

@@ -141,7 +141,9 @@ struct OperationProposer {
       // This includes unchanged indexes, where one of their properties is replaced by another of the same
       // name.
       for index in former.indexes
-      where !entity.indexes.contains(index) || !index.properties.allSatisfy({ isKept($0, in: all, from: allFormer) }) {
+      where !entity.indexes.contains(index)
+        || !index.properties.allSatisfy({ isKept($0, in: all, from: allFormer) })
+      {
         add(.dropIndex(entity.name, index.properties))
       }
     }

@@ -13,7 +13,8 @@ package enum SchemaDifference {
     _ found: Schema, against expected: Schema, found foundName: String, expected expectedName: String
   ) -> [String] {
     let names = (found: foundName, expected: expectedName)
-    return entityLines(found: found, expected: expected, names: names) + rawLines(found: found, expected: expected, names: names)
+    return entityLines(found: found, expected: expected, names: names)
+      + rawLines(found: found, expected: expected, names: names)
   }
 
   private typealias Names = (found: String, expected: String)

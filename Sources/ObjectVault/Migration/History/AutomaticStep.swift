@@ -89,7 +89,7 @@ extension MigrationStep {
   /// Returns why the step cannot be rolled back, where nothing is lost but some value changes.
   fileprivate func obstacle(from model: Schema) throws -> [String] {
     guard (try? applied(to: model)) != nil else { return [] }
-    if case .none(let reason) = try wayBack(from: model) { return ["nothing leads back: \(reason)"] }
+    if case .none(let reason) = try rollback(from: model) { return ["nothing leads back: \(reason)"] }
     return []
   }
 }

@@ -51,23 +51,23 @@ extension HistoryEvent {
   }
 
   private static func ofOneMoment(_ connection: Connection) throws -> [HistoryEvent] {
-    var standing = try StoreHistory.read(connection).steps
+    var storeState = try StoreHistory.read(connection).steps
     let table = UndoneTable(connection: connection)
-    let undone: [(step: AppliedStep, undoing: Undoing)]
+    let undone: [(step: AppliedStep, undoing: RollbackRecord)]
     do { undone = try table.exists() ? table.steps() : [] } catch SQLError.engine(1, _, let message, _) {
       throw StoreError.bookkeepingDamaged(
         file: connection.path, place: UndoneTable.name, reason: "cannot be read: \(message)")
     }
     var events: [HistoryEvent] = []
     for (step, undoing) in undone.reversed() {
-      while let last = standing.last, last.number >= step.number {
+      while let last = storeState.last, last.number >= step.number {
         events.append(HistoryEvent(last))
-        standing.removeLast()
+        storeState.removeLast()
       }
       events.append(HistoryEvent(step, undoing))
-      standing.append(step)
+      storeState.append(step)
     }
-    events = (events + standing.reversed().map { HistoryEvent($0) }).reversed()
+    events = (events + storeState.reversed().map { HistoryEvent($0) }).reversed()
     let repairs = RepairedTable(connection: connection)
     guard try repairs.exists() else { return events }
     do { return inserting(try repairs.repairs(), into: events) } catch SQLError.engine(1, _, let message, _) {
@@ -109,7 +109,7 @@ extension HistoryEvent {
     (date, milliseconds, app, engine) = (step.appliedAt, step.milliseconds, step.app, step.engine)
   }
 
-  private init(_ step: AppliedStep, _ undoing: Undoing) {
+  private init(_ step: AppliedStep, _ undoing: RollbackRecord) {
     kind = .down
     (number, name, checksum) = (step.number, step.name, step.checksum)
     (date, milliseconds, app, engine) = (undoing.at, undoing.milliseconds, undoing.app, undoing.engine)

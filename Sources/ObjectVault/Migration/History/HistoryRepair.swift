@@ -97,7 +97,7 @@ struct RepairWork {
     for step in set.steps {
       do {
         models.append(try step.applied(to: models[step.number - 1]))
-        let back = try step.wayBack(from: models[step.number - 1], to: models[step.number])
+        let back = try step.rollback(from: models[step.number - 1], to: models[step.number])
         ways.append(step.backup.carrying(back.text))
       } catch StoreError.migrationFailed(let number, let name, let operation, let reason) {
         throw StoreError.repairRefused(
@@ -123,8 +123,8 @@ struct RepairWork {
           engine: "\(Engine.current)"), tool: "ObjectVault")
     }
     for (step, modelHash) in records { try tables.history.rewrite(step.number, step, modelHash: modelHash) }
-    let standing = try StandingDigest(of: tables.history, model: history.model())
-    try tables.meta.write([(.standing, .text(standing.text(generation: history.generation)))])
+    let storeState = try StateDigest(of: tables.history, model: history.model())
+    try tables.meta.write([(.storeState, .text(storeState.text(generation: history.generation)))])
   }
 }
 

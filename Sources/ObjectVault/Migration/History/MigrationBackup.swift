@@ -14,7 +14,7 @@ package enum MigrationBackup {
 
   /// The suffix of a copy's name until its migration is done. A killed migration leaves one such file and
   /// the next one removes it; otherwise copies, each as large as the store, would accumulate.
-  private static let unfinished = NewName.unfinished
+  private static let unfinished = ExclusiveRename.unfinished
 
   /// Copies the store to a file in its folder, whose final name is like
   /// `notes.store.v6-20261120T201502Z.backup`.
@@ -52,7 +52,7 @@ package enum MigrationBackup {
 
   /// Gives a copy its final name, right before the commit of the steps that it precedes.
   static func complete(_ path: String, of store: String) throws {
-    do { try NewName.give(path, to: path + unfinished) } catch {
+    do { try ExclusiveRename.give(path, to: path + unfinished) } catch {
       throw StoreError.backupFailed(file: store, backup: path, reason: "it could not be named: \(error)")
     }
     Temporaries.unregister(path + unfinished)
@@ -62,7 +62,7 @@ package enum MigrationBackup {
   /// with its content.
   static func remove(_ path: String) {
     // The file may have both names, where the temporary one could not be removed.
-    if let file = try? DatabasePath(path) { NewName.finish(file) }
+    if let file = try? DatabasePath(path) { ExclusiveRename.finish(file) }
     // While the file has its temporary name, a file with the final name is not this copy.
     if unsafe unlink(path + unfinished) != 0, errno == ENOENT { unsafe unlink(path) }
     Temporaries.unregister(path + unfinished)

@@ -102,7 +102,9 @@ private struct Reading {
       throw damage(place, reason: "is no model")
     }
     if let fault = model.modelFaults.first { throw damage(place, reason: "is no model: \(fault)") }
-    guard let hash = values[.modelHash] else { throw damage(MetaTable.Entry.modelHash.place, reason: "is missing") }
+    guard let hash = values[.modelHash] else {
+      throw damage(MetaTable.Entry.modelHash.place, reason: "is missing")
+    }
     guard hash == .text(sha256(Array(json.utf8))) else {
       throw damage(place, reason: "is not the model that modelHash is of")
     }

@@ -44,12 +44,12 @@ struct StoreHistory: Equatable {
     .storeIsNewer(
       file: file, found: version, supported: set.version,
       migratedBy: steps.last.map { "\($0.app) on \($0.appliedAt.prefix(10)) to \($0.number) \($0.name)" },
-      canDowngrade: leadsBack(to: set, file: file))
+      canDowngrade: isRollback(to: set, file: file))
   }
 
   /// Whether the store carries rollbacks of the steps that are not at hand, and these need no missing
   /// function.
-  private func leadsBack(to set: MigrationSet, file: String) -> Bool {
+  private func isRollback(to set: MigrationSet, file: String) -> Bool {
     guard let work = try? work(.back(to: set.version), with: set, file: file) else { return false }
     return work.missingTransform(in: set) == nil
   }

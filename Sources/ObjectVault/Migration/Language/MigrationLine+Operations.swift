@@ -11,7 +11,8 @@ extension MigrationLine {
     guard verbs.contains(verb) else {
       throw failure(
         "\"\(verb)\" is no operation",
-        hint: didYouMean(nearest(verb, among: verbs)) ?? "operations begin with \(verbs.joined(separator: ", "))")
+        hint: didYouMean(nearest(verb, among: verbs))
+          ?? "operations begin with \(verbs.joined(separator: ", "))")
     }
     skip()
     let operations = try read(MigrationOperation.forms[verb] ?? [], verb)

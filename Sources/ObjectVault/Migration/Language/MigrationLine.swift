@@ -15,13 +15,15 @@ struct MigrationLine {
   init(_ text: String, file: String, number: Int) throws {
     (self.file, self.number, line) = (file, number, MigrationWords(text))
     if let column = line.openText {
-      throw failure("a text has no end", hint: "close it with \" on the same line; \\n in it is a new line", at: column)
+      throw failure(
+        "a text has no end", hint: "close it with \" on the same line; \\n in it is a new line", at: column)
     }
     if let column = line.unknownEscape {
       let sign = line.scalars[column + 1]
       throw failure(
         "\\\(sign) means nothing in a text",
-        hint: "write \\\\ for a backslash, or take it out of a step that was released, for which it meant nothing; there are \\n, "
+        hint:
+          "write \\\\ for a backslash, or take it out of a step that was released, for which it meant nothing; there are \\n, "
           + "\\r, \\\" and \\\\", at: column)
     }
   }
@@ -92,7 +94,9 @@ struct MigrationLine {
 
   /// Takes `Entity.property`.
   mutating func property() throws -> (String, String) {
-    guard let word = next else { throw failure("Entity.property is missing", hint: "write it like User.city") }
+    guard let word = next else {
+      throw failure("Entity.property is missing", hint: "write it like User.city")
+    }
     let parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, parts.allSatisfy(Schema.isIdentifier) else {
       // A letter followed by combining marks, for which a single composed scalar exists.
@@ -147,7 +151,9 @@ struct MigrationLine {
   /// - Parameter form: The form that errors suggest.
   mutating func value(_ form: String = "a number, true, false or a \"text\"") throws -> DefaultValue {
     let before = index > 0 && !words[index - 1].isString ? words[index - 1].text : ""
-    guard index < words.count else { throw failure("a value is missing behind \(before)", hint: "write \(form)") }
+    guard index < words.count else {
+      throw failure("a value is missing behind \(before)", hint: "write \(form)")
+    }
     let word = words[index]
     index += 1
     if word.isString { return .text(word.text) }
@@ -196,7 +202,8 @@ struct MigrationLine {
     let start = scanner.position
     let column = scanner.scalarCount(before: start)
     guard scanner.scalar(at: start) == "(" else {
-      throw failure("( … ) is missing behind \(word)", hint: "write an SQL expression in brackets", at: column)
+      throw failure(
+        "( … ) is missing behind \(word)", hint: "write an SQL expression in brackets", at: column)
     }
     var depth = 0
     while let piece = scanner.next() {
@@ -224,6 +231,7 @@ struct MigrationLine {
       }
       return expression
     }
-    throw failure("the bracket behind \(word) has no end on this line", hint: "close it with ) there", at: column)
+    throw failure(
+      "the bracket behind \(word) has no end on this line", hint: "close it with ) there", at: column)
   }
 }

@@ -66,7 +66,8 @@ struct MigrationParser {
         index += 1
       } else if line == "[up]" || line == "[down]" {
         guard sections.insert(line).inserted else {
-          throw failure("\(line) begins here a second time", hint: "write all of its operations below one \(line)")
+          throw failure(
+            "\(line) begins here a second time", hint: "write all of its operations below one \(line)")
         }
         section = line
         index += 1
@@ -78,7 +79,8 @@ struct MigrationParser {
         result.up.append(contentsOf: try operations(line))
         while result.upLines.count < result.up.count { result.upLines.append(start) }
       } else {
-        throw failure("\"\(line.prefix(40))\" stands before [up]", hint: "write [up] on a line of its own first")
+        throw failure(
+          "\"\(line.prefix(40))\" stands before [up]", hint: "write [up] on a line of its own first")
       }
     }
     guard section != nil else {
@@ -95,7 +97,8 @@ struct MigrationParser {
     guard let line = conflict else { return }
     throw failure(
       "a merge conflict stands here",
-      hint: "keep one side, and take the marks out; where both branches added a step, rebase FILE renumbers one",
+      hint:
+        "keep one side, and take the marks out; where both branches added a step, rebase FILE renumbers one",
       line: line)
   }
 
@@ -111,7 +114,8 @@ struct MigrationParser {
       return
     }
     guard result.down?.isEmpty != false else {
-      throw failure("[down] has operations and is irreversible", hint: "write operations, or irreversible \"why\"")
+      throw failure(
+        "[down] has operations and is irreversible", hint: "write operations, or irreversible \"why\"")
     }
     var words = try words(at: index)
     try words.expect("irreversible")

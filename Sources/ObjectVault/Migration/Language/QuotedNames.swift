@@ -40,7 +40,8 @@ extension SQLError {
       .engine(
         code: code, extendedCode: extended,
         // The engine quotes the text that it was given, so backquotes become double quotes again.
-        message: (sql.contains("`") ? message : message.replacing("`", with: "\"")) + Self.hint(message, for: sql),
+        message: (sql.contains("`") ? message : message.replacing("`", with: "\""))
+          + Self.hint(message, for: sql),
         sql: sql)
     case .constraint(let message, let extended, _):
       .constraint(message: message, extendedCode: extended, sql: sql)

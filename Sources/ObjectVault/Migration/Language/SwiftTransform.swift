@@ -43,7 +43,9 @@ public struct SwiftTransform: Sendable, Hashable {
 
   /// Whether the function may write a property; with a nil property, whether it may create and delete
   /// objects.
-  func mayWrite(_ entity: String, property: String?) -> Bool { access.covers(.writes, of: entity, property: property) }
+  func mayWrite(_ entity: String, property: String?) -> Bool {
+    access.covers(.writes, of: entity, property: property)
+  }
 
   /// Checks the names against a model.
   /// - Throws: ``ModelError`` for a name that the model at this point does not have.

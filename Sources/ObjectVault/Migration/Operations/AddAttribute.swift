@@ -45,14 +45,14 @@ struct AddAttribute: TableOperation {
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations([.dropAttribute(entity, attribute.name)])
   }
 
   func advice(in model: Schema) -> String? {
     guard lacksValue, model.entity(named: entity) != nil else { return nil }
     return
-      "\(entity).\(attribute.name) is required: give those that are there a value; \(FillingAdvice.attribute)"
+      "\(entity).\(attribute.name) is required: give those that are there a value; \(BackfillAdvice.attribute)"
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
@@ -60,7 +60,7 @@ struct AddAttribute: TableOperation {
     var remarks: [OperationRemark] = []
     if lacksValue {
       remarks.append(
-        (.requiresWithoutFilling, "rows that are there have no value; \(FillingAdvice.attribute)"))
+        (.requiresWithoutFilling, "rows that are there have no value; \(BackfillAdvice.attribute)"))
     }
     if attribute.isUnique, attribute.defaultValue != nil {
       remarks.append(

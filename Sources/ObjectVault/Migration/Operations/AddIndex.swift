@@ -39,7 +39,7 @@ struct AddIndex: TableOperation {
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     let drop = MigrationOperation.dropIndex(entity, index.properties)
     // If these properties have an index already, the first drop removes that one: drop twice, then
     // restore it.
@@ -95,7 +95,7 @@ struct DropIndex: TableOperation {
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations(model.index(entity, names).map { [.addIndex(entity, $0)] } ?? [])
   }
 }

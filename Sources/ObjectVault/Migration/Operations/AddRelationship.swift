@@ -37,7 +37,7 @@ struct AddRelationship: TableOperation {
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations([.dropRelationship(entity, relationship.name)])
   }
 
@@ -56,11 +56,11 @@ struct AddRelationship: TableOperation {
       !isLookedUp(in: model)
     else { return nil }
     return
-      "\(entity).\(relationship.name) is required: say whom those that are there lead to; \(FillingAdvice.toOne)"
+      "\(entity).\(relationship.name) is required: say whom those that are there lead to; \(BackfillAdvice.toOne)"
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
     guard place.existed(entity), relationship.isRequired, !isLookedUp(in: place.model) else { return [] }
-    return [(.requiresWithoutFilling, "rows that are there have none; \(FillingAdvice.toOne)")]
+    return [(.requiresWithoutFilling, "rows that are there have none; \(BackfillAdvice.toOne)")]
   }
 }

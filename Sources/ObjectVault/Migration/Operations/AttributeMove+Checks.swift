@@ -96,7 +96,7 @@ extension AttributeMove {
     guard let entity = model.flattenedEntity(named: destination) else { return [] }
     return entity.uniqueKeys.compactMap { key in
       let names = key.joined(separator: ", ")
-      return ComingKey(
+      return UniqueKeyCheck(
         key, of: entity, rows: lone, others: "\(identifier: model.root(of: destination))"
       ) { property in
         if !way.isAtSource, property == way.property { return "\"id\"" }
@@ -181,7 +181,7 @@ extension AttributeMove {
       areShared ? "as several lead to one \(source)" : nil,
       filling == nil ? nil : "by the default of those that no \(source) has one for",
     ].compactMap { $0 }.joined(separator: " or ")
-    let key = ComingKey(
+    let key = UniqueKeyCheck(
       [attribute.to], of: entity, rows: "\(place.tableName)\(place.filter)",
       others: isOutward ? coming : nil
     ) { _ in value }

@@ -69,7 +69,7 @@ extension AttributeMove: CompositeOperation {
     guard let entity = model.entity(named: destination), model.root(of: source) == model.root(of: destination)
     else { return attributes.map(\.new) }
     let leaving = Set(attributes.map { $0.name.lowercased() })
-    var taken = Set(model.family(of: entity).flatMap(\.propertyNames))
+    var taken = Set(model.hierarchy(of: entity).flatMap(\.propertyNames))
     return attributes.map { pair in
       guard leaving.contains(pair.new.lowercased()) else { return pair.new }
       let name = freeName("\(pair.new)Moved", among: taken)
@@ -124,7 +124,7 @@ extension AttributeMove: CompositeOperation {
   private func outward(_ way: Way, moved: [Moved], in model: Schema) -> [CompositePart] {
     let (own, others) = (model.place(of: source), model.place(of: destination))
     let (from, to) = (own.tableName, others.tableName)
-    let ids = PassingIDs.moved
+    let ids = IDMap.moved
     let made: SQL = "\"id\" + \(IdentifierTable.highest(of: others.table))"
     var rows: [SQL] = ids.making("SELECT \"id\", \(made) FROM \(lone(way, model))") + [insertion(way, model)]
     if way.isAtSource {
@@ -148,7 +148,7 @@ extension AttributeMove: CompositeOperation {
       values.append(", vault_own")
     }
     return
-      "INSERT INTO \(identifier: model.root(of: destination)) (\(columns)) SELECT \(values) FROM \(PassingIDs.moved.table)"
+      "INSERT INTO \(identifier: model.root(of: destination)) (\(columns)) SELECT \(values) FROM \(IDMap.moved.table)"
   }
 
   private func inward(_ way: Way, moved: [Moved], in model: Schema) -> CompositePart {
@@ -169,13 +169,14 @@ extension AttributeMove: CompositeOperation {
   // MARK: Rollback
 
   /// Records that rows with a value and no partner now reference a new object.
-  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+  func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {
     guard isOutward, let entity = model.entity(named: owner) else { return }
     trail.moved(
-      model.declarer(of: relationship, in: entity)?.name ?? owner, property: relationship, mapping: mapping, in: model)
+      model.declarer(of: relationship, in: entity)?.name ?? owner, property: relationship, mapping: mapping,
+      in: model)
   }
 
-  func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
+  func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
     if isOutward, !isNew(destination) {
       return .none(reason: "the objects of \(destination) that it made would stay")
     }

@@ -27,10 +27,10 @@ protocol CompositeOperation: OperationRules, CustomStringConvertible {
   /// - Parameters:
   ///   - model: The model before it.
   ///   - isNew: Whether the step created an entity before this operation.
-  func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack
+  func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback
   /// Records in a trail which values differ afterwards, or are stored elsewhere.
   /// - Parameter model: The model before it.
-  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema)
+  func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema)
 }
 
 extension CompositeOperation {
@@ -51,8 +51,8 @@ extension CompositeOperation {
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
-    wayBack(from: model) { mapping.entities[$0] == nil }
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
+    rollback(from: model) { mapping.entities[$0] == nil }
   }
 
   /// The operations among the parts.

@@ -34,7 +34,7 @@ struct DropEntity: TableOperation {
   // A subentity's rows are deleted first, so no earlier operation of the segment may read them.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.hadParent(name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .none(reason: "its objects are gone")
   }
 }

@@ -30,12 +30,14 @@ struct DropRelationship: TableOperation {
     model.entities[owner].relationships.remove(at: index)
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isAdded(entity, property: name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+    mapping.isAdded(entity, property: name)
+  }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
 
   /// Undoes the drop where the inverse keeps the links, in its column or in the join table. In a
   /// one-to-one the column moves to the end that stays.
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     guard let relationship = model.entity(named: entity)?.relationship(named: name),
       !relationship.hasColumn || relationship.isOneToOne,
       let inverse = relationship.inverse, relationship.destination != entity || inverse != name,

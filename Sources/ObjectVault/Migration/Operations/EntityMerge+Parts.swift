@@ -1,4 +1,4 @@
-// The parts of `merge entity A into B`. MergedRows has its statements about rows. FamilyMerge handles
+// The parts of `merge entity A into B`. MergedRows has its statements about rows. HierarchyMerge handles
 // entities with a parent or children: it brings both into one table first.
 
 internal import CipherSQLite
@@ -30,20 +30,20 @@ extension EntityMerge: CompositeOperation {
   }
 
   func kept(in model: Schema) -> Set<String> {
-    if isInFamily(model) { return (try? FamilyMerge(self, in: model).kept) ?? [] }
-    guard let places = try? MergePlaces(self, in: model) else { return [] }
+    if isInHierarchy(model) { return (try? HierarchyMerge(self, in: model).kept) ?? [] }
+    guard let places = try? MergeMapping(self, in: model) else { return [] }
     return Set([source] + (places.redirected + places.dropped).map(\.name))
   }
 
   func losses(in model: Schema) -> [String] { (try? places(in: model).losses) ?? [] }
 
-  func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
+  func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
     .none(reason: "which objects of \(destination) were of \(source) is not known any more")
   }
 
   /// Records relationships whose links are now shared with the destination, and objects of subentities
   /// that moved to another inheritance hierarchy or got new ids.
-  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+  func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {
     guard let places = try? places(in: model) else { return }
     func owner(_ name: String) -> String {
       model.declarer(of: name, in: places.destination)?.name ?? destination
@@ -51,26 +51,30 @@ extension EntityMerge: CompositeOperation {
     for name in (places.toOnes + places.links).map(\.to.name) {
       trail.moved(owner(name), property: name, mapping: mapping, in: model)
     }
-    for (member, to) in places.members { trail.moved(member.entity.name, property: to.name, mapping: mapping, in: model) }
-    guard model.isInFamily(places.source) else { return }
-    for name in places.attributes.map(\.to.name) { trail.rewrote(owner(name), property: name, mapping: mapping) }
+    for (member, to) in places.members {
+      trail.moved(member.entity.name, property: to.name, mapping: mapping, in: model)
+    }
+    guard model.isInHierarchy(places.source) else { return }
+    for name in places.attributes.map(\.to.name) {
+      trail.rewrote(owner(name), property: name, mapping: mapping)
+    }
     trail.noteParts(of: self, droppingRows: false, mapping: mapping, in: model)
   }
 
   /// Where each property of the source goes.
-  func places(in model: Schema) throws(ModelError) -> MergePlaces {
-    isInFamily(model) ? try FamilyMerge(self, in: model).places : try MergePlaces(self, in: model)
+  func places(in model: Schema) throws(ModelError) -> MergeMapping {
+    isInHierarchy(model) ? try HierarchyMerge(self, in: model).places : try MergeMapping(self, in: model)
   }
 
   /// Whether either entity has a parent or children, and so shares its table.
-  private func isInFamily(_ model: Schema) -> Bool {
-    [source, destination].contains { model.entity(named: $0).map(model.isInFamily) == true }
+  private func isInHierarchy(_ model: Schema) -> Bool {
+    [source, destination].contains { model.entity(named: $0).map(model.isInHierarchy) == true }
   }
 
   func parts(in model: Schema) throws(ModelError) -> [CompositePart] {
-    if isInFamily(model) { return try FamilyMerge(self, in: model).parts }
-    let places = try MergePlaces(self, in: model)
-    let detours = places.redirected.map { MergeDetour($0, to: destination, in: model) }
+    if isInHierarchy(model) { return try HierarchyMerge(self, in: model).parts }
+    let places = try MergeMapping(self, in: model)
+    let detours = places.redirected.map { RedirectedRelationship($0, to: destination, in: model) }
     var after = model
     for detour in detours { try detour.making.apply(to: &after) }
     let rows = try MergedRows(places, in: after, .moving, detours: detours)
@@ -91,7 +95,8 @@ extension MigrationLine {
     let column = column
     let (owner, name) = try property()
     guard owner == entity else {
-      throw failure("\(owner).\(name) is no property of \(entity)", hint: "write \(entity).\(name)", at: column)
+      throw failure(
+        "\(owner).\(name) is no property of \(entity)", hint: "write \(entity).\(name)", at: column)
     }
     return name
   }

@@ -3,7 +3,7 @@
 internal import CipherSQLite
 
 /// The effect of a merge in one model.
-struct MergePlaces {
+struct MergeMapping {
   /// A relationship of an entity.
   struct End {
     let entity: EntityDescription
@@ -107,11 +107,11 @@ struct MergePlaces {
     }
     return values.sorted { $0.key < $1.key }.flatMap { root, values -> [CompiledStatement] in
       guard let root = model.entity(named: root) else { return [] }
-      return model.family(of: root).flatMap { owner in
+      return model.hierarchy(of: root).flatMap { owner in
         owner.uniqueKeys.filter { key in key.contains { values[$0] != nil } }.compactMap { key in
           let all = model.flattened(owner)
           let rows: SQL = "\(identifier: root.name)"
-          return ComingKey(key, of: all, rows: rows, others: nil) { property in
+          return UniqueKeyCheck(key, of: all, rows: rows, others: nil) { property in
             values[property] ?? "\(identifier: all.relationship(named: property)?.columnName ?? property)"
           }?.check()
         }

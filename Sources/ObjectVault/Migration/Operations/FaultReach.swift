@@ -16,7 +16,7 @@ struct FaultReach {
     for case .tooManyProperties(let entity, _) in faults {
       // The fault names the first entity of the hierarchy; a property of any entity in it may exceed
       // the limit.
-      if let root = model.entity(named: entity) { left += model.family(of: root) }
+      if let root = model.entity(named: entity) { left += model.hierarchy(of: root) }
     }
     var seen: Set<String> = []
     names = words
@@ -63,7 +63,7 @@ extension SchemaFault {
       [entity]
     case .clashingName(let name, let owner, let other): [name, owner, other]
     case .unknownParent(let entity, let parent): [entity, parent]
-    case .familyName(let entity, _, let other): [entity, other]
+    case .hierarchyName(let entity, _, let other): [entity, other]
     case .unknownDestination(let entity, _, let destination): [entity, destination]
     case .inheritedInverse(let entity, _, let destination, _, let owner): [entity, destination, owner]
     case .narrowInverse(let entity, _, _, let owner): [entity, owner]

@@ -113,11 +113,11 @@ extension EntityToRelationship: CompositeOperation {
     }
   }
 
-  func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
+  func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
     .none(reason: "the ids that the objects of \(entity) had are gone")
   }
 
-  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {
+  func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {
     trail.noteParts(of: self, droppingRows: true, mapping: mapping, in: model)
   }
 
@@ -160,7 +160,8 @@ extension RelationshipToEntity: CompositeOperation {
       let column = line.column
       let names = try line.names()
       guard names.count == 2, names[0] != names[1] else {
-        throw line.failure("a link has two ends", hint: "write the two to-ones of \(entity): (user, group)", at: column)
+        throw line.failure(
+          "a link has two ends", hint: "write the two to-ones of \(entity): (user, group)", at: column)
       }
       var inverses: RelationshipToEntity.Inverses?
       if line.take("inverse") {
@@ -208,7 +209,7 @@ extension RelationshipToEntity: CompositeOperation {
     let operations = operations(leadingTo: former.destination)
     let columns = join.columns(from: isSource)
     // Links have no ids: they are numbered.
-    let (ids, table) = (PassingIDs.moved, PassingIDs.moved.table)
+    let (ids, table) = (IDMap.moved, IDMap.moved.table)
     let rows: [SQL] = [
       ids.clearing,
       "CREATE TABLE \(table) (vault_link INTEGER PRIMARY KEY, vault_own INTEGER, vault_other INTEGER)",
@@ -236,7 +237,8 @@ extension RelationshipToEntity: CompositeOperation {
         EntityDescription(
           name: entity,
           relationships: [
-            toOne(own, to: owner, inverse: inverses?.own), toOne(other, to: destination, inverse: inverses?.other),
+            toOne(own, to: owner, inverse: inverses?.own),
+            toOne(other, to: destination, inverse: inverses?.other),
           ]))
     ]
     if let inverses {
@@ -249,9 +251,9 @@ extension RelationshipToEntity: CompositeOperation {
   }
 
   // Its links become rows of a new entity, which has no former name.
-  func note(in trail: inout NameTrail, _ mapping: SegmentMapping, _ model: Schema) {}
+  func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {}
 
-  func wayBack(from model: Schema, isNew: (String) -> Bool) -> MigrationWayBack {
+  func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
     guard let former = model.entity(named: owner)?.relationship(named: relationship) else {
       return .none(reason: "its links are gone")
     }

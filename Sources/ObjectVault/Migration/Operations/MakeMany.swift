@@ -28,7 +28,7 @@ struct MakeMany: TableOperation {
     if let move = LinkMove(entity, relationship: name, in: model, picking: nil) { mapping.follow(move) }
   }
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     let relationship = model.entity(named: entity)?.relationship(named: name)
     return .operations(
       [.makeOne(entity, name, picking: nil)]
@@ -77,7 +77,7 @@ struct MakeOne: TableOperation {
     if let move = LinkMove(entity, relationship: name, in: model, picking: resolved) { mapping.follow(move) }
   }
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     guard order == nil else { return .none(reason: "the links that were not picked are gone") }
     return .operations(
       [.makeMany(entity, name)]
@@ -116,7 +116,9 @@ extension Schema {
     ]
   }
 
-  fileprivate mutating func changeNumber(_ entity: String, relationship name: String, toMany: Bool) throws(ModelError) {
+  fileprivate mutating func changeNumber(_ entity: String, relationship name: String, toMany: Bool)
+    throws(ModelError)
+  {
     let owner = try index(of: entity)
     let index = try relationshipIndex(owner, name)
     let relationship = entities[owner].relationships[index]

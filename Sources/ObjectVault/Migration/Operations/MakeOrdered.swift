@@ -44,7 +44,7 @@ struct MakeOrdered: TableOperation {
     if !isOrdered { mapping.dropOrder(of: entity, relationship: name) }
   }
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     isOrdered
       ? .operations([.makeUnordered(entity, name)]) : .none(reason: "the order of its members is gone")
   }

@@ -61,7 +61,8 @@ struct MakeRequired: TableOperation {
   /// Whether it fills a property that the segment added without values: the segment's one copy gives each
   /// row the value.
   private func fillsAdded(_ mapping: SegmentMapping, in model: Schema) -> Bool {
-    guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, property: name, in: model) else {
+    guard filling != nil, mapping.hasRows(entity), mapping.isGivenNothing(entity, property: name, in: model)
+    else {
       return false
     }
     guard let relationship = model.entity(named: entity)?.relationship(named: name) else { return true }
@@ -87,7 +88,8 @@ struct MakeRequired: TableOperation {
     let type = model.entity(named: entity)?.attribute(named: name)?.type
     let value = (type.map(filling.stored) ?? filling).sql
     mapping.express(
-      entity, property: name, as: mapping.ofOwnRows(isAdded ? value : "ifnull(\(column), \(value))", of: entity))
+      entity, property: name,
+      as: mapping.ofOwnRows(isAdded ? value : "ifnull(\(column), \(value))", of: entity))
     if case .integer(let id) = filling,
       let destination = model.entity(named: entity)?.relationship(named: name)?.destination
     {
@@ -95,7 +97,7 @@ struct MakeRequired: TableOperation {
     }
   }
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     if filling == nil, model.isRequired(entity, property: name) { return .operations([]) }
     // The backfilled property was added by the same step, and the rollback drops it.
     if mapping.former(entity, property: name) == nil { return .operations([]) }
@@ -140,9 +142,11 @@ struct MakeOptional: TableOperation {
     try model.changeAttribute(of: entity, named: name) { $0.isOptional = true }
   }
 
-  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.isNew(entity, property: name) }
+  func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
+    mapping.isNew(entity, property: name)
+  }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations(model.isRequired(entity, property: name) ? [.makeRequired(entity, name, filling: nil)] : [])
   }
 }

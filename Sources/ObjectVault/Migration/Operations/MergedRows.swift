@@ -16,7 +16,7 @@ struct MergedRows {
   private(set) var checks: [CompiledStatement] = []
   private(set) var statements: [SQL] = []
 
-  private let places: MergePlaces
+  private let places: MergeMapping
   private let model: Schema
   private let way: Way
   /// The rows of the source and of its subentities.
@@ -30,7 +30,7 @@ struct MergedRows {
   ///   - detours: Redirected relationships of other entities, whose links are copied in between.
   ///   - name: Returns the name that a property of the source has in the model.
   init(
-    _ places: MergePlaces, in model: Schema, _ way: Way, detours: [MergeDetour] = [],
+    _ places: MergeMapping, in model: Schema, _ way: Way, detours: [RedirectedRelationship] = [],
     name: (String) -> String = { $0 }
   ) throws(ModelError) {
     (self.places, self.model, self.way) = (places, model, way)
@@ -45,7 +45,7 @@ struct MergedRows {
       "CASE WHEN \(isOne(column)) THEN \(raised(column)) ELSE \(former) END"
     }
     for detour in detours { statements.append(try detour.copy(in: model) { newID($0) }) }
-    if isMoving { statements.append(PassingIDs.moved.ending) }
+    if isMoving { statements.append(IDMap.moved.ending) }
   }
 
   private var isMoving: Bool { if case .moving = way { true } else { false } }
@@ -58,7 +58,7 @@ struct MergedRows {
   private var highest: SQL { IdentifierTable.highest(of: places.destination.name) }
 
   /// The id that an object of the source has after the merge, looked up in the table of moved ids.
-  private func newID(_ id: SQL) -> SQL { isMoving ? PassingIDs.moved.other(of: id) : id }
+  private func newID(_ id: SQL) -> SQL { isMoving ? IDMap.moved.other(of: id) : id }
 
   /// The id after the merge, computed: for checks, which run before the table of moved ids exists.
   private func raised(_ id: SQL) -> SQL { isMoving ? "\(id) + \(highest)" : id }
@@ -92,7 +92,8 @@ struct MergedRows {
     // Relationships within the source reference rows that get new ids, too.
     let isWithin = former.destination == places.source.name
     carry(
-      former.name, from: SQLName(columnName), to: SQLName(new.columnName), as: new.name, value: isWithin ? newID(column) : column,
+      former.name, from: SQLName(columnName), to: SQLName(new.columnName), as: new.name,
+      value: isWithin ? newID(column) : column,
       isRequired: new.isRequired && !former.isRequired)
     if isWithin, isMoving { given[new.name] = raised(column) }
   }
@@ -144,7 +145,7 @@ struct MergedRows {
       ? "\(identifier: all.name)"
       : place.condition().map { "\(place.tableName) WHERE NOT (\($0))" }
     for key in all.uniqueKeys where isMoving || key.contains(where: { given[$0] != nil }) {
-      let coming = ComingKey(key, of: all, rows: rows, others: others) { property in
+      let coming = UniqueKeyCheck(key, of: all, rows: rows, others: others) { property in
         if let value = given[property] { return value }
         guard !comesFromBelow, !isShared(property) else {
           return "\(identifier: all.relationship(named: property)?.columnName ?? property)"
@@ -163,7 +164,7 @@ struct MergedRows {
   private mutating func carryRows() {
     let (columns, values) = (settings.map { "\($0.column)" as SQL }, settings.map(\.value))
     if isMoving {
-      let ids = PassingIDs.moved
+      let ids = IDMap.moved
       let all: (columns: SQL, values: SQL) = (
         .joined(["\"id\"", "\"_version\""] + columns), .joined(["m.vault_other", "a.\"_version\""] + values)
       )
@@ -196,7 +197,7 @@ struct MergedRows {
     )
   }
 
-  private mutating func carryMembers(_ member: MergePlaces.End, _ new: RelationshipDescription) {
+  private mutating func carryMembers(_ member: MergeMapping.End, _ new: RelationshipDescription) {
     let owner = SQLName(model.root(of: member.entity.name))
     let (column, target): (SQL, SQLName) = (
       "\(identifier: member.relationship.columnName)", SQLName(new.columnName)

@@ -104,7 +104,7 @@ extension MigrationOperation {
 
 extension OperationRules {
   fileprivate func apply(to schema: inout Schema) throws(ModelError) {
-    if schema.hasFamilies { try subject.checkFamily(in: schema) }
+    if schema.hasHierarchies { try subject.checkHierarchy(in: schema) }
     try change(&schema)
     if traits.completesInverses { schema.completeInverses() }
   }

@@ -33,7 +33,7 @@ protocol OperationRules: Sendable {
   /// - Parameters:
   ///   - model: The model before it.
   ///   - mapping: How the step has mapped names so far.
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback
 
   /// The function of the app that it calls; nil for none.
   var function: AppFunction? { get }

@@ -24,7 +24,7 @@ struct ParentRows {
   }
 
   /// The id that an object has after the change.
-  static func newID(_ id: SQL) -> SQL { PassingIDs.moved.other(of: id) }
+  static func newID(_ id: SQL) -> SQL { IDMap.moved.other(of: id) }
 
   // MARK: Checks
 
@@ -85,7 +85,7 @@ struct ParentRows {
   /// - Parameter besideOthers: Whether other rows of the new table have values of it.
   /// - Returns: nil where the rows have no value, since NULL equals no other NULL.
   private func check(key: [String], of owner: EntityDescription, besideOthers: Bool) -> CompiledStatement? {
-    ComingKey(
+    UniqueKeyCheck(
       key, of: after.flattened(owner), rows: "\(old.tableName) AS a\(filterOfA)",
       others: besideOthers ? "\(new.tableName)" : nil
     ) { value(of: $0, in: owner) }?.check()
@@ -112,8 +112,8 @@ struct ParentRows {
 
   private var filterOfA: SQL { old.condition(SQLName("a")).map { " WHERE \($0)" } ?? "" }
 
-  private var release: RowRelease {
-    RowRelease(of: change.names, from: change.left, staying: change.way == .within, in: before)
+  private var release: ReferenceCleanup {
+    ReferenceCleanup(of: change.names, from: change.left, staying: change.way == .within, in: before)
   }
 
   /// To-ones of the rows to entities that the rows no longer belong to.
@@ -148,14 +148,14 @@ struct ParentRows {
     // anything else either.
     let highest: SQL =
       "max(\(IdentifierTable.highest(of: new.table)), \(IdentifierTable.highest(of: old.table)))"
-    return PassingIDs.moved.making("SELECT \"id\", \"id\" + \(highest) FROM \(old.tableName)")
+    return IDMap.moved.making("SELECT \"id\", \"id\" + \(highest) FROM \(old.tableName)")
       .map { .sql($0.text) }
   }
 
   var statements: [CompiledStatement] {
     switch change.way {
     case .within: (release.statements + rewriting).map { .sql($0.text) }
-    case .into: ([insertion] + [PassingIDs.moved.ending]).map { .sql($0.text) }
+    case .into: ([insertion] + [IDMap.moved.ending]).map { .sql($0.text) }
     case .out:
       ([insertion] + release.statements + ["DELETE FROM \(old.tableName)\(old.filter)"]).map { .sql($0.text) }
     }
@@ -190,7 +190,7 @@ struct ParentRows {
       ["\"id\"", "\"_version\""],
       [change.way == .into ? "m.vault_other" : "a.\"id\"", "a.\"_version\""]
     )
-    if after.entity(named: new.table).map(after.isInFamily) == true {
+    if after.entity(named: new.table).map(after.isInHierarchy) == true {
       columns.append("\(identifier: EntityColumn.name)")
       values.append(
         change.moved.count > 1 || change.way == .out
@@ -202,7 +202,7 @@ struct ParentRows {
       values.append(value)
     }
     for entity in change.moved { addOwn(of: entity, columns: &columns, values: &values) }
-    let passing: SQL = change.way == .into ? PassingIDs.moved.joined : ""
+    let passing: SQL = change.way == .into ? IDMap.moved.joined : ""
     return
       "INSERT INTO \(new.tableName) (\(SQL.joined(columns))) SELECT \(SQL.joined(values)) FROM \(old.tableName) AS a\(passing)\(filterOfA)"
   }

@@ -33,7 +33,7 @@ struct RenameAttribute: TableOperation {
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations([.renameAttribute(entity, new, to: name)])
   }
 }

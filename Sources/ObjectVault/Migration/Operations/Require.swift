@@ -26,7 +26,7 @@ struct Require: DataOperation {
   static let hasManyRows =
     "its query has more than one row, and one value is asked for: SELECT count(*) = 0 FROM … WHERE NOT (…)"
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack { .operations([]) }
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback { .operations([]) }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] { place.formerNames(in: query) }
 }

@@ -83,7 +83,8 @@ struct Retype: TableOperation {
     case .sql(let sql):
       let expression = try SQLNames(model: model).resolved(
         expression: sql, of: entity)
-      if SQLScanner.spansRows(expression), let owner = model.entity(named: entity), model.isInFamily(owner) {
+      if SQLScanner.spansRows(expression), let owner = model.entity(named: entity), model.isInHierarchy(owner)
+      {
         throw ModelError(
           reason:
             "OVER would see the rows of all entities that share a table with \(entity); write a query in its place, or do it by "
@@ -106,7 +107,7 @@ struct Retype: TableOperation {
     }
   }
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     guard let former = model.entity(named: entity)?.attribute(named: name), !isComputed else {
       return .none(reason: "the values that it computed from are gone")
     }

@@ -23,7 +23,7 @@ extension SQLTransform: DataOperation {
 
   /// The rollback does nothing when the block wrote only to properties that the step itself added:
   /// dropping them removes the values.
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: true)
       ? .operations([]) : .none(reason: "what it wrote over is gone")
   }

@@ -18,7 +18,7 @@ struct Seed: DataOperation {
       hasForeignSQL: true)
   }
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .none(reason: "which objects it made is not known any more")
   }
 

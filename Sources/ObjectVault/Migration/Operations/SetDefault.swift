@@ -34,10 +34,11 @@ struct SetDefault: TableOperation {
 
   // A column filled by an expression does not depend on the default.
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool {
-    mapping.hasRows(entity) && mapping.isAdded(entity, property: name) && !mapping.isExpressed(entity, property: name)
+    mapping.hasRows(entity) && mapping.isAdded(entity, property: name)
+      && !mapping.isExpressed(entity, property: name)
   }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     .operations([
       .setDefault(entity, name, model.entity(named: entity)?.attribute(named: name)?.defaultValue)
     ])

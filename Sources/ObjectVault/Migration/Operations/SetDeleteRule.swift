@@ -31,7 +31,7 @@ struct SetDeleteRule: TableOperation {
 
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     model.entity(named: entity)?.relationship(named: name).map {
       .operations([.setDeleteRule(entity, name, $0.deleteRule)])
     } ?? .none(reason: "it has no rule")

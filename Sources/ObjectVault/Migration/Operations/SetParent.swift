@@ -29,7 +29,7 @@ struct SetParent: TableOperation {
     mapping.follow(try ParentChange(entity, to: parent, in: model))
   }
 
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     guard let change = try? ParentChange(entity, to: parent, in: model), change.way == .within else {
       return .none(reason: "its objects lie in another table, and have other ids there or here")
     }

@@ -31,7 +31,7 @@ extension SwiftTransform: DataOperation {
 
   /// The rollback does nothing when the function wrote only to properties that the step itself added:
   /// dropping them removes the values.
-  func wayBack(from model: Schema, _ mapping: SegmentMapping) -> MigrationWayBack {
+  func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: false)
       ? .operations([]) : .none(reason: "what it wrote over is gone")
   }

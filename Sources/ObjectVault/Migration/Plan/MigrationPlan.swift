@@ -12,7 +12,7 @@ public struct MigrationPlan: Sendable, Hashable {
     /// The name of the step.
     public let name: String
     /// Whether the step would be rolled back.
-    public let leadsBack: Bool
+    public let isRollback: Bool
     /// Its operations, or the operations that undo it, one line each.
     public let operations: [String]
     /// Its SQL statements for the engine of this process, in order.
@@ -134,7 +134,8 @@ extension MigrationPlan {
     makesBackups: Bool = true
   ) throws {
     self = try inspection.connection.transaction(.deferred) {
-      try MigrationPlan(ofOneMoment: inspection, with: set, goal: goal, asksRows: asksRows, makesBackups: makesBackups)
+      try MigrationPlan(
+        ofOneMoment: inspection, with: set, goal: goal, asksRows: asksRows, makesBackups: makesBackups)
     }
   }
 
@@ -158,16 +159,19 @@ extension MigrationPlan {
     irreversible = (try? history.irreversible(with: set, file: inspection.path)) ?? [:]
     let amounts = try RowForecast.amounts(of: work.steps, in: connection)
     let rows = amounts.map(\.rows)
-    var questions = RowQuestions(connection, try TouchedTables(model, connection), isSound: hasOwnTables)
+    var questions = PreflightChecks(connection, try TouchedTables(model, connection), isSound: hasOwnTables)
     // Without checks of rows, a faulty block in a pending step must not keep anyone from inspecting
     // the store.
     let trial = asksRows ? SQLTrial(set) : nil
     var steps: [Step] = []
     for (index, compiled) in work.steps.enumerated() {
-      let leadsBack = index < work.back.count
+      let isRollback = index < work.back.count
       let asked = try questions.asked(by: compiled, trial)
-      let reason = leadsBack ? nil : irreversible[compiled.step.number]
-      steps.append(Step(compiled, leadsBack: leadsBack, checks: asked, functions: set.transforms, irreversible: reason, rows: rows[index]))
+      let reason = isRollback ? nil : irreversible[compiled.step.number]
+      steps.append(
+        Step(
+          compiled, isRollback: isRollback, checks: asked, functions: set.transforms, irreversible: reason,
+          rows: rows[index]))
     }
     self.steps = steps
     makesBackup = makesBackups && work.steps.contains(where: \.wantsBackup)
@@ -198,12 +202,12 @@ extension MigrationPlan {
 
 extension MigrationPlan.Step {
   fileprivate init(
-    _ compiled: CompiledStep, leadsBack: Bool,
-    checks asked: RowQuestions, functions: TransformTable, irreversible: String?, rows: Int
+    _ compiled: CompiledStep, isRollback: Bool,
+    checks asked: PreflightChecks, functions: TransformTable, irreversible: String?, rows: Int
   ) {
     let statements = compiled.parts.flatMap(\.statements)
     self.rows = rows
-    (number, name, self.leadsBack) = (compiled.step.number, compiled.step.name, leadsBack)
+    (number, name, self.isRollback) = (compiled.step.number, compiled.step.name, isRollback)
     (operations, sql) = (compiled.step.operations.map(\.summary), statements.map(\.text))
     (losses, unallowedLosses) = (compiled.losses, compiled.unallowedLosses)
     emptied = compiled.emptied

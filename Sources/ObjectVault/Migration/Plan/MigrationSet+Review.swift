@@ -60,7 +60,7 @@ extension MigrationStep {
   fileprivate func wayBackFaults(from before: Schema, to after: Schema, _ trial: SQLTrial) throws -> [String]
   {
     guard down != nil else { return [] }
-    switch try wayBack(from: before, to: after) {
+    switch try rollback(from: before, to: after) {
     case .none(let reason): return ["\(fileName): \(ended(reason))"]
     case .operations(let operations):
       do {

@@ -11,7 +11,7 @@ final class SQLTrial {
   private var isLost = false
   private var runner: MigrationRunner?
   /// The model of the database, and its tables, which take longer to derive from the model than to compare.
-  private var standing = Schema()
+  private var storeState = Schema()
   private var tables: [TableInfo]?
 
   init(_ set: MigrationSet) { self.set = set }
@@ -45,7 +45,7 @@ final class SQLTrial {
       return written
     } catch {
       // The database may be in any state now: start again from an empty one.
-      (runner, standing, tables) = (nil, Schema(), nil)
+      (runner, storeState, tables) = (nil, Schema(), nil)
       isLost = speaksOfRawObjects
       throw error
     }
@@ -62,13 +62,13 @@ final class SQLTrial {
 
   /// Gives the database the tables and raw objects of a model.
   private func change(to model: Schema, _ runner: MigrationRunner, _ step: MigrationStep) throws {
-    let isSame = standing.entities == model.entities
-    guard !isSame || standing.rawObjects != model.rawObjects else { return }
-    let former = tables ?? standing.tables
+    let isSame = storeState.entities == model.entities
+    guard !isSame || storeState.rawObjects != model.rawObjects else { return }
+    let former = tables ?? storeState.tables
     let tables = isSame ? former : model.tables
-    defer { (standing, self.tables) = (model, tables) }
-    guard former != tables || standing.rawObjects != model.rawObjects else { return }
-    for raw in standing.rawStatements.reversed() { try runner.connection.execute(sql: raw.drop) }
+    defer { (storeState, self.tables) = (model, tables) }
+    guard former != tables || storeState.rawObjects != model.rawObjects else { return }
+    for raw in storeState.rawStatements.reversed() { try runner.connection.execute(sql: raw.drop) }
     let (kept, wanted) = (Self.byName(former), Self.byName(tables))
     for table in former where wanted[table.name] != table {
       try runner.connection.execute("DROP TABLE \(identifier: table.name)")
@@ -79,8 +79,8 @@ final class SQLTrial {
 
   /// Records that the database has the model which a part produced.
   private func stand(_ model: Schema) {
-    if standing.entities != model.entities { tables = nil }
-    standing = model
+    if storeState.entities != model.entities { tables = nil }
+    storeState = model
   }
 
   private static func byName(_ tables: [TableInfo]) -> [String: TableInfo] {

@@ -77,7 +77,8 @@ struct TouchedTables {
       touch(tables: Set(block.tables.map { $0.lowercased() }), in: model, by: step)
     case .sql(let sql): touch(tables: SQLTemplate.words(sql), in: model, by: step)
     case .transform(let transform):
-      touch(transform.writes.map { Set($0.map { model.root(of: $0.entity).lowercased() }) }, in: model, by: step)
+      touch(
+        transform.writes.map { Set($0.map { model.root(of: $0.entity).lowercased() }) }, in: model, by: step)
     case .copy, .mustBeEmpty, .raw, .rawMustFit, .require: break
     }
   }

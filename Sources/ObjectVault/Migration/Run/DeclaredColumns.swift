@@ -95,7 +95,9 @@ struct DeclaredColumns {
   ) {
     let (table, column) = (table.lowercased(), column.lowercased())
     if let places = links[table] { return require(word, oneOf: places, deed: word.rawValue, by: object) }
-    if let places = columns[table]?[column] { return require(word, oneOf: places, deed: word.rawValue, by: object) }
+    if let places = columns[table]?[column] {
+      return require(word, oneOf: places, deed: word.rawValue, by: object)
+    }
     // The id and the entity of a row may be read. Writing them makes the row another object.
     guard word == .writes, MigrationRunner.isID(column) || column == EntityColumn.name else { return }
     note(.writes, rowsOf: table, deed: "writes \(column) of", by: object)

@@ -83,9 +83,9 @@ extension StoreHistory {
       minimumReader: staying.version == target && staying.steps.last?.isPlaceholder != true
         ? staying.minimumReader : min(target, minimumReader))
     for step in chain.steps.dropFirst(target).reversed() {
-      switch try step.wayBack(from: models[step.number - 1], to: models[step.number]) {
+      switch try step.rollback(from: models[step.number - 1], to: models[step.number]) {
       case .none(let reason):
-        throw StoreError.noWayBack(
+        throw StoreError.cannotRollBack(
           step: step.number, name: step.name, reason: reason + (Self.advice(step, of: set) ?? ""))
       case .operations(let operations):
         work.back.append(
@@ -122,7 +122,7 @@ extension StoreHistory {
     var (reasons, model): ([Int: String], Schema) = ([:], Schema())
     for step in try steps(with: set, file: file).steps + set.steps.dropFirst(version) {
       let after = try step.applied(to: model)
-      if case .none(let reason) = try step.wayBack(from: model, to: after) { reasons[step.number] = reason }
+      if case .none(let reason) = try step.rollback(from: model, to: after) { reasons[step.number] = reason }
       model = after
     }
     return reasons
@@ -137,7 +137,7 @@ extension AppliedStep {
   /// The step as the store carries it: its operations and its rollback.
   /// - Throws: ``StoreError/bookkeepingDamaged(file:place:reason:)`` when they cannot be read.
   fileprivate func carried(in file: String) throws -> MigrationStep {
-    let (rule, back) = BackupRule.carried(in: down ?? MigrationWayBack.none(reason: Self.notCarried).text)
+    let (rule, back) = BackupRule.carried(in: down ?? MigrationRollback.none(reason: Self.notCarried).text)
     do {
       var step = try MigrationStep(
         number: number, name: name,
@@ -148,7 +148,7 @@ extension AppliedStep {
       // The text matches its checksum: it is not damaged, but written in a later version of the language.
       let isRead = (try? MigrationStep(number: number, name: name, text: "format: 1\n[up]\n\(text)\n")) != nil
       guard isRead || checksum != "s1:" + sha256(Array(text.utf8)) else {
-        throw StoreError.noWayBack(
+        throw StoreError.cannotRollBack(
           step: number, name: name,
           reason:
             "this release cannot read what the store carries of it (\(error.reason)); take it back with the "

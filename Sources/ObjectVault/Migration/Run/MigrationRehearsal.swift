@@ -11,7 +11,7 @@ public struct MigrationRehearsal: Sendable {
     /// The name of the step.
     public let name: String
     /// Whether the step was rolled back.
-    public let leadsBack: Bool
+    public let isRollback: Bool
     /// The duration of the step, in seconds.
     public let seconds: Double
   }

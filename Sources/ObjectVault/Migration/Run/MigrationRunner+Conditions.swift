@@ -11,7 +11,7 @@ extension MigrationRunner {
     for compiled in work.back {
       let (step, losses) = (compiled.step, compiled.losses.filter { !allowedLosses.contains($0) })
       guard losses.isEmpty else {
-        throw StoreError.wayBackLoses(
+        throw StoreError.rollbackLoses(
           step: step.number, name: step.name, losses: losses, emptied: compiled.emptied)
       }
     }

@@ -5,8 +5,8 @@
 internal import CipherSQLite
 
 /// The state after a committed step.
-private struct StoodStep {
-  let standing: StoreStanding
+private struct CommittedStep {
+  let storeState: StoreState
   let audit: RowAudit?
   /// The remaining work; nil when the run is finished.
   let rest: MigrationWork?
@@ -19,7 +19,7 @@ extension MigrationRunner {
   /// Between two steps other processes may read, write and migrate, so the history is read again under each
   /// lock. The remaining steps are compiled again only when another process has changed the tables.
   /// - Returns: The outcome, including that of earlier attempts of the run, and the status of the store.
-  func runEachStep(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
+  func runEachStep(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, storeState: StoreState) {
     var rest: MigrationWork?
     while true {
       var outcome = record.outcome
@@ -28,13 +28,14 @@ extension MigrationRunner {
       // Recorded only if this transaction committed steps: an error after it then reports exactly those.
       if outcome.steps != record.outcome.steps || outcome.takenBack != record.outcome.takenBack {
         record.commit(
-          outcome, audit: step.audit, version: step.standing.version, generation: step.standing.generation)
+          outcome, audit: step.audit, version: step.storeState.version, generation: step.storeState.generation
+        )
       }
       // Right away: a run that is stopped at a later step has made its copy as well.
       if outcome.backup != former {
-        step.standing.copies.removeLeaving(beside: connection.file)
+        step.storeState.copies.removeLeaving(beside: connection.file)
       }
-      guard step.rest != nil else { return (outcome, step.standing) }
+      guard step.rest != nil else { return (outcome, step.storeState) }
       rest = step.rest
     }
   }
@@ -42,7 +43,7 @@ extension MigrationRunner {
   /// Runs the next step, inside the transaction.
   /// - Parameter rest: The work that remained after the step before.
   private func runNextStep(_ goal: MigrationGoal, rest: MigrationWork?, outcome: inout MigrationOutcome)
-    throws -> StoodStep
+    throws -> CommittedStep
   {
     try checkCancelled()
     let history = try StoreHistory.read(connection)
@@ -51,14 +52,16 @@ extension MigrationRunner {
     if !record.hasSteps { outcome.startVersion = history.version }
     let work =
       try rest.flatMap { history.generation == record.lastGeneration ? $0 : nil } ?? work(goal, history)
-    guard !work.isNothing else { return StoodStep(standing: history.standing, audit: audit, rest: nil) }
+    guard !work.isNothing else {
+      return CommittedStep(storeState: history.storeState, audit: audit, rest: nil)
+    }
     if !record.hasSteps { outcome.backup = try backup(before: work, history) }
     let (next, left) = work.split(set, history)
     let written = try run(next, generation: history.generation + 1, behind: audit, isLast: left == nil)
     try complete(record.hasSteps ? nil : outcome.backup, history, isLast: left == nil)
     outcome.takenBack += next.back.map(\.step.number)
     outcome.steps += next.ahead.map(\.step.number)
-    return StoodStep(standing: try StoreHistory.read(connection).standing, audit: written, rest: left)
+    return CommittedStep(storeState: try StoreHistory.read(connection).storeState, audit: written, rest: left)
   }
 
   /// The remaining work for a store that another process may have changed, after the checks that precede

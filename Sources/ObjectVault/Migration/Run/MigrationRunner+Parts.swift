@@ -71,7 +71,8 @@ extension MigrationRunner {
 
   /// Updates the progress during a statement: by the rows that the statement counts itself, or by the
   /// engine's instructions.
-  private func metered(_ planned: PlannedStatement, of step: MigrationStep, _ body: () throws -> Void) throws {
+  private func metered(_ planned: PlannedStatement, of step: MigrationStep, _ body: () throws -> Void) throws
+  {
     guard progress != nil else { return try body() }
     let (statement, meter, every) = (planned.statement, record.meter, 50_000)
     meter.beginStatement(cost: statement.cost, "\(numbered(step.number)): \(planned.blamed(for: ""))")
@@ -113,7 +114,8 @@ extension MigrationRunner {
       } catch { return error }
       // A data block that violates a constraint is at fault itself; a change of tables meets rows that are.
       return part.isData
-        ? step.failed(operation, because: "\(error)\(place)") : step.refused(operation, because: "\(error)\(place)")
+        ? step.failed(operation, because: "\(error)\(place)")
+        : step.refused(operation, because: "\(error)\(place)")
     default: return step.failed(planned.blamed(for: ""), because: "\(error)")
     }
   }
@@ -135,7 +137,8 @@ extension MigrationRunner {
     case .copy(let rows) where part.onlyCopiesRows:
       let table = MigrationCompiler.finalName(of: rows.target)
       let made = Dictionary(zip(rows.columns, rows.expressions)) { first, _ in first }
-      let doubt = try TypeCheck(model: part.model).doubt(aboutTable: table, touched: unseen, made: made, in: connection)
+      let doubt = try TypeCheck(model: part.model).doubt(
+        aboutTable: table, touched: unseen, made: made, in: connection)
       let isSound = try copy(rows, doubt: doubt.condition)
       if isSound || doubt.isNone { unseen.remove(table) }
     default: try run(statement)

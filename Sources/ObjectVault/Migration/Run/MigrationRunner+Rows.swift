@@ -102,7 +102,7 @@ extension MigrationRunner {
     let ids = try connection.query("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5") { "\($0.int64(0))" }
     return
       "\(counted(Int(count), "object")) would have NULL in \(table).\(copy.columns[index]), which is required; "
-      + "\(FillingAdvice.expression) (\(ids.count == 1 ? "row" : "rows") \(ids.joined(separator: ", ")))"
+      + "\(BackfillAdvice.expression) (\(ids.count == 1 ? "row" : "rows") \(ids.joined(separator: ", ")))"
   }
 
   private func requireWhole(_ copied: Int, _ table: String) throws {

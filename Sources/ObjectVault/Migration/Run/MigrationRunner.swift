@@ -39,7 +39,7 @@ package struct MigrationRunner {
   /// Runs all pending steps, and returns the status that the opening process relies on: that of the
   /// moment at which the store was found to have all steps, or got them. A change by another process
   /// right after is reported while the store is in use.
-  func migrateToOpen() throws -> (outcome: MigrationOutcome, standing: StoreStanding) { try settle(.latest) }
+  func migrateToOpen() throws -> (outcome: MigrationOutcome, storeState: StoreState) { try settle(.latest) }
 
   /// Brings the store to a goal.
   ///
@@ -49,7 +49,7 @@ package struct MigrationRunner {
   ///   the store is then unchanged.
   func run(_ goal: MigrationGoal) throws -> MigrationOutcome { try settle(goal).outcome }
 
-  private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, standing: StoreStanding) {
+  private func settle(_ goal: MigrationGoal) throws -> (outcome: MigrationOutcome, storeState: StoreState) {
     defer { set.dropCompilation() }
     // Both from one transaction: another process may run the same steps meanwhile.
     let (history, work) = try connection.transaction(.deferred) { try foreseen(goal) }
@@ -57,14 +57,14 @@ package struct MigrationRunner {
       MigrationLeavings.remove(of: connection.file)
       var outcome = record.outcome
       if !record.hasSteps { outcome.startVersion = history.version }
-      return (record.end(outcome, version: history.version), history.standing)
+      return (record.end(outcome, version: history.version), history.storeState)
     }
     try registerConversions()
-    let (outcome, standing) = try withoutForeignKeys {
+    let (outcome, storeState) = try withoutForeignKeys {
       // Steps that run again need one transaction: half of them would be of no use.
       try commitsEachStep && !goal.isAgain ? runEachStep(goal) : runAll(goal, former: history, planned: work)
     }
-    return (record.end(outcome, version: standing.version), standing)
+    return (record.end(outcome, version: storeState.version), storeState)
   }
 
   /// Determines the work of a goal before the lock.
@@ -85,16 +85,16 @@ package struct MigrationRunner {
   ///   - former: The history before the lock.
   ///   - planned: The work, as it was planned before the lock.
   private func runAll(_ goal: MigrationGoal, former: StoreHistory, planned: MigrationWork) throws -> (
-    outcome: MigrationOutcome, standing: StoreStanding
+    outcome: MigrationOutcome, storeState: StoreState
   ) {
     var outcome = MigrationOutcome()
-    let standing = try inTransaction(&outcome) {
+    let storeState = try inTransaction(&outcome) {
       try run(goal, former: former, planned: planned, outcome: &$0)
-      return try StoreHistory.read(connection).standing
+      return try StoreHistory.read(connection).storeState
     }
     // A run that makes no copy keeps the existing ones.
-    if outcome.backup != nil { standing.copies.removeLeaving(beside: connection.file) }
-    return (outcome, standing)
+    if outcome.backup != nil { storeState.copies.removeLeaving(beside: connection.file) }
+    return (outcome, storeState)
   }
 
   /// Runs `body` under the write lock, with the store marked until the commit. If it fails, a copy that
@@ -184,10 +184,10 @@ package struct MigrationRunner {
     // as issued.
     try raiseHighWaterMarks(model)
     var audit = try RowAudit(connection, readers: readers, model: model, behind: former)
-    let foreign = try ForeignFit(model, connection)
+    let foreign = try ForeignObjectCheck(model, connection)
     for compiled in work.back {
       do {
-        try run(compiled, leadsBack: true, audit: &audit) { try takeBack(compiled.step, since: $0) }
+        try run(compiled, isRollback: true, audit: &audit) { try takeBack(compiled.step, since: $0) }
       } catch StoreError.rowsRefused(let step, let name, let operation, let reason) {
         // A derived rollback has operations that are in no file.
         throw StoreError.rowsRefused(
@@ -201,7 +201,7 @@ package struct MigrationRunner {
     }
     for compiled in work.ahead {
       let before = model
-      try run(compiled, leadsBack: false, audit: &audit) {
+      try run(compiled, isRollback: false, audit: &audit) {
         try record(compiled.step, kind: "migration", since: $0, from: before, to: compiled.model)
       }
       model = compiled.model
@@ -220,7 +220,7 @@ package struct MigrationRunner {
   /// Runs a compiled step.
   /// - Parameter record: Records what was done; receives the time at which the step began.
   private func run(
-    _ compiled: CompiledStep, leadsBack: Bool, audit: inout RowAudit, _ record: (Date) throws -> Void
+    _ compiled: CompiledStep, isRollback: Bool, audit: inout RowAudit, _ record: (Date) throws -> Void
   ) throws {
     try checkCancelled()
     let start = Date()
@@ -235,7 +235,7 @@ package struct MigrationRunner {
       throw compiled.step.failed(operations, because: Self.noIDLeft(entity))
     }
     self.record.meter.endStep()
-    self.record.ran(compiled.step, leadsBack: leadsBack, seconds: Date().timeIntervalSince(start))
+    self.record.ran(compiled.step, isRollback: isRollback, seconds: Date().timeIntervalSince(start))
   }
 
   // MARK: Around the steps

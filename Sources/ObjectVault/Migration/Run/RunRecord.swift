@@ -26,8 +26,8 @@ final class RunRecord {
   /// Whether steps of this run are committed.
   var hasSteps: Bool { lastVersion != nil }
 
-  func ran(_ step: MigrationStep, leadsBack: Bool, seconds: Double) {
-    laps.append(.init(number: step.number, name: step.name, leadsBack: leadsBack, seconds: seconds))
+  func ran(_ step: MigrationStep, isRollback: Bool, seconds: Double) {
+    laps.append(.init(number: step.number, name: step.name, isRollback: isRollback, seconds: seconds))
   }
 
   /// Records committed steps that do not end the run.

@@ -84,7 +84,7 @@ struct StepLint {
   }
 
   func findings() throws -> [MigrationFinding] {
-    try losses() + head() + operations() + pairs() + deniedDeletions() + rebuilds() + wayBack()
+    try losses() + head() + operations() + pairs() + deniedDeletions() + rebuilds() + rollback()
   }
 
   /// The findings about a first step, which meets no rows.
@@ -225,17 +225,19 @@ struct StepLint {
     return causes.map { operation, tables in
       let verb = tables.count == 1 ? "is" : "are"
       return finding(
-        .rebuildsTable, about: operation, "on SQLCipher 3, \(tables.joined(separator: ", ")) \(verb) copied whole")
+        .rebuildsTable, about: operation,
+        "on SQLCipher 3, \(tables.joined(separator: ", ")) \(verb) copied whole")
     }
   }
 
-  private func wayBack() throws -> [MigrationFinding] {
+  private func rollback() throws -> [MigrationFinding] {
     guard step.irreversible == nil,
-      case .none(let reason) = try step.wayBack(from: before, to: compiled.model)
+      case .none(let reason) = try step.rollback(from: before, to: compiled.model)
     else { return [] }
     return [
       finding(
-        .irreversible, about: nil, "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")
+        .irreversible, about: nil,
+        "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")
     ]
   }
 }

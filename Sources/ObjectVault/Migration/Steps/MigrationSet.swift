@@ -80,7 +80,9 @@ public struct MigrationSet: Sendable, Hashable {
   private static func isMistyped(_ name: String, in folder: URL) -> Bool {
     guard name.first?.isNumber == true, let dot = name.lastIndex(of: ".") else { return false }
     let ending = name[dot...].dropFirst().lowercased()
-    guard ending.allSatisfy(\.isLetter), editDistance(from: ending, to: "migration") <= 2 else { return false }
+    guard ending.allSatisfy(\.isLetter), editDistance(from: ending, to: "migration") <= 2 else {
+      return false
+    }
     let kind = try? folder.appendingPathComponent(name).resourceValues(forKeys: [.isDirectoryKey])
     return kind?.isDirectory != true
   }

@@ -19,7 +19,7 @@ struct CompiledStep {
     var emptied: [String: [String]] = [:]
     /// The columns that expressions filled, whose values have not been checked yet.
     var filled = TouchedColumns()
-    fileprivate var trail = OperationTrail()
+    fileprivate var trail = OperationLog()
     /// The compiler that made it; nil for parts written as SQL.
     fileprivate(set) var compiler: MigrationCompiler?
 
@@ -40,7 +40,7 @@ struct CompiledStep {
     fileprivate mutating func stand(for operation: MigrationOperation, keeping kept: Set<String>) {
       operations = [operation]
       losses.removeAll(where: kept.contains)
-      trail = OperationTrail()
+      trail = OperationLog()
       for index in planned.indices {
         planned[index].operations = [operation]
         planned[index].columns = [:]
@@ -274,6 +274,8 @@ extension MigrationStep {
   }
 
   private func resolved(_ sql: String, in model: Schema, of operation: MigrationOperation) throws -> String {
-    do { return try SQLNames(model: model).resolved(sql) } catch { throw failed(operation, because: error.reason) }
+    do { return try SQLNames(model: model).resolved(sql) } catch {
+      throw failed(operation, because: error.reason)
+    }
   }
 }

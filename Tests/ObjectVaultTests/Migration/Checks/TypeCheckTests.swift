@@ -114,7 +114,7 @@ import Testing
     ("((VALUES (1)) + length('over') /* OVER */)", false), ("(SELECT 1) + count(*) OVER ()", true),
     ("coalesce((SELECT (1)), (row_number() OVER (ORDER BY $Dog.k)))", true),
   ])
-  func `in a family a window over its rows is refused, and one in a query of its own is not`(
+  func `in a hierarchy a window over its rows is refused, and one in a query of its own is not`(
     _ expression: String, _ isRefused: Bool
   ) throws {
     let base =
@@ -180,7 +180,7 @@ import Testing
 
   @Test(
     .enabled(if: Engine.current.hasWindowFunctions, "older engines have no window functions"))
-  func `a window that gives nothing is told like any expression, and one in a family is refused`()
+  func `a window that gives nothing is told like any expression, and one in a hierarchy is refused`()
     async throws
   {
     await #expect {
@@ -189,10 +189,10 @@ import Testing
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
       return reason.contains("1 object would have NULL in Thing.count") && reason.contains("(row 1)")
     }
-    let family = try await MigrationLab(
+    let hierarchy = try await MigrationLab(
       "create entity Animal {\n attribute n int\n}\ncreate entity Dog : Animal {\n attribute k int\n}")
     await #expect {
-      try await family.migrate("retype Dog.k to int using (row_number() OVER ())")
+      try await hierarchy.migrate("retype Dog.k to int using (row_number() OVER ())")
     } throws: { error in
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
       return reason.hasPrefix("OVER would see the rows of all entities")

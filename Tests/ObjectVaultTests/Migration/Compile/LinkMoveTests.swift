@@ -159,7 +159,7 @@ import Testing
       }
       let found = try await graph(picking).filter { $0.hasPrefix(owner) && $0.contains(" \(property):") }
       #expect(found == expected, "\(step) picking (\(order))")
-      guard case .none(let reason) = try picking.set.steps[1].wayBack(from: picking.set.model(at: 1)) else {
+      guard case .none(let reason) = try picking.set.steps[1].rollback(from: picking.set.model(at: 1)) else {
         Issue.record("what was not picked comes back")
         continue
       }

@@ -120,7 +120,7 @@ import VaultAuthoring
     // Nothing leads back from what the one made, and everything from what the store was led through itself.
     await #expect {
       try await Store.downgrade(at: lab.url, key: testKey, to: 2, migrations: fold)
-    } throws: { if case StoreError.noWayBack(step: 3, _, _) = $0 { true } else { false } }
+    } throws: { if case StoreError.cannotRollBack(step: 3, _, _) = $0 { true } else { false } }
     let other = try await DowngradeLab(
       [Self.plain[0], Self.plain[1], "add index A(m)", Self.plain[3]], at: 4)
     let folded = try other.set.folded(to: 3).migrations

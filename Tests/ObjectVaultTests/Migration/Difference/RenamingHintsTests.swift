@@ -39,7 +39,7 @@ private enum HintedClasses {
   }
   final class Member: ManagedObject { @Attribute var name: String }
 }
-private enum HintedFamily {
+private enum HintedHierarchy {
   class Person: ManagedObject { @Attribute var name: String }
   final class Employee: Person { @Attribute var pay: Int = 0 }
 }
@@ -227,13 +227,14 @@ private enum Swapped {
         && !answered.notes.contains { $0.contains("says that it was") })
   }
 
-  @Test func `an entity of a family is renamed before its parent and its properties are looked at`() throws {
+  @Test func `an entity of a hierarchy is renamed before its parent and its properties are looked at`() throws
+  {
     let told = try proposal(
       "create entity Human {\n attribute name string\n}\n"
         + "create entity Worker : Human {\n attribute pay int default 0\n}",
       Schema {
-        Entity(HintedFamily.Person.self).renamed(from: "Human")
-        Entity(HintedFamily.Employee.self).renamed(from: "Worker")
+        Entity(HintedHierarchy.Person.self).renamed(from: "Human")
+        Entity(HintedHierarchy.Employee.self).renamed(from: "Worker")
       })
     #expect(
       Set(told.lines) == ["rename entity Human -> Person", "rename entity Worker -> Employee"]

@@ -154,7 +154,7 @@ import Testing
       let set = try MigrationSet([step])
       _ = try set.model(at: 1)
       _ = try set.losses(ofStep: 1)
-      _ = try step.wayBack(from: Schema())
+      _ = try step.rollback(from: Schema())
     } catch is StoreError {}
   }
 
@@ -231,7 +231,7 @@ import Testing
 
   private static func use(_ set: MigrationSet, _ engines: [Engine], _ uses: inout Uses) throws {
     let before = try set.model(at: 1)
-    _ = try? set.steps[1].wayBack(from: before)
+    _ = try? set.steps[1].rollback(from: before)
     uses.read += 1
     // The engine reads the SQL of these, which takes longer than all the rest.
     if uses.read.isMultiple(of: 2), let faults = try faults(set) {

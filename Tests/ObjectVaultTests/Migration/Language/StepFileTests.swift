@@ -120,7 +120,7 @@ import Testing
       StoreError.migrationFailed(step: 1, name: "n", operation: "o", reason: reason),
       StoreError.propertyMisused(entity: "E", property: "p", reason: reason),
       StoreError.renamingRefused("E=F", reason: reason),
-      StoreError.noWayBack(step: 1, name: "n", reason: reason),
+      StoreError.cannotRollBack(step: 1, name: "n", reason: reason),
       StoreError.foldRefused(through: 1, reason: reason),
       SchemaFault.badKeyPath(entity: "E", use: "u", reason: reason),
       SchemaFault.badOption(entity: "E", property: "p", reason: reason),

@@ -108,7 +108,7 @@ import Testing
       try lab.rows("SELECT id, home_id FROM User ORDER BY id") == [[1, 3], [2, 3], [5, 9], [6, .null]])
     #expect(try lab.image.rows.count == 7)
     // The homes that it made would stay.
-    guard case .none = try lab.set.steps[1].wayBack(from: lab.set.model(at: 1)) else {
+    guard case .none = try lab.set.steps[1].rollback(from: lab.set.model(at: 1)) else {
       Issue.record("it leads back")
       return
     }
@@ -127,7 +127,7 @@ import Testing
     // Nor has anybody lost anything that comes back by its author's hand.
     let optional = "make Home.number optional\nset default of Home.number to none"
     let back = try DowngradeLab.set([Self.pair, optional, Self.inward])
-    guard case .operations(let operations) = try back.steps[2].wayBack(from: back.model(at: 2)) else {
+    guard case .operations(let operations) = try back.steps[2].rollback(from: back.model(at: 2)) else {
       Issue.record("no way back")
       return
     }
@@ -298,7 +298,7 @@ import Testing
     let plain = "drop attribute Membership.since"
     let set = try DowngradeLab.set([Self.membership, plain, Self.join])
     #expect(try set.losses(ofStep: 3).isEmpty)
-    guard case .none(let reason) = try set.steps[2].wayBack(from: set.model(at: 2)) else {
+    guard case .none(let reason) = try set.steps[2].rollback(from: set.model(at: 2)) else {
       Issue.record("it leads back")
       return
     }

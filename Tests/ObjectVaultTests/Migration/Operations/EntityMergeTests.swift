@@ -112,7 +112,7 @@ import Testing
   @Test func `the line is read as it is written, and nothing leads back`() throws {
     let set = try DowngradeLab.set([Self.base, Self.merge])
     #expect(set.steps[1].operations.map(\.description) == [Self.merge])
-    guard case .none(let reason) = try set.steps[1].wayBack(from: set.model(at: 1)) else {
+    guard case .none(let reason) = try set.steps[1].rollback(from: set.model(at: 1)) else {
       Issue.record("something leads back")
       return
     }

@@ -66,7 +66,7 @@ import Testing
       rows: rows)
   }
 
-  private static let family = """
+  private static let hierarchy = """
     create entity Person {
         attribute name string
         attribute pay int optional unique
@@ -85,7 +85,7 @@ import Testing
         attribute t string optional
     }
     """
-  private static let familyFill = [
+  private static let hierarchyFill = [
     "INSERT INTO Desk(id, t) VALUES (1, 'a'), (2, 'b'), (3, 'c')",
     "INSERT INTO Person(id, _entity, name, pay, salary, desk_id, seat_id) VALUES (1, 'Person', 'Ann', 5, NULL, 1, NULL), "
       + "(2, 'Employee', 'Bo', NULL, 6, NULL, 2), (3, 'Employee', 'Cid', NULL, NULL, NULL, NULL)",
@@ -119,20 +119,20 @@ import Testing
       ], step: merge + " with Company.number -> Person.code", entity: "Person", properties: ["code", "desk"],
       rows: [3]),
     Case(
-      name: "an attribute of one table", base: family,
-      fill: familyFill + ["UPDATE Person SET salary = 5 WHERE id = 3"],
+      name: "an attribute of one table", base: hierarchy,
+      fill: hierarchyFill + ["UPDATE Person SET salary = 5 WHERE id = 3"],
       step:
         "merge entity Employee into Person with Employee.salary -> Person.pay, Employee.seat -> Person.desk",
       entity: "Person", properties: ["pay"], rows: [3]),
     Case(
-      name: "a to-one of one table", base: family,
-      fill: familyFill + ["UPDATE Person SET seat_id = 1 WHERE id = 3"],
+      name: "a to-one of one table", base: hierarchy,
+      fill: hierarchyFill + ["UPDATE Person SET seat_id = 1 WHERE id = 3"],
       step:
         "merge entity Employee into Person with Employee.salary -> Person.pay, Employee.seat -> Person.desk",
       entity: "Person", properties: ["desk"], rows: [3]),
     Case(
-      name: "a to-one that comes into the table of a family", base: family,
-      fill: familyFill + ["UPDATE Firm SET seat_id = 1 WHERE id = 7"],
+      name: "a to-one that comes into the table of a family", base: hierarchy,
+      fill: hierarchyFill + ["UPDATE Firm SET seat_id = 1 WHERE id = 7"],
       step: "merge entity Firm into Person with Firm.seat -> Person.desk", entity: "Person",
       properties: ["desk"], rows: [14], isLate: true),
     Case(
@@ -194,9 +194,9 @@ import Testing
     #expect(
       try connection.rows(sql: "SELECT count(*), count(mail), count(desk_id) FROM Person") == [[5, 2, 3]])
     #expect(try lab.isWhole())
-    let family = try await MigrationLab(Self.family, fill: Self.familyFill)
-    try await family.migrate(
+    let hierarchy = try await MigrationLab(Self.hierarchy, fill: Self.hierarchyFill)
+    try await hierarchy.migrate(
       "merge entity Employee into Person with Employee.salary -> Person.pay, Employee.seat -> Person.desk")
-    #expect(try family.isWhole())
+    #expect(try hierarchy.isWhole())
   }
 }

@@ -120,9 +120,10 @@ import Testing
 
   @Test func `an entity gets a table of its own with its ids and what it inherited`() async throws {
     let lab = try await MigrationLab(
-      FamilyStore.base, fill: FamilyStore.fill + ["UPDATE Note SET by_id = 4, about_id = 2 WHERE id = 3"])
+      HierarchyStore.base,
+      fill: HierarchyStore.fill + ["UPDATE Note SET by_id = 4, about_id = 2 WHERE id = 3"])
     #expect(
-      try lab.set([FamilyStore.base, "set parent of Employee to none"]).losses(ofStep: 2)
+      try lab.set([HierarchyStore.base, "set parent of Employee to none"]).losses(ofStep: 2)
         == ["Note.about", "Person.friends"])
     try await lab.migrate("set parent of Employee to none")
     #expect(
@@ -159,7 +160,7 @@ import Testing
   @Test func `a child of another entity of the table holds nothing of what it does not inherit any more`()
     async throws
   {
-    let lab = try await FamilyStore.lab()
+    let lab = try await HierarchyStore.lab()
     try await lab.migrate("add attribute Guest.room int default 3\nset parent of Boss to Guest")
     #expect(
       try lab.rows("SELECT id, _entity, salary, badge, level, room FROM Person WHERE id > 2 ORDER BY id") == [
@@ -168,18 +169,18 @@ import Testing
       ])
     #expect(try lab.rows("SELECT by_id FROM Note ORDER BY id") == [[2], [.null], [.null]])
     #expect(
-      try lab.set([FamilyStore.base, "set parent of Boss to Guest"]).losses(ofStep: 2)
+      try lab.set([HierarchyStore.base, "set parent of Boss to Guest"]).losses(ofStep: 2)
         == ["Boss.salary", "Boss.badge", "Boss.boss", "Note.by"])
     #expect(try lab.isWhole())
   }
 
   @Test func `an entity between two others is put there, and taken back`() async throws {
-    let lab = try await FamilyStore.lab()
+    let lab = try await HierarchyStore.lab()
     let between =
       "create entity Member : Person {\n attribute since int default 1\n}\nset parent of Employee to Member"
-    let set = try lab.set([FamilyStore.base, between])
+    let set = try lab.set([HierarchyStore.base, between])
     #expect(
-      try set.steps[1].wayBack(from: set.model(at: 1))
+      try set.steps[1].rollback(from: set.model(at: 1))
         == .operations([.setParent("Employee", to: "Person"), .dropEntity("Member")]))
     try await lab.migrate(between)
     #expect(try lab.rows("SELECT since FROM Person ORDER BY id") == [[.null], [1], [1], [1], [.null]])

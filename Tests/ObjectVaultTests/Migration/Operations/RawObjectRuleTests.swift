@@ -198,7 +198,9 @@ private final class Reader: ManagedObject {
       "Adults", sql: "SELECT $Reader.id, $Reader.name FROM $Reader WHERE $Reader.age >= 18")
     #expect(Self.adults == other && Self.adults.hashValue == other.hashValue)
     #expect(RawObject.view("A", sql: "SELECT ' a  b '") != RawObject.view("A", sql: "SELECT ' a b '"))
-    #expect(RawObject.index("A", unique: true, sql: "ON $Reader (1)") != RawObject.index("A", sql: "ON $Reader (1)"))
+    #expect(
+      RawObject.index("A", unique: true, sql: "ON $Reader (1)") != RawObject.index("A", sql: "ON $Reader (1)")
+    )
     let (one, two) = (Schema(rawObjects: [Self.adults]), Schema(rawObjects: [other]))
     #expect(one == two && one.meaningHash == two.meaningHash && one != Schema())
     #expect(try Schema(json: one.json) == one)
@@ -209,7 +211,8 @@ private final class Reader: ManagedObject {
     #expect(!schema.json.contains("rawObjects"))
     #expect(try Schema(json: schema.json).rawObjects.isEmpty)
     let more = Schema {
-      Entity(Reader.self); Self.adults; RawObject.trigger("t", sql: "AFTER INSERT ON $Reader BEGIN SELECT 1; END")
+      Entity(Reader.self); Self.adults;
+      RawObject.trigger("t", sql: "AFTER INSERT ON $Reader BEGIN SELECT 1; END")
     }
     #expect(SchemaTexts().meaningHash(of: more) == more.meaningHash)
     #expect(
@@ -259,7 +262,9 @@ private final class Reader: ManagedObject {
             AttributeDescription(name: "title", type: .string),
           ])
       ],
-      rawObjects: [.view("Adults", sql: "SELECT $Reader.id, $Reader.title FROM $Reader WHERE $Reader.age >= 18")])
+      rawObjects: [
+        .view("Adults", sql: "SELECT $Reader.id, $Reader.title FROM $Reader WHERE $Reader.age >= 18")
+      ])
     let proposal = try two.proposal(
       for: renamed, renaming: [.property(entity: "Reader", "name", to: "title")])
     #expect(proposal.lines == ["rename attribute Reader.name -> title"])
@@ -290,7 +295,8 @@ private final class Reader: ManagedObject {
       view
         == .view(
           "All",
-          sql: "SELECT $Ay.bs.Ay, $Ay.bs.Bee, $Ay.$Ay.x, '$A.a', \"$A\", $Ay.* FROM $Ay, $Ay.bs, $Ay.friends WHERE $Ay.friends.others = 1 AND $Ay.friends.friends = 2 AND $Ay.x <> '$$'"
+          sql:
+            "SELECT $Ay.bs.Ay, $Ay.bs.Bee, $Ay.$Ay.x, '$A.a', \"$A\", $Ay.* FROM $Ay, $Ay.bs, $Ay.friends WHERE $Ay.friends.others = 1 AND $Ay.friends.friends = 2 AND $Ay.x <> '$$'"
         ),
       "\(view)")
   }
@@ -304,11 +310,13 @@ private final class Reader: ManagedObject {
         "grown", sql: "AFTER INSERT ON $Reader BEGIN UPDATE $Reader SET $Reader.age = $Reader.age + 1; END")
       RawObject.trigger(
         "noted",
-        sql: "AFTER UPDATE OF $Reader.age ON $Reader WHEN NEW.$Reader.age = 100 BEGIN UPDATE $Reader SET $Reader.name = $Reader.name || '!' WHERE $Reader.id <> NEW.$Reader.id; END"
+        sql:
+          "AFTER UPDATE OF $Reader.age ON $Reader WHEN NEW.$Reader.age = 100 BEGIN UPDATE $Reader SET $Reader.name = $Reader.name || '!' WHERE $Reader.id <> NEW.$Reader.id; END"
       )
       RawObject.trigger(
         "noNobody",
-        sql: "BEFORE UPDATE ON $Reader WHEN NEW.$Reader.name = '' BEGIN SELECT RAISE(ABORT, 'a name is missing'); END"
+        sql:
+          "BEFORE UPDATE ON $Reader WHEN NEW.$Reader.name = '' BEGIN SELECT RAISE(ABORT, 'a name is missing'); END"
       )
       Self.adults
     }

@@ -64,7 +64,7 @@ import Testing
       ("rename attribute User.age -> z\ntransform swift f on User writes User.z", false),
     ] {
       let set = try DowngradeLab.set([SwiftTransforms.base, line])
-      guard case .operations = try set.steps[1].wayBack(from: set.model(at: 1)) else {
+      guard case .operations = try set.steps[1].rollback(from: set.model(at: 1)) else {
         #expect(!isLossless, "\(line)")
         continue
       }

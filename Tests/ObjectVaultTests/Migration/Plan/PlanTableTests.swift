@@ -45,9 +45,9 @@ import Testing
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
     #expect(plan.steps[0].rebuiltTables == ["Team"])
     let inspection = try Inspection(path: lab.url.path, key: testKey)
-    let outlook = try MigrationOutlook(plan, of: inspection, with: set)
-    #expect(outlook.rebuilds.map { $0.map(\.table) } == [["Team"]])
-    #expect(outlook.rebuilds[0][0].operations.count == 2, "\(outlook.rebuilds)")
+    let preview = try MigrationPreview(plan, of: inspection, with: set)
+    #expect(preview.rebuilds.map { $0.map(\.table) } == [["Team"]])
+    #expect(preview.rebuilds[0][0].operations.count == 2, "\(preview.rebuilds)")
   }
 
   @Test(arguments: [
@@ -93,7 +93,7 @@ import Testing
     let set = try lab.set([base, step])
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
     let inspection = try Inspection(path: lab.url.path, key: testKey)
-    let rebuilds = try MigrationOutlook(plan, of: inspection, with: set).rebuilds[0]
+    let rebuilds = try MigrationPreview(plan, of: inspection, with: set).rebuilds[0]
     #expect(rebuilds.map(\.table).contains(table), "\(rebuilds)")
     #expect(rebuilds.first { $0.table == table }?.operations == operations, "\(rebuilds)")
   }

@@ -41,11 +41,11 @@ import Testing
     }
   }
 
-  @Test(arguments: PlanFamilyRefusals.laterCases.indices)
-  func `what a family refuses behind other changes is refused by the rehearsal, too`(_ index: Int)
+  @Test(arguments: PlanHierarchyRefusals.laterCases.indices)
+  func `what a hierarchy refuses behind other changes is refused by the rehearsal, too`(_ index: Int)
     async throws
   {
-    let each = PlanFamilyRefusals.laterCases[index]
+    let each = PlanHierarchyRefusals.laterCases[index]
     let lab = try await MigrationLab(each.base, fill: each.fill)
     let rows = each.rows.map(String.init).joined(separator: ", ")
     await #expect { try await lab.refuse(each.step) } throws: { error in
@@ -148,7 +148,7 @@ import Testing
     let good = try await Store.rehearse(
       at: lab.url, key: testKey, migrations: lab.set([Self.base] + Self.chain.prefix(2)), progress: progress)
     #expect(good.failure == nil && good.steps.map(\.number) == [2, 3])
-    #expect(good.steps.map(\.name) == ["step2", "step3"] && good.steps.allSatisfy { !$0.leadsBack })
+    #expect(good.steps.map(\.name) == ["step2", "step3"] && good.steps.allSatisfy { !$0.isRollback })
     let sum = good.steps.reduce(0) { $0 + $1.seconds }
     #expect(good.steps.allSatisfy { $0.seconds > 0 } && good.seconds >= sum)
     #expect(progress.completedUnitCount == progress.totalUnitCount && progress.totalUnitCount > 2)
@@ -194,7 +194,7 @@ import Testing
     try lab.run("UPDATE U SET small = 7")
     let good = try await Store.rehearseDowngrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
     #expect(good.failure == nil && good.steps.map(\.number) == [3, 2])
-    #expect(good.steps.map(\.leadsBack) == [true, true])
+    #expect(good.steps.map(\.isRollback) == [true, true])
   }
 
   @Test func `a rehearsal sees committed rows only, and writers go on`() async throws {

@@ -52,7 +52,7 @@ import Testing
     let lab = try await lab(Self.first, Self.second, at: 2)
     try lab.run("UPDATE A SET city = 'Bonn' WHERE id = 1")
     let before = try lab.folder.bytes("lab.store")
-    await #expect(throws: StoreError.wayBackLoses(step: 2, name: "s2", losses: ["A.city"])) {
+    await #expect(throws: StoreError.rollbackLoses(step: 2, name: "s2", losses: ["A.city"])) {
       try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
     }
     #expect(try lab.folder.bytes("lab.store") == before && lab.folder.names == ["lab.store"])
@@ -72,7 +72,7 @@ import Testing
         + "[down]\nadd attribute A.n string default \"\"\nset default of A.n to none\ndrop attribute A.m",
       at: 1)
     try await lab.up()
-    await #expect(throws: StoreError.wayBackLoses(step: 2, name: "s2", losses: ["A.m"])) {
+    await #expect(throws: StoreError.rollbackLoses(step: 2, name: "s2", losses: ["A.m"])) {
       try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
     }
   }
@@ -82,7 +82,7 @@ import Testing
     try lab.run("UPDATE A SET n = NULL WHERE id = 4")
     let before = try lab.folder.bytes("lab.store")
     let plan = try await Store.planDowngrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
-    #expect(plan.steps.map(\.number) == [3, 2] && plan.steps.allSatisfy(\.leadsBack))
+    #expect(plan.steps.map(\.number) == [3, 2] && plan.steps.allSatisfy(\.isRollback))
     #expect(plan.storeVersion == 3 && plan.targetVersion == 1 && plan.makesBackup)
     #expect(plan.unallowedLosses == ["B", "A.city"])
     #expect(plan.refusals.map(\.rows) == [[4]] && plan.refusals.first?.rule == .required)
@@ -125,7 +125,7 @@ import Testing
       Self.first, "[up]\nadd index A(n)\n[down]\nirreversible \"it took \\\"days\\\"\"",
       "add index A(n) unique", at: 3)
     for steps in [lab.set, try MigrationSet.empty, try lab.set.upTo(1)] {
-      await #expect(throws: StoreError.noWayBack(step: 2, name: "s2", reason: "it took \"days\"")) {
+      await #expect(throws: StoreError.cannotRollBack(step: 2, name: "s2", reason: "it took \"days\"")) {
         try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: steps)
       }
       #expect(try lab.version == 3)
@@ -136,7 +136,7 @@ import Testing
     #expect(try await lab.down(2).takenBack == [3])
     let wrong = try DowngradeLab.set([Self.first, "[up]\nadd index A(n)\n[down]\nadd attribute A.more int"])
     await #expect(
-      throws: StoreError.noWayBack(
+      throws: StoreError.cannotRollBack(
         step: 2, name: "s2",
         reason:
           "its [down] section does not lead to the model before it; correct it in its file, which stays the same step"
@@ -153,7 +153,7 @@ import Testing
     await #expect {
       try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
     } throws: { error in
-      guard case StoreError.noWayBack(2, "s2", let reason) = error else { return false }
+      guard case StoreError.cannotRollBack(2, "s2", let reason) = error else { return false }
       return reason.contains("an earlier release ran it") && reason.contains("files of the steps")
     }
     #expect(try await lab.down(1).takenBack == [2])
@@ -183,7 +183,7 @@ import Testing
     await #expect {
       try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
     } throws: { error in
-      guard case StoreError.noWayBack(2, "s2", let reason) = error else { return false }
+      guard case StoreError.cannotRollBack(2, "s2", let reason) = error else { return false }
       return reason.contains("this release cannot read") && reason.contains("or a later one")
     }
     try lab.run("UPDATE vault_migrations SET text = 'fold attribute A.ci' WHERE version = 2")

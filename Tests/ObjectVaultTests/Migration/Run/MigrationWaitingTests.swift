@@ -62,7 +62,9 @@ import Testing
         waits.withLock { $0.append(MigrationMark.isHeld(url.path)) }
       })
     settings.migrationTimeout = nil
-    let run = Task { [settings] in try await Store.run(.latest, at: url, key: testKey, migrations: set, settings: settings) }
+    let run = Task { [settings] in
+      try await Store.run(.latest, at: url, key: testKey, migrations: set, settings: settings)
+    }
     let end = Date(timeIntervalSinceNow: 600)
     while waits.withLock({ $0.isEmpty }), Date() < end { try await Task.sleep(for: .milliseconds(5)) }
     #expect(waits.withLock { $0 } == [false] && !MigrationMark.isHeld(url.path))
@@ -83,8 +85,11 @@ import Testing
     _ = try reader.value("SELECT count(*) FROM Lone")
     let told = Locked<[RunWait]>([])
     let settings = Store.RunSettings(
-      profile: nil, busyTimeout: 600, makesBackups: false, losses: [], progress: nil, waits: { wait in told.withLock { $0.append(wait) } })
-    let run = Task { try await Store.run(.latest, at: url, key: testKey, migrations: set, settings: settings) }
+      profile: nil, busyTimeout: 600, makesBackups: false, losses: [], progress: nil,
+      waits: { wait in told.withLock { $0.append(wait) } })
+    let run = Task {
+      try await Store.run(.latest, at: url, key: testKey, migrations: set, settings: settings)
+    }
     let end = Date(timeIntervalSinceNow: 600)
     while told.withLock({ $0.isEmpty }), Date() < end { try await Task.sleep(for: .milliseconds(5)) }
     #expect(told.withLock { $0 } == [.lock(seconds: 600)] && MigrationMark.isHeld(url.path))

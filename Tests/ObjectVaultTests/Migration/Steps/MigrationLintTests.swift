@@ -197,7 +197,7 @@ private final class Titled: ManagedObject {
   @Test func `every rule but those of time and ways back has a guilty step here, and each code is another`() {
     let known = Set(Self.guilty.map(\.0)).union([
       .readerTooOld, .irreversible, .rebuildsTable, .renamingIsDone,
-      // Those of families: FamilyLintTests.
+      // Those of families: HierarchyLintTests.
       .losesIndex, .namesNoEntity, .namesFormerly,
       // Those of heads, and of the lock file: see below, and AuthoringCommandTests.
       .allowsNoLoss, .editsReleased, .namedOtherwise,

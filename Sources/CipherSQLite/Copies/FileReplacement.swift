@@ -1,0 +1,188 @@
+// Replacement of one database file by another. All replacements are made here.
+//
+// Renaming a new file over an old one is safe only if no process can continue with the old one: a process
+// that waits for its lock, or opens it at this moment, would write to a file without a name. Therefore
+// the file is locked exclusively from the first check to the last sync, and its log and journal are
+// removed. When it has lost its name, its beginning is overwritten. A process that still has it open then
+// gets an error and not outdated data.
+
+private import CSQLCipher
+private import Foundation
+
+/// An exclusive lock on a file: no other connection can open the file while this object exists.
+final class FileReplacement {
+  /// A connection to the file; nil if the file does not open under the key, which may
+  /// be the reason to replace it.
+  let connection: Connection?
+  let file: DatabasePath
+  private let raw: RawBox?
+  private var isReplaced = false
+
+  // Boxes the noncopyable RawFile, so that an optional property can hold it.
+  private final class RawBox {
+    let value: RawFile
+    init(_ value: consuming RawFile) { self.value = value }
+  }
+
+  private init(_ file: DatabasePath, connection: Connection?, raw: RawBox?) {
+    self.file = file
+    self.connection = connection
+    self.raw = raw
+  }
+
+  deinit { connection?.close() }
+
+  /// Locks a file that opens under the key.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while another connection has it open in WAL
+  ///   mode, or reads or writes it; as ``Connection/open(_:key:configuration:)``.
+  static func take(
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Connection.Configuration
+  ) throws -> FileReplacement {
+    try checkReplaceable(file)
+    let deadline = Deadline(configuration.busyTimeout)
+    while true {
+      do { return try takeOnce(file, unlocked: unlocked, configuration: configuration) } catch SQLError.busy(
+        let path, _, let holders)
+      {
+        guard !deadline.isOver else {
+          throw SQLError.busy(file: path, waitedSeconds: deadline.waited, holders: holders)
+        }
+        Thread.sleep(forTimeInterval: .random(in: 0.002...0.02))
+      }
+    }
+  }
+
+  /// The busy timeout of one attempt, in seconds. It is short: a connection in exclusive locking mode
+  /// keeps the part of the lock that it has while it waits for the rest, and another connection that
+  /// wants to commit would wait for that part.
+  private static let attemptSeconds = 0.05
+
+  private static func takeOnce(
+    _ file: DatabasePath, unlocked: UnlockedKey, configuration: Connection.Configuration
+  ) throws -> FileReplacement {
+    var patient = configuration
+    patient.busyTimeout = min(configuration.busyTimeout, attemptSeconds)
+    return try OpenRetry(file, seconds: configuration.busyTimeout).run { _ in
+      let connection = try Connection.keyed(file, unlocked: unlocked, configuration: patient)
+      do {
+        // Before the first read. In WAL mode SQLite then takes its exclusive lock with that read, and
+        // keeps the index of the log in process memory; in other modes the transaction takes the lock.
+        // The lock stays until the connection is closed.
+        try connection.executeScript("PRAGMA main.locking_mode = EXCLUSIVE")
+        try connection.execute("BEGIN EXCLUSIVE")
+        try connection.execute("COMMIT")
+        guard !connection.hasMoved else { throw SQLError.fileReplaced(file: file.given) }
+        try connection.applySettings()
+        connection.isVerified = true
+      } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
+        throw connection.meaning()
+      } catch SQLError.busy(let path, let seconds, _) {
+        // This connection has one part of the lock; the holders of the other part are searched.
+        throw SQLError.busy(
+          file: path, waitedSeconds: seconds, holders: LockHolder.blocking(file, isWriting: true))
+      }
+      return FileReplacement(file, connection: connection, raw: nil)
+    }
+  }
+
+  /// Locks a file that is to be replaced, whether it opens or not. It is a lock on the file itself, so it
+  /// is effective even between processes that cannot see each other.
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/permissionDenied(file:)``.
+  static func take(_ file: DatabasePath, key: Key, configuration: Connection.Configuration) throws
+    -> FileReplacement
+  {
+    do {
+      let opened = try Connection.open(file, key: key, configuration: configuration)
+      let unlocked = opened.unlocked
+      opened.close()
+      return try take(file, unlocked: unlocked, configuration: configuration)
+    } catch let error as SQLError {
+      switch error {
+      case .wrongKey, .corrupted, .notADatabase, .notEncrypted, .cipherSettingsMismatch, .emptyFile,
+        .saltMissing,
+        .unauthenticated, .keyChanged, .engine, .readOnly:
+        return try takeUnread(file, seconds: configuration.busyTimeout)
+      default: throw error
+      }
+    }
+  }
+
+  private static func takeUnread(_ file: DatabasePath, seconds: Double) throws -> FileReplacement {
+    // Locking needs write permission.
+    guard PathState.isWritable(file) else { throw SQLError.readOnly(file: file.given) }
+    return FileReplacement(
+      file, connection: nil, raw: RawBox(try RawFile.open(file, holding: .exclusive, seconds: seconds)))
+  }
+
+  /// Throws the errors that would prevent the replacement, before anything is built.
+  private static func checkReplaceable(_ file: DatabasePath) throws {
+    guard let status = FileStatus(file.path) else { throw SQLError.notFound(file: file.given) }
+    Leftovers.sweep(file.folder)
+    try PathState.requireOneName(file)
+    guard status.isOwn || geteuid() == 0 else { throw SQLError.ownerWouldChange(file: file.given) }
+  }
+
+  /// Replaces the file with another one, which gets its owner, group and mode.
+  ///
+  /// - Throws: As ``SealedFile/replace(_:)``. Then the file is unchanged. Exception: if the disk failed
+  ///   after the renaming, the path has the new file.
+  func replace(with sealed: SealedFile) throws {
+    guard let old = FileStatus(file.path), !isReplaced else { throw SQLError.notFound(file: file.given) }
+    let aside = RenamedLogs(of: file, old)
+    let wasLogged = try connection?.value("PRAGMA main.journal_mode")?.string == "wal"
+    do {
+      if let connection {
+        // Copies the log to the file and deletes it. The lock stays.
+        if wasLogged, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
+          throw connection.waitingError()
+        }
+        // Both are obsolete, but the engine does not report whether it could remove them. A remaining log
+        // would be read with the new file, a remaining journal by the next program that opens it.
+        try Self.remove(file.log, file)
+        try Self.remove(file.journal, file)
+      } else {
+        try aside.putAside()
+      }
+      // The index is rebuilt from the log.
+      try Self.remove(file.sharedMemory, file)
+      try sealed.replace(old)
+    } catch {
+      // The renaming may have succeeded before the sync of the folder failed.
+      isReplaced = FileStatus(file.path)?.isSameFile(as: old) == false
+      if isReplaced { finish(aside) } else { giveUp(aside, wasLogged: wasLogged) }
+      throw error
+    }
+    isReplaced = true
+    finish(aside)
+  }
+
+  private static func remove(_ path: String, _ file: DatabasePath) throws {
+    guard unsafe unlink(path) == 0 || errno == ENOENT else { throw SQLError.failed("unlink", on: file.given) }
+  }
+
+  /// Restores the file with its log or its journal mode.
+  private func giveUp(_ aside: RenamedLogs, wasLogged: Bool) {
+    aside.bringBack()
+    guard let connection else { return }
+    // Not with this connection: its journal was unlinked, so it could not be rolled back after a crash.
+    let (unlocked, configuration) = (connection.unlocked, connection.configuration)
+    connection.close()
+    guard wasLogged, let next = try? Connection.open(file, unlocked: unlocked, configuration: configuration)
+    else {
+      return
+    }
+    try? next.setJournalMode(.wal)
+    next.close()
+  }
+
+  /// Removes the former file's log and journal, and overwrites its beginning, for processes that still
+  /// have it open. It has no name any more.
+  private func finish(_ aside: RenamedLogs) {
+    aside.remove()
+    let open = unsafe connection.map { unsafe rawFile(of: $0.handle) } ?? raw?.value.file
+    guard let open = unsafe open, let write = unsafe open.pointee.pMethods?.pointee.xWrite else { return }
+    let zeros = [UInt8](repeating: 0, count: 1024)
+    // An error is ignored: no path leads to this file any more.
+    _ = unsafe write(open, zeros, Int32(zeros.count), 0)
+  }
+}

@@ -1,0 +1,138 @@
+// Updates the objects in memory after a save was written.
+
+internal import CipherSQLite
+
+extension ObjectContext {
+  /// Makes the objects in memory agree with the rows that a save has written.
+  func adopt(_ plan: SavePlan) {
+    for (object, overlay) in plan.released { object.overlay = overlay }
+    for (entity, ids) in plan.ids.ranges { maps[entity.index].highest = ids.last }
+    adoptRows(plan)
+    pending.settleMembers()
+    forgetReleased(plan.deletion)
+    forgetDeleted(plan)
+    // Refreshed objects are not among the plan's updated ones.
+    for object in pending.updated where object.overlay == nil { object.isRegistered = false }
+    changePending { $0.clear() }
+  }
+
+  // MARK: Rows
+
+  private func adoptRows(_ plan: SavePlan) {
+    var packer = RowPacker(
+      firstPageBytes: plan.updated.contains { $0.objects.count > 8 } ? 65_536 : 512, pageBytes: 65_536)
+    for (entity, objects) in plan.inserted {
+      let map = maps[entity.index]
+      objects.forEachLent { object in
+        adopt(object, of: entity, by: plan, version: RowVersions.first, packer: &packer)
+        settle(object, in: map, by: plan)
+      }
+    }
+    for (entity, objects) in plan.updated {
+      // The slots that the last object changed: mostly the next object changed the same ones.
+      var (changed, slots): (SlotSet, [Int]) = (SlotSet(), [])
+      objects.forEachLent { object in
+        let isDone = object.withOverlay { overlay in
+          if overlay.changed != changed {
+            changed = overlay.changed
+            slots = entity.storedSlots.filter(changed.contains)
+          }
+          resolve(overlay, of: entity, by: plan)
+          return object.putIntoRow(overlay, slots)
+        }
+        let version = RowVersions.next(object.rowVersion)
+        guard isDone == true else {
+          return adopt(object, of: entity, by: plan, version: version, packer: &packer)
+        }
+        object.overlay = nil
+        object.rowVersion = version
+        object.isRegistered = false
+      }
+    }
+  }
+
+  /// Replaces temporary ids in to-ones by the final ids.
+  @inline(__always) private func resolve(_ overlay: Overlay, of entity: EntityMapping, by plan: SavePlan) {
+    guard entity.hasToOne else { return }
+    for slot in entity.storedSlots where entity.isToOne[slot] {
+      if let id = overlay.int64(slot), id < 0 { overlay[slot] = .integer(plan.ids.final(id)) }
+    }
+  }
+
+  private func adopt(
+    _ object: ManagedObject, of entity: EntityMapping, by plan: SavePlan, version: Int64,
+    packer: inout RowPacker
+  ) {
+    let row = object.withOverlay { overlay in
+      // The overlay is no longer needed after this.
+      resolve(overlay, of: entity, by: plan)
+      // The values of a new object become its row. The row of an updated object is packed from row and
+      // overlay, next to the other rows of the save: the memory of the changed values may be fragmented.
+      return !object.hasRow
+        ? overlay.values.packed
+        : packer.pack(slotCount: entity.slotCount) {
+          overlay.changed.contains($0) ? overlay.values.cell($0) : object.rowCell($0)
+        }
+    }
+    guard let row else { return }
+    unsafe object.row = unsafe row.cells
+    object.page = row.page
+    object.overlay = nil
+    object.rowVersion = version
+    object.isRegistered = false
+  }
+
+  /// Gives an object its final id.
+  private func settle(_ object: ManagedObject, in map: IdentityMap, by plan: SavePlan) {
+    map.remove(object.rowID, object)
+    object.rowID = plan.ids.final(object.rowID)
+    map.insert(object, for: object.rowID)
+    object.state = .loaded
+  }
+
+  // MARK: Deletions
+
+  /// Makes faults of objects whose rows lost a reference by SQL: their row and version in memory are
+  /// outdated.
+  private func forgetReleased(_ deletion: PlannedDeletion) {
+    for (entity, slot, ids) in deletion.released {
+      for object in ids.compactMap(maps[entity].find) where object.state == .loaded {
+        if let overlay = object.overlay {
+          object.rowVersion = RowVersions.next(object.rowVersion)
+          guard maps[entity].entity.includes(object.entity), !overlay.changed.contains(slot) else { continue }
+          overlay[slot] = .null
+          overlay.changed.insert(slot)
+        } else {
+          forget(object)
+        }
+      }
+    }
+  }
+
+  /// Makes the objects of deleted rows invalid, and removes them from the member sets that they are in.
+  private func forgetDeleted(_ plan: SavePlan) {
+    guard !plan.deletion.isEmpty else { return }
+    for entity in core.mapping.entities {
+      for object in plan.deletion.going(entity).compactMap({ maps[entity.index].find($0) }) {
+        leaveSets(object, of: entity, by: plan)
+        discard(object)
+      }
+    }
+  }
+
+  /// Removes a deleted object from the member sets of the objects that it refers to. Sets that it cannot
+  /// find, through links of a many-to-many or because its row was never fetched, remove it when they are
+  /// next read: they look it up in the deletion log.
+  private func leaveSets(_ object: ManagedObject, of entity: EntityMapping, by plan: SavePlan) {
+    let isKnown = object.hasRow || object.overlay != nil
+    if entity.isInJoins || (!isKnown && entity.hasToOne) { deletions.append(object) }
+    guard isKnown else { return }
+    for relationship in entity.relationships where !relationship.hasMembers {
+      guard let inverse = relationship.inverseSlot, !relationship.inverseHasColumn,
+        case .integer(let id) = plan.resolved(object.storedValue(relationship.slot) ?? .null),
+        let state = maps[relationship.destination.index].find(id)?.toMany[inverse]
+      else { continue }
+      state.leave(object)
+    }
+  }
+}

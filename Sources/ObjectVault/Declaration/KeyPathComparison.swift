@@ -1,0 +1,35 @@
+// Compares a key path that begins at a class with the key path of a property of a superclass. Key paths
+// are equal in Swift only when their root types and components are, and none can be converted from one
+// class to the other. When both are appended to a path with another root, they have one root type, and
+// only their components can differ: a computed property has another component than the property that it
+// reads.
+
+enum KeyPathComparison {
+  private final class Holder<Value> {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+  }
+
+  /// Returns whether two key paths are the same property.
+  /// - Parameters:
+  ///   - path: Begins at the class of `property` or at a subclass.
+  ///   - property: The key path of a property.
+  static func holds(_ path: AnyKeyPath, for property: AnyKeyPath) -> Bool {
+    func isSame<Root>(_ root: Root.Type) -> Bool {
+      func isSame<Value>(_ value: Value.Type) -> Bool {
+        guard let property = property as? KeyPath<Root, Value>, type(of: path).valueType == Value.self else {
+          return false
+        }
+        let holder = \Holder<Root>.value
+        // Safe: the key path is never applied. Key paths of all classes are objects with one layout, and
+        // the composed paths are only compared.
+        let address = unsafe Unmanaged.passUnretained(path).toOpaque()
+        let other = unsafe Unmanaged<KeyPath<Root, Value>>.fromOpaque(address).takeUnretainedValue()
+        return holder.appending(path: property) == holder.appending(path: other)
+      }
+      return _openExistential(type(of: property).valueType, do: isSame)
+    }
+    // Opened explicitly: the compiler opens only types of protocols, and these may be any type.
+    return _openExistential(type(of: property).rootType, do: isSame)
+  }
+}

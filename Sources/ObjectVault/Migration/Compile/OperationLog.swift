@@ -1,0 +1,94 @@
+// Records which operations of a segment changed what, so that an error names the operations that it is
+// about.
+
+/// A relationship as one end of links, or a whole entity where no property is given.
+struct PropertyPlace: Hashable {
+  let entity: String
+  var property: String?
+}
+
+/// The operations of a segment by what they change, with the names at the end of the segment.
+struct OperationLog {
+  private struct Entry {
+    let operation: MigrationOperation
+    var entity: String
+    var property: String?
+    var index: [String]?
+    /// Whether the operation creates that index.
+    let isAsking: Bool
+
+    /// Whether the operation created an entity, to which no reference existed before.
+    var isMaking: Bool { if case .madeEntity = operation.subject { true } else { false } }
+  }
+  private var entries: [Entry] = []
+
+  mutating func follow(_ operation: MigrationOperation) {
+    switch operation.subject {
+    case .madeEntity(let entity): add(operation, entity: entity.name)
+    case .droppedEntity(let name), .movedEntity(let name, _): add(operation, entity: name)
+    case .renamedEntity(let name, let new):
+      for index in entries.indices where entries[index].entity == name { entries[index].entity = new }
+      add(operation, entity: new)
+    case .made(let entity, let name, _), .dropped(let entity, let name, _), .changed(let entity, let name),
+      .moved(let entity, let name, _):
+      add(operation, entity: entity, property: name)
+    case .renamed(let entity, let name, let new, _):
+      for index in entries.indices where entries[index].entity == entity {
+        if entries[index].property == name { entries[index].property = new }
+        entries[index].index = entries[index].index?.map { $0 == name ? new : $0 }
+      }
+      add(operation, entity: entity, property: new)
+    case .madeIndex(let entity, let names): add(operation, entity: entity, index: names, isAsking: true)
+    case .droppedIndex(let entity, let names): add(operation, entity: entity, index: names)
+    // Parts of composites are recorded one by one; the statements of raw objects have their operation
+    // already.
+    case .mergedEntity, .parts, .rawObject, .rows: break
+    }
+  }
+
+  private mutating func add(
+    _ operation: MigrationOperation, entity: String, property: String? = nil, index: [String]? = nil,
+    isAsking: Bool = false
+  ) {
+    entries.append(
+      Entry(operation: operation, entity: entity, property: property, index: index, isAsking: isAsking))
+  }
+
+  /// Returns the operations that change some entities or their properties, but not their indexes.
+  func operations(of entities: Set<String>) -> [MigrationOperation] {
+    entries.filter { entities.contains($0.entity) && $0.index == nil }.map(\.operation)
+  }
+
+  /// Returns the operations that change some places, or anything of some entities, but not indexes.
+  func operations(on places: Set<PropertyPlace>, of entities: Set<String>) -> [MigrationOperation] {
+    entries.filter {
+      $0.index == nil
+        && (entities.contains($0.entity)
+          || !$0.isMaking && places.contains(PropertyPlace(entity: $0.entity, property: $0.property)))
+    }.map(\.operation)
+  }
+
+  /// Returns the operations that change the values of a column. It has the property's name, or `name_id`
+  /// for a to-one.
+  func operations(of entities: Set<String>, column: String) -> [MigrationOperation] {
+    entries.filter { entities.contains($0.entity) && $0.property.map { Self.lies($0, in: column) } == true }
+      .map(\.operation)
+  }
+
+  /// Returns the operations that an index is due to: those that created it, else those that changed its
+  /// columns' values.
+  func operations(of entities: Set<String>, index columns: [String]) -> [MigrationOperation] {
+    let asking = entries.filter { entry in
+      guard entry.isAsking, entities.contains(entry.entity), let index = entry.index,
+        index.count == columns.count
+      else { return false }
+      return zip(index, columns).allSatisfy { Self.lies($0, in: $1) }
+    }.map(\.operation)
+    return asking.isEmpty ? columns.flatMap { operations(of: entities, column: $0) } : asking
+  }
+
+  /// Whether a column belongs to a property. No attribute has the name of a to-one's column.
+  private static func lies(_ property: String, in column: String) -> Bool {
+    property == column || RelationshipDescription.columnName(property) == column
+  }
+}

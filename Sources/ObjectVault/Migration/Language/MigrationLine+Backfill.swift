@@ -1,0 +1,47 @@
+// The option `filling VALUE` of `add …`: a backfill value, which existing rows get for a new required
+// property. The option is short for several operations, and the canonical text has those operations in its
+// place.
+
+/// Advice on how to add a required property where rows exist. Errors, proposals and lint use it.
+enum BackfillAdvice {
+  static let attribute = "write: filling VALUE, default VALUE, or optional"
+  static let toOne = "write: filling ID, or add it without required, fill it, then make it required"
+  /// Advice for a property whose values an expression computes.
+  static let expression = "give them a value, as in using (coalesce(…, 0)), or make it optional"
+}
+
+extension MigrationLine {
+  /// The options that may follow the type of an attribute.
+  static let attributeOptions = ["optional", "unique", "indexed", "default", "filling"]
+  /// The form of a backfill value for a to-one.
+  static let idForm = "the id of an object, such as filling 1"
+
+  /// Returns the error for `filling` on a property that is not required.
+  /// - Parameter column: The column after the name, for a line that has no `filling`.
+  func fillsNothing(_ column: Int) -> StoreError {
+    failure(
+      "a filling is for what is required",
+      hint: self.column(of: "->") != nil
+        ? "write required behind the other end, or leave out filling"
+        : "leave out optional, or leave out filling",
+      at: self.column(of: "filling") ?? column)
+  }
+
+  /// Returns what to write in place of a word that is not a value.
+  static func hint(forValue word: String, behind before: String, _ form: String) -> String {
+    switch word {
+    case "nil", "null", "NULL":
+      return switch before {
+      case "filling": "what may be nil is optional, and filled with nothing"
+      case "to": "write none"
+      default: "write \(form); where nothing is said it is nil"
+      }
+    case "(", "using":
+      return before == "filling"
+        ? "write \(form); what differs from row to row is written by transform sql: add it optional, write it, make it required"
+        : "write \(form)"
+    case ":", "=": return "write the value at once behind \(before)"
+    default: return word.hasPrefix("'") ? "write a text in double quotes" : "write \(form)"
+    }
+  }
+}

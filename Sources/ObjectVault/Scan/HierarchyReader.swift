@@ -1,0 +1,88 @@
+// Makes objects of rows where entities share a table: each row contains its entity, and its object has
+// that entity's class.
+
+internal import CipherSQLite
+
+/// Reads rows of an entity in an inheritance hierarchy, and of its subentities. The columns are
+/// ``EntityMapping/objectColumns``, or for the entity's own objects alone ``EntityMapping/ownColumns``.
+struct HierarchyReader {
+  private struct Member {
+    let reader: RowReader
+    let columns: [Int]
+  }
+  private let entity: EntityMapping
+  /// The reader for each entity, by the number in the row less one.
+  private let members: [Member]
+  /// Whether rows contain their entity; otherwise all rows are of the first one.
+  private let isMixed: Bool
+
+  /// Prepares the readers.
+  /// - Parameter isBranch: Whether rows of subentities are read, too.
+  init(_ entity: EntityMapping, isBranch: Bool, _ maps: IdentityMaps) {
+    self.entity = entity
+    isMixed = isBranch && entity.hasChildren
+    if isMixed {
+      members = entity.branchColumns.map {
+        Member(reader: RowReader($0.entity.entity, maps), columns: $0.columns)
+      }
+    } else {
+      members = [
+        Member(
+          reader: RowReader(entity, maps), columns: entity.storedSlots.indices.map { $0 + 2 })
+      ]
+    }
+  }
+
+  /// Reads the statement's current row into its object.
+  func read(_ statement: Statement, _ packer: inout RowPacker) throws -> ManagedObject {
+    let (id, version) = (statement.int64(0), statement.int64(1))
+    let member = try member(number: isMixed ? statement.int64(2) : 1, id: id)
+    let (object, isNews) = member.reader.relative(id, version: version)
+    if isNews {
+      let row = unsafe packer.pack(
+        statement, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount)
+      unsafe member.reader.fill(object, version: version, row: row, in: packer.page)
+    }
+    return object
+  }
+
+  /// Reads a row that the engine hands over into its object.
+  /// - Throws: When there is no memory for the row; the object is unchanged.
+  func read(_ row: borrowing TakenRow, _ packer: inout RowPacker) throws -> ManagedObject {
+    let (id, version) = (row.int64(0), row.int64(1))
+    let member = try member(number: isMixed ? row.int64(2) : 1, id: id)
+    let (object, isNews) = member.reader.relative(id, version: version)
+    if isNews {
+      let cells = unsafe try packer.pack(
+        row, columns: member.columns, slots: member.reader.slots, slotCount: member.reader.slotCount)
+      unsafe member.reader.fill(object, version: version, row: cells, in: packer.page)
+    }
+    return object
+  }
+
+  /// Returns the reader for a row.
+  /// - Throws: ``StoreError/unreadableValue(entity:property:rowID:expected:)`` for a row of an entity
+  ///   that the model does not have.
+  @inline(__always) private func member(number: Int64, id: Int64) throws -> Member {
+    guard members.indices.contains(Int(number) - 1) else {
+      throw StoreError.unreadableValue(
+        entity: entity.name, property: EntityColumn.name, rowID: id, expected: "entity")
+    }
+    return members[Int(number) - 1]
+  }
+}
+
+extension RowReader {
+  /// Returns the object of a row of an entity that shares its table, and whether the row is newer than
+  /// the object. An object of another entity with the row's id becomes invalid: another writer has
+  /// changed the row's entity.
+  @inline(__always) func relative(_ id: Int64, version: Int64) -> (ManagedObject, isNews: Bool) {
+    guard let known = map.find(id), known.map !== map else { return object(id, version: version) }
+    // The pending changes of that object have no row any more.
+    if known.overlay != nil, let entity = known.entity {
+      map.host?.note(StoreError.objectGone(entity: entity.name, rowID: id))
+    }
+    map.host?.didLoseRow(id, table: map.table)
+    return (map.add(id), true)
+  }
+}

@@ -1,0 +1,36 @@
+// Threads with large stacks for migration steps. The engine reads an expression by recursion, up to 1000
+// levels deep (SQLITE_MAX_EXPR_DEPTH), which needs more than the 512 KiB that a program's threads may
+// have, and those of Dispatch on some systems.
+
+internal import CipherSQLite
+private import Dispatch
+
+/// Runs blocking work on its own threads with large stacks, away from the thread pool that tasks share.
+enum LargeStackThread {
+  private static let bytes = 8 << 20
+
+  /// Runs `body` on such a thread, and returns when it has ended.
+  static func waiting<Result>(for body: @escaping () throws -> Result) throws -> Result {
+    // Safe to share: the calling thread uses neither before the end is signalled, and the other thread
+    // neither afterwards.
+    nonisolated(unsafe) var result: Swift.Result<Result, any Error>?
+    nonisolated(unsafe) let body = body
+    let end = DispatchSemaphore(value: 0)
+    DedicatedThread.start(stackBytes: bytes) {
+      unsafe result = Swift.Result { try unsafe body() }
+      end.signal()
+    }
+    end.wait()
+    // There is always a result: `body` cannot end in another way.
+    guard let result = unsafe result else { throw CancellationError() }
+    return try result.get()
+  }
+
+  static func running<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws
+    -> Result
+  {
+    try await withCheckedThrowingContinuation { done in
+      DedicatedThread.start(stackBytes: bytes) { done.resume(with: Swift.Result { try body() }) }
+    }
+  }
+}

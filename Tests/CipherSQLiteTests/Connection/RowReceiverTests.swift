@@ -1,0 +1,137 @@
+// Rows that are handed over inside of a statement: the same as those that are stepped through.
+
+import CipherSQLite
+import TestSupport
+import Testing
+
+@Suite struct HandedRows {
+  let database: TemporaryDatabase
+  var connection: Connection { database.connection }
+
+  init() throws {
+    database = try TemporaryDatabase(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a, b);
+      INSERT INTO t VALUES (1, NULL, 7), (2, 3.0, -9223372036854775808), (3, '', x''), (4, 'a' || char(0) || 'b', x'00ff'),
+        (5, hex(zeroblob(40000)), randomblob(200000)), (6, '7', 'Grüße 🎈'), (7, 9e999, 1e-300);
+      """)
+  }
+
+  /// Keeps what it is handed, packed as rows of objects are.
+  final class Keeper: RowReceiver {
+    let columnCount: Int
+    var packer = RowPacker(firstPageBytes: 64)
+    var pages: [RowPage] = []
+    var rows: [[SQLValue]] = []
+    var ids: [Int64] = []
+    /// Called with the number of each row before it is taken.
+    var before: (Int) throws -> Void = { _ in }
+
+    init(columnCount: Int = 3) { self.columnCount = columnCount }
+
+    func take(_ row: borrowing TakenRow) throws {
+      try before(ids.count)
+      ids.append(row.int64(0))
+      let slots = Array(0..<columnCount)
+      let cells = try packer.pack(row, firstColumn: 0, slots: slots, slotCount: columnCount)
+      pages.append(packer.page)
+      rows.append(slots.map { RowCell(row: cells, slot: $0).value })
+    }
+  }
+
+  private func run(_ keeper: Keeper, _ sql: String) throws -> [Int64] {
+    try connection.handRows(to: keeper) {
+      try connection.withStatement(sql: sql) { statement in
+        var results: [Int64] = []
+        while try statement.step() { results.append(statement.int64(0)) }
+        return results
+      }
+    }
+  }
+
+  @Test func `each value of each type is the one that a step would give`() throws {
+    let keeper = Keeper()
+    _ = try run(keeper, "SELECT vault_take(id, a, b) FROM t")
+    #expect(try keeper.rows == connection.rows("SELECT id, a, b FROM t"))
+    #expect(keeper.ids == Array(1...7))
+  }
+
+  @Test func `sorted rows are told by the numbers under which they were handed over`() throws {
+    let keeper = Keeper()
+    let numbers = try run(keeper, "SELECT vault_place(id, a, b) FROM t ORDER BY b DESC, id")
+    let sorted = try connection.query("SELECT id FROM t ORDER BY b DESC, id") { $0.int64(0) }
+    #expect(numbers.map { keeper.ids[Int($0)] } == sorted && sorted != keeper.ids)
+  }
+
+  @Test func `no row is handed over of none`() throws {
+    let keeper = Keeper()
+    _ = try run(keeper, "SELECT vault_take(id, a, b) FROM t WHERE id > 100")
+    #expect(keeper.rows.isEmpty)
+  }
+
+  private struct Refusal: Error, Equatable { let row: Int }
+
+  @Test(arguments: [
+    "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id, a, b) FROM t ORDER BY b",
+  ])
+  func `an error of the taker ends the statement, and is thrown as it is`(_ sql: String) throws {
+    let keeper = Keeper()
+    keeper.before = { if $0 == 2 { throw Refusal(row: $0) } }
+    #expect(throws: Refusal(row: 2)) { try run(keeper, sql) }
+    #expect(keeper.ids.count == 2)
+    // The connection, and the statement, are as before.
+    let next = Keeper()
+    _ = try run(next, sql)
+    #expect(next.ids.count == 7)
+  }
+
+  @Test func `an error of the engine is thrown as it is`() throws {
+    #expect {
+      try run(Keeper(), "SELECT vault_take(id, a, abs(-9223372036854775807 - 1)) FROM t")
+    } throws: { error in
+      "\(error)".contains("integer overflow")
+    }
+  }
+
+  @Test func `a statement that hands over rows can be interrupted`() throws {
+    let keeper = Keeper(columnCount: 1)
+    let interruptor = connection.interruptor
+    keeper.before = { if $0 == 1000 { interruptor.interrupt() } }
+    let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000)"
+    #expect(throws: SQLError.interrupted) { try run(keeper, numbers + " SELECT vault_take(i) FROM n") }
+    #expect(keeper.ids.count > 1000 && keeper.ids.count < 100_000)
+    #expect(try connection.value("SELECT count(*) FROM t", as: Int.self) == 7)
+  }
+
+  @Test func `who takes rows may run other statements, and hand rows to others`() throws {
+    let (outer, inner) = (Keeper(), Keeper())
+    outer.before = { number in
+      if number == 3 { _ = try run(inner, "SELECT vault_take(id, a, b) FROM t WHERE id < 3") }
+    }
+    _ = try run(outer, "SELECT vault_take(id, a, b) FROM t")
+    #expect(outer.ids == Array(1...7) && inner.ids == [1, 2])
+  }
+
+  @Test func `nobody else calls the functions`() throws {
+    _ = try run(Keeper(), "SELECT vault_take(id, a, b) FROM t")
+    for sql in [
+      "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id) FROM t",
+    ] {
+      #expect { try connection.rows(sql: sql) } throws: { "\($0)".contains("for fetches alone") }
+    }
+    // With another number of columns than the one that is expected.
+    for sql in [
+      "SELECT vault_take() FROM t", "SELECT vault_take(id, a, b, 4) FROM t", "SELECT vault_place(id) FROM t",
+    ] {
+      #expect { try run(Keeper(), sql) } throws: { "\($0)".contains("for fetches alone") }
+    }
+  }
+
+  @Test func `as many columns are taken as a row may have, and no more`() throws {
+    let limit = RowFunction.columnLimit
+    let columns = (1...limit).map { "id + \($0)" }.joined(separator: ", ")
+    let keeper = Keeper(columnCount: limit)
+    _ = try run(keeper, "SELECT vault_take(\(columns)) FROM t")
+    #expect(keeper.rows.first == (1...limit).map { .integer(Int64($0 + 1)) })
+  }
+}

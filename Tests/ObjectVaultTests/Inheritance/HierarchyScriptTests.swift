@@ -1,0 +1,64 @@
+// Random changes of a family leave in the store what they leave in plain values, and so does the feed of them elsewhere.
+
+import Foundation
+import ObjectVault
+import TestSupport
+import Testing
+
+@Suite(.tags(.random, .slow)) struct HierarchyScripts {
+  // Safe to share: written on the writer's queue while the test waits for it.
+  private final class Trace: @unchecked Sendable { var lines: [String] = [] }
+
+  @Test(arguments: [true, false])
+  func `random changes of a hierarchy leave in the store what they leave in plain values`(_ isWrite: Bool)
+    async throws
+  {
+    let end = ContinuousClock.now + .seconds(childSeconds)
+    var seed: UInt64 = 0
+    while seed < 6 || (childSeconds > 1 && ContinuousClock.now < end) {
+      seed += 1
+      let trace = Trace()
+      do { try await run(seed, isWrite, trace) } catch {
+        Issue.record("seed \(seed): \(error)\n\(trace.lines.joined(separator: "\n"))")
+        return
+      }
+    }
+  }
+
+  private func run(_ seed: UInt64, _ isWrite: Bool, _ trace: Trace) async throws {
+    let temporary = try await TemporaryStore(company)
+    let store = temporary.store
+    let feed = store.changes()
+    var state = try work(store.makeContext(), seed + 500_000, 60, (HierarchyWorld(), [:], 1), trace)
+    for round in 0..<2 {
+      let begin = state
+      if isWrite {
+        state = try await store.write { context in
+          let end = try work(context, seed &+ UInt64(round) &* 1000, 100, begin, trace)
+          return end
+        }
+      } else {
+        state = try work(store.makeContext(), seed &+ UInt64(round) &* 1000, 100, begin, trace)
+      }
+      try state.world.compare(store.makeContext(), "in another context")
+    }
+    let other = try await temporary.again()
+    try state.world.compare(other.makeContext(), "in another store")
+    other.close()
+    let findings = try await store.verify()
+    if !findings.isEmpty { throw Mismatch("verify: \(findings)") }
+    let origin = try ChangeReplays.content(store)
+    store.close()
+    try await ChangeReplays.replay(try await ChangeReplays.all(feed), of: origin, in: company)
+  }
+
+  private func work(
+    _ context: ObjectContext, _ seed: UInt64, _ steps: Int,
+    _ start: (world: HierarchyWorld, rows: [Int: Int64], next: Int), _ trace: Trace
+  ) throws -> (world: HierarchyWorld, rows: [Int: Int64], next: Int) {
+    let script = HierarchyScript(context, seed: seed, start)
+    defer { trace.lines += script.trace }
+    try script.run(steps: steps)
+    return script.end
+  }
+}
