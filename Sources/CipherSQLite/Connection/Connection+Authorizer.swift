@@ -35,6 +35,7 @@ extension Connection {
     let handle = try unsafe opened()
     // Cached statements were prepared without the authorizer and would bypass it.
     unsafe cache.removeAll()
+    let outer = authorizer
     authorizer = answer
     unsafe sqlite3_set_authorizer(
       handle,
@@ -49,9 +50,13 @@ extension Connection {
         return (connection.authorizer?(action, object) ?? .allow).code
       }, unsafe Unmanaged.passUnretained(self).toOpaque())
     defer {
+      authorizer = outer
       // If the connection was closed meanwhile, there is no handle left to reset.
-      if let handle = unsafe self.handle { unsafe sqlite3_set_authorizer(handle, nil, nil) }
-      authorizer = nil
+      if let handle = unsafe self.handle {
+        // A statement that was prepared with `.ignore` keeps its NULLs.
+        unsafe cache.removeAll()
+        if outer == nil { unsafe sqlite3_set_authorizer(handle, nil, nil) }
+      }
     }
     return try body()
   }

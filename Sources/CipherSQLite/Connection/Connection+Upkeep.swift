@@ -142,6 +142,10 @@ extension Connection {
   ///   values that are not words.
   public func setPragma(_ name: String, to value: some CustomStringConvertible) throws {
     try checkPragma(name)
+    // They write statements and their values to a plain file.
+    guard !["cipher_profile", "cipher_log"].contains(where: { name.asciiLowercased.hasSuffix($0) }) else {
+      throw SQLError.notOneStatement(sql: "PRAGMA \(name)")
+    }
     let text = value.description
     guard !text.isEmpty, text.utf8.allSatisfy({ isWord($0) || $0 == UInt8(ascii: "-") }) else {
       throw SQLError.notOneStatement(sql: "PRAGMA \(name)")

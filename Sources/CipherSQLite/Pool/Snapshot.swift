@@ -11,10 +11,16 @@ extension ConnectionPool {
   ///   does.
   public func snapshot() throws -> Snapshot {
     let lease = try readers.acquireExtra()
-    do { return try Snapshot(lease, readers) } catch {
+    do {
+      try lease.connection.begin(.deferred)
+      // The first read determines the state, not BEGIN.
+      _ = try lease.connection.value("SELECT count(*) FROM sqlite_master")
+    } catch {
+      lease.connection.rollback()
       readers.release(lease)
       throw error
     }
+    return Snapshot(lease, readers)
   }
 }
 
@@ -45,16 +51,12 @@ public final class Snapshot: Sendable {
   private let readers: ReaderSet
   private let queue = SerialQueue(label: "objectvault.snapshot")
 
-  init(_ lease: ReaderSet.Lease, _ readers: ReaderSet) throws {
+  /// - Parameter lease: A connection in the transaction of the state. It is returned once: by ``close()`` or at the end.
+  // It does not throw: an initializer that throws runs `deinit`, and its caller would return the lease again.
+  fileprivate init(_ lease: ReaderSet.Lease, _ readers: ReaderSet) {
     path = lease.connection.path
     self.readers = readers
     slot = Slot(lease)
-    try lease.connection.begin(.deferred)
-    // The first read determines the state, not BEGIN.
-    do { _ = try lease.connection.value("SELECT count(*) FROM sqlite_master") } catch {
-      lease.connection.rollback()
-      throw error
-    }
   }
 
   deinit { Self.release(slot, readers) }

@@ -91,6 +91,29 @@ import Testing
     #expect(try connection.rows("SELECT name, age FROM person") == [["Bo", 41]])
   }
 
+  @Test func `a statement that read NULL for an ignored column reads its value afterwards`() throws {
+    let read = { try connection.rows("SELECT age FROM person") }
+    let ignored = try connection.withAuthorizer {
+      $0 == .read(table: "person", column: "age") ? .ignore : .allow
+    } body: {
+      try read()
+    }
+    #expect(ignored == [[.null]])
+    #expect(try read() == [[41]])
+  }
+
+  @Test func `an inner authorizer restores the outer one`() throws {
+    try connection.withAuthorizer({ $0 == .read(table: "person", column: "age") ? .deny : .allow }) {
+      () throws -> Void in
+      try connection.withAuthorizer({ _ in .allow }) { () throws -> Void in
+        #expect(try connection.value("SELECT age FROM person") == 41)
+      }
+      #expect(throws: SQLError.self) { try connection.value("SELECT age FROM person") }
+      #expect(try connection.value("SELECT name FROM person") == "Ann")
+    }
+    #expect(try connection.value("SELECT age FROM person") == 41)
+  }
+
   @Test func `nobody is asked any more behind the call, whatever its body did`() throws {
     struct Stop: Error {}
     #expect(throws: Stop.self) {
