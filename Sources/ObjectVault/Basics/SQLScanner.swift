@@ -145,16 +145,18 @@ package struct SQLScanner {
     }
     passWord()
     if position > start { return Piece(kind: .word, range: start..<position) }
-    position += scalar(at: start).map(UTF8.width) ?? 1
+    position += bytes[start] < 0x80 ? 1 : scalar(at: start).map(UTF8.width) ?? 1
     return Piece(kind: .other, range: start..<position)
   }
 
   /// Scans a quoted text from its opening quote at the position.
   private mutating func text(upTo quote: UInt8) -> Piece {
     let start = position
-    let end = bytes[(start + 1)...].firstIndex(of: quote)
-    position = end.map { $0 + 1 } ?? bytes.count
-    return Piece(kind: .text, range: start..<position, isClosed: end != nil)
+    // A loop over the array: a slice of it would be retained for each text.
+    var end = start + 1
+    while end < bytes.count, bytes[end] != quote { end += 1 }
+    position = min(end + 1, bytes.count)
+    return Piece(kind: .text, range: start..<position, isClosed: end < bytes.count)
   }
 
   /// Scans a comment from its `/*` at the position.
@@ -183,14 +185,25 @@ package struct SQLScanner {
 
   /// Moves past a word, if one comes next.
   private mutating func passWord() {
-    while position < bytes.count {
+    var end = position
+    while end < bytes.count {
       // Nearly all SQL is ASCII.
-      let byte = bytes[position]
-      guard let scalar = byte < 0x80 ? Unicode.Scalar(byte) : scalar(at: position), Self.isWord(scalar) else {
-        return
+      if bytes[end] < 0x80 {
+        guard Self.isWord(bytes[end]) else { break }
+        end += 1
+      } else {
+        guard let scalar = scalar(at: end), Self.isWord(scalar) else { break }
+        end += UTF8.width(scalar)
       }
-      position += byte < 0x80 ? 1 : UTF8.width(scalar)
     }
+    position = end
+  }
+
+  /// Moves past ASCII white space.
+  mutating func passSpaces() {
+    var end = position
+    while end < bytes.count, Self.isSpace(bytes[end]) { end += 1 }
+    position = end
   }
 
   /// Returns the scalar that begins at a byte, or nil at the end.
@@ -218,21 +231,27 @@ package struct SQLScanner {
 
   /// Returns whether a scalar is part of a word. ASCII, which nearly all SQL is, needs no Unicode tables.
   static func isWord(_ scalar: Unicode.Scalar) -> Bool {
-    if scalar.isASCII {
-      return switch scalar.value {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
-      default: false
-      }
-    }
+    if scalar.isASCII { return isWord(UInt8(scalar.value)) }
     let properties = scalar.properties
     // A combining mark belongs to the letter before it.
     return properties.isAlphabetic || properties.numericType != nil || properties.isGraphemeExtend
   }
 
+  /// Returns whether an ASCII character is part of a word; false for a byte of another scalar.
+  static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
+    default: false
+    }
+  }
+
   /// Returns whether a scalar is white space. ASCII needs no Unicode tables.
   static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.isASCII ? scalar == " " || (9...13).contains(scalar.value) : scalar.properties.isWhitespace
+    scalar.isASCII ? isSpace(UInt8(scalar.value)) : scalar.properties.isWhitespace
   }
+
+  /// Returns whether an ASCII character is white space; false for a byte of another scalar.
+  static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (9...13).contains(byte) }
 
   /// Returns whether a piece is the dollar sign before a name of the model.
   func isDollar(_ piece: Piece) -> Bool { piece.kind == .other && sign(of: piece) == "$" }

@@ -301,7 +301,10 @@ import Testing
     #expect(try connection.pragma("user_version", as: Int.self) == 12)
     #expect(try connection.pragma("journal_mode", as: String.self) == "delete")
     #expect(try connection.pragma("no_such_pragma", as: Int.self) == nil)
-    for name in ["key", "main.key", "REKEY", "hexkey", "temp_store", "cipher_profile", "cipher_log", "user_version; DROP TABLE t", ""] {
+    for name in [
+      "key", "main.key", "REKEY", "hexkey", "temp_store", "cipher_profile", "cipher_log", "a; DROP TABLE t",
+      "",
+    ] {
       #expect(throws: SQLError.self) { try connection.setPragma(name, to: 1) }
     }
     #expect(throws: SQLError.self) { try connection.setPragma("user_version", to: "1; DROP TABLE t") }

@@ -21,7 +21,7 @@ struct InsertReader {
   }
 
   /// Starts after `words`, with which the statement must begin; returns nil for any other statement.
-  init?(_ sql: String, behind words: [UInt8]) {
+  init?(_ sql: String, after words: [UInt8]) {
     let bytes = Array(sql.utf8)
     let start = Self.start(of: bytes)
     guard bytes[start...].starts(with: words) else { return nil }
@@ -32,7 +32,7 @@ struct InsertReader {
 
   /// Returns the end of the ASCII white space at the beginning.
   private static func start(of bytes: [UInt8]) -> Int {
-    bytes.firstIndex { $0 >= 0x80 || !SQLScanner.isSpace(Unicode.Scalar($0)) } ?? bytes.count
+    bytes.firstIndex { !SQLScanner.isSpace($0) } ?? bytes.count
   }
 
   /// All bytes up to the next token, without the white space at the beginning.
@@ -58,6 +58,7 @@ struct InsertReader {
   /// Finds the next token.
   private mutating func look() {
     (gap, hasComment) = (scanner.position, false)
+    scanner.passSpaces()
     while let piece = scanner.next() {
       switch piece.kind {
       case .comment: hasComment = true
@@ -87,7 +88,7 @@ struct InsertReader {
   private func isNext(_ word: String) -> Bool {
     guard let next, next.range.count == word.utf8.count else { return false }
     return zip(scanner.bytes[next.range], word.utf8).allSatisfy { byte, expected in
-      byte == expected || byte | 0x20 == expected && SQLScanner.isWord(Unicode.Scalar(byte))
+      byte == expected || byte | 0x20 == expected && SQLScanner.isWord(byte)
     }
   }
 
@@ -225,12 +226,11 @@ struct InsertedValues {
   /// rows have changed.
   var areLiterals: Bool { parts.allSatisfy { Self.isLiteral(bytes[$0]) } }
 
-  private static let ofNumbers = Set("0123456789.+-eE".utf8)
   private static let quote = UInt8(ascii: "'")
 
   private static func isLiteral(_ bytes: ArraySlice<UInt8>) -> Bool {
-    var value = bytes.drop(while: isSpace)
-    while let last = value.last, isSpace(last) { value.removeLast() }
+    var value = bytes.drop(while: SQLScanner.isSpace)
+    while let last = value.last, SQLScanner.isSpace(last) { value.removeLast() }
     if let first = value.first, first | 0x20 == UInt8(ascii: "x"), value.dropFirst().first == quote {
       value.removeFirst()
     }
@@ -241,12 +241,16 @@ struct InsertedValues {
       while let byte = value.popFirst() { if byte == quote, value.popFirst() != quote { return false } }
       return true
     }
-    return !value.isEmpty && value.allSatisfy(ofNumbers.contains)
-      || value.map { $0 | 0x20 } == Array("null".utf8)
+    return !value.isEmpty && value.allSatisfy(isOfNumber)
+      || value.elementsEqual("null".utf8) { $0 | 0x20 == $1 }
   }
 
-  private static func isSpace(_ byte: UInt8) -> Bool {
-    byte < 0x80 && SQLScanner.isSpace(Unicode.Scalar(byte))
+  /// Returns whether a byte may be in a number: a digit, a point, a sign or an exponent.
+  private static func isOfNumber(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x2E, 0x2B, 0x2D, 0x45, 0x65: true
+    default: false
+    }
   }
 
   /// Appends the rows of another list.

@@ -37,15 +37,8 @@ struct NumberedInsert {
   private static let rowsName = "vault_rows"
 
   /// Parses a statement; returns nil for any other than an insertion into an entity's table.
-  /// - Parameters:
-  ///   - entities: All entities.
-  ///   - former: A statement that was parsed before. Where the new one begins with the same bytes, only
-  ///     its values are parsed.
-  init?(_ sql: String, entities: EntityNames, like former: NumberedInsert? = nil) {
-    if let former, let same = former.with(sql) {
-      self = same
-      return
-    }
+  /// - Parameter entities: All entities.
+  init?(_ sql: String, entities: EntityNames) {
     var reader = InsertReader(sql)
     guard reader.isInsertion(), reader.pass("into"), let name = reader.passName(),
       let entity = entities.entity(of: name)
@@ -71,14 +64,13 @@ struct NumberedInsert {
     tail = reader.text
   }
 
-  /// Parses a statement that begins with the same bytes, with its own values; nil for any other.
-  private func with(_ sql: String) -> NumberedInsert? {
-    guard case .values = rows, tail.isEmpty, var reader = InsertReader(sql, behind: beginning),
+  /// Parses the values of a statement that begins with the same bytes and has nothing after its values; nil
+  /// for any other.
+  private func values(ofLike sql: String) -> InsertedValues? {
+    guard case .values = rows, tail.isEmpty, var reader = InsertReader(sql, after: beginning),
       let values = reader.passValues(), reader.isAtEnd
     else { return nil }
-    var other = self
-    (other.written, other.rows) = (sql, .values(values))
-    return other
+    return values
   }
 
   /// Whether the statement only inserts literals, so that it may be merged with others like it into one
@@ -88,15 +80,26 @@ struct NumberedInsert {
     return values.areLiterals
   }
 
-  /// Appends the rows of another insertion of literals, where it is into the same columns and the text
+  /// Appends the rows of another statement, where it inserts literals into the same columns and the text
   /// remains short.
-  /// - Parameter limit: The maximum number of rows.
+  ///
+  /// Where it begins with the same bytes, only its values are parsed.
+  /// - Parameters:
+  ///   - entities: All entities.
+  ///   - limit: The maximum number of rows.
   /// - Returns: Whether the rows were appended.
-  mutating func take(_ other: NumberedInsert, limit: Int) -> Bool {
-    guard case .values(var values) = rows, case .values(let more) = other.rows,
-      entity == other.entity, columns == other.columns,
-      head == other.head || head[...].trimmed == other.head[...].trimmed,
-      values.ends.count + more.ends.count <= limit, values.bytes.count + more.bytes.count <= 65_536
+  mutating func take(_ sql: String, entities: EntityNames, limit: Int) -> Bool {
+    if let values = values(ofLike: sql) { return values.areLiterals && append(values, limit: limit) }
+    guard let other = NumberedInsert(sql, entities: entities), other.isOfLiterals,
+      case .values(let values) = other.rows, entity == other.entity, columns == other.columns,
+      head == other.head || head[...].trimmed == other.head[...].trimmed
+    else { return false }
+    return append(values, limit: limit)
+  }
+
+  private mutating func append(_ more: InsertedValues, limit: Int) -> Bool {
+    guard case .values(var values) = rows, values.ends.count + more.ends.count <= limit,
+      values.bytes.count + more.bytes.count <= 65_536
     else { return false }
     // Releases the stored array first, so that `append` does not copy it.
     rows = .defaults

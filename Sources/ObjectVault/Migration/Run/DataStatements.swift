@@ -40,8 +40,7 @@ struct DataStatements {
     position += 1
     guard mayGroup, first == "insert", insertion?.isOfLiterals == true else { return }
     while position < statements.count,
-      let next = NumberedInsert(statements[position], entities: names, like: insertion),
-      next.isOfLiterals, insertion?.take(next, limit: Self.limit) == true
+      insertion?.take(statements[position], entities: names, limit: Self.limit) == true
     {
       texts.append(statements[position])
       position += 1
