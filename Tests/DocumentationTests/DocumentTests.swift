@@ -1,4 +1,5 @@
-// The documents beside the README: their links, the index of the decisions, and what they say of the sources.
+// Documents outside of DocC: their links, the index of the decisions, and the names of suites, files and make
+// targets that they mention.
 
 import Foundation
 import TestSupport
@@ -6,11 +7,11 @@ import Testing
 
 @Suite(.tags(.slow, .pure)) struct Documents {
   static let pages =
-    ["README.md", "CONTRIBUTING.md", "SECURITY.md", "Examples/README.md"]
+    ["README.md", "PROMISES.md", "CONTRIBUTING.md", "SECURITY.md", "Examples/README.md"]
     + PackageFiles.files(in: "Decisions", suffix: ".md")
 
   @Test(arguments: pages)
-  func `every link to a file leads to one`(_ page: String) throws {
+  func `every link to a file has a target`(_ page: String) throws {
     let folder = packageRoot.appendingPathComponent(page).deletingLastPathComponent()
     for match in try PackageFiles.text(page).matches(of: #/\]\(([^)#]+)[^)]*\)/#)
     where !match.1.hasPrefix("http") {
@@ -19,9 +20,7 @@ import Testing
     }
   }
 
-  @Test func `the index of the decisions has each page with its title, and each page its four headings`()
-    throws
-  {
+  @Test func `the index lists every decision, and each decision has its four headings`() throws {
     let index = try PackageFiles.text("Decisions/README.md")
     let listed = index.matches(of: #/(?m)^\| \[(\d{4})\]\(([^)]+)\) \| .+ \|$/#).map { String($0.2) }
     let pages = PackageFiles.files(in: "Decisions", suffix: ".md").map {
@@ -37,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: pages)
-  func `a target of make that a page names is there`(_ page: String) throws {
+  func `every make target that a page names exists`(_ page: String) throws {
     let targets = Set(
       try PackageFiles.text("Makefile").matches(of: #/(?m)^([a-z0-9-]+):/#).map { String($0.1) })
     for match in try PackageFiles.text(page).matches(
@@ -48,14 +47,14 @@ import Testing
   }
 
   @Test(arguments: pages)
-  func `a suite that a page names is there`(_ page: String) throws {
+  func `every test suite that a page names exists`(_ page: String) throws {
     let names = PackageFiles.files(in: "Tests", suffix: ".swift").map { $0.split(separator: "/").last ?? "" }
     for match in try PackageFiles.text(page).matches(of: #/`(\w+Tests)`/#) {
       #expect(names.contains("\(match.1).swift"), "\(page) names \(match.1)")
     }
   }
 
-  @Test func `the files and suites of where to add things are there`() throws {
+  @Test func `every file and suite in where-to-add-things exists`() throws {
     let page = try PackageFiles.text(
       "Sources/ObjectVault/Documentation.docc/where-to-add-things.md")
     let table = page.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2)
@@ -82,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `editors are told the format that make lint checks`() throws {
+  @Test func `the editor configuration has the format that make lint checks`() throws {
     struct Format: Decodable {
       struct Indentation: Decodable { let spaces: Int }
       let lineLength: Int
@@ -95,7 +94,7 @@ import Testing
     #expect(lines.contains("indent_size = \(format.indentation.spaces)"))
   }
 
-  @Test func `what the compiler cannot check has its reason beside it`() throws {
+  @Test func `each unchecked conformance and variable has a comment with its reason`() throws {
     for path in PackageFiles.files(in: "Sources", suffix: ".swift") {
       let lines = try PackageFiles.text(path).split(separator: "\n", omittingEmptySubsequences: false)
       #expect(!lines.contains { $0.contains("@preconcurrency import") }, "\(path)")

@@ -55,20 +55,23 @@ struct ReaderProgram: Sendable {
 }
 
 /// What the package manager built beside the tests.
-private enum BuiltModules {
+enum BuiltModules {
   static let folder = URL(fileURLWithPath: builtExecutable("store-migrate")).deletingLastPathComponent().path
 
   /// Runs the compiler with the search paths of the built modules.
   static func compile(_ arguments: [String]) throws -> ToolResult {
+    try runTool("/usr/bin/env", ["swiftc"] + searchPaths() + arguments)
+  }
+
+  /// The arguments of the compiler with which it finds the built modules.
+  static func searchPaths() throws -> [String] {
     let maps =
       ["CSQLCipher", "CLibCrypto"].map {
         packageRoot.appendingPathComponent("Sources/\($0)/module.modulemap").path
       }
       + ["\(folder)/CVaultShims.build/module.modulemap"]
     let toC = maps.map { "-fmodule-map-file=\($0)" } + (try words(ofPackages: "--cflags"))
-    return try runTool(
-      "/usr/bin/env",
-      ["swiftc", "-swift-version", "6", "-I", "\(folder)/Modules"] + toC.flatMap { ["-Xcc", $0] } + arguments)
+    return ["-swift-version", "6", "-I", "\(folder)/Modules"] + toC.flatMap { ["-Xcc", $0] }
   }
 
   /// The object files of a module, of the sources that it has: those of former ones lie there until the folder is removed.
