@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// Small programs that use ObjectVault, each in one file. A package of its own, so that nobody who uses the library builds
-// them. `swift run --package-path Examples notes`
+// Small programs that use ObjectVault, each in one file. They are a separate package, so that users of the
+// library do not build them. `swift run --package-path Examples notes`
 
 import PackageDescription
 

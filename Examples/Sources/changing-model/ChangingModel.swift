@@ -1,15 +1,16 @@
-// An app that changes its model. Version 1 leaves a store behind; version 3 opens it, and the two steps between run in one
-// transaction. A step that fails leaves the store as it was.
+// An app that changes its model. Version 1 creates a store. Version 3 opens it, and runs the two steps in
+// between in one transaction. A step that fails leaves the store unchanged.
 //
 //   swift run --package-path Examples changing-model [FOLDER]
 //
-// In an app each step is a file in the folder Migrations, `store-migrate new` writes it and `store-migrate embed` makes a
-// Swift file of them. Here they are texts, to be read in one place.
+// In an app each step is a file in the folder Migrations. `store-migrate new` creates it, and
+// `store-migrate embed` makes a Swift file of all steps. Here the steps are texts in the source.
 
 import Foundation
 import ObjectVault
 
-// The classes of the first version. An app keeps the present ones alone: steps know the model as data.
+// The classes of the first version. An app contains only its present classes: steps describe the model as
+// data.
 enum FirstVersion {
   final class Contact: ManagedObject {
     @Attribute var name: String
@@ -20,7 +21,7 @@ enum FirstVersion {
 
 final class Contact: ManagedObject {
   @Attribute var name: String
-  @Attribute(.indexed) var hierarchy: String = ""
+  @Attribute(.indexed) var family: String = ""
   @Attribute var number: String?
 }
 
@@ -37,7 +38,7 @@ final class Contact: ManagedObject {
         attribute phone string optional
     }
     """
-  static let hierarchy = """
+  static let family = """
     format: 1
     name: family
     note: the last word of the name, to sort by
@@ -59,7 +60,7 @@ final class Contact: ManagedObject {
     [up]
     rename attribute Contact.phone -> number
     """
-  /// Must fail: not every contact has a number.
+  /// Fails, because not every contact has a number.
   static let required = """
     format: 1
     name: number_required
@@ -93,21 +94,21 @@ final class Contact: ManagedObject {
     print("version \(old.opening.version): 3 contacts")
     old.close()
 
-    // Version 3. What would happen can be asked before, and changes no byte.
-    let texts = [("initial", initial), ("family", hierarchy), ("number", number)]
+    // Version 3. A plan shows what will happen, and changes no byte.
+    let texts = [("initial", initial), ("family", family), ("number", number)]
     let plan = try await Store.plan(at: url, key: key, migrations: steps(texts))
     for step in plan.steps { print("step \(step.number) will: \(step.operations.joined(separator: "; "))") }
     let new = try await Store.open(at: url, key: key, schema: schema, migrations: .set(steps(texts)))
     print("ran steps \(new.opening.migratedSteps), and made a copy before: \(new.opening.backup != nil)")
     let lines = try await new.read { context in
-      try context.fetch(Contact.self).sorted(by: \.hierarchy).all().map {
-        "\($0.hierarchy): \($0.number ?? "no number")"
+      try context.fetch(Contact.self).sorted(by: \.family).all().map {
+        "\($0.family): \($0.number ?? "no number")"
       }
     }
     print(lines.joined(separator: "\n"))
     new.close()
 
-    // A version 4 whose step the rows refuse. Its classes do not matter here: the tool's way to run steps needs none.
+    // Version 4, whose step the rows do not allow. `Store.migrate` runs steps without classes.
     do {
       _ = try await Store.migrate(
         at: url, key: key, migrations: steps(texts + [("number_required", required)]))

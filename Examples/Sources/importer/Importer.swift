@@ -1,7 +1,9 @@
-// An importer: lines of text become books and their authors. Those that the store has are found, the others are created;
-// a second run over the same file changes nothing.
+// An importer that creates books and authors from lines of text. It finds those that the store already has,
+// and creates the others. A second run over the same file changes nothing.
 //
-//   swift run --package-path Examples importer [FOLDER [FILE]]      lines such as 978-3-16;A title;An author
+//   swift run --package-path Examples importer [FOLDER [FILE]]
+//
+// A line has the form 978-3-16;A title;An author
 
 import Foundation
 import ObjectVault
@@ -38,8 +40,8 @@ struct Counts: Sendable {
     Entity(Author.self)
     Entity(Book.self).index(\.author, \.title)
   }
-  /// Lines in one transaction. A commit costs the same however many rows are in it, and the objects of a batch are in
-  /// memory together: some hundreds to some thousands are right.
+  /// The number of lines in one transaction. A commit costs about the same for any number of rows, but all
+  /// objects of a batch are in memory together. Some hundreds to some thousands are a good size.
   static let batchLines = 1000
 
   static func main() async throws {
@@ -60,7 +62,7 @@ struct Counts: Sendable {
     var total = Counts()
     for start in stride(from: 0, to: lines.count, by: batchLines) {
       let batch = Array(lines[start..<min(start + batchLines, lines.count)])
-      // Either the whole batch is in the store or none of it: after a crash the import is simply run again.
+      // The store gets the whole batch or none of it. After a crash, run the import again.
       let counts = try await store.write { context in try add(batch, to: context) }
       total.authors += counts.authors
       total.books += counts.books
@@ -77,7 +79,7 @@ struct Counts: Sendable {
     print("most books: \(busiest ?? "nobody")")
   }
 
-  /// Finds or creates what a batch names. Two fetches for each batch, and not one for each line.
+  /// Finds or creates the books and authors of a batch, with two fetches for the whole batch.
   static func add(_ batch: [Line], to context: ObjectContext) throws -> Counts {
     var counts = Counts()
     var authors: [String: Author] = [:]
@@ -95,7 +97,7 @@ struct Counts: Sendable {
       }
       if let book = books[line.code] {
         guard book.title != line.title || book.author?.name != line.author else { continue }
-        // Only the columns that differ are written.
+        // A save writes only the columns that differ.
         (book.title, book.author) = (line.title, authors[line.author])
         counts.changed += 1
       } else {

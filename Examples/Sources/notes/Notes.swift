@@ -1,15 +1,17 @@
-// A notes app's store. It is encrypted under a passphrase, holds notebooks, notes and tags, is searched, and gets another
-// passphrase at the end. Run it twice with the same folder: the second run opens what the first one made.
+// The store of a notes app. It is encrypted under a passphrase and contains notebooks, notes and tags. The
+// program searches it, and gives it another passphrase at the end. Run it twice with the same folder: the
+// second run opens the store of the first one.
 //
 //   printf 'correct horse\nnew horse\n' | swift run --package-path Examples notes FOLDER
 
 import Foundation
 import ObjectVault
 
-// Entities are classes. A property without a default has to be set before it is saved; an optional may be nil.
+// Entities are classes. A property without a default must be set before the object is saved. An optional
+// may be nil.
 final class Notebook: ManagedObject {
   @Attribute(.unique) var name: String
-  // The other end of Note.notebook. With a notebook its notes go.
+  // The inverse of Note.notebook. Deleting a notebook deletes its notes.
   @ToMany(inverse: \Note.notebook, onDelete: .cascade) var notes: Set<Note>
 }
 
@@ -18,7 +20,7 @@ final class Note: ManagedObject {
   @Attribute var body: String = ""
   @Attribute(.indexed) var written: Date = .now
   @ToOne var notebook: Notebook?
-  // Many to many. One of the two ends names the other; if both did, Swift would see a circle.
+  // Many-to-many. Only one of the two ends names its inverse: Swift does not accept a circular reference.
   @ToMany(inverse: \Tag.notes) var tags: Set<Tag>
 }
 
@@ -41,8 +43,9 @@ final class Tag: ManagedObject {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let url = folder.appendingPathComponent("notes.store")
 
-    // A line that was read is a String, which cannot be wiped from memory. An app takes the bytes of its own text field
-    // and wipes them; a Key keeps its copy in locked memory and wipes it, and an open store has a derived key alone.
+    // readLine returns a String, which cannot be wiped from memory. An app reads the bytes of its own text
+    // field, and wipes them. A Key keeps its copy in locked memory, and wipes it. An open store has only the
+    // derived key.
     let passphrase = Array((readLine() ?? "correct horse").utf8)
     let next = Array((readLine() ?? "new horse").utf8)
 
@@ -58,9 +61,9 @@ final class Tag: ManagedObject {
       print("another passphrase: refused")
     }
 
-    // Every page is written anew in one transaction, and read with the new key before this returns.
+    // Writes every page again in one transaction, and reads all of them with the new key before it returns.
     do { try await store.rekey(to: .passphrase(bytes: next)) } catch SQLError.sameKey {
-      // A run before this one has changed it.
+      // An earlier run has changed the passphrase already.
     }
     store.close()
     let again = try await open(url, [next])
@@ -68,7 +71,7 @@ final class Tag: ManagedObject {
     print("after the change of the passphrase: \(count) notes")
     again.close()
 
-    // What a thief of the disk would look for. Three letters stand among so many random bytes by chance.
+    // Texts that a thief of the disk would search for. Shorter ones occur among random bytes by chance.
     let bytes = try Data(contentsOf: url)
     let words = ["Green tea", "Kitchen", "notebook", "CREATE TABLE"].filter {
       bytes.range(of: Data($0.utf8)) != nil
@@ -76,7 +79,8 @@ final class Tag: ManagedObject {
     print("readable in the file: \(words.isEmpty ? "nothing" : words.joined(separator: ", "))")
   }
 
-  /// Opens the store with the first passphrase that fits. `.creatingSchema` is for the first version of an app.
+  /// Opens the store with the first passphrase that fits. `.creatingSchema` is for the first version of an
+  /// app.
   static func open(_ url: URL, _ passphrases: [[UInt8]]) async throws -> Store {
     for passphrase in passphrases.dropLast() {
       do {
@@ -89,7 +93,7 @@ final class Tag: ManagedObject {
   }
 
   static func fill(_ store: Store) async throws {
-    try await store.write { context in  // one transaction, committed on return, undone when it throws
+    try await store.write { context in  // one transaction: committed on return, rolled back on throw
       let home = context.insert(Tag.self) { $0.name = "home" }
       let kitchen = context.insert(Notebook.self) { $0.name = "Kitchen" }
       for (title, body) in [("Green tea", "80 degrees, two minutes"), ("Bread", "Tea towel over it")] {
@@ -103,7 +107,7 @@ final class Tag: ManagedObject {
 
   static func search(_ store: Store) async throws {
     let found = try await store.read { context in
-      // The format language folds case with [c] and accents with [d]; a nil notebook is compared like a value.
+      // In the format language [c] ignores case and [d] accents. `== nil` finds notes without a notebook.
       let about = try context.fetch(Note.self).where(
         "title CONTAINS[cd] %@ OR body CONTAINS[cd] %@", "tea", "tea")
       let loose = try context.fetch(Note.self).where(#Predicate { $0.notebook == nil })
