@@ -105,7 +105,7 @@ import Testing
       // Operations of the model are called rename and link, too.
       let own = target == "ObjectVault" ? [] : [" rename(", " link("]
       for call in own + [" realpath(", "replaceItem"] {
-        #expect(!file.text.contains(call), "\(file.path) calls\(call); see SealedFile and FileHold")
+        #expect(!file.text.contains(call), "\(file.path) calls\(call); see SealedFile and FileReplacement")
       }
     }
   }
@@ -122,7 +122,7 @@ import Testing
   func `threads are made in one place`(_ target: String) throws {
     for file in try Self.sources(target) where file.path != "CipherSQLite/Basics/DedicatedThread.swift" {
       for maker in ["Thread {", "Thread(", "detachNewThread", "pthread_create"] {
-        #expect(!file.text.contains(maker), "\(file.path) makes a thread; see OwnThread")
+        #expect(!file.text.contains(maker), "\(file.path) makes a thread; see DedicatedThread")
       }
       #expect(!file.text.contains(".setSpecific("), "\(file.path) has a queue carry a value; see SerialQueue")
     }
@@ -161,7 +161,7 @@ import Testing
         #expect(!file.text.contains(word), "\(file.path) has \(word)")
       }
       if !file.path.contains("vault-demo") {
-        #expect(!file.text.contains("print("), "\(file.path) prints")
+        #expect(!file.text.contains(#/\bprint\(/#), "\(file.path) prints")
       }
     }
   }

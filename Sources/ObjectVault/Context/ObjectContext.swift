@@ -3,7 +3,7 @@
 // - ObjectContext+Changes: recording changes until the save
 // - ObjectContext+Deletions: deletions
 // - ObjectContext+Saving: saves and rollbacks
-// - ObjectContext+Adoption: updates of objects after a save
+// - ObjectContext+AfterSave: updates of objects after a save
 // - ObjectContext+Publishing: notification of listeners
 // - ObjectContext+PendingChanges: the changes of a save, as a value
 

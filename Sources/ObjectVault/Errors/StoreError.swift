@@ -89,7 +89,7 @@ public enum StoreError: Error, Sendable, Equatable {
   case storeIsNewer(file: String, found: Int, supported: Int, migratedBy: String?, canDowngrade: Bool)
   /// A step cannot be undone, for this reason; nothing was changed.
   case cannotRollBack(step: Int, name: String, reason: String)
-  /// RollbackRecord a step loses data that was entered since, which was not allowed; nothing was changed.
+  /// Undoing a step loses data that was entered since, which was not allowed; nothing was changed.
   /// `emptied`: as in ``lossNotAllowed(step:name:losses:emptied:)``.
   case rollbackLoses(step: Int, name: String, losses: [String], emptied: [String: [String]] = [:])
   /// The record of a step cannot be repaired, for this reason; nothing was changed.

@@ -8,7 +8,7 @@ extension Store {
   /// in its own.
   ///
   /// Each step is rolled back by its `[down]` section, or by what is derived from its operations
-  /// (``MigrationStep/wayBack(from:)``). A step that is not among `migrations`, or that was edited since
+  /// (``MigrationStep/rollback(from:)``). A step that is not among `migrations`, or that was edited since
   /// it ran, is rolled back by what the store carries: a program with fewer steps can thus return a store
   /// that a newer program has migrated.
   ///
@@ -33,8 +33,8 @@ extension Store {
   ///   - progress: Counts the rows that the rollback rewrites, and one for each step. Cancelling it or
   ///     the task ends the run.
   /// - Returns: What the run did.
-  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``,
-  ///   ``StoreError/wayBackLoses(step:name:losses:emptied:)``,
+  /// - Throws: ``StoreError/cannotRollBack(step:name:reason:)``,
+  ///   ``StoreError/rollbackLoses(step:name:losses:emptied:)``,
   ///   ``StoreError/rowsRefused(step:name:operation:reason:)``; ``StoreError/historyConflict(_:)`` for a
   ///   version below 0; otherwise as ``open(at:key:schema:migrations:configuration:progress:)``. The file
   ///   is then unchanged, or has the version after the last step that was committed on its own.
@@ -99,7 +99,7 @@ extension Store {
   ///   - profile: Its cipher settings, as in ``Store/Configuration/profile``.
   ///   - busyTimeout: How long to wait, in seconds, while another process has the file locked.
   /// - Returns: The plan.
-  /// - Throws: ``StoreError/noWayBack(step:name:reason:)``; ``StoreError/historyConflict(_:)`` for a
+  /// - Throws: ``StoreError/cannotRollBack(step:name:reason:)``; ``StoreError/historyConflict(_:)`` for a
   ///   version below 0; otherwise as ``plan(at:key:migrations:profile:busyTimeout:)``.
   public static func planDowngrade(
     at url: URL, key: Key, to version: Int, migrations: MigrationSet, profile: CipherProfile? = nil,

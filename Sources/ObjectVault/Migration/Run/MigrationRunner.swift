@@ -2,7 +2,7 @@
 // its own on request (MigrationRunner+EachStep).
 // A MigrationWork is the work of a run. MigrationRunner+Conditions has the checks before the first step,
 // MigrationRunner+Parts runs the statements of a step, and RowAudit checks their effect on rows.
-// MigrationRunner+Creation creates new stores, and MigrationRunner+Books records what was done.
+// MigrationRunner+Creation creates new stores, and MigrationRunner+Bookkeeping records what was done.
 
 package import CipherSQLite
 package import Foundation
