@@ -406,7 +406,7 @@ extension NewFiles {
     }
     // Another file than was opened: in a mode without a lasting lock that is said, and nothing is lost.
     // Without a log SQLite knows a journal by its name alone: who still has the former file open may put back, and delete,
-    // that of the new one (IOERR_DELETE_NOENT for who writes there). README says so.
+    // that of the new one (IOERR_DELETE_NOENT for who writes there). PROMISES.md says so.
     let errors = Set(
       lines.filter {
         $0.hasPrefix("error") && !$0.contains("or another one was put in its place")
