@@ -51,7 +51,8 @@ public final class Snapshot: Sendable {
   private let readers: ReaderSet
   private let queue = SerialQueue(label: "objectvault.snapshot")
 
-  /// - Parameter lease: A connection in the transaction of the state. It is returned once: by ``close()`` or at the end.
+  /// - Parameter lease: A connection in the transaction of the state. It is returned once: by ``close()``
+  ///   or at the end.
   // It does not throw: an initializer that throws runs `deinit`, and its caller would return the lease again.
   fileprivate init(_ lease: ReaderSet.Lease, _ readers: ReaderSet) {
     path = lease.connection.path

@@ -1,13 +1,14 @@
-// Ids that an open store has reserved in its file and not assigned yet. With them a save of a few rows does not write the
-// page of the high-water marks.
+// Ids that an open store has reserved in its file and not assigned yet. With them a save of a few rows
+// does not write the page of the high-water marks.
 
 internal import CipherSQLite
 
-/// The ids that one open store has reserved for its next saves, by the name of the entity at the root of the table.
+/// The ids that one open store has reserved for its next saves, by the name of the entity at the root of
+/// the table.
 ///
-/// The mark in the file is the upper end of a reservation. As long as it is the one that this store wrote, no other process
-/// has assigned an id since: each of them raises the mark first. A process that ends leaves a gap of at most
-/// ``ReservedIDs/limit`` ids.
+/// The mark in the file is the upper end of a reservation. As long as it is the one that this store
+/// wrote, no other process has assigned an id since: each of them raises the mark first. A process that
+/// ends leaves a gap of at most ``ReservedIDs/limit`` ids.
 package final class ReservedIDs: Sendable {
   /// The largest number of ids that are reserved beyond those that a save needs.
   package static let limit: Int64 = 64
@@ -23,8 +24,8 @@ package final class ReservedIDs: Sendable {
     var blocks: [String: Block] = [:]
     /// Reservations of the transaction that is open. Its rollback takes them back.
     var uncommitted: [String: Block] = [:]
-    /// The number of ids that were assigned since the store was opened. The first save reserves none: a program that saves
-    /// once leaves no gap.
+    /// The number of ids that were assigned since the store was opened. The first save reserves none: a
+    /// program that saves once leaves no gap.
     var counts: [String: Int64] = [:]
   }
 

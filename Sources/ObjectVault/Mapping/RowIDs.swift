@@ -13,7 +13,8 @@ package struct RowIDs {
   private let marks: IdentifierTable
   private let reserved: ReservedIDs?
 
-  /// - Parameter reserved: The ids that the open store has reserved; nil in a migration, whose saves reserve none.
+  /// - Parameter reserved: The ids that the open store has reserved; nil in a migration, whose saves
+  ///   reserve none.
   package init(connection: Connection, reserved: ReservedIDs? = nil) {
     marks = IdentifierTable(connection: connection)
     self.reserved = reserved
@@ -25,12 +26,14 @@ package struct RowIDs {
     fileprivate let mark: Int64?
     package let first: Int64
     package let last: Int64
-    /// The number of ids that are assigned with them: those that objects were told before the save are among them.
+    /// The number of ids that are assigned with them: those that objects were told before the save are
+    /// among them.
     fileprivate let count: Int64
 
     /// - Parameters:
     ///   - mark: The high-water mark in the file; nil when the entity has none yet.
-    ///   - assigned: The highest id at or below the mark that was assigned; nil when all of them may have been.
+    ///   - assigned: The highest id at or below the mark that was assigned; nil when all of them may have
+    ///     been.
     ///   - taken: Another id that is not free.
     ///   - count: The number of ids.
     ///   - entity: The entity of the table.
@@ -63,8 +66,8 @@ package struct RowIDs {
   }
 
   /// Assigns free ids. Those that are reserved already write nothing.
-  /// - Parameter isLast: Whether the commit follows. Only then more ids are reserved for later saves: a savepoint that is rolled
-  ///   back would take a reservation along that this store believes to have.
+  /// - Parameter isLast: Whether the commit follows. Only then more ids are reserved for later saves: a
+  ///   savepoint that is rolled back would take a reservation along that this store believes to have.
   func take(_ ids: Run, of entity: String, isLast: Bool) throws {
     guard reserved?.use(entity, mark: ids.mark, upTo: ids.last) != true else { return }
     let mark = isLast ? reserved?.reserve(entity, assigned: ids.last, count: ids.count) : nil
@@ -75,9 +78,9 @@ package struct RowIDs {
   /// - Parameters:
   ///   - entity: The entity at the root of the table.
   ///   - highest: The highest id that is excluded.
-  ///   - endsReservations: Whether the id comes from outside of the store. Another process may have reserved it and not assigned
-  ///     it yet; each change of the mark ends that reservation. A migration needs none: no process saves after it without opening
-  ///     the store again.
+  ///   - endsReservations: Whether the id comes from outside of the store. Another process may have
+  ///     reserved it and not assigned it yet; each change of the mark ends that reservation. A migration
+  ///     needs none: no process saves after it without opening the store again.
   /// - Throws: ``StoreError/idsExhausted(entity:)`` where no row may have that id.
   package func raise(_ entity: String, to highest: Int64, endsReservations: Bool = false) throws {
     guard highest <= Self.highest else { throw StoreError.idsExhausted(entity: entity) }

@@ -4,8 +4,8 @@
 package import CipherSQLite
 package import Foundation
 
-/// Runs blocking work as ``LargeStackThread/running(_:)`` does, and cancels its run when the task or `progress`
-/// is cancelled.
+/// Runs blocking work as ``LargeStackThread/running(_:)`` does, and cancels its run when the task or
+/// `progress` is cancelled.
 ///
 /// The app's own cancellation handler of the progress is still called, and is set again afterwards.
 /// Cancelling the task also cancels the progress, so that a view of the progress shows it.

@@ -34,7 +34,8 @@ extension MigrationSet {
   }
 
   /// Checks that steps can run again after a rollback to a version; folded steps run only as a whole.
-  /// - Throws: ``StoreError/cannotRollBack(step:name:reason:)`` with the numbers of steps that can be repeated.
+  /// - Throws: ``StoreError/cannotRollBack(step:name:reason:)`` with the numbers of steps that can be
+  ///   repeated.
   func requireRepeatable(after target: Int, of version: Int) throws {
     guard target > 0, let fold = steps.last(where: { !$0.folds.isEmpty }), target < fold.number else {
       return

@@ -274,7 +274,8 @@ public struct MigrationSet: Sendable, Hashable {
     }
   }
 
-  /// Drops the compiled steps. The run calls it at its end: a set lives as long as the program, and its seeds may be large.
+  /// Drops the compiled steps. The run calls it at its end: a set lives as long as the program, and its
+  /// seeds may be large.
   func dropCompilation() { lastCompilation.drop() }
 
   /// Parses the number and the name of a step from its file name.
