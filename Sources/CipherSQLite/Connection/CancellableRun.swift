@@ -35,8 +35,11 @@ package final class CancellableRun: Sendable {
   /// - Throws: `CancellationError` if the run is cancelled before or during `body`;
   ///   otherwise what `body` throws.
   func interrupting<Result>(_ interruptor: Interruptor, _ body: () throws -> Result) throws -> Result {
-    state.withLock { $0.interruptor = interruptor }
-    defer { state.withLock { $0.interruptor = nil } }
+    let outer = state.withLock { state in
+      defer { state.interruptor = interruptor }
+      return state.interruptor
+    }
+    defer { state.withLock { $0.interruptor = outer } }
     try check()
     do { return try body() } catch {
       // Whatever error the interruption has caused, the reason is the cancellation.

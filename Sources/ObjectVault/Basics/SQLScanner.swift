@@ -121,7 +121,7 @@ package struct SQLScanner {
   }
 
   /// Returns the words of SQL in order and in lower case, without those in quotes and comments.
-  static func words(_ sql: String) -> [String] {
+  package static func words(_ sql: String) -> [String] {
     var (scanner, words) = (SQLScanner(sql), [String]())
     while let piece = scanner.next() {
       if piece.kind == .word { words.append(scanner.text(piece.range).lowercased()) }

@@ -105,6 +105,8 @@ final class ChangeQueue: Sendable {
       state.nextKey += 1
       return state.nextKey
     }
+    // A task that is cancelled while a change resumes it has left its key.
+    defer { state.withLock { _ = $0.cancelled.remove(key) } }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let answer = state.withLock { state -> StoreChange?? in

@@ -225,7 +225,8 @@ struct FormatParser {
     defer { depth -= 1 }
     let start = token.position
     if takeWord("NOT") != nil || takeSymbol("!") != nil {
-      let inner = try condition(try expression(.comparison), at: token.position)
+      let operand = token.position
+      let inner = try condition(try expression(.comparison), at: operand)
       if case .not(let twice) = inner { return .condition(twice) }
       return .condition(.not(inner))
     }

@@ -103,7 +103,7 @@ extension ForeignTable {
   init(_ name: String, sql: String, in connection: Connection) throws {
     self.name = name
     self.sql = sql
-    isVirtual = sql.uppercased().hasPrefix("CREATE VIRTUAL")
+    isVirtual = SQLScanner.words(sql).prefix(2) == ["create", "virtual"]
     guard !isVirtual else {
       // Its module may be missing: the engine then has no columns of it, and statements on the table fail.
       (columns, references, indexes, rowID, rowCount) = ([], [], [], nil, 0)

@@ -32,11 +32,12 @@ struct TouchedColumns {
 
   mutating func rename(entity: String, to new: String?) {
     let (name, new) = (entity.lowercased(), new?.lowercased())
-    let wasWhole = tables.remove(name) != nil
+    let (wasWhole, wasEmptied) = (tables.remove(name) != nil, emptied.remove(name) != nil)
     let former = columns.removeValue(forKey: name)
     guard let new else { return }
     if wasWhole { tables.insert(new) }
-    columns[new] = former
+    if wasEmptied { emptied.insert(new) }
+    if let former { columns[new, default: []].formUnion(former) }
   }
 
   mutating func rename(_ entity: String, column: String, to new: String?) {

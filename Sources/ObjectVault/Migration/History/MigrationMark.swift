@@ -111,7 +111,8 @@ package final class MigrationMark {
     let descriptor = unsafe Foundation.open(path(of: store), O_NOFOLLOW | O_NONBLOCK | O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    return flock(descriptor, LOCK_SH | LOCK_NB) != 0
+    // Another error, such as a file system without locks, does not mean that a process migrates.
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
   }
 }
 

@@ -72,6 +72,7 @@ extension FoldedStep {
     var checksums: [String] = []
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       if line.first == UInt8(ascii: "[") { break }
+      let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
       guard line.starts(with: "replaces:".utf8) else { continue }
       let words = line.split(separator: UInt8(ascii: " "))
       guard words.count > 3, words[0].count == "replaces:".utf8.count,

@@ -144,13 +144,14 @@ struct TouchedTables {
     do {
       let value = try connection.withAuthorizer({ MigrationRunner.reads($0) ? .allow : .deny }) {
         // Without the semicolon at its end.
-        try connection.onlyValue(sql: SQLTemplate.statements(query).first { !$0.isBlank } ?? query)
+        let statement = SQLTemplate.statements(query).first { !$0.isBlank } ?? query
+        return try connection.onlyValue(sql: SQLTemplate.namesOnly(statement))
       }
       return (value?.double ?? 0) != 0 ? .accepted : .failed(reason: Require.isNotSo(sentence))
     } catch let error as ModelError {
       return .failed(reason: error.reason)
     } catch let error as SQLError where error.isOfStatement {
-      return .unasked("\(error)")
+      return .unasked("\(error.asWritten(query))")
     }
   }
 
