@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite struct HierarchyMessages {
-  private func losses(_ base: String, _ step: String) throws -> [String] {
+  private func losses(in base: String, of step: String) throws -> [String] {
     try MigrationSet(
       [base, step].enumerated().map {
         try MigrationStep(number: $0 + 1, name: "s\($0 + 1)", text: "format: 1\n[up]\n\($1)")
@@ -211,17 +211,17 @@ import Testing
   @Test func `optional relationships to dropped rows are listed as losses, and required ones are not`() throws
   {
     #expect(
-      try losses(Self.mentors, "set parent of Employee to none")
+      try losses(in: Self.mentors, of: "set parent of Employee to none")
         == ["Employee.mentor", "Note.liker", "Person.mentor", "Person.tags"])
     #expect(
-      try losses(Self.mentors, "drop entity Employee") == [
+      try losses(in: Self.mentors, of: "drop entity Employee") == [
         "Employee", "Note.liker", "Person.mentor", "Tag.people",
       ])
   }
 
   @Test func `an entity that moves to another parent in its hierarchy loses inherited attributes`() throws {
     let base = Self.mentors + "\ncreate entity Boss : Employee {\n attribute level int\n}"
-    #expect(try losses(base, "set parent of Boss to Person") == ["Boss.salary"])
+    #expect(try losses(in: base, of: "set parent of Boss to Person") == ["Boss.salary"])
   }
 
   @Test func `positions in an ordered relationship are lost when its members leave the hierarchy`() throws {
@@ -236,14 +236,14 @@ import Testing
           relationship people -> Person many ordered inverse Person.team
       }
       """
-    #expect(try losses(base, "set parent of Employee to none") == ["Team.people"])
-    #expect(try losses(base.replacing(" ordered", with: ""), "set parent of Employee to none") == [])
+    #expect(try losses(in: base, of: "set parent of Employee to none") == ["Team.people"])
+    #expect(try losses(in: base.replacing(" ordered", with: ""), of: "set parent of Employee to none") == [])
   }
 
   @Test func `an inheritance cycle is reported, with what to write instead`() throws {
     func reason(_ step: String) -> String {
       do {
-        _ = try losses(HierarchyStore.base, step)
+        _ = try losses(in: HierarchyStore.base, of: step)
         return ""
       } catch { return "\(error)" }
     }
