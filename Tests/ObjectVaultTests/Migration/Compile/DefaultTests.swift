@@ -137,7 +137,7 @@ private final class Unlimited: ManagedObject {
     store.close()
   }
 
-  @Test func `a store from before, whose float default is as in its file, still opens`() async throws {
+  @Test func `a store of an earlier version with the float default of its file still opens`() async throws {
     let set = try lab.set(["create entity Gauge {\n attribute ratio float default 0.1\n}"])
     let next = try lab.set([set.steps[0].canonicalText, "add attribute Gauge.more int optional"])
     let folder = try TemporaryFolder()

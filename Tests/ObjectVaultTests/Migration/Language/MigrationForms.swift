@@ -54,7 +54,7 @@ import Testing
     "require": ["require \"it \\\"is\\\" so\" { SELECT 1 }"],
   ]
 
-  @Test func `each operation that the parser knows has a line here that it parses and prints alike`() throws {
+  @Test func `each operation of the parser has a line here that survives parsing and printing`() throws {
     // A new operation needs a line above.
     #expect(Set(Self.seeds.keys).symmetricDifference(MigrationOperation.beginnings) == [])
     for (form, lines) in Self.seeds {

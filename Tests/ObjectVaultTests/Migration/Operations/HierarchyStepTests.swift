@@ -232,7 +232,7 @@ enum HierarchyStore {
     #expect(try lab.isSound())
   }
 
-  @Test func `a reference to a child must lead to a row of that child`() async throws {
+  @Test func `a reference to a child must name a row of that child`() async throws {
     let stopped = try await lab.refusal("transform sql { UPDATE $Note SET $Note.by = 1 WHERE id = 1 }")
     #expect(stopped?.reason.contains("Note.by (row 1)") == true)
     let connection = try lab.open()

@@ -131,7 +131,7 @@ extension OneToOneSteps {
     #expect(try DowngradeLab.set(steps).model(at: 2).json == new.json, "\(steps)")
   }
 
-  @Test func `lint asks for a backfill value at the required end of a one-to-one with the column`() throws {
+  @Test func `lint requires a backfill value at the required end of a one-to-one with the column`() throws {
     let leads = "add relationship User.leads -> Team inverse Team.captain on delete cascade"
     let captain = "add relationship Team.captain -> User required inverse User.leads"
     let set = try DowngradeLab.set([Self.teams, "\(leads)\n\(captain)"])

@@ -66,8 +66,7 @@ import Testing
   static let cases: [Case] = [
     parent(
       "set parent of Employee to Person", operation: "set parent of Employee to Person", entity: "Person",
-      property: "name", rule: "unique", count: 2,
-      rows: [1, 3]),
+      property: "name", rule: "unique", count: 2, rows: [1, 3]),
     parent(
       "add attribute Person.town string default \"x\"\nset default of Person.town to none\n"
         + "drop index Person(name)\nset parent of Employee to Person",
@@ -93,9 +92,7 @@ import Testing
       count: 2, rows: [1, 3]),
     parent(
       "make Person.code required filling 9", operation: "make Person.code required filling 9",
-      entity: "Person", property: "code",
-      rule: "unique",
-      count: 1, rows: [3]),
+      entity: "Person", property: "code", rule: "unique", count: 1, rows: [3]),
     parent(
       "drop index Person(code)\nmake Person.code required filling 9\nadd attribute Person.x int optional\n"
         + "add index Person(code) unique", operation: "add index Person(code) unique", entity: "Person",
@@ -103,8 +100,7 @@ import Testing
     ),
     hierarchy(
       "rename entity Person -> Human\nmake Human.friends one", operation: "make Human.friends one",
-      entity: "Human", properties: ["friends"],
-      rule: "single", count: 1, rows: [2]),
+      entity: "Human", properties: ["friends"], rule: "single", count: 1, rows: [2]),
     hierarchy(
       "add attribute Employee.code int default 7\nadd index Employee(code, salary) unique",
       operation: "add index Employee(code, salary) unique", entity: "Employee",

@@ -1,5 +1,5 @@
-// What a plan reports of tables: only tables that a query names matter for it, and each rebuilt table is
-// listed once.
+// What a plan reports of tables: a check depends only on the tables that its query names, and each rebuilt
+// table is listed once.
 
 import CipherSQLite
 import Foundation

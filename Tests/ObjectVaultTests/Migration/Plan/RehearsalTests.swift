@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: PlanRefusals.cases.indices)
-  func `a rehearsal reports what a plan knows in the words of the run`(_ index: Int) async throws {
+  func `a rehearsal reports the refusals of a plan in the words of the run`(_ index: Int) async throws {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
     let step = PlanRefusals.cases[index].step
     await #expect { try await lab.refuse(step, isKnown: true) } throws: { error in

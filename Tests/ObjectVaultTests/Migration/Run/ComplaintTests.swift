@@ -95,7 +95,7 @@ import Testing
       at: lab.url, key: testKey, migrations: MigrationSet(lab.set([Self.base]).steps + [step(2, Self.plain)]))
     let other = try step(2, text)
     #expect(other.checksum == (try step(2, Self.plain)).checksum, "\(what)")
-    // The name of the file does not matter either.
+    // A renamed file is the same step.
     for name in ["step2", "moved"] {
       let set = try MigrationSet(lab.set([Self.base]).steps + [step(2, text, name: name)])
       #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).isUpToDate, "\(what)")
