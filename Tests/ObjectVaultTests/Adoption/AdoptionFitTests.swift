@@ -1,4 +1,5 @@
-// Steps that somebody wrote or changed, and the rows of a file: what fits, what is told by the steps, what is refused.
+// Steps that were written or changed by hand, and the rows of a file: what fits, what follows from the
+// steps, what is refused.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +9,7 @@ import Testing
 import VaultAuthoring
 
 @Suite struct AdoptionFits {
-  @Test func `steps of another file make no empty store, whatever is allowed`() async throws {
+  @Test func `steps of another file are refused and make no empty store, whatever is allowed`() async throws {
     let lab = try AdoptionLab(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'x')")
     await #expect {
@@ -18,14 +19,14 @@ import VaultAuthoring
       return ["the file has T", "the steps have Other", "schema import"].allSatisfy("\(error)".contains)
     }
     #expect(lab.folder.names == ["legacy.db"])
-    // Of two tables one may be left.
+    // Of two tables one may be omitted.
     let two = try AdoptionLab(
       "CREATE TABLE t (id INTEGER PRIMARY KEY); CREATE TABLE u (id INTEGER PRIMARY KEY)")
     try await two.adopt("create entity T {\n attribute extra int optional\n}", allowing: ["U"])
     #expect(try two.rows("SELECT count(*) FROM T") == [[0]])
   }
 
-  @Test func `a to-one that the steps declare need not be named a second time`() async throws {
+  @Test func `a to-one that the steps declare need not be given to the import`() async throws {
     let lab = try AdoptionLab(CoreDataAdoptions.file)
     let step = try await lab.plan(["Note.owner": "Person"]).step
     let set = try MigrationSet([step])
@@ -35,7 +36,9 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT id, owner_id FROM Note ORDER BY id") == [[3, 1], [9, .null]])
   }
 
-  @Test func `what was taken for a to-one is a number where the steps or the caller say so`() async throws {
+  @Test func `a presumed to-one is imported as a number if the steps or the caller declare that`()
+    async throws
+  {
     let lab = try AdoptionLab(CoreDataAdoptions.file)
     let number = try await lab.plan(["Person.boss": ""])
     #expect(number.schema.entity(named: "Person")?.attribute(named: "boss")?.type == .int)
@@ -45,7 +48,8 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT id, boss FROM Person ORDER BY id") == [[1, 5], [5, .null]])
   }
 
-  @Test func `what migrators keep for themselves is left where it is`() async throws {
+  @Test func `bookkeeping tables of other migrators are not imported, and the notes name them`() async throws
+  {
     let names = [
       "django_migrations", "ar_internal_metadata", "schema_migrations", "grdb_migrations",
       "room_master_table", "android_metadata", "alembic_version", "_prisma_migrations",
@@ -69,7 +73,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `books of a migrator are taken where the steps ask for them`() async throws {
+  @Test func `a bookkeeping table of another migrator is imported if the steps declare it`() async throws {
     let lab = try AdoptionLab(
       "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY, tag TEXT NOT NULL); "
         + "INSERT INTO goose_db_version VALUES (3, 'x')")
@@ -82,7 +86,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT id, tag FROM GooseDbVersion") == [[3, "x"]])
   }
 
-  @Test func `a mistyped name of the steps is asked about before the loss of the column`() async throws {
+  @Test func `the loss of a column or table names a step's name that may be mistyped`() async throws {
     let lab = try AdoptionLab(
       "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, size INT); INSERT INTO item VALUES (1, 'a', 2); "
         + "CREATE TABLE shelf (id INTEGER PRIMARY KEY, row INT); INSERT INTO shelf VALUES (1, 1)")
@@ -105,20 +109,19 @@ import VaultAuthoring
     let table = try await losses(
       item.replacing("nme", with: "name") + "\n" + shelf.replacing("Shelf", with: "Shlf"))
     #expect(table.contains("the steps have no such entity; no table is Shlf: is it called so by mistake?"))
-    // What the file has as well is no mistyping of it, and a far name is none either.
+    // A name that the file has, too, is not mistyped, and neither is a name that differs much.
     let other = try await losses(
       item.replacing("nme", with: "colour") + "\n" + shelf.replacing("row", with: "rows"))
     #expect(other.contains("Item.name, 1 row: the steps have no such property\n"), "\(other)")
   }
 
-  @Test func `a column without a name is an attribute that begins small`() async throws {
+  @Test func `a column without a usable name becomes an attribute called value`() async throws {
     let lab = try AdoptionLab(#"CREATE TABLE t (id INTEGER PRIMARY KEY, "" TEXT, "!" TEXT)"#)
     let names = try await lab.plan().schema.entity(named: "T")?.attributes.map(\.name)
     #expect(names == ["value", "value2"])
   }
 
-  @Test func `a table that is called as a class of the library gives a class that is no circle`() async throws
-  {
+  @Test func `a table called managed_object gives a class that does not inherit from itself`() async throws {
     let lab = try AdoptionLab("CREATE TABLE managed_object (id INTEGER PRIMARY KEY, a TEXT)")
     let text = try await lab.plan().schema.rendered(as: .swift).text
     #expect(text.contains("final class ManagedObject: ObjectVault.ManagedObject {"), "\(text)")

@@ -1,4 +1,4 @@
-// Files as other programs make them, for the tests of adoption.
+// Files as other programs make them, for the tests of the import.
 
 import CipherSQLite
 import Foundation
@@ -6,13 +6,13 @@ import ObjectVault
 import TestSupport
 import VaultAuthoring
 
-/// A folder with a plain file of some SQL, and the store that it becomes.
+/// A folder with a plain file, made by SQL, and the store that it is imported into.
 struct AdoptionLab {
   let folder: TemporaryFolder
   var file: URL { folder.url.appendingPathComponent("legacy.db") }
   var store: URL { folder.url.appendingPathComponent("new.store") }
 
-  /// - Parameter sql: What makes the file.
+  /// - Parameter sql: The SQL that makes the file.
   init(_ sql: String) throws {
     folder = try TemporaryFolder()
     let path = folder.path("made")
@@ -30,7 +30,7 @@ struct AdoptionLab {
     try await Store.planAdoption(of: file, key: nil, relationships: relationships)
   }
 
-  /// Takes the rows, by the step that the file's own tables make or by another one.
+  /// Imports the rows, by the step that is derived from the file's tables or by another one.
   @discardableResult
   func adopt(
     _ step: String? = nil, allowing losses: Set<String> = [], relationships: [String: String] = [:]
@@ -44,7 +44,7 @@ struct AdoptionLab {
       allowing: losses)
   }
 
-  /// What the new store says, after everything about it was checked.
+  /// Queries the new store, after all of it was checked.
   func rows(_ sql: String) throws -> [[SQLValue]] {
     _ = try StoreImage(store)
     let connection = try Connection.open(store.path, key: testKey)

@@ -1,5 +1,5 @@
-// Files of Core Data and SwiftData, made by their documented tables: what Core Data's own tools write for two entities, of one
-// of which another inherits, a to-one, a many-to-many.
+// Files of Core Data and SwiftData, built from their documented tables: entities, one with a child, to-ones
+// and a many-to-many.
 
 import CipherSQLite
 import Foundation
@@ -31,7 +31,7 @@ import VaultAuthoring
     INSERT INTO Z_1TAGS VALUES (3, 1, 2048), (3, 2, 1024), (9, 2, 2048);
     """
 
-  @Test func `entities, kinds, to-ones and many-to-manys come over`() async throws {
+  @Test func `entities, inheritance, to-ones and many-to-manys of Core Data are imported`() async throws {
     let lab = try AdoptionLab(Self.file)
     let targets = ["note.author": "Person", "Note.owner": "person"]
     let adoption = try await lab.adopt(relationships: targets)
@@ -89,10 +89,12 @@ import VaultAuthoring
     }
   }
 
-  @Test func `a target that the file does not tell is asked for`() async throws {
+  @Test func `a to-one with an unknown target is reported with the option that names the target`()
+    async throws
+  {
     let lab = try AdoptionLab(Self.file)
     let adoption = try await lab.plan()
-    // Person 1 and Tag 1 are both there, Person 5 alone.
+    // The id 1 exists in Person and in Tag, the id 5 only in Person.
     #expect(
       adoption.notes.contains { $0.contains("--to-one Note.owner=ENTITY") && $0.contains("may be a to-one") })
     #expect(adoption.schema.entity(named: "Note")?.attribute(named: "owner")?.type == .int)
@@ -102,7 +104,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `what is no table of Core Data's is named`() async throws {
+  @Test func `a table that Core Data did not make is listed as a loss`() async throws {
     let lab = try AdoptionLab(Self.file + "CREATE TABLE other (a); INSERT INTO other VALUES (1);")
     #expect(try await lab.plan().losses.map(\.name) == ["other"])
   }

@@ -1,4 +1,4 @@
-// Families of Core Data's without a model, and steps that somebody changed: nothing is lost that is not named.
+// Inheritance hierarchies of Core Data without a model, and steps that were changed: every loss is named.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +12,8 @@ import VaultAuthoring
     adoption.step.operations.map(\.description).first { $0.hasPrefix("create entity \(entity) ") } ?? ""
   }
 
-  @Test func `without a model rows show whose a column is, and the rest is everybody's`() async throws {
+  @Test func `without a model the rows show which entity declares a column, else the root does`() async throws
+  {
     let lab = try AdoptionLab(CoreDataHierarchy.tables)
     let targets = ["Employee.employer": "company", "Project.leader": "Manager"]
     let adoption = try await lab.adopt(relationships: targets)
@@ -78,7 +79,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `what no row shows is declared by all`() async throws {
+  @Test func `a column without values is declared by the root entity`() async throws {
     let lab = try AdoptionLab(
       CoreDataHierarchy.tables
         + "DELETE FROM ZPARTY WHERE Z_ENT <> 7; DELETE FROM Z_6PROJECTS; DELETE FROM Z_2CARBONS;")
@@ -88,9 +89,7 @@ import VaultAuthoring
     #expect(adoption.schema.entity(named: "Manager")?.attributes == [])
   }
 
-  @Test func `steps may declare a column above or below, and take it where the rows have values`()
-    async throws
-  {
+  @Test func `steps may declare a column at another entity if the rows with values allow it`() async throws {
     let lab = try AdoptionLab(CoreDataHierarchy.file)
     let own = CoreDataHierarchies.step
     let above = own.replacing("    attribute level int optional\n", with: "")
@@ -112,7 +111,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `steps may declare a many-to-many above, and have its links`() async throws {
+  @Test func `steps may declare a many-to-many at a parent, and get its links`() async throws {
     let lab = try AdoptionLab(CoreDataHierarchy.file)
     let step = CoreDataHierarchies.step
       .replacing(
@@ -132,7 +131,7 @@ import VaultAuthoring
       try !links.isEmpty && lab.rows("SELECT Letter_id, Party_id FROM Letter_carbons ORDER BY 1, 2") == links)
   }
 
-  @Test func `an attribute of a hierarchy that happens to be called kind is its own`() async throws {
+  @Test func `an attribute called kind in a hierarchy is an ordinary attribute`() async throws {
     let lab = try AdoptionLab(CoreDataHierarchy.file)
     try await lab.adopt(
       CoreDataHierarchies.step.replacing(
@@ -141,7 +140,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT DISTINCT kind FROM Party") == [["plain"]])
   }
 
-  @Test func `entities that the steps leave out become the one above, which has to be allowed`() async throws
+  @Test func `rows of an entity that the steps omit become its parent's, which must be allowed`() async throws
   {
     let lab = try AdoptionLab(CoreDataHierarchy.file)
     let step = try #require(CoreDataHierarchies.step.components(separatedBy: "create entity Manager").first)
@@ -162,7 +161,7 @@ import VaultAuthoring
       ])
   }
 
-  @Test func `a step of one entity with a kind is taken as it was`() async throws {
+  @Test func `a step of one entity with an attribute kind gets the name of each row's entity`() async throws {
     let lab = try AdoptionLab(CoreDataAdoptions.file)
     let step = try await lab.plan(["note.author": "Person"]).step.canonicalText
       .replacing("\ncreate entity Manager : Person {\n}", with: "")
@@ -173,7 +172,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT id, kind FROM Person ORDER BY id") == [[1, "Person"], [5, "Manager"]])
   }
 
-  @Test func `an entity that stands elsewhere in the steps is refused`() async throws {
+  @Test func `steps with an entity at another place of the hierarchy are refused`() async throws {
     let lab = try AdoptionLab(CoreDataHierarchy.file)
     let step = CoreDataHierarchies.step.replacing(
       "create entity Company : Party {", with: "create entity Company {")

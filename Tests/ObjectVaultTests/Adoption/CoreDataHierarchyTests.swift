@@ -1,5 +1,5 @@
-// Entities of Core Data's that inherit, and the model that says whose everything is. The witness is Python's own SQLite, which
-// reads the file that was adopted.
+// Core Data entities that inherit, with the model that shows where each property belongs. Python's own
+// SQLite reads the imported file for comparison.
 
 import CipherSQLite
 import Foundation
@@ -56,7 +56,7 @@ import VaultAuthoring
     }
     """
 
-  /// What the file says, and what the store says of the same.
+  /// Queries of the file, and the corresponding queries of the store.
   private static let queries = [
     (
       """
@@ -129,9 +129,9 @@ import VaultAuthoring
   @Test(
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"),
     arguments: [true, false])
-  func `each property is declared by its entity, and every cell and kind comes over`(
-    withInherited: Bool
-  ) async throws {
+  func `each property is declared by its entity, and every cell and entity is imported`(withInherited: Bool)
+    async throws
+  {
     let archive = CoreDataHierarchy.archive(withInherited: withInherited).packed
     let lab = try AdoptionLab(CoreDataHierarchy.tables + CoreDataHierarchy.cached(archive))
     let adoption = try await lab.adopt()
@@ -153,7 +153,7 @@ import VaultAuthoring
       }, "\(adoption.notes)")
   }
 
-  @Test func `objects are found as what they are, through every entity above`() async throws {
+  @Test func `imported objects are found as their own entity and through every ancestor`() async throws {
     let lab = try AdoptionLab(CoreDataHierarchy.file)
     try await lab.adopt()
     let store = try await Store.open(at: lab.store, key: testKey)
@@ -167,7 +167,9 @@ import VaultAuthoring
     #expect(try await names("Party").count == 8)
   }
 
-  @Test func `values of others raise a column, and references to others their target`() async throws {
+  @Test func `values of other entities move a column up, and references to others move the target up`()
+    async throws
+  {
     let lab = try AdoptionLab(
       CoreDataHierarchy.file
         + """
@@ -191,7 +193,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `rows of no entity, and kinds that are wrong, are losses`() async throws {
+  @Test func `rows without an entity and wrong entity numbers are losses`() async throws {
     let lab = try AdoptionLab(
       CoreDataHierarchy.file
         + """

@@ -1,4 +1,4 @@
-// The model that a file of Core Data's keeps of itself: what it says wins, and what is no model is none.
+// The model that a Core Data file stores of itself: it has precedence, and an invalid one is ignored.
 
 import CipherSQLite
 import Foundation
@@ -51,7 +51,9 @@ import VaultAuthoring
     adoption.notes.contains { $0.contains("in Z_MODELCACHE.") }
   }
 
-  @Test func `names, kinds, targets, inverses, rules and orders are the model's`() async throws {
+  @Test func `names, types, targets, inverses, delete rules and orders are those of the stored model`()
+    async throws
+  {
     let lab = try lab(Self.archive.packed)
     let adoption = try await lab.adopt()
     #expect(isTold(adoption) && adoption.losses.isEmpty && adoption.obstacles.isEmpty, "\(adoption)")
@@ -92,7 +94,7 @@ import VaultAuthoring
       ])
   }
 
-  @Test func `an order that the steps leave out is a loss`() async throws {
+  @Test func `an order that the steps omit is a loss`() async throws {
     let lab = try lab(Self.archive.packed)
     let text = try await lab.plan().step.canonicalText.replacing(" many ordered", with: " many")
     await #expect {
@@ -105,7 +107,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT count(mainAlbum_id) FROM Song") == [[3]])
   }
 
-  @Test func `ends of a one-to-one that do not lead to each other become to-ones`() async throws {
+  @Test func `ends of a one-to-one that do not reference each other become two to-ones`() async throws {
     let lab = try lab(Self.archive.packed, "UPDATE ZSLEEVE SET ZALBUM = 1")
     let adoption = try await lab.adopt()
     #expect(adoption.notes.contains { $0.contains("some rows do not lead back") })
@@ -114,7 +116,7 @@ import VaultAuthoring
   }
 
   @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
-  func `a model is read as zlib packs it, and a bomb is none`() async throws {
+  func `a stored model is read in every form of zlib, and a decompression bomb is ignored`() async throws {
     let folder = try TemporaryFolder()
     try folder.write(Self.archive.data, to: "model")
     let script = """
@@ -137,7 +139,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `what is no model, or broken, says nothing and breaks nothing`() async throws {
+  @Test func `an invalid or damaged stored model is ignored, without a crash`() async throws {
     let good = Self.archive.data
     let nothing = [
       Data(), Data([1]), Data("bplist00".utf8), good.prefix(200), Data(repeating: 255, count: 3000),
@@ -148,7 +150,7 @@ import VaultAuthoring
     var random = SeededGenerator(seed: 7)
     for round in 0..<40 {
       var bytes = [UInt8](good)
-      // The trailer and the table of offsets as well as what they lead to.
+      // Damages the trailer and the table of offsets as well as the objects.
       for _ in 0..<8 {
         let place =
           round % 2 == 0
@@ -161,7 +163,7 @@ import VaultAuthoring
   }
 
   @Test(arguments: [(1, "1 row of it begins"), (2, "2 rows of it begin")])
-  func `values that are not stored as the model says are counted in a note`(_ count: Int, _ words: String)
+  func `values that are not stored as the model declares are counted in a note`(_ count: Int, _ words: String)
     async throws
   {
     let lab = try lab(Self.archive.packed, "UPDATE ZALBUM SET ZPHOTO = x'07' WHERE Z_PK <= \(count);")

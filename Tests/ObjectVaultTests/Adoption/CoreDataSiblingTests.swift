@@ -1,5 +1,5 @@
-// Entities of Core Data's that share a table and call several things the same: the rows say which column is whose, and its
-// type where no row does.
+// Core Data entities that share a table and use the same names: the rows show which entity a column belongs
+// to. Where no row does, its type shows it.
 
 import CipherSQLite
 import Foundation
@@ -50,7 +50,7 @@ import VaultAuthoring
     return archive
   }
 
-  @Test func `each sibling has its own column of a name, and its own links`() async throws {
+  @Test func `each sibling entity has its own column for a shared name, and its own links`() async throws {
     let lab = try AdoptionLab(Self.tables + CoreDataHierarchy.cached(Self.archive.packed))
     let adoption = try await lab.adopt()
     #expect(adoption.losses.isEmpty && adoption.obstacles.isEmpty, "\(adoption)")
@@ -95,7 +95,7 @@ import VaultAuthoring
     #expect(adoption.notes.contains { $0.contains("Book.maker1 is called maker in the model") })
   }
 
-  @Test func `a table without Z_ENT, and parents in a circle, end in no trap`() async throws {
+  @Test func `a table without Z_ENT and a cycle of parents are imported without a crash`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);

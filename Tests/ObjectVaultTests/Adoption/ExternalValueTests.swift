@@ -1,4 +1,4 @@
-// "Allows External Storage": bytes in the column behind a 1, or in a file that the column names behind a 2.
+// "Allows External Storage": the column has the bytes after a 1, or the name of a file after a 2.
 
 import CipherSQLite
 import Foundation
@@ -32,8 +32,7 @@ import VaultAuthoring
     "x'02\(Data(name.utf8).map { String(format: "%02x", $0) }.joined())00'"
   }
 
-  @Test func `bytes come out of the column and out of the files, without what stands in front`() async throws
-  {
+  @Test func `bytes are imported from the column and from files, without the first byte`() async throws {
     let large = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     let lab = try lab(
       ["x'01ff00'", link(Self.names[0]), "NULL", "x'01'", link(Self.names[1])],
@@ -46,7 +45,7 @@ import VaultAuthoring
       ])
   }
 
-  @Test func `files that are not there are a loss, and files that nobody names`() async throws {
+  @Test func `missing files and files that no value names are losses`() async throws {
     let lab = try lab(
       ["x'0100'", link(Self.names[0]), link(Self.names[1])], files: [Self.names[2]: Data([1])])
     let losses = try await lab.plan().losses
@@ -59,8 +58,8 @@ import VaultAuthoring
       try lab.rows("SELECT photo FROM Stone ORDER BY id").map(\.[0]) == [.blob(Data([0])), .null, .null])
   }
 
-  /// Runs something when the rows that are to be taken have been asked and counted, and before the first of them is taken.
-  // Safe to share: of what it adds nothing changes.
+  /// Runs something after the rows were checked and counted, and before the first one is imported.
+  // Safe to share: its only property does not change.
   private final class BeforeRows: Progress, @unchecked Sendable {
     private let work: @Sendable () throws -> Void
     init(_ work: @escaping @Sendable () throws -> Void) {
@@ -71,7 +70,7 @@ import VaultAuthoring
   }
 
   @Test(arguments: ["gone", "a folder"])
-  func `a file that was there, and cannot be read when its row is taken, is no nil`(_ now: String)
+  func `a file that becomes unreadable before its row is imported is an error, and not nil`(_ now: String)
     async throws
   {
     let lab = try lab(
@@ -86,7 +85,7 @@ import VaultAuthoring
     }
     let set = try MigrationSet([try await lab.plan().step])
     await #expect {
-      // What is allowed is allowed of the files that were not there when they were counted.
+      // The allowed loss covers only files that were missing when they were counted.
       try await Store.adopt(
         lab.file, fileKey: nil, into: lab.store, key: testKey, migrations: set, allowing: ["Stone.photo"],
         progress: progress)
@@ -98,9 +97,9 @@ import VaultAuthoring
     #expect(!FileManager.default.fileExists(atPath: lab.store.path))
   }
 
-  // Who is the superuser may look into every folder; a link in a circle and a file are none to look into.
+  // Root may read any folder, so a cyclic link and a file replace the folder.
   @Test(arguments: ["a link to itself", "a file"])
-  func `files in a folder that cannot be looked at are not missing`(_ now: String) async throws {
+  func `files in a folder that cannot be read are an error, and not missing`(_ now: String) async throws {
     let lab = try lab(["x'0100'", link(Self.names[0])], files: [Self.names[0]: Data([7])])
     let folder = lab.folder.url.appendingPathComponent(".legacy_SUPPORT/_EXTERNAL_DATA")
     let set = try MigrationSet([try await lab.plan().step])
@@ -122,11 +121,11 @@ import VaultAuthoring
     #expect(!FileManager.default.fileExists(atPath: lab.store.path))
   }
 
-  @Test func `without their folder the files are missing, each of them`() async throws {
+  @Test func `without their folder all files are missing`() async throws {
     let lab = try lab(["x'0100'", link(Self.names[0]), link(Self.names[1])])
     try FileManager.default.removeItem(at: lab.folder.url.appendingPathComponent(".legacy_SUPPORT"))
     #expect(try await lab.plan().losses.map(\.rows) == [2])
-    // And where no value names one, the folder is nobody's business.
+    // If no value names a file, the folder is not read.
     let plain = try self.lab(["x'0100'", "x'0101'"])
     let folder = plain.folder.url.appendingPathComponent(".legacy_SUPPORT/_EXTERNAL_DATA")
     try FileManager.default.removeItem(at: folder)
@@ -134,7 +133,7 @@ import VaultAuthoring
     #expect(try await plain.plan().losses.isEmpty)
   }
 
-  @Test func `no name leads out of the folder, and no link`() async throws {
+  @Test func `neither a name nor a link can leave the folder of external values`() async throws {
     let lab = try lab(["x'0100'", link(Self.names[0])])
     try FileManager.default.createSymbolicLink(
       at: lab.folder.url.appendingPathComponent(".legacy_SUPPORT/_EXTERNAL_DATA/\(Self.names[0])"),
@@ -146,12 +145,12 @@ import VaultAuthoring
     #expect(try other.rows("SELECT length(photo) FROM Stone ORDER BY id") == [[2], [38]])
   }
 
-  @Test func `bytes that all begin with a 1 stay as they are, and a note says why`() async throws {
+  @Test func `bytes that all begin with a 1 stay as they are, and a note states why`() async throws {
     let lab = try lab(["x'01ff'", "x'0100'"])
     let adoption = try await lab.adopt()
     #expect(adoption.notes.contains { $0.hasPrefix("Stone.photo") && $0.contains("Allows External Storage") })
     #expect(try lab.rows("SELECT hex(photo) FROM Stone ORDER BY id") == [["01FF"], ["0100"]])
-    // Others are nobody's but their own.
+    // Other bytes are imported without a note.
     let plain = try self.lab(["x'01ff'", "x'02'", "x''"])
     #expect(try await plain.plan().notes.allSatisfy { !$0.hasPrefix("Stone.photo") })
   }

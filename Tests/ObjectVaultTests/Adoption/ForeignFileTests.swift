@@ -1,4 +1,4 @@
-// Which files can be adopted at all, what is said of the others, and that no byte of any of them changes.
+// Which files can be imported, and the errors for others. No byte of any file changes.
 
 import CipherSQLite
 import Foundation
@@ -18,7 +18,7 @@ import VaultAuthoring
     } catch { return "\(error)" }
   }
 
-  @Test func `files that cannot be adopted are refused, each with what to do`() async throws {
+  @Test func `files that cannot be imported are refused, each with advice`() async throws {
     let lab = try AdoptionLab(Self.table)
     let folder = lab.folder
     try folder.write(Data(), to: "empty.db")
@@ -50,13 +50,13 @@ import VaultAuthoring
     #expect(
       await message { _ = try await Store.planAdoption(of: lab.store, key: testKey) }.contains(
         "store of ObjectVault"))
-    // What is there is not written over.
+    // An existing file is not overwritten.
     let store = try Data(contentsOf: lab.store)
     #expect(await message { try await lab.adopt() }.contains("new.store"))
     #expect(try Data(contentsOf: lab.store) == store)
   }
 
-  @Test func `an encrypted file is adopted with its key`() async throws {
+  @Test func `an encrypted file is imported with its key`() async throws {
     let folder = try TemporaryFolder()
     let (old, new) = (
       folder.url.appendingPathComponent("old.db"), folder.url.appendingPathComponent("new.store")
@@ -72,7 +72,7 @@ import VaultAuthoring
   }
 
   @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
-  func `what is in a log counts, and neither file nor log changes`() async throws {
+  func `rows in a write-ahead log are imported, and neither file nor log changes`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("log.db")
     let script = """
@@ -98,7 +98,7 @@ import VaultAuthoring
     #expect(try Connection.open(store.path, key: testKey).rows("SELECT a FROM T") == [["in the log"]])
   }
 
-  @Test func `an encrypted file whose tables are those of the steps becomes a store in place`() async throws {
+  @Test func `an encrypted file with the tables of the steps becomes a store in place`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("tables.store")
     let set = try DowngradeLab.set([
@@ -113,7 +113,7 @@ import VaultAuthoring
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set) }.contains(
         "not those of the steps"))
     #expect(try Data(contentsOf: url) == bytes)
-    // What a store would be told by its own verify.
+    // An object that the store's own verify would report.
     #expect(
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2)) }.contains(
         "the table other is none of the store's"))

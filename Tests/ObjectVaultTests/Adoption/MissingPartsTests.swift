@@ -1,4 +1,5 @@
-// Files that need what this engine has not: modules of virtual tables, and comparisons that their program registered.
+// Files that need parts that this engine lacks: modules of virtual tables, and collations that their
+// program registered.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +10,7 @@ import VaultAuthoring
 
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
 struct MissingParts {
-  /// A file as Python's engine makes it, which knows the comparison `unicase`.
+  /// A file made by Python's engine, which knows the collation `unicase`.
   private func made(_ sql: String) throws -> AdoptionLab {
     let lab = try AdoptionLab("CREATE TABLE unused (a)")
     try FileManager.default.removeItem(at: lab.file)
@@ -25,8 +26,7 @@ struct MissingParts {
     return lab
   }
 
-  @Test func `a virtual table of a module that is not here is a loss, and the others are taken`() async throws
-  {
+  @Test func `a virtual table of an unknown module is a loss, and other tables are imported`() async throws {
     let lab = try made(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (4, 'x');
@@ -40,9 +40,7 @@ struct MissingParts {
     #expect(try lab.rows("SELECT id, a FROM T") == [[4, "x"]])
   }
 
-  @Test func `texts of a comparison that is not here come over, and references are found all the same`()
-    async throws
-  {
+  @Test func `texts of an unknown collation are imported, and references to them are found`() async throws {
     let lab = try made(
       """
       CREATE TABLE word (w TEXT NOT NULL PRIMARY KEY COLLATE unicase, n INT);

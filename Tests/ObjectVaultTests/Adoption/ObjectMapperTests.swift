@@ -1,4 +1,5 @@
-// Files of FMDB and GYDataCenter, by the tables that these make: what comes over at once, and what a second step makes of it.
+// Files of FMDB and GYDataCenter, with the tables that these make: what the import gives, and what a second
+// step makes of it.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +9,8 @@ import Testing
 import VaultAuthoring
 
 @Suite struct ObjectMapperFiles {
-  /// As GYDataCenter writes classes: properties by name behind the primary key, objects as bare ids, dates from 1970.
+  /// As GYDataCenter stores classes: properties by name after the primary key, objects as bare ids, dates
+  /// from 1970.
   static let gyDataCenter = """
     CREATE TABLE IF NOT EXISTS Department (departmentId INTEGER PRIMARY KEY AUTOINCREMENT,name TEXT);
     CREATE TABLE IF NOT EXISTS Employee (employeeId INTEGER PRIMARY KEY AUTOINCREMENT,dateOfBirth REAL,department INTEGER,
@@ -24,7 +26,7 @@ import VaultAuthoring
     INSERT INTO Letter(rowid, body) VALUES (5, 'dear');
     """
 
-  /// The second step, as the page shows it.
+  /// The second step, as the documentation shows it.
   private static func stepOfThePage() throws -> String {
     let page = try String(
       contentsOf: packageRoot.appendingPathComponent(
@@ -33,7 +35,7 @@ import VaultAuthoring
     return String(block.1)
   }
 
-  @Test func `tables of GYDataCenter come over, and the step of the page gives them dates and a to-one`()
+  @Test func `GYDataCenter's tables are imported, and the documented step adds dates and a to-one`()
     async throws
   {
     let lab = try AdoptionLab(Self.gyDataCenter)
@@ -70,7 +72,7 @@ import VaultAuthoring
     #expect(names == ["Research [1]", "Sales [4]"])
   }
 
-  @Test func `tables that an app made with FMDB come over, and its migrator's books stay`() async throws {
+  @Test func `FMDB's tables are imported, and the bookkeeping table of its migrator is not`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE schema_migrations(version INTEGER UNIQUE NOT NULL);

@@ -1,5 +1,5 @@
-// Files of one program on many machines: the steps were written by the tables of one of them, and the others hold other
-// values of the same columns.
+// Files of one program on many machines: the steps were derived from one of them, and the others have other
+// values in the same columns.
 
 import CipherSQLite
 import Foundation
@@ -13,8 +13,8 @@ import VaultAuthoring
     CREATE TABLE t (id INTEGER PRIMARY KEY, price DECIMAL(10, 2), n NUMERIC, code STRING, loose, day DATETIME, b BLOB);
     """
 
-  /// Steps by the tables of one file, and what another one becomes by them.
-  private func rows(_ sibling: String, by first: String, _ columns: String) async throws -> [[SQLValue]] {
+  /// Derives steps from one file, imports another one by them, and returns its rows.
+  private func rows(_ sibling: String, by first: String, columns: String) async throws -> [[SQLValue]] {
     let step = try await AdoptionLab(Self.table + first).plan().step
     let lab = try AdoptionLab(Self.table + sibling)
     try await Store.adopt(
@@ -25,25 +25,25 @@ import VaultAuthoring
   private static let full =
     "INSERT INTO t VALUES (1, 1.5, 2.5, 'a1', 7, '2024-05-01 12:00:00', x'00');"
 
-  @Test func `whole numbers are taken where another file has fractions`() async throws {
+  @Test func `whole numbers are imported where another file has fractions`() async throws {
     let found = try await rows(
       "INSERT INTO t VALUES (1, 2, 3, 'b', 8, NULL, NULL), (2, NULL, 0, 'c', 9, NULL, NULL);", by: Self.full,
-      "price, typeof(price), n, typeof(n), loose")
+      columns: "price, typeof(price), n, typeof(n), loose")
     #expect(found == [[2.0, "real", 3.0, "real", 8], [.null, "null", 0.0, "real", 9]])
   }
 
-  @Test func `what has no value is of every type`() async throws {
+  @Test func `a column without values fits every type`() async throws {
     let nothing = try await rows(
-      "INSERT INTO t (id) VALUES (4);", by: Self.full, "id, price, n, code, loose, day, b")
+      "INSERT INTO t (id) VALUES (4);", by: Self.full, columns: "id, price, n, code, loose, day, b")
     #expect(nothing == [[4, .null, .null, .null, .null, .null, .null]])
-    #expect(try await rows("", by: Self.full, "*") == [])
+    #expect(try await rows("", by: Self.full, columns: "*") == [])
   }
 
-  @Test func `numbers are texts where another file has texts, and dates are what it has`() async throws {
-    // STRING makes numbers of what looks so.
+  @Test func `numbers become texts where another file has texts, and so do dates`() async throws {
+    // The column type STRING turns such texts into numbers.
     let found = try await rows(
       "INSERT INTO t VALUES (1, 1, 1, '42', 7, '2024-05-01', 'text');",
-      by: "INSERT INTO t VALUES (1, 1, 1, 'a', 7, 'some day', x'00');", "code, day, b")
+      by: "INSERT INTO t VALUES (1, 1, 1, 'a', 7, 'some day', x'00');", columns: "code, day, b")
     #expect(found == [["42", "2024-05-01", .blob(Data("text".utf8))]])
   }
 
@@ -52,9 +52,11 @@ import VaultAuthoring
     ("2, 1, 1, 'a', 7, 1714550400, NULL", "T.day"), ("2, 1, 1, 'a', 7, NULL, 5", "T.b"),
     ("2, 9007199254740993, 1, 'a', 7, NULL, NULL", "T.price"),
   ])
-  func `a value that is none of the type is refused`(_ row: String, _ name: String) async throws {
+  func `a value that does not fit the type from another file is refused`(_ row: String, _ name: String)
+    async throws
+  {
     await #expect {
-      _ = try await rows("INSERT INTO t VALUES (\(row));", by: Self.full, "*")
+      _ = try await rows("INSERT INTO t VALUES (\(row));", by: Self.full, columns: "*")
     } throws: { error in
       guard case StoreError.adoptionRefused(_, let reason, _) = error else { return false }
       return reason.contains(name)
@@ -67,9 +69,7 @@ import VaultAuthoring
     INSERT INTO a VALUES (1); INSERT INTO b VALUES (2); INSERT INTO ab VALUES (1, 2);
     """
 
-  @Test func `a table of pairs is links where the steps say so, and an entity where they say that`()
-    async throws
-  {
+  @Test func `a table of pairs becomes links or an entity, as the steps declare`() async throws {
     let halved = Self.joined + "INSERT INTO ab VALUES (1, NULL);"
     let links = try await AdoptionLab(Self.joined).plan().step
     let lab = try AdoptionLab(halved)

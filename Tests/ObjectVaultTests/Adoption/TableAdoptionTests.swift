@@ -1,5 +1,5 @@
-// Plain tables of other libraries: every row comes over with its id, references become relationships, and what has no
-// place is named.
+// Plain tables of other libraries: every row is imported with its id, references become relationships, and
+// what has no place is named.
 
 import CipherSQLite
 import Foundation
@@ -30,7 +30,7 @@ import VaultAuthoring
     INSERT INTO "order" VALUES (1, NULL, 'x', 2, 'open');
     """
 
-  @Test func `a column keeps its own name where another one cannot`() async throws {
+  @Test func `a column keeps its own name, and one that must be renamed to it gets another`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE a (id INTEGER PRIMARY KEY, state TEXT, status TEXT, isDeleted INTEGER, is_removed INTEGER);
@@ -40,7 +40,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT status, status2, isRemoved, isRemoved2 FROM A") == [["t", "s", 6, 5]])
   }
 
-  @Test func `rows, ids and references come over`() async throws {
+  @Test func `rows, ids and references are imported`() async throws {
     let lab = try AdoptionLab(Self.notes)
     let bytes = try Data(contentsOf: lab.file)
     let adoption = try await lab.adopt()
@@ -91,7 +91,7 @@ import VaultAuthoring
       try lab.rows("SELECT id, x, status, externalId, größeInCm FROM \"Order\"") == [
         [1, 2, "open", "x", .null]
       ])
-    // Id 40 was given out once.
+    // Id 40 was issued before.
     #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Authors'") == [[40]])
     #expect(
       adoption.tables.map { "\($0.source) \($0.target) \($0.rows)" } == [
@@ -100,16 +100,14 @@ import VaultAuthoring
     #expect(adoption.notes.contains { $0.contains("grdb_migrations") && $0.contains("GRDB") })
     #expect(adoption.notes.contains { $0.contains("tags has no INTEGER PRIMARY KEY") })
     #expect(try Data(contentsOf: lab.file) == bytes && lab.folder.names == ["legacy.db", "new.store"])
-    // It is a store like any other.
+    // The result is a store like any other.
     let set = try MigrationSet([adoption.step])
     #expect(try await Store.plan(at: lab.store, key: testKey, migrations: set).isUpToDate)
     #expect(
       try await Store.plan(at: lab.store, key: testKey, migrations: set).history.map(\.kind) == ["baseline"])
   }
 
-  @Test func `a descending INTEGER PRIMARY KEY is no row id, and references by it lead where they led`()
-    async throws
-  {
+  @Test func `a descending INTEGER PRIMARY KEY is no row id, and references by it are kept`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE person (id INTEGER PRIMARY KEY DESC, name TEXT);
@@ -126,10 +124,7 @@ import VaultAuthoring
       ])
   }
 
-  @Test
-  func `a day so far away that a date would be less exact stays a text, and what is no day is told as that`()
-    async throws
-  {
+  @Test func `a date too distant to be exact stays a text, and an invalid date is noted`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY, far DATETIME, near DATETIME, ever DATETIME, wrong DATETIME);
@@ -151,11 +146,7 @@ import VaultAuthoring
         == [["9999-12-31 23:59:59.999999", 0, 0.999999, "2020-02-30"]])
   }
 
-  @Test
-  func
-    `ids that no row may have are told before rows are taken, and a table like ours is not taken for a store`()
-    async throws
-  {
+  @Test func `ids out of range are obstacles, and a table called vault_meta makes no store`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, a TEXT);
@@ -170,7 +161,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `what stands behind a NUL in dates and UUIDs is kept`() async throws {
+  @Test func `characters after a NUL in dates and UUIDs are kept`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY, d DATETIME, u UUID);
@@ -182,7 +173,7 @@ import VaultAuthoring
       try lab.rows("SELECT substr(hex(d), -4), substr(hex(u), -4) FROM T WHERE id = 2") == [["0078", "0078"]])
   }
 
-  @Test func `the step may write names with other capitals, and leave out what is allowed`() async throws {
+  @Test func `a step may differ in capitals, and may omit what is allowed`() async throws {
     let lab = try AdoptionLab(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b INT); INSERT INTO t VALUES (1, 'x', 2)")
     let step = "create entity T {\n attribute A string optional\n attribute extra int default 4\n}"
@@ -197,7 +188,8 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT id, A, extra FROM T") == [[1, "x", 4]])
   }
 
-  @Test func `what a model has no word for is named, and rows are not dropped unasked`() async throws {
+  @Test func `what a model cannot express is named, and no rows are dropped without permission`() async throws
+  {
     let lab = try AdoptionLab(
       """
       CREATE TABLE a (id INTEGER PRIMARY KEY, n TEXT COLLATE NOCASE CHECK (length(n) < 9), m INT DEFAULT (abs(random())));
@@ -231,7 +223,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT id, a_id FROM C ORDER BY id") == [[1, 1], [2, .null]])
   }
 
-  @Test func `columns whose values are of several kinds keep all of them`() async throws {
+  @Test func `columns with values of several types keep all of them`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY, whole INT, half INT, big INT, mixed, bytes, uuid UUID, when_ DATETIME, since TIMESTAMP,
@@ -258,9 +250,7 @@ import VaultAuthoring
     for name in ["big", "mixed", "bytes"] { #expect(adoption.notes.contains { $0.hasPrefix("T.\(name),") }) }
   }
 
-  @Test func `texts that are no UTF-8 come as the bytes that they are, and days that no month has as texts`()
-    async throws
-  {
+  @Test func `texts that are no UTF-8 are imported as bytes, and impossible dates as texts`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY, latin TEXT, utf TEXT, day DATE, hour DATETIME);
@@ -279,7 +269,7 @@ import VaultAuthoring
     #expect(adoption.notes.contains { $0.contains("2 texts are no UTF-8") }, "\(adoption.notes)")
   }
 
-  @Test func `dates keep six digits of a second, and texts that have more stay texts`() async throws {
+  @Test func `dates keep six digits of a second, and texts with more digits stay texts`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY, at DATETIME, fine DATETIME, some TIMESTAMP);
@@ -301,7 +291,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `names become names of Swift, each once`() async throws {
+  @Test func `names become unique Swift names`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE "class" (id INTEGER PRIMARY KEY, "a b", "a_b", "AB", "", "rowid" INT, "id2_id" INT, "💥");
@@ -322,7 +312,7 @@ import VaultAuthoring
     #expect(rendered.notes.isEmpty && rendered.text.contains("final class Класс: ManagedObject"))
   }
 
-  @Test func `sixty thousand rows come over, and their references with them`() async throws {
+  @Test func `sixty thousand rows are imported with their references`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE p (id INTEGER PRIMARY KEY, n TEXT);
@@ -340,7 +330,7 @@ import VaultAuthoring
         try lab.rows("SELECT 30000, sum(id) + 30000, sum(id), total(id / 7.0) FROM P")[0]
       ])
     #expect(progress.totalUnitCount == 60_000)
-    // Stopped, there is no store.
+    // A cancelled import leaves no store.
     let stopped = Progress(totalUnitCount: 0)
     stopped.cancel()
     let other = lab.folder.url.appendingPathComponent("other.store")
@@ -351,7 +341,7 @@ import VaultAuthoring
     #expect(lab.folder.names == ["legacy.db", "new.store"])
   }
 
-  @Test func `ids that no object has, and rows that the step refuses, end it`() async throws {
+  @Test func `invalid ids and rows that the step rejects stop the import`() async throws {
     let lab = try AdoptionLab(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (0, 1), (-5, 1), (2, 1)")
     #expect(try await lab.plan().obstacles.count == 1)

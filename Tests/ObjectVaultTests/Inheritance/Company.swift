@@ -1,4 +1,4 @@
-// A family of three generations, with relationships to it, from it and within it, of every kind.
+// An inheritance hierarchy of three levels, with relationships to it, from it and within it, of every kind.
 
 import Foundation
 import ObjectVault
@@ -12,7 +12,7 @@ class Person: ManagedObject {
   @ToMany(inverse: \Person.mentor) var pupils: Set<Person>
   @ToMany(inverse: \Circle.members) var circles: Set<Circle>
   @ToOne var crew: Crew?
-  /// No property of the entity.
+  /// Not a property of the entity.
   var note = "plain"
   var loudName: String { name.uppercased() }
 }

@@ -1,4 +1,4 @@
-// What is told of saves of a family, written to another store; and objects of a family without classes.
+// The change feed of an inheritance hierarchy, replayed in another store, and its objects without classes.
 
 import CipherSQLite
 import Foundation
@@ -44,24 +44,25 @@ import Testing
     try await ChangeReplays.replay(sets, of: origin, in: company)
   }
 
-  @Test func `changes that name another entity of the hierarchy do not fit`() async throws {
+  @Test func `changes that name another entity of the hierarchy are refused`() async throws {
     let store = try await TemporaryStore(company)
     let context = store.store.makeContext()
     context.insert(Person.self) { $0.key = 1 }
     context.insert(Manager.self) { ($0.key, $0.level) = (2, 1) }
     try context.save()
-    func misfit(_ changes: ChangeSet, _ entity: String, _ properties: [String] = []) async {
+    func misfit(_ changes: ChangeSet, entity: String, properties: [String] = []) async {
       await #expect(throws: StoreError.changesDoNotFit(entity: entity, rowID: 1, properties: properties)) {
         try await store.store.apply(changes)
       }
     }
     await misfit(
-      ChangeSet(updated: [.init(entity: "Employee", rowID: 1, old: ["key": 1], new: ["key": 2])]), "Employee")
+      ChangeSet(updated: [.init(entity: "Employee", rowID: 1, old: ["key": 1], new: ["key": 2])]),
+      entity: "Employee")
     await misfit(
       ChangeSet(inserted: [
         .init(entity: "Employee", rowID: 1, values: ["key": 1, "name": "x", "salary": 1])
-      ]), "Employee")
-    // Nor does the name of the entity above.
+      ]), entity: "Employee")
+    // The name of the parent does not fit either.
     await #expect(throws: StoreError.changesDoNotFit(entity: "Person", rowID: 2, properties: [])) {
       try await store.store.apply(
         ChangeSet(updated: [.init(entity: "Person", rowID: 2, old: ["key": 2], new: ["key": 3])]))
@@ -82,7 +83,7 @@ import Testing
     #expect(try other.fetch(Manager.self).one().staff.count == 1)
   }
 
-  @Test func `objects without classes are of their own entity, too`() async throws {
+  @Test func `objects without classes have their own entity, too`() async throws {
     let temporary = try await TemporaryStore(company)
     let setup = temporary.store.makeContext()
     let manager = setup.insert(Manager.self) { ($0.key, $0.level) = (1, 3) }

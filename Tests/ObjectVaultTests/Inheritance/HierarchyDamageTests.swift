@@ -1,5 +1,5 @@
-// Rows of a family that somebody else has made those of another entity, with what they had: told or left alone, and never
-// taken for what they are not.
+// Rows of a hierarchy whose entity was changed from outside, with their former values: they are reported or
+// ignored, and never taken for something else.
 
 import CipherSQLite
 import Foundation
@@ -28,11 +28,11 @@ private enum Second {
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
     try StoreInfo.prepare(connection)
-    // What an employee has stays in the row of a mere person.
+    // The row becomes a plain person, and keeps the values of an employee.
     try connection.execute(sql: "UPDATE Person SET _entity = 'Person' WHERE key = 3")
   }
 
-  @Test func `they are no members of who has objects of their former entity`() throws {
+  @Test func `rows whose entity was changed are no members of their former relationships`() throws {
     for isPrefetched in [true, false] {
       let context = store.makeContext()
       let fetch = context.fetch(Manager.self)
@@ -41,7 +41,7 @@ private enum Second {
     }
   }
 
-  @Test func `what they refer to can be deleted, while they are in memory and changed`() throws {
+  @Test func `an object that a loaded row of a changed entity references can be deleted`() throws {
     for writes in [false, true] {
       let context = store.makeContext()
       let person = try context.fetch(Person.self).where("key == 3").one()
@@ -57,7 +57,7 @@ private enum Second {
     #expect(try store.makeContext().fetch(Employee.self).where("boss == nil").count() == 2)
   }
 
-  @Test func `a to-one to what its object is not gives nothing, and tells`() throws {
+  @Test func `a to-one to an object of a wrong entity is nil and reports an error`() throws {
     let writing = store.makeContext()
     let tool = writing.insert(Tool.self) { $0.key = 9 }
     tool.owner = try writing.fetch(Employee.self).where("key == 2").one()
@@ -75,7 +75,7 @@ private enum Second {
     }
   }
 
-  @Test func `a class below another than that of the entity with its name is refused`() {
+  @Test func `a class whose superclass is not the class of the parent entity is refused`() {
     let schema = Schema {
       Entity(First.Being.self)
       Entity(Second.Bird.self)

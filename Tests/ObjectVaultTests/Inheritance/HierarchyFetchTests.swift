@@ -29,7 +29,7 @@ import Testing
     try context.save()
   }
 
-  @Test func `objects of the entities below are found as objects of their own class`() throws {
+  @Test func `a fetch includes subentities, as objects of their own classes`() throws {
     let context = store.makeContext()
     let all = try context.fetch(Person.self).all()
     #expect(all.map(\.key) == [1, 2, 3, 4, 5, 6])
@@ -45,7 +45,7 @@ import Testing
     #expect(context.faultErrors.isEmpty)
   }
 
-  @Test func `a class that is known at run time alone is the one that is fetched`() throws {
+  @Test func `a fetch by a class that is known only at run time fetches that class`() throws {
     let context = store.makeContext()
     let types: [Person.Type] = [Person.self, Employee.self, Manager.self, Visitor.self]
     #expect(try types.map { try context.fetch($0).count() } == [6, 3, 1, 1])
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `a fetch without the entities below finds the others alone`() throws {
+  @Test func `a fetch without subentities finds only objects of the entity itself`() throws {
     let context = store.makeContext()
     let persons = context.fetch(Person.self).includingSubentities(false)
     #expect(try persons.all().map(\.key) == [1, 6])
@@ -65,7 +65,7 @@ import Testing
     #expect(try context.fetch(Employee.self).includingSubentities(false).all().map(\.key) == [3, 5])
     #expect(try context.fetch(Manager.self).includingSubentities(false).count() == 1)
     #expect(try context.fetch(Town.self).includingSubentities(false).count() == 1)
-    // What is pending takes part as it does in the file.
+    // Pending objects take part like saved ones.
     context.insert(Manager.self) { ($0.key, $0.number, $0.level) = (7, 9, 1) }
     context.insert(Person.self) { $0.key = 8 }
     #expect(try persons.all().map(\.key) == [1, 6, 8])
@@ -73,7 +73,7 @@ import Testing
     #expect(try context.fetch(Employee.self).count() == 4)
   }
 
-  @Test func `counts, ids, sorts, limits and predicates are of the entity that is asked for`() throws {
+  @Test func `counts, ids, sorts, limits and predicates apply to the fetched entity`() throws {
     let context = store.makeContext()
     #expect(try context.fetch(Person.self).count() == 6 && context.fetch(Employee.self).count() == 3)
     #expect(try context.fetch(Employee.self).ids().map(\.rowID).sorted() == [2, 3, 5])
@@ -101,7 +101,7 @@ import Testing
     #expect(throws: StoreError.self) { try context.fetch(Person.self).where("salary > 3").all() }
   }
 
-  @Test func `key paths go through what a class inherits, and not through what it computes`() throws {
+  @Test func `key paths may use inherited properties, and no computed ones`() throws {
     let context = store.makeContext()
     #expect(
       try context.fetch(Employee.self).sorted(by: \.boss?.name, .reverse).sorted(by: \.name).all().map(\.key)
@@ -124,7 +124,7 @@ import Testing
     #expect(eve.pupils.map(\.key).sorted() == [4, 6])
   }
 
-  @Test func `an object is compared with one of an entity above or below`() throws {
+  @Test func `an object can be compared with one of an ancestor or of a subentity`() throws {
     let context = store.makeContext()
     let eve = try context.fetch(Employee.self).where("key == 3").one()
     let max = try context.fetch(Manager.self).one()
@@ -136,7 +136,7 @@ import Testing
     #expect(throws: StoreError.self) { try context.fetch(Employee.self).where("boss == %@", visitor).all() }
   }
 
-  @Test func `an id finds an object of its class or of one below, and no other`() throws {
+  @Test func `an id finds an object of its class or of a subclass, and no other`() throws {
     let context = store.makeContext()
     #expect(try context.existing(ObjectID<Person>(rowID: 2)) is Manager)
     #expect(try context.existing(ObjectID<Employee>(rowID: 2))?.salary == 900)
@@ -149,7 +149,7 @@ import Testing
     #expect(try other.existing(ObjectID<Person>(rowID: 3)) === other.existing(ObjectID<Employee>(rowID: 3)))
   }
 
-  @Test func `the file has one table, whose rows say of which entity they are`() async throws {
+  @Test func `the file has one table, whose rows have the names of their entities`() async throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
     try StoreInfo.prepare(connection)
@@ -171,7 +171,7 @@ import Testing
     #expect(try await store.verify() == [])
   }
 
-  @Test func `a row of an entity that the model has not is an error that says which`() throws {
+  @Test func `a row of an unknown entity is an error that names the row`() throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
     try StoreInfo.prepare(connection)
@@ -183,7 +183,7 @@ import Testing
     #expect(try context.fetch(Employee.self).all().map(\.key) == [2, 5])
   }
 
-  @Test func `a row that somebody makes one of another entity is another object`() throws {
+  @Test func `a row whose entity is changed from outside becomes another object`() throws {
     let context = store.makeContext()
     let eve = try context.fetch(Employee.self).where("key == 3").one()
     let connection = try Connection.open(store.url.path, key: testKey)
@@ -198,7 +198,7 @@ import Testing
     #expect(try context.existing(ObjectID<Employee>(rowID: 3)) == nil)
   }
 
-  @Test func `a unique value is so among all of the table`() throws {
+  @Test func `a unique value is unique among all entities of the table`() throws {
     let context = store.makeContext()
     context.insert(Manager.self) { ($0.number, $0.level) = (2, 1) }
     #expect {
@@ -210,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func `objects that are never the same are each named once`() throws {
+  @Test func `comparing a to-one with an unrelated object is an error that names both entities`() throws {
     let context = store.makeContext()
     let visitor = try context.fetch(Visitor.self).one()
     #expect {

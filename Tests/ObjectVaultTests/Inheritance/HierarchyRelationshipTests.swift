@@ -1,4 +1,5 @@
-// Relationships to, from and within entities that share a table: faults, prefetching, inverses, delete rules.
+// Relationships to, from and within entities that share a table: faults, prefetching, inverses, delete
+// rules.
 
 import Foundation
 import ObjectVault
@@ -11,7 +12,7 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(company) }
 
-  /// So many employees in one town, each with a mentor of another class.
+  /// Inserts this number of employees in one town, each with a mentor of another class.
   private func fill(_ count: Int) throws {
     let context = store.makeContext()
     let town = context.insert(Town.self)
@@ -24,8 +25,7 @@ import Testing
     try context.save()
   }
 
-  @Test func `a to-one to an entity with others below it is read at once, as an object of its class`() throws
-  {
+  @Test func `a to-one to an entity with subentities is read at once, as an object of its class`() throws {
     try fill(2)
     let context = store.makeContext()
     let found = try context.fetch(Employee.self).where("key IN {1, 2}").sorted(by: \.key).all()
@@ -34,13 +34,13 @@ import Testing
     #expect(found[0].mentor?.isFault == false)
     #expect(context.statistics.queries == queries + 1)
     #expect(found[1].mentor.map { type(of: $0) == Person.self } == true)
-    // None stands below a manager: it is a fault until it is used.
+    // Manager has no subentity, so the boss is a fault until it is used.
     #expect(found[0].boss?.isFault == true)
     #expect(found[0].boss === found[1].boss)
     #expect(found[0].boss?.key == 0)
   }
 
-  @Test func `a prefetch reads all objects of a hierarchy by one query`() throws {
+  @Test func `a prefetch reads all objects of a hierarchy with one query`() throws {
     try fill(20)
     let context = store.makeContext()
     let employees = try context.fetch(Employee.self).where("key > 0 AND key < 1000").prefetch(\.mentor)
@@ -60,7 +60,7 @@ import Testing
     for mentor in try filling.fetch(Person.self).where("key >= 1000").all() { mentor.town = second }
     try filling.save()
     let third = store.makeContext()
-    // Behind a to-one to persons the path goes on with what persons have.
+    // After a to-one to persons the path continues with properties of persons.
     let all = try third.fetch(Employee.self).prefetch(\.mentor?.town).all()
     #expect(all.count == 31 && third.statistics.queries == 3)
     #expect(all.filter { $0.mentor?.town?.key == 2 }.count == 20 && third.statistics.queries == 3)
@@ -100,7 +100,7 @@ import Testing
     #expect(context.faultErrors.isEmpty)
   }
 
-  @Test func `a deletion follows the rules of each object's own class`() async throws {
+  @Test func `a deletion follows the delete rules of each object's own class`() async throws {
     let setup = store.makeContext()
     let crew = setup.insert(Crew.self)
     let manager = setup.insert(Manager.self) { ($0.key, $0.level) = (1, 1) }
@@ -124,7 +124,7 @@ import Testing
     denied.delete(try denied.fetch(Contract.self).one())
     try denied.save()
 
-    // Nobody that goes with the crew is in memory.
+    // No member of the crew is in memory.
     let context = store.makeContext()
     context.delete(try context.fetch(Crew.self).one())
     #expect(try context.fetch(Person.self).all().map(\.key) == [4])
@@ -139,7 +139,7 @@ import Testing
     #expect(try await store.verify() == [])
   }
 
-  @Test func `what a child requires is not deleted, in memory or not`() async throws {
+  @Test func `an object that a child entity requires cannot be deleted, loaded or not`() async throws {
     let context = store.makeContext()
     let host = context.insert(Employee.self) { $0.key = 1 }
     context.insert(Visitor.self) { ($0.key, $0.host) = (2, host) }
@@ -158,7 +158,7 @@ import Testing
           try await store.write { context in
             let held = isHeld ? try context.fetch(Visitor.self).all() : []
             context.delete(try context.fetch(Employee.self).one())
-            // A fetch that would write the deletion before.
+            // A fetch that would write the deletion first.
             #expect(try context.fetch(Visitor.self).count() == 1)
             withExtendedLifetime(held) {}
           }
@@ -174,7 +174,7 @@ import Testing
     #expect(try store.makeContext().fetch(Person.self).count() == 0)
   }
 
-  @Test func `an order has members of all classes`() throws {
+  @Test func `an ordered relationship can have members of all classes`() throws {
     let context = store.makeContext()
     let crew = context.insert(Crew.self)
     let people: [Person] = [
@@ -197,7 +197,7 @@ import Testing
     #expect(throws: StoreError.foreignObject(entity: "Employee", property: "mentor")) { try context.save() }
   }
 
-  @Test func `a reference to a row that somebody else deleted tells that it is gone`() throws {
+  @Test func `a reference to a row that was deleted elsewhere is nil and reports an error`() throws {
     let context = store.makeContext()
     let mentor = context.insert(Person.self) { $0.key = 1 }
     context.insert(Employee.self) { ($0.key, $0.mentor) = (2, mentor) }
@@ -211,7 +211,7 @@ import Testing
     #expect(throws: StoreError.objectGone(entity: "Person", rowID: 1)) { try other.save() }
   }
 
-  @Test func `a fault of a class with others below it reads its row again as what it is`() throws {
+  @Test func `a fault of a class with subclasses reads its row again as its own class`() throws {
     let context = store.makeContext()
     let person = context.insert(Person.self) { ($0.key, $0.name) = (1, "Ann") }
     let manager = context.insert(Manager.self) { ($0.key, $0.level, $0.mentor) = (2, 3, person) }

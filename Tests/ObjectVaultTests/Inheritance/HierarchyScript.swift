@@ -1,4 +1,5 @@
-// Random changes of a family, the same for each seed, made to objects and to plain values side by side.
+// Random changes of an inheritance hierarchy, reproducible by seed, made to objects and to plain values
+// alike.
 
 import ObjectVault
 
@@ -84,7 +85,7 @@ final class HierarchyScript {
     if dice.isOne(in: 3) { try world.compare(context, "after a save") }
   }
 
-  // MARK: Making
+  // MARK: Insertions
 
   private func insertHuman() throws {
     let key = nextKey
@@ -137,7 +138,7 @@ final class HierarchyScript {
     }
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   private func changeValue() throws {
     guard let key = dice.pick(world.keys(.person)), let kind = world.people[key]?.kind else { return }
@@ -241,7 +242,7 @@ final class HierarchyScript {
       world.keys(.person) + world.crews.keys.sorted() + world.circles.sorted()
       + world.contracts.keys.sorted() + world.towns.keys.sorted()
     guard let key = dice.pick(all), rows[key] != nil, !world.isNeeded(world.goingWith(key)) else { return }
-    // What a new object takes along goes at once, by what memory knows.
+    // The cascade of an unsaved object happens at once and in memory only, so such objects are skipped.
     guard world.goingWith(key).allSatisfy({ rows[$0] != nil }) else { return }
     log("delete \(key)")
     if world.people[key] != nil {

@@ -1,4 +1,5 @@
-// Random changes of a family leave in the store what they leave in plain values, and so does the feed of them elsewhere.
+// Random changes of an inheritance hierarchy have the same result in a store as in plain values, and so has
+// their feed in another store.
 
 import Foundation
 import ObjectVault
@@ -10,7 +11,7 @@ import Testing
   private final class Trace: @unchecked Sendable { var lines: [String] = [] }
 
   @Test(arguments: [true, false])
-  func `random changes of a hierarchy leave in the store what they leave in plain values`(_ isWrite: Bool)
+  func `random changes of a hierarchy have the same result in a store as in plain values`(_ isWrite: Bool)
     async throws
   {
     let end = ContinuousClock.now + .seconds(childSeconds)
@@ -18,27 +19,30 @@ import Testing
     while seed < 6 || (childSeconds > 1 && ContinuousClock.now < end) {
       seed += 1
       let trace = Trace()
-      do { try await run(seed, isWrite, trace) } catch {
+      do { try await run(seed: seed, isWrite: isWrite, trace: trace) } catch {
         Issue.record("seed \(seed): \(error)\n\(trace.lines.joined(separator: "\n"))")
         return
       }
     }
   }
 
-  private func run(_ seed: UInt64, _ isWrite: Bool, _ trace: Trace) async throws {
+  private func run(seed: UInt64, isWrite: Bool, trace: Trace) async throws {
     let temporary = try await TemporaryStore(company)
     let store = temporary.store
     let feed = store.changes()
-    var state = try work(store.makeContext(), seed + 500_000, 60, (HierarchyWorld(), [:], 1), trace)
+    var state = try work(
+      store.makeContext(), seed: seed + 500_000, steps: 60, from: (HierarchyWorld(), [:], 1), trace: trace)
     for round in 0..<2 {
       let begin = state
       if isWrite {
         state = try await store.write { context in
-          let end = try work(context, seed &+ UInt64(round) &* 1000, 100, begin, trace)
+          let end = try work(
+            context, seed: seed &+ UInt64(round) &* 1000, steps: 100, from: begin, trace: trace)
           return end
         }
       } else {
-        state = try work(store.makeContext(), seed &+ UInt64(round) &* 1000, 100, begin, trace)
+        state = try work(
+          store.makeContext(), seed: seed &+ UInt64(round) &* 1000, steps: 100, from: begin, trace: trace)
       }
       try state.world.compare(store.makeContext(), "in another context")
     }
@@ -53,8 +57,8 @@ import Testing
   }
 
   private func work(
-    _ context: ObjectContext, _ seed: UInt64, _ steps: Int,
-    _ start: (world: HierarchyWorld, rows: [Int: Int64], next: Int), _ trace: Trace
+    _ context: ObjectContext, seed: UInt64, steps: Int,
+    from start: (world: HierarchyWorld, rows: [Int: Int64], next: Int), trace: Trace
   ) throws -> (world: HierarchyWorld, rows: [Int: Int64], next: Int) {
     let script = HierarchyScript(context, seed: seed, start)
     defer { trace.lines += script.trace }

@@ -1,4 +1,4 @@
-// What large families cost: to make their steps and tables, and to make the model ready to run.
+// The cost of large inheritance hierarchies: making their steps and tables, and preparing the model.
 
 import Foundation
 import ObjectVault
@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct HierarchySizes {
-  /// A root that all others stand below, each of which leads to it.
+  /// A root entity with many children.
   static func siblings(_ count: Int) -> Schema {
     let root = EntityDescription(
       name: "Root", attributes: [AttributeDescription(name: "name", type: .string, isIndexed: true)])
@@ -19,7 +19,7 @@ import Testing
         })
   }
 
-  /// A line of entities, each below the one before.
+  /// A chain of entities, each a child of the one before.
   static func levels(_ count: Int) -> Schema {
     Schema(
       entities: (0..<count).map { number in
@@ -29,7 +29,7 @@ import Testing
       })
   }
 
-  /// What is done with a model when a store is made, and opened.
+  /// The time of the work on a model when a store is created and opened.
   private func time(_ schema: Schema) throws -> Double {
     try threadTime {
       let set = try MigrationSet.creating(schema)
@@ -38,16 +38,18 @@ import Testing
     }
   }
 
-  @Test func `eight times as many entities below one take far less than the square of the time`()
-    async throws
-  {
-    // It is some 20 times: what is linear is most of it. One that looks at all for each of all takes 512 times as long.
+  @Test func `eight times as many children of one root take far less than 64 times as long`() async throws {
+    // The factor is about 20, because most of the work is linear. Work that compares all with all for each
+    // entity has the factor 512.
     let factor = try await timeFactor(from: 50, to: 400, below: 48) { try time(Self.siblings($0)) }
     #expect(factor < 48)
   }
 
-  @Test func `lines of eight times as many entities take little more than what each inherits`() async throws {
-    // Each entity has all properties of those above, which is 64 times as many; once more for each were 512 times.
+  @Test func `a chain of eight times as many entities takes little more than its properties require`()
+    async throws
+  {
+    // Each entity has all properties of its ancestors, so there are 64 times as many. Repeated for each
+    // entity, the factor is 512.
     let factor = try await timeFactor(from: 20, to: 160, below: 128) { try time(Self.levels($0)) }
     #expect(factor < 128)
   }

@@ -1,4 +1,4 @@
-// Functions of the app over the objects of an entity that shares its table, inside a step.
+// Functions of the app on the objects of an entity that shares its table, inside a step.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct HierarchyTransforms {
-  @Test func `a function is called with each object of an entity and of those below it, and with no other`()
+  @Test func `a function is called with the objects of an entity and its subentities, and no others`()
     async throws
   {
     let step = """
@@ -25,7 +25,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a function that makes and deletes objects of a hierarchy keeps the references whole`()
+  @Test func `a function can insert and delete objects of a hierarchy, and references stay valid`()
     async throws
   {
     let moving = MigrationTransform.objects("move") { object, context in
@@ -51,9 +51,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `what a step says of an entity, a function may write in those below it, by either end`()
-    async throws
-  {
+  @Test func `a function may write a declared property in objects of subentities, too`() async throws {
     let writing = MigrationTransform.objects("f") { object, context in
       object["name"] = "\(object["name"] as String)!"
     }

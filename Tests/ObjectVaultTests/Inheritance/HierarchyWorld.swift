@@ -1,4 +1,5 @@
-// What a store of the company should hold, in plain values: people of all kinds by their keys, and who belongs to whom.
+// The expected content of a store of the company in plain values: people of all kinds by their keys, and
+// their relationships.
 
 import ObjectVault
 
@@ -18,25 +19,25 @@ struct HierarchyWorld: Equatable {
   }
 
   var people: [Int: Human] = [:]
-  /// Their mayors.
+  /// The mayor of each town.
   var towns: [Int: Int?] = [:]
   var circles: Set<Int> = []
-  /// Their members, in their order.
+  /// The members of each crew, in order.
   var crews: [Int: [Int]] = [:]
-  /// Their owners.
+  /// The owner of each tool.
   var tools: [Int: Int?] = [:]
-  /// Who signed them.
+  /// The signer of each contract.
   var contracts: [Int: Int?] = [:]
 
-  /// The keys of those of a kind, or of one below it.
+  /// The keys of the people of a kind or of a kind below it.
   func keys(_ kind: Kind) -> [Int] {
     people.filter { $0.value.kind.isOne(of: kind) }.keys.sorted()
   }
 
-  /// Who goes with a person, or with a crew.
+  /// The people that are deleted with a key: the person, or the members of the crew.
   func goingWith(_ key: Int) -> Set<Int> { Set(crews[key] ?? [key]) }
 
-  /// Whether a rule keeps somebody from going.
+  /// Whether a delete rule or a required to-one prevents the deletion.
   func isNeeded(_ going: Set<Int>) -> Bool {
     contracts.values.contains { $0.map(going.contains) == true }
       || people.contains { !going.contains($0.key) && $0.value.host.map(going.contains) == true }
@@ -76,56 +77,59 @@ extension HierarchyWorld.Kind {
   var isEmployed: Bool { isOne(of: .employee) }
 }
 
-// MARK: Comparing
+// MARK: Comparison
 
 extension HierarchyWorld {
-  /// Compares all that a context finds with what there should be.
+  /// Compares everything that a context finds with the expected content.
   func compare(_ context: ObjectContext, _ moment: String) throws {
-    func expect<Value: Equatable>(_ what: String, _ found: Value, _ expected: Value) throws {
+    func expect<Value: Equatable>(_ what: String, _ found: Value, equals expected: Value) throws {
       if found != expected { throw Mismatch("\(moment): \(what) is \(found), should be \(expected)") }
     }
     try compareFetches(context, moment)
     for person in try context.fetch(Person.self).all() {
       guard let human = people[person.key] else { continue }
       let name = "\(human.kind) \(person.key)"
-      try expect("\(name)'s class", "\(type(of: person))".lowercased(), "\(human.kind)")
-      try expect("\(name)'s town", person.town?.key, human.town)
-      try expect("\(name)'s mentor", person.mentor?.key, human.mentor)
-      try expect("\(name)'s circles", Set(person.circles.map(\.key)), human.circles)
-      try expect("\(name)'s crew", person.crew?.key, crews.first { $0.value.contains(person.key) }?.key)
+      try expect("\(name)'s class", "\(type(of: person))".lowercased(), equals: "\(human.kind)")
+      try expect("\(name)'s town", person.town?.key, equals: human.town)
+      try expect("\(name)'s mentor", person.mentor?.key, equals: human.mentor)
+      try expect("\(name)'s circles", Set(person.circles.map(\.key)), equals: human.circles)
+      try expect(
+        "\(name)'s crew", person.crew?.key, equals: crews.first { $0.value.contains(person.key) }?.key)
       let pupils = people.filter { $0.value.mentor == person.key }.keys.sorted()
-      try expect("\(name)'s pupils", person.pupils.map(\.key).sorted(), pupils)
+      try expect("\(name)'s pupils", person.pupils.map(\.key).sorted(), equals: pupils)
       if let employee = person as? Employee {
-        try expect("\(name)'s salary", employee.salary, human.salary)
-        try expect("\(name)'s boss", employee.boss?.key, human.boss)
+        try expect("\(name)'s salary", employee.salary, equals: human.salary)
+        try expect("\(name)'s boss", employee.boss?.key, equals: human.boss)
         let tools = self.tools.filter { $0.value == person.key }.keys.sorted()
-        try expect("\(name)'s tools", employee.tools.map(\.key).sorted(), tools)
+        try expect("\(name)'s tools", employee.tools.map(\.key).sorted(), equals: tools)
       }
       if let manager = person as? Manager {
-        try expect("\(name)'s level", manager.level, human.level)
+        try expect("\(name)'s level", manager.level, equals: human.level)
         let staff = people.filter { $0.value.boss == person.key }.keys.sorted()
-        try expect("\(name)'s staff", manager.staff.map(\.key).sorted(), staff)
+        try expect("\(name)'s staff", manager.staff.map(\.key).sorted(), equals: staff)
       }
-      if let visitor = person as? Visitor { try expect("\(name)'s host", visitor.host?.key, human.host) }
+      if let visitor = person as? Visitor {
+        try expect("\(name)'s host", visitor.host?.key, equals: human.host)
+      }
     }
     for crew in try context.fetch(Crew.self).all() {
-      try expect("crew \(crew.key)", crew.members.map(\.key), crews[crew.key] ?? [])
+      try expect("crew \(crew.key)", crew.members.map(\.key), equals: crews[crew.key] ?? [])
     }
     for town in try context.fetch(Town.self).all() {
-      try expect("the mayor of \(town.key)", town.mayor?.key, towns[town.key] ?? nil)
+      try expect("the mayor of \(town.key)", town.mayor?.key, equals: towns[town.key] ?? nil)
       let people = people.filter { $0.value.town == town.key }.keys.sorted()
-      try expect("the people of \(town.key)", town.people.map(\.key).sorted(), people)
+      try expect("the people of \(town.key)", town.people.map(\.key).sorted(), equals: people)
     }
     for circle in try context.fetch(Circle.self).all() {
       let members = people.filter { $0.value.circles.contains(circle.key) }.keys.sorted()
-      try expect("circle \(circle.key)", circle.members.map(\.key).sorted(), members)
+      try expect("circle \(circle.key)", circle.members.map(\.key).sorted(), equals: members)
     }
     if let error = context.faultErrors.first { throw Mismatch("\(moment): \(error)") }
   }
 
-  /// Compares what fetches find, with what is pending.
+  /// Compares the results of fetches, which include pending changes.
   func compareFetches(_ context: ObjectContext, _ moment: String) throws {
-    func expect(_ what: String, _ found: [Int], _ isFound: (Human) -> Bool) throws {
+    func expect(_ what: String, _ found: [Int], where isFound: (Human) -> Bool) throws {
       let expected = people.filter { isFound($0.value) }.keys.sorted()
       if found.sorted() != expected {
         throw Mismatch("\(moment): \(what) are \(found.sorted()), should be \(expected)")

@@ -1,5 +1,5 @@
-// Key paths that begin at a class and end at a property of a class above it: stored ones are that property, and computed
-// ones none, whatever they compute.
+// Key paths that begin at a class and end at a property of its superclass. Stored properties are resolved.
+// Computed ones are refused, whatever they compute.
 
 import Foundation
 import ObjectVault
@@ -17,7 +17,7 @@ import Testing
     try context.fetch(type).sorted(by: \.name, .reverse).all().map(\.name)
   }
 
-  @Test func `a property of a class above is itself, from whichever class the path begins`() async throws {
+  @Test func `a key path to an inherited property is resolved from whichever class it begins`() async throws {
     let temporary = try await TemporaryStore(Self.sheets)
     let context = temporary.store.makeContext()
     let first = context.insert(Receipt.self) { $0.name = "a" }
@@ -35,7 +35,7 @@ import Testing
     #expect(try context.fetch(Receipt.self).prefetch(\.successor).prefetch(\.formers).all().count == 2)
   }
 
-  @Test func `a computed property of a class above is refused, whatever it gives back`() async throws {
+  @Test func `a key path to an inherited computed property is refused, whatever it returns`() async throws {
     let temporary = try await TemporaryStore(Self.sheets)
     let context = temporary.store.makeContext()
     context.insert(Receipt.self) { $0.name = "жx" }

@@ -1,4 +1,4 @@
-// What a class declares that stands below another entity, and where its objects keep it.
+// What a subclass of an entity's class declares, and where its objects store it.
 
 import Foundation
 import ObjectVault
@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct InheritedSlots {
-  @Test func `a class below an entity is an entity with what it declares itself`() throws {
+  @Test func `a subclass of an entity's class is an entity with its own declarations`() throws {
     try company.validate()
     let employee = try #require(company.entity(named: "Employee"))
     #expect(employee.parent == "Person")
@@ -18,7 +18,7 @@ import Testing
     #expect(flat.attributes.map(\.name) == ["key", "name", "born", "number", "salary", "level"])
   }
 
-  @Test func `each property of each class has a place of its own`() async throws {
+  @Test func `each property of each class has a slot of its own`() async throws {
     let temporary = try await TemporaryStore(company)
     let context = temporary.store.makeContext()
     let manager = context.insert(Manager.self) {
@@ -55,7 +55,7 @@ import Testing
     check()
   }
 
-  @Test func `a default of a class above counts, and so do its rules`() async throws {
+  @Test func `the defaults and rules of a superclass apply to its subclasses`() async throws {
     let temporary = try await TemporaryStore(company)
     let context = temporary.store.makeContext()
     let manager = context.insert(Manager.self) { $0.level = 1 }
@@ -70,7 +70,9 @@ import Testing
     }
   }
 
-  @Test func `what is required is so in the class that declares it, and below it alone`() async throws {
+  @Test func `a required property applies only to the class that declares it and to its subclasses`()
+    async throws
+  {
     let temporary = try await TemporaryStore(company)
     let context = temporary.store.makeContext()
     context.insert(Employee.self) { $0.number = 1 }
@@ -88,7 +90,7 @@ import Testing
     #expect(throws: StoreError.self) { try context.save() }
   }
 
-  @Test func `a property of an object that nobody made for a context is called by its name`() {
+  @Test func `the error for a property of an object without a context names the property`() {
     let told = Told()
     told.hearStrayErrors()
     defer { told.endHearing() }

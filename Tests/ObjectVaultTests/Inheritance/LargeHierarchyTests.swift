@@ -1,4 +1,4 @@
-// Sixty thousand objects of one family, of three classes by turns.
+// Sixty thousand objects of one inheritance hierarchy, of three classes in turn.
 
 import Foundation
 import ObjectVault

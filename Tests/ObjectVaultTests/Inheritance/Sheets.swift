@@ -1,4 +1,5 @@
-// Classes with properties that others compute, in a file of their own: who asks from another one cannot set all of them.
+// Classes with stored and computed properties, in a file of their own, because other files cannot set all
+// of them.
 
 import Foundation
 import ObjectVault
@@ -8,7 +9,7 @@ class Sheet: ManagedObject {
   @Attribute private(set) var made: Date?
   @ToOne var successor: Sheet?
   @ToMany(inverse: \Sheet.successor) var formers: Set<Sheet>
-  /// Equal to the name for all but few names.
+  /// Equals the name for most names.
   var folded: String { name.replacingOccurrences(of: "ж", with: "") }
   var alias: String { name }
   var caption: String {

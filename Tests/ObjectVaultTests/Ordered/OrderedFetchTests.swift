@@ -1,4 +1,4 @@
-// Orders of lists with members that are half filled while a fetch is run, and of owners that somebody else has changed.
+// Orders of lists with incomplete members during a fetch, and of owners that another context has changed.
 
 import Foundation
 import ObjectVault
@@ -11,7 +11,7 @@ private final class Reel: ManagedObject {
 }
 
 private final class Clip: ManagedObject {
-  /// Without a default: who has none cannot be saved.
+  /// Without a default: a clip without a title cannot be saved.
   @Attribute var title: String
   @ToMany var reels: Set<Reel>
 }
@@ -40,7 +40,7 @@ private let reels = Schema {
     return try context.fetch(Reel.self).one().clips.map(\.title)
   }
 
-  @Test func `a member that is half filled stands last when it is saved`() async throws {
+  @Test func `an incomplete member that was appended is last when it is saved`() async throws {
     try await store.write { context in
       let reel = try context.fetch(Reel.self).one()
       let clip = context.insert(Clip.self)
@@ -51,7 +51,7 @@ private let reels = Schema {
     #expect(try titles() == ["one", "two", "three", "four"])
   }
 
-  @Test func `a member that is half filled stands in the middle when it is saved`() async throws {
+  @Test func `an incomplete member that was inserted in the middle is there when it is saved`() async throws {
     try await store.write { context in
       let reel = try context.fetch(Reel.self).one()
       let clip = context.insert(Clip.self)
@@ -62,7 +62,7 @@ private let reels = Schema {
     #expect(try titles() == ["one", "four", "two", "three"])
   }
 
-  @Test func `a member that comes back beside one that waits stands last in the file, too`() async throws {
+  @Test func `a member that returns beside an incomplete one is last in the file, too`() async throws {
     let temporary = try await TemporaryStore(troupes)
     try await temporary.store.write { context in
       let troupe = context.insert(Troupe.self)
@@ -83,7 +83,7 @@ private let reels = Schema {
     #expect(try context.fetch(Troupe.self).one().players.map(\.title) == ["b", "c", "a"])
   }
 
-  @Test func `a member that is half filled is found by a predicate`() async throws {
+  @Test func `an incomplete member is found by a predicate`() async throws {
     try await store.write { context in
       let reel = try context.fetch(Reel.self).one()
       let clip = context.insert(Clip.self)
@@ -94,7 +94,7 @@ private let reels = Schema {
     #expect(try titles() == ["one", "two", "three", "four"])
   }
 
-  @Test func `an order stays pending when its owner, changed by another context, is fetched again`() throws {
+  @Test func `a pending order survives a fetch of its owner that another context has changed`() throws {
     let context = store.makeContext()
     let reel = try context.fetch(Reel.self).one()
     reel.clips.swapAt(0, 2)

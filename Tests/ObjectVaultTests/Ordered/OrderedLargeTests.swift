@@ -9,7 +9,7 @@ import Testing
 @Suite(.tags(.slow)) struct LargeOrders {
   private static let count = 10_000
 
-  @Test func `ten thousand members keep their order, and one that moves is one write`() async throws {
+  @Test func `ten thousand members keep their order, and moving one is one write`() async throws {
     let temporary = try await TemporaryStore(orderedModel)
     let store = temporary.store
     try await store.write { context in
@@ -24,7 +24,7 @@ import Testing
       let album = try context.fetch(Album.self).one()
       guard album.songs.map(\.key) == Array(0..<Self.count) else { throw Mismatch("the order is another") }
       album.songs.insert(album.songs[Self.count - 1], at: 0)
-      // The object that is there twice counts where it stands first.
+      // Duplicates are dropped; the first occurrence wins.
       guard album.songs.count == Self.count else { throw Mismatch("there are \(album.songs.count) songs") }
     }
     try await store.write { context in
@@ -59,7 +59,7 @@ import Testing
     #expect(keys == (0..<Self.count).reversed())
   }
 
-  @Test func `objects without classes give and take lists`() async throws {
+  @Test func `objects without classes return and accept ordered lists`() async throws {
     let temporary = try await TemporaryStore(orderedModel)
     temporary.store.close()
     let store = try await Store.open(at: temporary.store.url, key: testKey)
@@ -67,7 +67,7 @@ import Testing
       let songs = try (1...4).map { key in try context.insert(entity: "Song") { try $0.set("key", to: key) } }
       let album = try context.insert(entity: "Album")
       album[ordered: "songs"] = [songs[2], songs[0], songs[2]]
-      // A set says nothing of an order: who is new comes last, in the order of making.
+      // A set has no order: new members are last, in the order of their insertion.
       album[toMany: "songs"] = Set(songs)
       try album.remove(songs[0], from: "songs")
       try album.add(songs[0], to: "songs")

@@ -1,4 +1,5 @@
-// Orders through migrations: members stand as they stood, under other names and in other tables, or are lost by name.
+// Orders in migrations: members keep their positions under other names and in other tables, or the order is
+// a named loss.
 
 import CipherSQLite
 import Foundation
@@ -41,7 +42,7 @@ import VaultAuthoring
     try await DowngradeLab([Self.base] + steps, fill: Self.fill)
   }
 
-  /// The members of each object by each to-many, in the order in which objects give them.
+  /// The members of each object by each ordered to-many, in the order that objects return.
   private func orders(_ lab: DowngradeLab) async throws -> [String] {
     let store = try await Store.open(at: lab.url, key: testKey)
     defer { store.close() }
@@ -70,7 +71,7 @@ import VaultAuthoring
   ]
 
   @Test(arguments: keeping)
-  func `orders outlive what changes tables and names, and come back with it`(_ step: String) async throws {
+  func `orders survive changes of tables and names, and rollbacks restore them`(_ step: String) async throws {
     let lab = try await lab(step)
     let (before, image) = (try await orders(lab), try lab.image)
     #expect(before.contains("A 1 bs: 6 4 2") && before.contains("A 1 lone: 6 5 4 3 2 1"))
@@ -104,7 +105,7 @@ import VaultAuthoring
   ]
 
   @Test(arguments: losing)
-  func `an order that goes is a loss that is named and has to be allowed`(_ step: String, _ losses: [String])
+  func `losing an order is a named loss that has to be allowed`(_ step: String, _ losses: [String])
     async throws
   {
     let lab = try await lab(step)
@@ -123,13 +124,13 @@ import VaultAuthoring
     let new = try await DowngradeLab([Self.base, step], at: 2)
     #expect(try new.image.physicalHash == lab.image.physicalHash)
     guard case .none(let reason) = try lab.set.steps[1].rollback(from: lab.set.model(at: 1)) else {
-      Issue.record("\(step) leads back")
+      Issue.record("\(step) has a rollback")
       return
     }
     #expect(reason.contains("order") || reason.contains(" gone"))
   }
 
-  @Test func `links that move take the places along`() async throws {
+  @Test func `links that move to another table keep their positions`() async throws {
     let lab = try await lab("make B.a many", "make B.a one", "make B.as one")
     let before = try await orders(lab)
     try await lab.up(2)
@@ -138,7 +139,7 @@ import VaultAuthoring
     #expect(try await orders(lab) == before)
     try await lab.up(4)
     #expect(try await orders(lab) == before.filter { !$0.hasPrefix("B") })
-    // What B had in an order is one by now.
+    // The ordered B.as is a to-one by now.
     try await lab.down(3)
     #expect(try await orders(lab).filter { $0.hasPrefix("A") } == before.filter { $0.hasPrefix("A") })
     let picking = try await self.lab("allow: lossy:B.as\n[up]\nmake B.as one picking ($A.n)")
@@ -160,13 +161,15 @@ import VaultAuthoring
       "make A.ls unordered"
     ),
   ])
-  func `what keeps no order is refused with what to write`(_ step: String, _ reason: String) async throws {
+  func `an operation that cannot keep an order is refused with what to write`(
+    _ step: String, _ reason: String
+  ) async throws {
     #expect {
       _ = try DowngradeLab.set([Self.base, step]).model(at: 2)
     } throws: { "\($0)".contains(reason) }
   }
 
-  @Test func `SQL of steps and views names the places`() async throws {
+  @Test func `SQL of steps and views can name the positions`() async throws {
     let lab = try await lab(
       "create raw view Sorted { SELECT $B.id, $A.bs.position AS p FROM $B ORDER BY $A.bs.position }\nrename relationship B.a -> top\nrename relationship A.bs -> all",
       "transform sql { UPDATE $B SET $A.all.position = $B.id; UPDATE $A.ts SET $A.ts.position = -$A.ts.B }")
@@ -191,7 +194,7 @@ import VaultAuthoring
     ),
     ("UPDATE $A.ts SET $B.as.position = x'00'", "6 of 6 values of B.as.position are no whole number: rows 1"),
   ])
-  func `places that are no numbers are found behind the SQL that put them there`(
+  func `positions that are no integers are found after the SQL that wrote them`(
     _ sql: String, _ finding: String
   ) async throws {
     let lab = try await lab("transform sql { \(sql) }")
@@ -207,7 +210,7 @@ import VaultAuthoring
     connection.close()
   }
 
-  @Test func `a file of another program gives no order, and a step that has one is refused before`()
+  @Test func `a foreign file has no order, and a step that declares one is refused before the import`()
     async throws
   {
     let lab = try AdoptionLab(
@@ -222,7 +225,7 @@ import VaultAuthoring
     try await lab.adopt(own)
   }
 
-  @Test func `models that differ in an order are led to each other`() throws {
+  @Test func `the difference of two models includes changed orders`() throws {
     let set = try DowngradeLab.set([
       Self.base, "make A.bs unordered\nmake A.plain ordered\nmake A.lone unordered",
     ])

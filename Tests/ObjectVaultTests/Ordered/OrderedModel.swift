@@ -1,4 +1,4 @@
-// A model with ordered relationships of both storages, and the same in plain arrays.
+// A model with ordered relationships in both kinds of storage, and its content in plain arrays.
 
 import Foundation
 import ObjectVault
@@ -37,20 +37,20 @@ let orderedModel = Schema {
   Entity(Song.self)
 }
 
-/// What a store holds, by keys.
+/// The content of a store, by keys.
 struct MusicShelf: Equatable {
   var songs: [Int] = []
-  /// The songs of albums and the playlists, in their order.
+  /// The songs of albums and of playlists, in order.
   var albums: [Int: [Int]] = [:]
   var playlists: [Int: [Int]] = [:]
   var extras: [Int: [Int]] = [:]
-  /// Of songs: the playlists that have them, and the songs that they follow.
+  /// For songs: the playlists that have them, and the songs that they follow.
   var lists: [Int: [Int]] = [:]
   var follows: [Int: [Int]] = [:]
 
   func album(of song: Int) -> Int? { albums.first { $0.value.contains(song) }?.key }
 
-  /// Sets an album's songs, as a property does.
+  /// Sets an album's songs, as the property does.
   mutating func setSongs(of album: Int, _ songs: [Int]) {
     let songs = songs.reducedToFirst
     for other in albums.keys where other != album { albums[other]?.removeAll(where: songs.contains) }
@@ -96,25 +96,25 @@ extension [Int] {
 }
 
 extension MusicShelf {
-  /// What a context finds.
+  /// Reads what a context finds.
   init(_ context: ObjectContext) throws {
     func keyed<Object: ManagedObject>(
-      _ objects: [Object], _ key: (Object) -> Int, _ members: (Object) -> [Int]
+      _ objects: [Object], by key: (Object) -> Int, members: (Object) -> [Int]
     ) -> [Int: [Int]] {
       Dictionary(uniqueKeysWithValues: objects.map { (key($0), members($0)) })
     }
     let songs = try context.fetch(Song.self).all()
     let playlists = try context.fetch(Playlist.self).all()
     self.songs = songs.map(\.key).sorted()
-    albums = keyed(try context.fetch(Album.self).all(), \.key) { $0.songs.map(\.key) }
-    self.playlists = keyed(playlists, \.key) { $0.songs.map(\.key) }
-    extras = keyed(playlists, \.key) { $0.extras.map(\.key) }
-    lists = keyed(songs, \.key) { $0.lists.map(\.key) }
-    follows = keyed(songs, \.key) { $0.follows.map(\.key) }
+    albums = keyed(try context.fetch(Album.self).all(), by: \.key) { $0.songs.map(\.key) }
+    self.playlists = keyed(playlists, by: \.key) { $0.songs.map(\.key) }
+    extras = keyed(playlists, by: \.key) { $0.extras.map(\.key) }
+    lists = keyed(songs, by: \.key) { $0.lists.map(\.key) }
+    follows = keyed(songs, by: \.key) { $0.follows.map(\.key) }
     if let error = context.faultErrors.first { throw error }
   }
 
-  /// With nothing where nothing is known, to compare.
+  /// A copy with empty lists in the place of missing ones, for comparison.
   var normal: MusicShelf {
     var copy = self
     copy.songs.sort()
@@ -126,7 +126,7 @@ extension MusicShelf {
     return copy
   }
 
-  /// Where two differ, in few words.
+  /// The differences of two contents, in few words.
   func difference(from other: MusicShelf) -> String {
     let (left, right) = (normal, other.normal)
     let parts: [(String, [Int: [Int]], [Int: [Int]])] = [

@@ -1,4 +1,4 @@
-// What properties of ordered relationships give and take, in memory and through saves.
+// Properties of ordered relationships, in memory and across saves.
 
 import CipherSQLite
 import Foundation
@@ -43,7 +43,7 @@ import ObjectVault
     return try withExtendedLifetime(context) { try album(key, context).songs.map(\.key) }
   }
 
-  @Test func `of objects that an array has twice the first one counts`() throws {
+  @Test func `duplicates in an ordered relationship are dropped, and the first occurrence wins`() throws {
     let context = store.makeContext()
     let (one, two, four) = (try song(1, context), try song(2, context), try song(4, context))
     try album(context).songs = [two, one, two, four, four, one]
@@ -56,7 +56,7 @@ import ObjectVault
     #expect(context.faultErrors.isEmpty)
   }
 
-  @Test func `arrays are changed by what arrays have`() throws {
+  @Test func `ordered relationships can be changed by the methods of arrays`() throws {
     let context = store.makeContext()
     let album = try album(context)
     album.songs.swapAt(0, 2)
@@ -74,7 +74,7 @@ import ObjectVault
     #expect(try song(3, context).album == nil)
   }
 
-  @Test func `a save writes the place of who moved, and nothing else`() async throws {
+  @Test func `a save writes only the positions of members that moved`() async throws {
     let changes = store.changes()
     let context = store.makeContext()
     let version = try song(3, context).rowVersion
@@ -87,7 +87,7 @@ import ObjectVault
     #expect(try saved() == [3, 1, 2])
     context.refresh(try song(3, context))
     #expect(try song(3, context).rowVersion == version)
-    // Put back where it was: nothing differs from the file.
+    // Moved back: nothing differs from the file.
     try album(context).songs.reverse()
     try album(context).songs.reverse()
     try context.save()
@@ -99,7 +99,7 @@ import ObjectVault
     #expect("\(sets[0])" == "placed Album 1.songs 3")
   }
 
-  @Test func `a save that fails leaves the order pending, and a rollback takes it back`() throws {
+  @Test func `a save that fails keeps the order pending, and rollback discards it`() throws {
     let context = store.makeContext()
     try album(context).songs.reverse()
     context.insert(Song.self) { $0.code = 1 }
@@ -116,7 +116,7 @@ import ObjectVault
     #expect(!context.hasChanges)
   }
 
-  @Test func `what another context saved meanwhile stays, and keeps its neighbours`() throws {
+  @Test func `a save keeps what another context has saved meanwhile`() throws {
     let (one, other) = (store.makeContext(), store.makeContext())
     let mine = try album(one)
     #expect(mine.songs.map(\.key) == [1, 2, 3])
@@ -127,12 +127,12 @@ import ObjectVault
     mine.songs.swapAt(0, 2)
     #expect(mine.songs.map(\.key) == [3, 2, 1])
     try one.save()
-    // 2 was taken out elsewhere, and is no member again by being moved.
+    // Song 2 was removed by the other context. Moving it does not make it a member again.
     #expect(try saved().filter { $0 != 4 } == [3, 1])
     #expect(try saved().contains(4))
   }
 
-  @Test func `a member that is refreshed stands where the file has it`() throws {
+  @Test func `a refreshed member is at its position in the file`() throws {
     let context = store.makeContext()
     let (album, two) = (try album(context), try song(2, context))
     #expect(album.songs.map(\.key) == [1, 2, 3])
@@ -147,14 +147,14 @@ import ObjectVault
     #expect(try saved() == [1, 3, 2])
   }
 
-  @Test func `an owner that is refreshed has the order of the file again`() throws {
+  @Test func `a refreshed owner has the order of the file again`() throws {
     let context = store.makeContext()
     let album = try album(context)
     album.songs.reverse()
     #expect(context.hasChanges)
     context.refresh(album)
     #expect(album.songs.map(\.key) == [1, 2, 3] && !context.hasChanges)
-    // Who came meanwhile stays, and the order with them.
+    // With a member that was added since, the pending order stays.
     album.songs = [try song(5, context), album.songs[2], album.songs[0], album.songs[1]]
     context.refresh(album)
     #expect(album.songs.map(\.key) == [5, 3, 1, 2])
@@ -162,10 +162,10 @@ import ObjectVault
     #expect(try saved() == [5, 3, 1, 2])
   }
 
-  @Test func `members that nobody knows yet keep their places under those that come`() throws {
+  @Test func `members of a list that is not loaded keep their positions before added members`() throws {
     let context = store.makeContext()
     let two = try song(2, context)
-    // Nobody has read the album's songs.
+    // The album's songs have not been read.
     try song(5, context).album = try album(context)
     two.album = nil
     two.album = try album(context)
@@ -175,7 +175,7 @@ import ObjectVault
     #expect(try saved() == [1, 3, 5, 2, 4])
   }
 
-  @Test func `both ends of a many to many have an order of their own`() throws {
+  @Test func `both ends of a many-to-many have an order of their own`() throws {
     let context = store.makeContext()
     let (list, one) = (try playlist(context), try song(1, context))
     let other = context.insert(Playlist.self) { $0.key = 2 }
@@ -188,7 +188,7 @@ import ObjectVault
     #expect(try fresh.fetch(Playlist.self).where("key == 1").one().songs.map(\.key) == [3, 2, 1])
   }
 
-  @Test func `a prefetch gives the members in their order`() throws {
+  @Test func `a prefetch returns the members in order`() throws {
     let writer = store.makeContext()
     try album(writer).songs.reverse()
     try album(2, writer).songs = [try song(5, writer), try song(4, writer)]
@@ -202,7 +202,7 @@ import ObjectVault
     #expect(lists.map { $0.songs.map(\.key) } == [[3, 1]])
   }
 
-  @Test func `predicates mean what they mean for sets`() throws {
+  @Test func `predicates on ordered relationships mean the same as on sets`() throws {
     let context = store.makeContext()
     for isPending in [true, false] {
       if isPending { try album(2, context).songs = [try song(5, context)] }
@@ -220,7 +220,7 @@ import ObjectVault
     }
   }
 
-  @Test func `who was given no place stands first, by the id`() throws {
+  @Test func `members without a position come first, by their ids`() throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     try StoreInfo.prepare(connection)
     try connection.execute("UPDATE Song SET _album_position = NULL WHERE key = 3")

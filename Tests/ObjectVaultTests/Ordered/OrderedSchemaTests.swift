@@ -1,4 +1,4 @@
-// Ordered relationships in models: what a class declares, the JSON, the hash, the tables, other languages.
+// Ordered relationships in models: declarations of classes, JSON, hash, tables, other languages.
 
 import CipherSQLite
 import Foundation
@@ -21,7 +21,7 @@ import VaultAuthoring
     ])
   }
 
-  @Test func `the type of the property says whether members have an order`() throws {
+  @Test func `an array property is ordered, and a set property is not`() throws {
     try orderedModel.validate()
     let song = try #require(orderedModel.entity(named: "Song"))
     #expect(song.relationship(named: "lists")?.isOrdered == true)
@@ -30,12 +30,10 @@ import VaultAuthoring
     #expect(orderedModel.entity(named: "Album")?.relationship(named: "songs")?.inverse == "album")
   }
 
-  @Test func `an order is part of the meaning, and a model without one has the JSON that it always had`()
-    throws
-  {
+  @Test func `an order is part of the model's hash, and models without one have their former JSON`() throws {
     let (plain, ordered) = (Self.model(false), Self.model(true))
     #expect(!plain.json.contains("isOrdered"))
-    // As versions before wrote it.
+    // As earlier versions wrote it.
     let former = """
       {"entities":[{"attributes":[],"indexes":[],"name":"A","relationships":[{"deleteRule":"nullify",
       "destination":"B","inverse":"a","isRequired":false,"isToMany":true,"name":"bs"}]},
@@ -49,13 +47,13 @@ import VaultAuthoring
     #expect(try Schema(json: orderedModel.json) == orderedModel)
   }
 
-  @Test func `only members of a to-many have an order`() {
+  @Test func `only a to-many can be ordered`() {
     #expect {
       try Self.model(true, isToMany: false).validate()
     } throws: { "\($0)".contains("A.bs: only a to-many can be ordered") }
   }
 
-  @Test func `the places lie beside the to-one, or in the table of links`() {
+  @Test func `positions are stored beside the to-one, or in the join table`() {
     let sql = Self.model(true).rendered(as: .sql).text
     #expect(sql.contains("\"_a_position\" INTEGER"))
     #expect(sql.contains("CREATE INDEX \"ix_B_a\" ON \"B\" (\"a_id\", \"_a_position\")"))
@@ -71,13 +69,13 @@ import VaultAuthoring
         "\"ix_Playlist_songs_order\" ON \"Playlist_songs\" (\"Playlist_id\", \"Playlist_songs_position\")"))
   }
 
-  @Test func `other languages say it`() {
+  @Test func `Swift and Mermaid output show orders`() {
     #expect(orderedModel.rendered(as: .swift).text.contains("var songs: [Song]"))
     #expect(orderedModel.rendered(as: .swift).text.contains("var followers: Set<Song>"))
     #expect(orderedModel.rendered(as: .mermaid).text.contains("lists (ordered)"))
   }
 
-  @Test func `change sets without places have the JSON that they always had`() throws {
+  @Test func `change sets without positions have their former JSON`() throws {
     let plain = ChangeSet(inserted: [.init(entity: "A", rowID: 1, values: [:])], name: "x")
     let text = String(decoding: try JSONEncoder().encode(plain), as: UTF8.self)
     #expect(!text.contains("placed"))
@@ -89,7 +87,7 @@ import VaultAuthoring
     #expect(placed.descriptionWithValues == "placed A 1.bs 2: none to 7")
   }
 
-  @Test func `places that do not fit are refused before anything is written`() async throws {
+  @Test func `positions that do not fit are refused before anything is written`() async throws {
     let temporary = try await TemporaryStore(orderedModel)
     let store = temporary.store
     try await store.write { context in
@@ -98,21 +96,22 @@ import VaultAuthoring
       }
       _ = context.insert(Song.self)
     }
-    func place(_ relationship: String, _ member: Int64, _ old: Int64?, _ new: Int64?) -> ChangeSet {
+    func place(_ relationship: String, member: Int64, from old: Int64?, to new: Int64?) -> ChangeSet {
       ChangeSet(placed: [
         .init(entity: "Album", relationship: relationship, owner: 1, member: member, old: old, new: new)
       ])
     }
     for unfit in [
-      place("songs", 1, 3, 4), place("songs", 3, nil, 4), place("songs", 9, nil, 4),
-      place("sleeves2", 1, nil, 1),
+      place("songs", member: 1, from: 3, to: 4), place("songs", member: 3, from: nil, to: 4),
+      place("songs", member: 9, from: nil, to: 4),
+      place("sleeves2", member: 1, from: nil, to: 1),
     ] {
       await #expect(throws: StoreError.self) { try await store.apply(unfit) }
     }
     let context = store.makeContext()
     let album = try context.fetch(Album.self).one()
     let before = album.songs.map(\.id)
-    try await store.apply(place("songs", 1, 65536, 900_000))
+    try await store.apply(place("songs", member: 1, from: 65536, to: 900_000))
     context.refresh(album)
     #expect(album.songs.map(\.id) == before.reversed() && before.count == 2)
   }

@@ -1,4 +1,4 @@
-// Random changes of ordered relationships, each by one of the ways that there are, on a context and on plain arrays.
+// Random changes of ordered relationships, by each of the possible ways, on a context and on plain arrays.
 
 import Foundation
 
@@ -10,11 +10,11 @@ final class OrderedScript {
   var shelf: MusicShelf
   private(set) var saved: MusicShelf
   private var objects: [Int: ManagedObject] = [:]
-  /// Ids by key, for contexts that have no object yet.
+  /// Row ids by key, for contexts that have not loaded the object.
   private(set) var rows: [Int: Int64]
   private var nextKey: Int
   private(set) var trace: [String] = []
-  /// Whether fetches come in between, which in a write make it write.
+  /// Whether there are fetches in between. Inside of a write transaction they cause writes.
   private let fetches: Bool
 
   init(
@@ -81,8 +81,8 @@ final class OrderedScript {
     }
   }
 
-  /// Another list of members: one more, less or elsewhere, all in another order, or some twice.
-  private func changed(_ list: [Int], _ candidates: [Int]) -> [Int] {
+  /// Returns a changed list: a member more, less or elsewhere, another order, or duplicates.
+  private func changed(_ list: [Int], with candidates: [Int]) -> [Int] {
     var list = list
     let other = dice.pick(candidates)
     switch dice.next(8) {
@@ -100,7 +100,7 @@ final class OrderedScript {
 
   private func changeAlbum() throws {
     guard let key = dice.pick(shelf.albums.keys.sorted() as [Int]) else { return }
-    let songs = changed(shelf.albums[key] ?? [], shelf.songs)
+    let songs = changed(shelf.albums[key] ?? [], with: shelf.songs)
     log("songs of album \(key): \(songs)")
     let album: Album = try object(key)
     album.songs = try songs.map(song)
@@ -128,7 +128,7 @@ final class OrderedScript {
       }
       return
     }
-    let songs = changed(present, shelf.songs)
+    let songs = changed(present, with: shelf.songs)
     log("songs of playlist \(key): \(songs)")
     list.songs = try songs.map(song)
     shelf.setPlaylist(key, songs)
@@ -136,7 +136,7 @@ final class OrderedScript {
 
   private func changeLists() throws {
     guard let key = dice.pick(shelf.songs) else { return }
-    let lists = changed(shelf.lists[key] ?? [], shelf.playlists.keys.sorted())
+    let lists = changed(shelf.lists[key] ?? [], with: shelf.playlists.keys.sorted())
     log("lists of song \(key): \(lists)")
     try song(key).lists = try lists.map { try object($0) as Playlist }
     shelf.setLists(of: key, lists)
@@ -144,7 +144,7 @@ final class OrderedScript {
 
   private func changeOthers() throws {
     if dice.isOne(in: 2), let key = dice.pick(shelf.playlists.keys.sorted() as [Int]) {
-      let songs = changed(shelf.extras[key] ?? [], shelf.songs)
+      let songs = changed(shelf.extras[key] ?? [], with: shelf.songs)
       log("extras of \(key): \(songs)")
       (try object(key) as Playlist).extras = try songs.map(song)
       shelf.extras[key] = songs.reducedToFirst
@@ -155,14 +155,14 @@ final class OrderedScript {
         if shelf.follows[key]?.contains(other) != true { shelf.follows[key, default: []].append(other) }
         return
       }
-      let songs = changed(shelf.follows[key] ?? [], shelf.songs)
+      let songs = changed(shelf.follows[key] ?? [], with: shelf.songs)
       log("follows of \(key): \(songs)")
       try song(key).follows = try songs.map(song)
       shelf.follows[key] = songs.reducedToFirst
     }
   }
 
-  /// Through the to-one.
+  /// Moves a song by its to-one.
   private func moveSong() throws {
     guard let key = dice.pick(shelf.songs) else { return }
     let target = dice.isOne(in: 3) ? nil : dice.pick(shelf.albums.keys.sorted() as [Int])
@@ -226,26 +226,32 @@ final class OrderedScript {
     try ask()
   }
 
-  /// Predicates over members, with what is pending, mean what they mean for plain arrays.
+  /// Compares predicates over members, with pending changes, with plain arrays.
   private func ask() throws {
     let key = nextKey / 2
     func expect<Object: ManagedObject>(
-      _ type: Object.Type, _ format: String, _ path: KeyPath<Object, Int>, _ members: [Int: [Int]],
-      _ test: ([Int]) -> Bool
+      _ type: Object.Type, where format: String, key path: KeyPath<Object, Int>, members: [Int: [Int]],
+      test: ([Int]) -> Bool
     ) throws {
       let found = try context.fetch(type).where(format).all().map { $0[keyPath: path] }.sorted()
       let expected = members.filter { test($0.value) }.keys.sorted()
       if found != expected { throw Mismatch("\(Object.self) where \(format): \(found), not \(expected)") }
     }
     let normal = shelf.normal
-    try expect(Album.self, "ANY songs.key > \(key)", \.key, normal.albums) { $0.contains { $0 > key } }
-    try expect(Album.self, "songs.@count == 2", \.key, normal.albums) { $0.count == 2 }
-    try expect(Playlist.self, "ALL songs.key > \(key)", \.key, normal.playlists) {
+    try expect(Album.self, where: "ANY songs.key > \(key)", key: \.key, members: normal.albums) {
+      $0.contains { $0 > key }
+    }
+    try expect(Album.self, where: "songs.@count == 2", key: \.key, members: normal.albums) { $0.count == 2 }
+    try expect(Playlist.self, where: "ALL songs.key > \(key)", key: \.key, members: normal.playlists) {
       $0.allSatisfy { $0 > key }
     }
-    try expect(Playlist.self, "extras.@count > 0", \.key, normal.extras) { !$0.isEmpty }
-    try expect(Song.self, "NONE lists.key < \(key)", \.key, normal.lists) { !$0.contains { $0 < key } }
-    try expect(Song.self, "ANY follows.key > \(key)", \.key, normal.follows) { $0.contains { $0 > key } }
+    try expect(Playlist.self, where: "extras.@count > 0", key: \.key, members: normal.extras) { !$0.isEmpty }
+    try expect(Song.self, where: "NONE lists.key < \(key)", key: \.key, members: normal.lists) {
+      !$0.contains { $0 < key }
+    }
+    try expect(Song.self, where: "ANY follows.key > \(key)", key: \.key, members: normal.follows) {
+      $0.contains { $0 > key }
+    }
   }
 
   private func save() throws {
@@ -256,7 +262,7 @@ final class OrderedScript {
     for (key, object) in objects where object.state != .invalid { rows[key] = object.rowID }
     let difference = try MusicShelf(context).difference(from: shelf)
     if !difference.isEmpty { throw Mismatch("after a save: \(difference)") }
-    // Objects that nobody holds are faults again, whose members nobody knows.
+    // Objects without references become faults again, and their members are unknown.
     if dice.isOne(in: 2) { objects = [:] }
   }
 }

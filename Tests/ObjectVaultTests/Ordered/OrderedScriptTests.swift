@@ -1,4 +1,5 @@
-// Random changes of ordered relationships leave in the store what they leave in plain arrays, and the feed tells all of it.
+// Random changes of ordered relationships have the same result in a store as in plain arrays, and the feed
+// includes all of them.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +13,9 @@ import ObjectVault
   static let seeds: UInt64 = isTorture ? 400 : 6
 
   @Test(arguments: Mode.allCases)
-  func `random changes leave the orders that plain arrays have`(_ mode: Mode) async throws {
+  func `random changes of ordered relationships have the same result as in plain arrays`(_ mode: Mode)
+    async throws
+  {
     for seed in 1...Self.seeds {
       let temporary = try await TemporaryStore(orderedModel)
       let store = temporary.store
@@ -22,10 +25,12 @@ import ObjectVault
         let isFirst = part == 0
         let fetches = !isFirst && (mode == .contextWithFetches || mode == .writeWithFetches)
         if isFirst || mode == .context || mode == .contextWithFetches {
-          start = try Self.work(store.makeContext(), seed * 3 + part, start, fetches)
+          start = try Self.work(store.makeContext(), seed: seed * 3 + part, from: start, fetches: fetches)
         } else {
           let begin = start
-          start = try await store.write { try Self.work($0, seed * 3 + part, begin, fetches) }
+          start = try await store.write {
+            try Self.work($0, seed: seed * 3 + part, from: begin, fetches: fetches)
+          }
         }
         let difference = try MusicShelf(store.makeContext()).difference(from: start.shelf)
         #expect(difference.isEmpty, "seed \(seed): \(difference)")
@@ -38,8 +43,8 @@ import ObjectVault
   }
 
   private static func work(
-    _ context: ObjectContext, _ seed: UInt64, _ start: (shelf: MusicShelf, rows: [Int: Int64]),
-    _ fetches: Bool
+    _ context: ObjectContext, seed: UInt64, from start: (shelf: MusicShelf, rows: [Int: Int64]),
+    fetches: Bool
   ) throws -> (shelf: MusicShelf, rows: [Int: Int64]) {
     let script = OrderedScript(context, seed: seed, start, fetches: fetches)
     do { try script.run(steps: 60) } catch {

@@ -1,4 +1,4 @@
-// Functions of the app that change an order, inside of a step.
+// Functions of the app that change an order inside a step.
 
 import CipherSQLite
 import Foundation
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `another order is refused, and nothing is changed`() async throws {
+  @Test func `a function that changes an undeclared order is refused, and nothing changes`() async throws {
     for (writes, named) in [("A.bs", "A.lone"), ("A.lone", "A.bs"), ("A.n", "A.")] {
       let lab = try await lab("transform swift turn on A writes \(writes)")
       let before = try lab.image

@@ -1,4 +1,5 @@
-// What data blocks do to rows is checked in new stores and in migrated ones alike, and told of the step that did it.
+// The rows that data blocks write are checked in new stores and in migrated ones alike, and a fault is
+// attributed to the step that caused it.
 
 import CipherSQLite
 import Foundation
@@ -35,7 +36,7 @@ private let guests = Schema { Entity(Guest.self) }
 
   // MARK: References
 
-  @Test func `a step that deletes what a table made by hand refers to is refused`() async throws {
+  @Test func `deleting a row that a table made by hand references is refused`() async throws {
     let connection = try Connection.open(lab.url.path, key: testKey)
     try connection.executeScript(
       """
@@ -51,7 +52,7 @@ private let guests = Schema { Entity(Guest.self) }
       failed?.reason.contains("1 reference leads to a row that is gone: the table mine (row 5)") == true,
       "\(failed as Any)")
     #expect(try lab.rows("SELECT count(*) FROM Tag WHERE id > 70") == [[2]])
-    // Old damage blocks nothing, and hides no new one.
+    // Existing damage blocks nothing, and hides no new damage.
     let strict = Engine.current.cipherMajor >= 4 ? ", STRICT" : ""
     let other = try Connection.open(lab.url.path, key: testKey)
     try other.executeScript(
@@ -82,8 +83,7 @@ private let guests = Schema { Entity(Guest.self) }
     ),
     ("INSERT INTO $Post.tags VALUES (7, 8)", "the links Post.tags ((7, 8))"),
   ])
-  func `a new store refuses what a seed refers to and is not there`(_ sql: String, _ words: String)
-    async throws
+  func `a new store refuses a seed that references missing rows`(_ sql: String, _ words: String) async throws
   {
     let folder = try TemporaryFolder()
     let set = try lab.set([MigrationOperations.base, "seed { \(sql) }"])
@@ -96,7 +96,7 @@ private let guests = Schema { Entity(Guest.self) }
     #expect(folder.names.isEmpty)
   }
 
-  @Test func `new damage among links is told beside old damage of the same links`() async throws {
+  @Test func `new damage among links is reported beside existing damage of the same links`() async throws {
     let connection = try lab.open()
     try connection.executeScript("PRAGMA foreign_keys = OFF; INSERT INTO Post_tags VALUES (7, 1)")
     connection.close()
@@ -108,7 +108,7 @@ private let guests = Schema { Entity(Guest.self) }
     try await lab.migrate("transform sql { INSERT INTO $Post.tags VALUES (2, 1) }")
   }
 
-  @Test func `old damage does not block a step, whatever its table is called by then`() async throws {
+  @Test func `existing damage does not block a step, even if its table is renamed`() async throws {
     let connection = try lab.open()
     try connection.executeScript(
       "PRAGMA foreign_keys = OFF; INSERT INTO Post_tags VALUES (7, 1); UPDATE Post SET user_id = 99 WHERE id = 3"
@@ -127,7 +127,9 @@ private let guests = Schema { Entity(Guest.self) }
     #expect(failed?.step == 3 && failed?.reason.contains("1 reference leads") == true, "\(failed as Any)")
   }
 
-  @Test func `references that a step breaks are told of it, and not of the last one`() async throws {
+  @Test func `broken references are attributed to the step that broke them, and not to the last one`()
+    async throws
+  {
     let set = try lab.set([
       MigrationOperations.base, "transform sql { DELETE FROM $User WHERE $User.id = 1 }",
       "add index Post(text)",
@@ -138,15 +140,13 @@ private let guests = Schema { Entity(Guest.self) }
     #expect(try lab.isSound())
   }
 
-  // MARK: Cases
+  // MARK: Enum cases
 
   @Test(arguments: [
     "transform sql { UPDATE $Guest SET $Guest.mood = 'gloomy' }",
     "retype Guest.mood to string using ('gloomy')",
   ])
-  func `classes refuse what a step wrote and their enum has no case for, also after a renaming`(
-    _ step: String
-  )
+  func `classes refuse a written value that their enum has no case for, also after a renaming`(_ step: String)
     async throws
   {
     let lab = try await MigrationLab(Self.guest, fill: ["INSERT INTO Guest(id, name) VALUES (1, 'a')"])
@@ -158,13 +158,14 @@ private let guests = Schema { Entity(Guest.self) }
       failed?.step == 2 && failed?.reason == "1 of 1 value of Guest.humour is no string: row 1",
       "\(failed as Any)")
     #expect(try lab.rows("SELECT mood FROM Guest") == [[.null]])
-    // A program without classes knows no cases; `verify` of the classes finds them later.
+    // A program without classes knows no cases. Later, `verify` with the classes finds the value.
     #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: set).steps == [2, 3])
     let store = try await Store.open(at: lab.url, key: testKey, schema: guests, migrations: .set(set))
     #expect(try await store.verify() == ["1 of 1 value of Guest.humour is no string: row 1"])
   }
 
-  @Test func `classes refuse seeds that their enum has no case for, and take the others`() async throws {
+  @Test func `classes refuse a seeded value that their enum has no case for, and accept others`() async throws
+  {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     func open(_ mood: String) async throws -> Store {
@@ -179,7 +180,7 @@ private let guests = Schema { Entity(Guest.self) }
     #expect(try await open("cross").read { try $0.fetch(Guest.self).one().humour } == .cross)
   }
 
-  // MARK: One meaning of a type
+  // MARK: The form of values
 
   static let forms: [(column: String, bad: String, good: String)] = [
     ("flag", "7", "1"), ("float", "1e300", "0.1"), ("float", "3.4028236e38", "3.4028234e38"),
@@ -203,7 +204,7 @@ private let guests = Schema { Entity(Guest.self) }
   }
 
   @Test(arguments: forms.indices)
-  func `what a getter takes is what the check takes`(_ index: Int) async throws {
+  func `verify accepts the values that a getter accepts, and no others`(_ index: Int) async throws {
     let (column, bad, good) = Self.forms[index]
     let temporary = try await TemporaryStore(library)
     try await temporary.store.write { context in _ = context.insert(Sample.self) { Self.fill($0) } }
@@ -233,7 +234,9 @@ private let guests = Schema { Entity(Guest.self) }
     ("{\"\\u0062\":1,\"a\":2}", false), ("\"a\\/b\"", false), ("{", false),
     ("{\"a\":{\"b\":1},\"A\":2}", false),
   ])
-  func `JSON is checked for the form in which it is stored`(_ json: String, _ isStored: Bool) async throws {
+  func `JSON is accepted only in the form in which classes store it`(_ json: String, _ isStored: Bool)
+    async throws
+  {
     let base = "create entity Thing {\n attribute extra json\n}"
     let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, extra) VALUES (1, '1')"])
     let failed = await failure {
@@ -243,7 +246,7 @@ private let guests = Schema { Entity(Guest.self) }
     if failed == nil { #expect(try lab.rows("SELECT extra FROM Thing") == [[.text(json)]]) }
   }
 
-  @Test func `what classes store as JSON has the form that is checked`() async throws {
+  @Test func `classes store JSON in the form that verify accepts`() async throws {
     let temporary = try await TemporaryStore(library)
     try await temporary.store.write { context in
       _ = context.insert(Sample.self) {

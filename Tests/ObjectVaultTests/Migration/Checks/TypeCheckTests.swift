@@ -1,5 +1,5 @@
-// Values that are not of their column's type: found after the step that put them there, by `verify`, and told by
-// the getter that meets one.
+// Values of another type than their column's: they are found after the step that wrote them, by `verify`,
+// and by the getter that reads one.
 
 import CipherSQLite
 import Foundation
@@ -34,7 +34,7 @@ import Testing
 
   let lab: MigrationLab
   init() async throws {
-    // The ids of the rows are given out with them.
+    // The ids of the rows count as issued.
     lab = try await MigrationLab(
       Self.base, fill: [Self.fill, "INSERT OR REPLACE INTO vault_ids VALUES ('Thing', 2)"])
   }
@@ -68,7 +68,8 @@ import Testing
     "retype Thing.count to int8 using ($Thing.count * 100)",
     "seed { INSERT INTO $Thing VALUES (3, 1, 0, 0, 'no', 0, 0, '1', 'c', x'', 0, 'k', 'l', 'e', NULL) }",
   ])
-  func `expressions and seeds are checked like transforms`(_ step: String) async throws {
+  func `the values of expressions and seeds are checked like those of transforms`(_ step: String) async throws
+  {
     await #expect {
       try await lab.migrate(step)
     } throws: { error in
@@ -78,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: [1, 65_536, 65_537, 70_000])
-  func `a wrong value is found in whichever slice of a copy it comes`(_ row: Int) async throws {
+  func `a wrong value is found in every slice of a copy`(_ row: Int) async throws {
     let many =
       "INSERT INTO Thing(id, flag, small, count, price, name, bytes, key, link, extra) WITH RECURSIVE n(i) AS (SELECT 1 "
       + "UNION ALL SELECT i + 1 FROM n LIMIT 70000) SELECT i, 1, 1, i, '1', 'a', x'', '0F8FAD5B-D9CB-469F-A165-70867728950E', "
@@ -97,7 +98,7 @@ import Testing
   @Test(
     .enabled(if: Engine.current.hasWindowFunctions, "older engines have no window functions"),
     arguments: ["row_number() OVER (ORDER BY $Thing.id)", "(1 + count(*) OVER ()) - 1"])
-  func `an expression over other rows sees all of them`(_ expression: String) async throws {
+  func `an expression with a window function sees all rows`(_ expression: String) async throws {
     let many =
       "INSERT INTO Thing(id, flag, small, count, price, name, bytes, key, link, extra) WITH RECURSIVE n(i) AS (SELECT 1 "
       + "UNION ALL SELECT i + 1 FROM n LIMIT 70000) SELECT i, 1, 1, i, '1', 'a', x'', '0F8FAD5B-D9CB-469F-A165-70867728950E', "
@@ -114,7 +115,7 @@ import Testing
     ("((VALUES (1)) + length('over') /* OVER */)", false), ("(SELECT 1) + count(*) OVER ()", true),
     ("coalesce((SELECT (1)), (row_number() OVER (ORDER BY $Dog.k)))", true),
   ])
-  func `in a hierarchy a window over its rows is refused, and one in a query of its own is not`(
+  func `in a hierarchy a window over its rows is refused, and one in a subquery is accepted`(
     _ expression: String, _ isRefused: Bool
   ) throws {
     let base =
@@ -131,14 +132,13 @@ import Testing
     }
   }
 
-  @Test
-  func `an expression that gives a row another value each time is told so, and not with a count of none`()
+  @Test func `an expression with another value each time is reported as that, and not with a count`()
     async throws
   {
     let lab = try await MigrationLab(
       "create entity T {\n attribute n int\n}\ncreate entity Log {\n attribute n int optional\n}",
       fill: ["INSERT INTO T(n) VALUES (1)"])
-    // A statement that fails has changed nothing, so that `changes()` is another number behind it.
+    // A failed statement changes nothing, so `changes()` is another number afterwards.
     let step = """
       transform sql { INSERT INTO $Log ($Log.n) VALUES (1), (2) }
       retype T.n to int using (CASE WHEN changes() > 0 THEN NULL ELSE 1 END)
@@ -153,7 +153,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `an expression over all rows is refused, however many there are`() async throws {
+  @Test func `an aggregate over all rows is refused, however many rows there are`() async throws {
     for rows in [[], ["INSERT INTO T(n) VALUES (1)"], ["INSERT INTO T(n) VALUES (1), (2)"]] {
       let lab = try await MigrationLab("create entity T {\n attribute n int\n}", fill: rows)
       await #expect {
@@ -167,9 +167,7 @@ import Testing
     }
   }
 
-  @Test func `an expression that gives a required attribute nothing is told by a rehearsal and by the step`()
-    async throws
-  {
+  @Test func `NULL for a required attribute is refused by a rehearsal and by the step`() async throws {
     let step = "retype Thing.count to int using (nullif($Thing.count, 6))"
     await #expect { try await lab.refuse(step) } throws: { error in
       guard case StoreError.rowsRefused(2, _, step, let reason) = error else { return false }
@@ -180,9 +178,7 @@ import Testing
 
   @Test(
     .enabled(if: Engine.current.hasWindowFunctions, "older engines have no window functions"))
-  func `a window that gives nothing is told like any expression, and one in a hierarchy is refused`()
-    async throws
-  {
+  func `NULL of a window function is refused, and so is a window in a hierarchy`() async throws {
     await #expect {
       try await lab.migrate("retype Thing.count to int using (lag($Thing.count) OVER (ORDER BY $Thing.id))")
     } throws: { error in
@@ -200,7 +196,7 @@ import Testing
   }
 
   @Test(arguments: ["9223372036854775807", "1 << 62", "0", "-5"])
-  func `a version that no row may have is told, and no writer stumbles over it`(_ version: String)
+  func `an invalid row version is reported, and a write of the row does not crash`(_ version: String)
     async throws
   {
     await #expect {
@@ -212,12 +208,12 @@ import Testing
     try lab.open().executeScript("UPDATE Thing SET _version = \(version) WHERE id = 2")
     let store = try await Store.open(at: lab.url, key: testKey)
     #expect(try await store.verify() == ["1 of 2 values of Thing._version is no version: row 2"])
-    // A conflict, or a row with another version: never a trap.
+    // A conflict, or a row with another version, but never a crash.
     try? await store.write { try $0.fetch(entity: "Thing").where("id == 2").first()?["name"] = "new" }
     store.close()
   }
 
-  @Test func `values of the right type pass, whichever way they are written`() async throws {
+  @Test func `values of the right type are accepted in whichever form they are written`() async throws {
     try await lab.migrate(
       """
       transform sql { UPDATE $Thing SET $Thing.weight = 3, $Thing.born = 5, $Thing.count = '17', $Thing.price = 12 }
@@ -230,7 +226,9 @@ import Testing
   }
 
   @Test(arguments: ["", "-", ".5", "1.", "1.2.3", "+1", "1e3", " 1", "--1", "٣", "0x1", "nan"])
-  func `a decimal is digits, with a point between and a minus before`(_ text: String) async throws {
+  func `a decimal has digits, with a point between them and a minus sign before them`(_ text: String)
+    async throws
+  {
     try await lab.migrate("transform sql { UPDATE $Thing SET $Thing.price = '-007.50' }")
     #expect(try lab.rows("SELECT DISTINCT price FROM Thing") == [["-007.50"]])
     try lab.open().execute("UPDATE Thing SET price = ? WHERE id = 1", [.text(text)])
@@ -241,7 +239,7 @@ import Testing
       ])
   }
 
-  @Test func `a filling has to be of the attribute's type`() async throws {
+  @Test func `a backfill value must be of the attribute's type`() async throws {
     try await lab.migrate("make Thing.count optional")
     for (step, word) in [
       ("make Thing.weight required filling \"abc\"", "is no double"),
@@ -255,7 +253,7 @@ import Testing
     _ = try lab.set([Self.base, "make Thing.weight required filling 3"]).model(at: 2)
   }
 
-  @Test func `verify finds what was written from outside, cases of enums included`() async throws {
+  @Test func `verify finds values that were written from outside, also unknown enum cases`() async throws {
     let temporary = try await TemporaryStore(library)
     try await temporary.store.write { context in
       for _ in 0..<3 {
@@ -279,13 +277,13 @@ import Testing
       Set(try await temporary.store.verify()) == [
         "1 of 3 values of Sample.int is no int: row 2", "1 of 3 values of Sample.mood is no string: row 2",
       ])
-    // Without classes the cases are not known.
+    // Without classes the cases are unknown.
     #expect(
       try StoreInfo(connection).valueFindings(connection) == ["1 of 3 values of Sample.int is no int: row 2"]
     )
   }
 
-  @Test func `one unreadable value does not fail a whole read, and is told`() async throws {
+  @Test func `an unreadable value does not fail a whole read, and is reported`() async throws {
     let temporary = try await TemporaryStore(library)
     try await temporary.store.write { context in
       for title in ["a", "b", "c"] { context.insert(Book.self) { $0.title = title } }

@@ -1,4 +1,4 @@
-// What the text of a data block tells, beside what the engine makes of it.
+// What is read from the text of a data block, without the engine.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +16,7 @@ import Testing
     "INSERT INTO City (name) VALUES ('values'), ('(')",
     "DELETE FROM City",
   ])
-  func `rows of values are as many as the engine inserts`(_ sql: String) throws {
+  func `valueRows is the number of rows that the engine inserts from lists of values`(_ sql: String) throws {
     let folder = try TemporaryFolder()
     _ = try Connection.create(folder.path("a.store"), key: testKey) {
       try $0.execute("CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT)")
@@ -28,7 +28,7 @@ import Testing
     #expect(DataBlock(sql, among: []).valueRows == (sql.contains("UNION") ? 0 : Int(count)))
   }
 
-  @Test func `tables are those that the text names, in whatever quotes, and no others`() {
+  @Test func `the tables of a block are those that its text names, in any quotes, and no others`() {
     let names = ["City", "Country", "City_rivers", "Élan"]
     for (sql, tables) in [
       ("UPDATE City SET name = 'x'", ["City"]),

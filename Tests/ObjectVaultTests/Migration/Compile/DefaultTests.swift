@@ -1,4 +1,4 @@
-// A default is a value of its type, by one rule: in a class, in a file, in a filling.
+// A default must be a value of its type, by one rule for classes, files and backfill values.
 
 import CipherSQLite
 import Foundation
@@ -35,7 +35,7 @@ private final class Unlimited: ManagedObject {
   ]
 
   @Test(arguments: wrong.indices)
-  func `a default that is no value of its type is refused wherever it is given`(_ index: Int) throws {
+  func `a default of another type is refused wherever it is given`(_ index: Int) throws {
     let (type, value, text) = Self.wrong[index]
     let reason = "is no \(type.rawValue)"
     for step in [
@@ -72,7 +72,7 @@ private final class Unlimited: ManagedObject {
     }
   }
 
-  @Test func `no default is refused that is a value of its type`() async throws {
+  @Test func `a default of the right type is accepted`() async throws {
     try await lab.migrate(
       """
       add attribute User.price decimal default 5
@@ -90,7 +90,7 @@ private final class Unlimited: ManagedObject {
         && lab.rows("SELECT price, ratio FROM User WHERE id = 1") == [["5", 1.0]])
   }
 
-  @Test func `a whole number is one default of a decimal or a double, whichever operation gives it`() throws {
+  @Test func `an integer is the same default of a decimal or double, whichever operation gives it`() throws {
     func model(_ steps: String) throws -> Schema {
       try lab.set(["create entity E {\n}\n\(steps)"]).model(at: 1)
     }
@@ -107,7 +107,7 @@ private final class Unlimited: ManagedObject {
     #expect(small.entity(named: "E")?.attribute(named: "p")?.defaultValue == nil)
   }
 
-  @Test func `a default and a filling of a float are the float that is nearest`() async throws {
+  @Test func `a default and a backfill value of a float are the nearest float`() async throws {
     let schema = Schema { Entity(Gauge.self) }
     let steps = [
       "create entity Gauge {\n attribute ratio float default 0.1\n}",
@@ -120,7 +120,7 @@ private final class Unlimited: ManagedObject {
     ]
     let set = try lab.set(steps)
     #expect(try set.model(at: 2) == schema)
-    // The checksum is over what the file says.
+    // The checksum covers the text of the file.
     #expect(set.steps[0].canonicalText.contains("default 0.1\n"))
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
@@ -137,14 +137,14 @@ private final class Unlimited: ManagedObject {
     store.close()
   }
 
-  @Test func `a store whose float has the default of its file keeps on opening`() async throws {
+  @Test func `a store of an earlier version with the float default of its file still opens`() async throws {
     let set = try lab.set(["create entity Gauge {\n attribute ratio float default 0.1\n}"])
     let next = try lab.set([set.steps[0].canonicalText, "add attribute Gauge.more int optional"])
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     try await Store.create(at: url, key: testKey, migrations: set)
     let connection = try Connection.open(url.path, key: testKey)
-    // As the versions before wrote it.
+    // As earlier versions wrote it.
     try connection.executeScript(
       """
       DROP TABLE Gauge;
@@ -155,8 +155,7 @@ private final class Unlimited: ManagedObject {
     #expect(try await Store.migrate(at: url, key: testKey, migrations: next).steps == [2])
   }
 
-  @Test
-  func `a Swift default that SQL has no constant for is a fault that names it, and has JSON all the same`()
+  @Test func `a Swift default without an SQL constant is a fault that names it, and can be JSON`()
     async throws
   {
     let schema = Schema { Entity(Unlimited.self) }
@@ -171,7 +170,7 @@ private final class Unlimited: ManagedObject {
     #expect(try Schema(json: schema.json) == schema)
   }
 
-  @Test func `line ends in a default are written so that the file is read back`() throws {
+  @Test func `line ends in a default are written so that the file can be parsed again`() throws {
     let entity = EntityDescription(
       name: "E",
       attributes: [AttributeDescription(name: "a", type: .string, defaultValue: .text("a\r\nb\rc\nd\"\\n"))])

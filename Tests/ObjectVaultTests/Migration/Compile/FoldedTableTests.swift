@@ -1,5 +1,5 @@
-// A run of operations writes a table anew once at most, fillings of what it adds included, and the rows get what steps of
-// their own would give them.
+// A series of operations rebuilds a table at most once, also with backfill values for what it adds, and the
+// rows get what separate steps would give them.
 
 import CipherSQLite
 import Foundation
@@ -32,7 +32,7 @@ import Testing
   let lab: MigrationLab
   init() async throws { lab = try await MigrationLab(Self.base, fill: Self.fill) }
 
-  /// The tables that the second step of a set writes anew, as often as it does.
+  /// The tables that the second step of a set rebuilds, once for each rebuild.
   private func copied(_ set: MigrationSet, on engine: Engine) throws -> [String] {
     try set.sql(ofStep: 2, on: engine).compactMap { $0.prefixMatch(of: #/INSERT INTO "_mig_([^"]+)"/#) }
       .map { String($0.1) }
@@ -65,13 +65,15 @@ import Testing
     ],
     ["create entity Room : User {\n attribute floor int\n}", "add attribute Room.number int filling 4"],
   ])
-  func `a filling of what a run adds is of its one copy`(_ operations: [String]) async throws {
+  func `backfill values for what a step adds are written in its one copy of the table`(_ operations: [String])
+    async throws
+  {
     let together = try lab.set([Self.base, operations.joined(separator: "\n")])
     for version in ["3.15.2", "3.40.1"] {
       let engine = try #require(Engine(sqliteVersion: version))
       let copied = try copied(together, on: engine)
       #expect(copied.count == Set(copied).count, "\(version): \(copied)")
-      // A new entity has no rows to be filled.
+      // A new entity has no rows to fill.
       #expect(copied.isEmpty == operations[0].hasPrefix("create entity"), "\(version): \(copied)")
     }
     let (one, apart) = (
@@ -124,7 +126,7 @@ import Testing
       "add attribute User.age int filling 7", "add index User(nick)", "drop attribute User.name",
     ],
   ])
-  func `links that move, and fillings of what an expression makes, are of its one copy, too`(
+  func `moved links and backfill values for retyped columns are written in the one copy, too`(
     _ operations: [String]
   ) async throws {
     let lab = try await MigrationLab(Self.linked, fill: Self.filledLinks)
@@ -140,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // Who is picked is asked of what a line before has filled, or taken elsewhere.
+    // The choice uses values that an earlier line fills or changes.
     ["make Team.title required filling \"z\"", "make User.favourites one picking ($Team.title)"],
     [
       "add attribute Team.rank int filling 3",
@@ -150,27 +152,27 @@ import Testing
       "retype Team.title to string using (CASE $Team.title WHEN 'red' THEN 'z' ELSE 'a' END)",
       "make User.favourites one picking ($Team.title)",
     ],
-    // An expression asks where links went.
+    // An expression reads links that an earlier line moves.
     [
       "make User.team many",
       "retype User.nick to string using ((SELECT count(*) FROM $User.team WHERE $User.team.User = $User.id))",
     ],
-    // A run has one table of who was picked.
+    // A series of operations has one table of the chosen rows.
     ["make User.favourites one picking ($Team.title)", "make Team.users one picking ($User.name DESC)"],
     // Both ends of one relationship.
     ["make User.favourites one picking ($Team.title)", "make Team.fans one picking ($User.name)"],
     ["make User.team many", "make Team.users one picking ($User.name DESC)"],
   ])
-  func `what asks for what a line before makes finds it`(_ operations: [String]) async throws {
+  func `an operation finds the values that an earlier line of its step makes`(_ operations: [String])
+    async throws
+  {
     let lab = try await MigrationLab(Self.linked, fill: Self.filledLinks)
     let apart = try await lab.rows(after: lab.set([Self.linked] + operations))
     let together = try await lab.rows(after: lab.set([Self.linked, operations.joined(separator: "\n")]))
     #expect(apart != nil && apart == together)
   }
 
-  @Test func `the second end of a one-to-one is looked up by the first, which the same step has filled`()
-    async throws
-  {
+  @Test func `the second end of a one-to-one finds the first, which the same step has filled`() async throws {
     let base =
       "create entity Team {\n attribute title string\n}\ncreate entity User {\n attribute name string\n}"
     let rows = [
@@ -193,7 +195,7 @@ import Testing
     ["add relationship User.team -> Team required", "make User.team required filling 1"],
     ["add attribute Guest.age int", "make Guest.age required filling 5"],
   ])
-  func `what is required when it is added is refused, though a line behind would fill it`(
+  func `a new required property without a value is refused, though a later line would fill it`(
     _ operations: [String]
   ) async throws {
     #expect(try await lab.rows(after: lab.set([Self.base] + operations)) == nil)
@@ -203,7 +205,9 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a filling that leads to nobody is told with its rows, in a run with others`() async throws {
+  @Test func `a backfill value without its object is reported with the rows, among other operations`()
+    async throws
+  {
     let step = "rename attribute User.name -> title\nadd relationship Guest.team -> Team required filling 9"
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([Self.base, step]))
     #expect(plan.refusals.map(\.rows) == [[2]], "\(plan.refusals)")
@@ -215,7 +219,7 @@ import Testing
     }
   }
 
-  @Test func `what is filled and unique is refused before, and the row that is alone gets its value`()
+  @Test func `a unique backfill value is refused for several rows, and accepted for a single one`()
     async throws
   {
     await #expect { try await lab.migrate("add attribute User.code int unique filling 5") } throws: {

@@ -1,4 +1,5 @@
-// Ids of rows that SQL in steps inserts: none that an object had before, whichever way the statement is written.
+// The ids of rows that SQL in steps inserts: never one that an object had before, however the statement is
+// written.
 
 import CipherSQLite
 import Foundation
@@ -19,13 +20,14 @@ import VaultAuthoring
         relationship notes -> Note many inverse Note.tags
     }
     """
-  // The objects 3 to 9 were there and are gone.
+  // The objects 3 to 9 existed and were deleted.
   static let fill = [
     "INSERT INTO Note(id, text) VALUES (1, 'a'), (2, 'b')",
     "INSERT OR REPLACE INTO vault_ids VALUES ('Note', 9)",
   ]
 
-  /// The ids of all notes behind the first two, with their texts, and the mark, after a second step.
+  /// The ids of all notes after the first two, with their texts, and the high-water mark, after a second
+  /// step.
   static func notes(_ block: String) async throws -> [String] {
     let lab = try await MigrationLab(base, fill: fill)
     try await lab.migrate(block)
@@ -49,7 +51,7 @@ import VaultAuthoring
       ["10x1", "11x2", "12x3", "12"]
     ),
     ("REPLACE INTO $Note (text, rank) VALUES ('x', 3)", ["10x", "10"]),
-    // The row whose text it is goes, and its id with it.
+    // The row with this text is replaced, and its id is gone.
     ("INSERT OR REPLACE INTO $Note (text) VALUES ('b')", ["10b", "10"]),
     ("insert or ignore into [note] (\"text\", /* , */ `rank`) values ('x,(', 1), ('b', 2)", ["10x,(", "11"]),
     ("INSERT INTO main.$Note (text) VALUES ((SELECT 'x' || count(*) FROM Note))", ["10x2", "10"]),
@@ -58,7 +60,7 @@ import VaultAuthoring
       "INSERT INTO $Note (text, rowid) VALUES ('x', 40); INSERT INTO $Note (text) VALUES ('y')",
       ["40x", "41y", "41"]
     ),
-    // In the order of the file.
+    // In the column order of the file.
     ("INSERT INTO $Note SELECT NULL, 1, 'x', 7", ["10x", "10"]),
     (
       "INSERT INTO $Note (text) VALUES ('x'); DELETE FROM $Note WHERE $Note.text = 'x'; INSERT INTO $Note (text) VALUES ('y')",
@@ -76,7 +78,7 @@ import VaultAuthoring
       ["10n10", "10"]
     ),
   ])
-  func `no row of a data block gets an id that was given out`(_ sql: String, _ expected: [String])
+  func `no row of a data block gets an id that was issued before`(_ sql: String, _ expected: [String])
     async throws
   {
     for verb in ["seed", "transform sql"] {
@@ -85,7 +87,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `a row of defaults alone gets an id of its own, and so do five thousand rows`() async throws {
+  @Test func `a row of defaults gets a new id, and so does each of five thousand rows`() async throws {
     let lab = try await MigrationLab("create entity Day {\n attribute n int default 3\n}")
     try await lab.migrate(
       """
@@ -99,7 +101,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Day'") == [[5002]])
   }
 
-  @Test func `a trigger sees the id that a row of a block gets`() async throws {
+  @Test func `a trigger sees the id that a row of a data block gets`() async throws {
     let lab = try await MigrationLab(
       Self.base
         + "\ncreate raw trigger first { AFTER INSERT ON $Note BEGIN UPDATE $Note SET rank = NEW.id WHERE id = NEW.id; END }",
@@ -108,7 +110,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT id, rank FROM Note WHERE text = 'x'") == [[10, 10]])
   }
 
-  @Test func `links, which have no ids, are inserted as they stand`() async throws {
+  @Test func `links, which have no ids, are inserted as they are`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     try await lab.migrate(
       """
@@ -125,7 +127,7 @@ import VaultAuthoring
 
   static let limit = Int64.max >> 1
 
-  @Test func `no way to make a row goes beyond the highest id`() async throws {
+  @Test func `no operation that makes a row exceeds the highest id`() async throws {
     let exhausted = StoreError.idsExhausted(entity: "Note")
     let full = "INSERT OR REPLACE INTO vault_ids VALUES ('Note', \(Self.limit))"
     let merged = "create entity Memo {\n attribute text string\n}"
@@ -141,7 +143,7 @@ import VaultAuthoring
       }
       #expect(try lab.rows("SELECT count(*) FROM Note") == [[0]])
     }
-    // The last one may be given out.
+    // The last id may be issued.
     let lab = try await MigrationLab(
       Self.base, fill: [full.replacing("\(Self.limit)", with: "\(Self.limit - 1)")])
     try await lab.migrate("seed { INSERT INTO $Note (text) VALUES ('x') }")
@@ -159,7 +161,7 @@ import VaultAuthoring
     "seed { INSERT INTO $Note (id, text) VALUES (\(limit + 1), 'x') }",
     "transform sql { UPDATE $Note SET id = \(limit + 1) WHERE id = 2 }",
   ])
-  func `an id beyond the highest one is the step's fault, and of no row of the store`(_ block: String)
+  func `an id above the highest one is a fault of the step, and no row of the store gets it`(_ block: String)
     async throws
   {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
@@ -171,7 +173,7 @@ import VaultAuthoring
     #expect(try lab.isSound())
   }
 
-  @Test func `who follows the advice can make rows again`() async throws {
+  @Test func `the advice for exhausted ids allows new rows again`() async throws {
     let lab = try await MigrationLab(
       Self.base,
       fill: Self.fill + ["INSERT OR REPLACE INTO vault_ids VALUES ('Note', \(Self.limit))"])
@@ -183,7 +185,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT max(id) FROM Note") == [[3]])
   }
 
-  @Test func `an adopted file does not bring ids beyond the highest one`() async throws {
+  @Test func `an imported file with ids above the highest one is refused`() async throws {
     let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, t TEXT NOT NULL);"
     let lab = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit + 1), 'a'); DELETE FROM notes")
     await #expect { try await lab.adopt() } throws: { error in
@@ -196,7 +198,7 @@ import VaultAuthoring
   }
 
   @Test(arguments: [(40, nil), (limit + 1, StoreError.idsExhausted(entity: "Day"))])
-  func `a file that becomes a store in place keeps what AUTOINCREMENT gave out`(
+  func `adoptInPlace keeps the ids that AUTOINCREMENT issued, and refuses those above the limit`(
     _ id: Int64, _ error: StoreError?
   ) async throws {
     let folder = try TemporaryFolder()
@@ -219,7 +221,7 @@ import VaultAuthoring
     #expect(try connection.value("SELECT last FROM vault_ids WHERE entity = 'Day'") == .integer(id))
   }
 
-  // MARK: Ids that change
+  // MARK: Changes of ids
 
   @Test func `a trigger that changes ids is refused`() async throws {
     let lab = try await MigrationLab(Self.base)

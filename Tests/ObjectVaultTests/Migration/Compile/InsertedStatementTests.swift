@@ -1,4 +1,4 @@
-// What of a statement that inserts is the id of a row, what is refused, and what the errors quote.
+// Which columns of an INSERT are ids, which statements are refused, and what the errors quote.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import Testing
   static let base = InsertedIDs.base
   static let fill = InsertedIDs.fill
 
-  // MARK: What is an id
+  // MARK: Ids
 
   @Test(arguments: [
     ("INSERT INTO $Part (oid, t) VALUES (70, 'x')", "10 70 x", 10),
@@ -18,9 +18,9 @@ import Testing
     ("INSERT INTO $Part (\"oid\", rowid, t) VALUES (70, 12, 'x')", "12 70 x", 12),
     ("INSERT INTO $Part (_rowid_, [oid], t) VALUES (12, 70, 'x')", "12 70 x", 12),
   ])
-  func `an attribute that is called as SQLite calls ids is none`(_ sql: String, _ row: String, _ mark: Int64)
-    async throws
-  {
+  func `an attribute with one of SQLite's names for ids is an ordinary attribute`(
+    _ sql: String, _ row: String, _ mark: Int64
+  ) async throws {
     for type in ["int", "string"] {
       let lab = try await MigrationLab(
         "create entity Part {\n attribute oid \(type)\n attribute t string\n}",
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: ["'10'", "10.0", "'10.0'", "' 1e1 '", "'010'", "x.v"])
-  func `an id that the column turns into a number counts as given out`(_ id: String) async throws {
+  func `an id that the column converts to a number counts as issued`(_ id: String) async throws {
     for verb in ["INSERT", "INSERT OR REPLACE"] {
       let found = try await InsertedIDs.notes(
         "seed { \(verb) INTO $Note (id, text) SELECT \(id), 'x' FROM (SELECT '10' AS v) AS x; "
@@ -49,15 +49,17 @@ import Testing
   }
 
   @Test(arguments: ["'a'", "'10a'", "10.5", "''", "x'3130'", "'0x10'"])
-  func `what is no id is refused, in the words of the statement that was written`(_ id: String) async throws {
+  func `an invalid id is refused, and the error quotes the statement as it was written`(_ id: String)
+    async throws
+  {
     let statement = "INSERT INTO \"Note\" (id, text) VALUES (\(id), 'x')"
     try await refuses("seed { \(statement) }", ["datatype mismatch", statement])
   }
 
-  // MARK: Statements that are refused
+  // MARK: Refused statements
 
-  /// Expects of a step that it fails, with all of these words in its reason, and with nothing of what a statement is
-  /// made of that gives ids.
+  /// Expects that a step fails, with all of these words in its reason, and with no part of the statement
+  /// that issues ids.
   private func refuses(_ block: String, _ words: [String]) async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     await #expect("\(block)") { try await lab.migrate(block) } throws: { error in
@@ -75,22 +77,22 @@ import Testing
     "seed { INSERT INTO $Note (text) SELECT \"Vault_Given_ID\"('Note', 70) }",
     "transform sql { UPDATE $Note SET $Note.rank = vault_given_id('Note', 70) }",
   ])
-  func `no block gives ids out itself`(_ block: String) async throws {
+  func `a data block cannot call the function that issues ids`(_ block: String) async throws {
     try await refuses(block, ["vault_given_id"])
   }
 
-  @Test func `no condition gives ids out`() async throws {
+  @Test func `a require cannot call the function that issues ids`() async throws {
     try await refuses(
       "require \"ids\" { SELECT vault_given_id('Note', NULL) }", ["not authorized", "vault_given_id"])
   }
 
-  @Test func `errors quote the statement that was written`() async throws {
+  @Test func `errors quote the INSERT as it was written`() async throws {
     for (statement, word) in [
       ("INSERT INTO \"Note\" (text) DEFAULT VALUES", "0 values for 1 columns"),
       ("INSERT INTO \"Note\" (text) VALUES ('a')", "UNIQUE"),
       ("INSERT INTO \"Note\" (nothing) VALUES ('x')", "nothing"),
       ("INSERT INTO \"Note\" (text, rank) VALUES ('x')", "1 values for 2 columns"),
-      // What SQLite refuses in a list of values.
+      // Syntax that SQLite refuses in a list of values.
       ("INSERT INTO \"Note\" (text, rank) VALUES ('it' 's', 5)", "syntax error"),
       ("INSERT INTO \"Note\" (text) VALUES ('a' x)", "syntax error"),
       ("INSERT INTO \"Note\" (text) VALUES ('a' || 'b' 'c')", "syntax error"),
@@ -102,9 +104,9 @@ import Testing
     }
   }
 
-  // MARK: Many that follow each other
+  // MARK: Consecutive insertions
 
-  /// An insertion of one of many kinds, made of literals mostly.
+  /// An insertion of one of many kinds, mostly of literals.
   private func insertion(_ number: Int, _ dice: inout Dice) -> String {
     let rank = ["0", "7", "-0.5e1", "+3", "4 - 1", "(SELECT max(rank) FROM Note)"][dice.next(6)]
     let text = ["'\(number)'", "'it''s; \(number)'", "'(,) \(number)' || 'x'", " 'é\(number)' "][dice.next(4)]
@@ -144,7 +146,7 @@ import Testing
     "INSERT INTO Note (\"text\") VALUES ('p)')", "INSERT INTO \"Note\" (text) VALUES ('q''(')",
     "INSERT INTO Note (text) WITH VALUES_(v) AS (SELECT 'r') SELECT v FROM VALUES_",
   ])
-  func `a statement that begins as the one before may go on otherwise`(_ other: String) async throws {
+  func `a statement that begins like the one before may continue differently`(_ other: String) async throws {
     let sound = (0..<5).map { "INSERT INTO Note (text) VALUES ('\($0)')" }
     let statements = sound + [other] + sound.map { $0.replacing("('", with: "('x") }
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
@@ -161,7 +163,7 @@ import Testing
     ("INSERT INTO \"Note\" (text) VALUES ('x', 2)", "2 values for 1 columns"),
     ("INSERT INTO \"Note\" (text) VALUES (x'6')", "unrecognized token"),
   ])
-  func `the error quotes the insertion of a group that fails`(_ statement: String, _ word: String)
+  func `the error of a group quotes the insertion that fails`(_ statement: String, _ word: String)
     async throws
   {
     let sound = (3..<90).map { "INSERT INTO \"Note\" (text) VALUES ('\($0)')" }
@@ -174,7 +176,7 @@ import Testing
     "SELECT 'x' FROM $Tag JOIN $Conflict ON conflict WHERE a = 1",
     "SELECT 'x' FROM $Tag JOIN $Conflict ON /* : */ conflict /* : */ . a = Tag.id ORDER BY 1",
   ])
-  func `a table called Conflict is no upsert`(_ query: String) async throws {
+  func `a join with a table called Conflict is no upsert`(_ query: String) async throws {
     let lab = try await MigrationLab(
       Self.base + "\ncreate entity Conflict {\n attribute a int\n attribute conflict int\n}",
       fill: Self.fill + [
@@ -184,7 +186,7 @@ import Testing
     #expect(try lab.rows("SELECT id FROM Note WHERE text = 'x'") == [[10]])
   }
 
-  @Test func `a trigger made by hand that inserts rows without ids is named`() async throws {
+  @Test func `a trigger made by hand that inserts rows without ids is named in the error`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let connection = try Connection.open(lab.url.path, key: testKey)
     try connection.execute(
@@ -197,10 +199,10 @@ import Testing
     }
   }
 
-  // MARK: Statements that others look at
+  // MARK: Statements that depend on others
 
   @Test(arguments: ["changes()", "(SELECT n FROM Last)"])
-  func `a statement that asks how many rows were changed sees those of the last one`(_ count: String)
+  func `a statement that reads the number of changes gets that of the statement before`(_ count: String)
     async throws
   {
     let some = (1...7).map { "INSERT INTO $Note (text) VALUES ('\($0)');" }.joined(separator: " ")
@@ -212,7 +214,9 @@ import Testing
     #expect(found.filter { $0.contains("last") }.map { $0.drop { $0 != "l" } } == ["last 1"])
   }
 
-  @Test func `a trigger that ends the transaction has the statement named that woke it`() async throws {
+  @Test func `the error of a trigger that ends the transaction names the statement that fired it`()
+    async throws
+  {
     let some = (1...7).map { "INSERT INTO $Note (text) VALUES ('n\($0)');" }.joined(separator: " ")
     let made =
       "create raw trigger guardian { BEFORE INSERT ON $Note WHEN NEW.text = 'n3' BEGIN SELECT RAISE(ROLLBACK, 'no three'); END }"

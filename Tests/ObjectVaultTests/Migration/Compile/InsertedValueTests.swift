@@ -1,5 +1,5 @@
-// Lists of values in steps: the engine gets each row once and in no query, whatever the number of rows, and a run of many is
-// seen and can be stopped.
+// Lists of values in steps: the engine gets each row once and outside of queries, whatever the number of
+// rows. A run with many rows reports its progress and can be cancelled.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 @Suite(.tags(.slow)) struct InsertedValueLists {
   static let base = "create entity Day {\n attribute n int\n attribute s string\n}"
 
-  /// The statements with rows of `Day` that the engine gets for a block, and the rows that are there then.
+  /// The statements with rows of `Day` that the engine gets for a block, and the number of rows afterwards.
   static func statements(_ block: String, progress: Progress? = nil) async throws -> (
     sql: [String], rows: Int
   ) {
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: ["seed", "transform sql"])
-  func `a list of values reaches the engine as one statement whose length grows with its rows`(_ verb: String)
+  func `a list of values is one statement, with a length in proportion to its rows`(_ verb: String)
     async throws
   {
     var lengths: [Int] = []
@@ -39,14 +39,14 @@ import Testing
       let block = "\(verb) {\nINSERT INTO $Day ($Day.n, $Day.s) VALUES \(Self.list(count))\n}"
       let (sql, rows) = try await Self.statements(block)
       #expect(sql.count == 1 && rows == count)
-      // In a query within a query each row is looked for from the first one on.
+      // In a subquery the engine searches each row from the first one on.
       #expect(!sql.joined().contains("SELECT"), "\(sql.joined().prefix(200))")
       lengths.append(sql.joined().utf8.count)
     }
     #expect(lengths[2] - lengths[1] == lengths[1] - lengths[0], "\(lengths)")
   }
 
-  @Test func `an embedded step hands its list of values over in the same way`() async throws {
+  @Test func `an embedded step passes its list of values in the same way`() async throws {
     let lab = try await MigrationLab(Self.base)
     let set = try lab.set([Self.base, "seed {\nINSERT INTO $Day (n, s) VALUES \(Self.list(300))\n}"])
     let embedded = try MigrationSet.embedded(
@@ -84,9 +84,9 @@ import Testing
       "1 1 a,2 1 b"
     ),
   ])
-  func `rows of a list get the ids and the values that they had in a query`(_ sql: String, _ rows: String)
-    async throws
-  {
+  func `rows of a list of values get the ids and values that a query would give them`(
+    _ sql: String, _ rows: String
+  ) async throws {
     let lab = try await MigrationLab(Self.base)
     try await lab.migrate("seed { \(sql) }")
     let found = try lab.rows("SELECT id || ' ' || n || ' ' || s FROM Day ORDER BY id").map {
@@ -100,7 +100,7 @@ import Testing
     "INSERT INTO $Day (n, s) VALUES (1, 'a')", "INSERT INTO $Day (n, s) VALUES (1, 'a'), (2, 'b')",
     "INSERT INTO $Day (n, s) SELECT 1, 'a'",
   ])
-  func `a trigger before a row sees the id that the row gets`(_ sql: String) async throws {
+  func `a BEFORE trigger sees the id that its row gets`(_ sql: String) async throws {
     let lab = try await MigrationLab(
       Self.base + "\ncreate entity Seen {\n attribute last int default 0\n}"
         + "\ncreate raw trigger t { BEFORE INSERT ON $Day BEGIN UPDATE $Seen SET last = NEW.id; END }",
@@ -112,7 +112,7 @@ import Testing
     #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Day'") == [[ids[0]]])
   }
 
-  @Test func `a row of another length is told of by the columns that were written`() async throws {
+  @Test func `a row with another number of values is reported with the statement as written`() async throws {
     for (sql, word) in [
       ("INSERT INTO \"Day\" (n, s) VALUES (1)", "1 values for 2 columns"),
       ("INSERT INTO \"Day\" (n, s) VALUES (1, 'a'), (2)", "VALUES must have the same number of terms"),
@@ -127,9 +127,9 @@ import Testing
     }
   }
 
-  // MARK: A run of many
+  // MARK: Runs with many rows
 
-  /// Counts how far it was, and is cancelled on the way.
+  /// Records its counts, and is cancelled at the fourth one.
   private final class Stopping: Progress, @unchecked Sendable {
     // Written under the lock.
     let seen = Locked<Set<Int64>>([])
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `many statements move the progress, and none runs after a cancellation`() async throws {
+  @Test func `many statements move the progress, and a cancellation stops the rest`() async throws {
     // The engine gets 200 of them as one statement.
     let count = 4000
     let lines = (0..<count).map { "INSERT INTO $Day (n, s) VALUES (\($0), 'x');" }
@@ -169,7 +169,7 @@ import Testing
     #expect(try lab.rows("SELECT count(*) FROM Day") == [[0]])
   }
 
-  @Test func `the making of a store counts the rows of its seeds`() async throws {
+  @Test func `creating a store counts the rows of its seeds`() async throws {
     let folder = try TemporaryFolder()
     let set = try DowngradeLab.set([Self.base, "seed {\nINSERT INTO $Day (n, s) VALUES \(Self.list(250))\n}"])
     let progress = Progress(totalUnitCount: 0)

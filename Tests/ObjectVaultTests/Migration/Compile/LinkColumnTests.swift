@@ -1,4 +1,4 @@
-// The columns of links are named after what they hold.
+// The columns of join tables are named after the objects in them.
 
 import CipherSQLite
 import Foundation
@@ -30,7 +30,7 @@ import Testing
   let lab: MigrationLab
   init() async throws { lab = try await MigrationLab(Self.base, fill: Self.fill) }
 
-  @Test func `links are written by the names of their ends, whichever end keeps the table`() async throws {
+  @Test func `links are written by the names of their ends, whichever end has the join table`() async throws {
     try await lab.migrate(
       """
       transform sql {
@@ -48,14 +48,14 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a name that is no end of the links is an error that lists the two`() async throws {
+  @Test func `an unknown end of a join table is an error that lists both ends`() async throws {
     await #expect {
       try await lab.migrate(
         "transform sql { DELETE FROM $Package.maintainers WHERE $Package.maintainers.Persn = 1 }")
     } throws: { "\($0)".contains("$Package.maintainers.Package and $Package.maintainers.Person") }
   }
 
-  @Test func `columns of to-ones called source and target are their own`() async throws {
+  @Test func `to-ones called source and target have columns of their own`() async throws {
     let base = """
       create entity Edge {
           relationship source -> Edge
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [(2, "Export its rows"), (4, "Update the program")])
-  func `a store of another format is refused with what to do, and stays as it is`(
+  func `a store of another format is refused with advice, and stays unchanged`(
     _ format: Int, _ remedy: String
   ) async throws {
     let connection = try lab.open()

@@ -1,4 +1,4 @@
-// `make E.r many` and `make E.r one`: the objects are linked as before, wherever their links are kept.
+// `make E.r many` and `make E.r one`: objects stay linked, wherever their links are stored.
 
 import CipherSQLite
 import Foundation
@@ -30,8 +30,8 @@ import Testing
     }
     """
 
-  /// A store with five objects of each entity, linked so that nobody has several.
-  /// - Parameter isSeveral: Whether some are linked with several others where they may be.
+  /// A store with five objects of each entity, none of which is linked with several others.
+  /// - Parameter isSeveral: Whether some are linked with several others, where that is possible.
   private func lab(_ steps: String..., isSeveral: Bool = false) async throws -> DowngradeLab {
     let lab = try await DowngradeLab([Self.base] + steps)
     let store = try await Store.open(at: lab.url, key: testKey)
@@ -44,7 +44,7 @@ import Testing
         try context.insert(entity: "A") { object in
           try object.set("n", to: "a\(index)")
           try object.set("must", toOne: bs[(index + 2) % 5])
-          // The last one is linked with nobody else.
+          // The last one has no other links.
           guard index < 4 else { return }
           try object.set("lone", toOne: bs[index / 2])
           try object.add(bs[3 - index], to: "many")
@@ -66,7 +66,7 @@ import Testing
     return lab
   }
 
-  /// Who is linked with whom, read through objects: the same line whether a relationship leads to one or to many.
+  /// The links of all objects, read through objects. A to-one and a to-many give equal lines.
   private func graph(_ lab: DowngradeLab) async throws -> [String] {
     let store = try await Store.open(at: lab.url, key: testKey)
     defer { store.close() }
@@ -98,7 +98,7 @@ import Testing
   ]
 
   @Test(arguments: lossless)
-  func `objects are linked as before, and as before that when it is taken back`(_ step: String) async throws {
+  func `make many and make one keep the links, and a rollback restores them`(_ step: String) async throws {
     let lab = try await lab(step)
     let (before, image) = (try await graph(lab), try lab.image)
     #expect(try lab.set.losses(ofStep: 2).isEmpty)
@@ -122,7 +122,7 @@ import Testing
     ("make B.bs one", "B.bs", "1"), ("make A.downs one", "A.downs", "1"),
     ("make A.likes one", "A.likes", "4"),
   ])
-  func `objects that have several are refused by their ids, and picked from where an order is given`(
+  func `make one refuses objects with several links, and picks one where an order is given`(
     _ step: String, _ name: String, _ rows: String
   ) async throws {
     let lab = try await lab(step, isSeveral: true)
@@ -152,7 +152,7 @@ import Testing
       try await picking.up(allowing: [name])
       let parts = name.split(separator: ".")
       let (owner, property) = (String(parts[0]), String(parts[1]))
-      // The names are in the order of the ids.
+      // The names have the order of the ids.
       let expected = former.filter { $0.hasPrefix(owner) && $0.contains(" \(property):") }.map { line in
         let ids = line.split(separator: ":")[1].split(separator: " ").compactMap { Int($0) }
         return "\(line.split(separator: ":")[0]): \((isLast ? ids.max() : ids.min()).map { "\($0)" } ?? "")"
@@ -160,22 +160,24 @@ import Testing
       let found = try await graph(picking).filter { $0.hasPrefix(owner) && $0.contains(" \(property):") }
       #expect(found == expected, "\(step) picking (\(order))")
       guard case .none(let reason) = try picking.set.steps[1].rollback(from: picking.set.model(at: 1)) else {
-        Issue.record("what was not picked comes back")
+        Issue.record("the links that were not picked have a rollback")
         continue
       }
       #expect(reason.hasSuffix("the links that were not picked are gone"))
     }
   }
 
-  @Test func `who is picked is the same for both ends, and is no question of the own end`() async throws {
+  @Test func `both ends agree on the link that is picked, and the order may use only the other entity`()
+    async throws
+  {
     for step in ["make A.many one", "make B.bs one", "make A.downs one"] {
-      // As random as it may be: both ends of a one-to-one get one answer.
+      // Even with a random order, both ends of a one-to-one get the same link.
       let random = try await lab("\(step) picking (random())", isSeveral: true)
       let name = String(step.split(separator: " ")[1])
       try await random.up(allowing: [name])
       #expect(try random.image.rows.isEmpty == false)
     }
-    // B.bs leads to A: `up_id` is a column of A, and of B none is in sight.
+    // B.bs references A: `b_id` is a column of A, and no column of B is available.
     let own = try await lab(
       "add attribute B.size int default 1\nmake B.bs one picking ($B.size)", isSeveral: true)
     await #expect {
@@ -187,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func `a to-one that was required is so again on the way back, if nobody has lost it`() async throws {
+  @Test func `a rollback makes a to-one required again, unless a row has no link`() async throws {
     let lab = try await lab("make A.must many")
     try await lab.up()
     try lab.run("DELETE FROM A_must WHERE A_id = 3")
@@ -206,14 +208,16 @@ import Testing
     ("make A.n many", "there is no relationship A.n"), ("make A.bb many", "did you mean \"b\""),
     ("make A.self many", "is its own inverse"), ("add index A(n, b)\nmake A.b many", "drop that first"),
   ])
-  func `what cannot be is refused by the model`(_ step: String, _ reason: String) throws {
+  func `make many or one that does not fit the model is refused with the reason`(
+    _ step: String, _ reason: String
+  ) throws {
     let extra = step.contains("self") ? "\nadd relationship A.self -> A inverse A.self" : ""
     #expect {
       _ = try DowngradeLab.set([Self.base + extra, step]).model(at: 2)
     } throws: { "\($0)".contains(reason) }
   }
 
-  @Test func `the text of a step has it as it was written`() throws {
+  @Test func `make many and make one are printed as they were written, and wrong forms are errors`() throws {
     for line in ["make A.b many", "make A.t one", "make A.t one picking (length($B.n) DESC, ')')"] {
       let step = try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(line)  # why\n")
       #expect(step.canonicalText == line)
@@ -238,7 +242,7 @@ import Testing
     @ToMany var boxes: Set<Box>
   }
 
-  @Test func `classes that say many where the steps say one are answered with the line to write`()
+  @Test func `classes with a to-many where the steps have a to-one are refused with the line to write`()
     async throws
   {
     let schema = Schema {

@@ -1,11 +1,11 @@
-// Tables and indexes share one space of names: what a step makes is held against what was there, and against all of it.
+// Tables and indexes share one namespace: the names that a step makes are compared with all others.
 
 import ObjectVault
 import TestSupport
 import Testing
 
 @Suite(.tags(.pure, .slow)) struct NameClashes {
-  /// What is there, and a step that would make something of the same name.
+  /// Something that exists, and a step that would make something of the same name.
   static let cases: [(there: String, step: String)] = [
     ("create entity A_r {\n attribute x int\n}", "add relationship A.r -> B many"),
     ("add relationship A.r -> B many", "create entity A_R {\n attribute x int\n}"),
@@ -33,7 +33,8 @@ import Testing
       })
   }
 
-  @Test(arguments: cases) func `a step that makes a name again is refused, and not one beside it`(
+  @Test(arguments: cases)
+  func `a step that makes an existing name is refused, and is accepted without that name`(
     _ there: String, _ step: String
   ) throws {
     let there = there.replacing(
@@ -53,7 +54,7 @@ import Testing
     try alone.model(at: alone.version).validate()
   }
 
-  @Test func `what is asked of a step's names is what is asked of a whole model`() throws {
+  @Test func `checking the names of a step has the same result as checking the whole model`() throws {
     var random = SeededGenerator(seed: 77)
     for _ in 0..<60 {
       var schema = RandomSchemas.schema(&random)
@@ -63,14 +64,14 @@ import Testing
         let step = try MigrationStep(
           number: 2, name: "next",
           text: "format: 1\n[up]\n\(try creating.proposal(for: new).lines.joined(separator: "\n"))\n")
-        // Both are valid as wholes, and so is the step between them.
+        // Both models are valid, and so is the step between them.
         #expect(try MigrationSet(creating.steps + [step]).model(at: 2) == new)
         schema = new
       }
     }
   }
 
-  @Test func `what a step costs does not grow with what it leaves alone`() async throws {
+  @Test func `the time for a step does not grow with the entities that it does not change`() async throws {
     func time(_ others: Int) throws -> Double {
       let model = (0..<others).map { number in
         "create entity E\(number) {\n attribute a int\n attribute b int indexed\n relationship e -> E\(max(0, number - 1)) many\n}"

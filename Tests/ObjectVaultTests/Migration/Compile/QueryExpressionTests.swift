@@ -1,4 +1,4 @@
-// Where a step takes an expression, a query is one: with brackets of its own, and without.
+// Queries as the expression of a step, with brackets of their own and without.
 
 import CipherSQLite
 import Foundation
@@ -28,11 +28,11 @@ import Testing
     "/* posts */ with p AS (SELECT * FROM $Post) select count(*) FROM p WHERE p.user_id = $User.$User.id",
     "(SELECT count(*) FROM $Post WHERE $Post.user = $User.$User.id)",
   ])
-  func `an attribute is made of what a query finds`(_ sql: String) async throws {
+  func `retype can compute an attribute by a query`(_ sql: String) async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let step = "retype User.code to int using (\(sql))"
     let set = try lab.set([Self.base, step])
-    // What was written is what is kept, and what its checksum is of.
+    // The text is kept as it was written, and the checksum covers it.
     #expect(set.steps[1].canonicalText == step)
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).refusals.isEmpty)
     try await lab.migrate(step)
@@ -40,7 +40,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `VALUES are a query, too, and a word that only begins like one is none`() async throws {
+  @Test func `VALUES is a query, and a name that begins with that word is none`() async throws {
     let lab = try await MigrationLab(
       "create entity User {\n attribute code string\n attribute values_of string default \"v\"\n}",
       fill: ["INSERT INTO User(id, code) VALUES (1, '7')"])
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: ["SELECT upper($Post.title)", "$Post.title"])
-  func `who stays of several is picked by what a query finds`(_ order: String) async throws {
+  func `make one can pick a link by a query`(_ order: String) async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     try await lab.migrate("make User.posts one picking (\(order))")
     #expect(try lab.rows("SELECT id FROM Post WHERE user_id NOT NULL ORDER BY user_id") == [[2], [3]])

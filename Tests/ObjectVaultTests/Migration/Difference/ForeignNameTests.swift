@@ -1,5 +1,5 @@
-// What somebody has put into a file by hand, under a name that a pending step gives: the steps are refused before the first of
-// them, and the refusal has the line of SQL that makes room.
+// Objects that were made by hand under a name that a pending step needs. The steps are refused before the
+// first one, with the SQL that frees the name.
 
 import CipherSQLite
 import Foundation
@@ -19,10 +19,10 @@ import Testing
     """
 
   struct Case: Sendable, CustomTestStringConvertible {
-    /// What somebody has made.
+    /// What was made by hand.
     let sql: [String]
     let step: String
-    /// What is called by its name, and the line that makes room.
+    /// How the refusal calls the object, and the SQL that frees the name.
     let title: String
     let line: String
     var testDescription: String { sql.joined(separator: "; ") }
@@ -33,7 +33,7 @@ import Testing
       sql: ["CREATE TABLE Extra (a)"], step: "create entity Extra {\n attribute n int\n}",
       title: "table Extra",
       line: "ALTER TABLE \"Extra\" RENAME TO \"Extra_before\";"),
-    // Names are one whatever their letters are; and a free one is found.
+    // Names are compared without case, and an unused new name is found.
     Case(
       sql: ["CREATE TABLE \"extra\" (a)", "CREATE TABLE EXTRA_before (a)"],
       step: "create entity Extra {\n attribute n int\n}", title: "table extra",
@@ -70,11 +70,9 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func `what has a name that a step gives is told before the step, with the line that makes room`(
+  func `an object whose name a step needs is reported before the steps, with SQL to free the name`(
     _ each: Case
-  )
-    async throws
-  {
+  ) async throws {
     let lab = try await MigrationLab(Self.base)
     for sql in each.sql { try lab.open().executeScript(sql) }
     let (before, set) = (
@@ -96,7 +94,7 @@ import Testing
         guard case StoreError.stepsObstructed(_, let differences) = error else { return false }
         return isTold(differences)
       }
-      // Not even the step before it has run.
+      // The step before it has not run either.
       #expect(try objects(lab) == before)
       #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).storeVersion == 1)
     }
@@ -105,9 +103,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `what has a name of its own stays, and so does a trigger that is called as a table`()
-    async throws
-  {
+  @Test func `objects of other names stay, and so does a trigger with the name of a table`() async throws {
     let lab = try await MigrationLab(Self.base)
     for sql in [
       "CREATE TABLE notes (a)", "CREATE TRIGGER Extra AFTER INSERT ON notes BEGIN DELETE FROM notes; END",
@@ -122,7 +118,9 @@ import Testing
       try lab.rows("SELECT type FROM sqlite_master WHERE name IN ('notes', 'Extra') ORDER BY 1").count == 3)
   }
 
-  @Test func `an index that was made or dropped by hand is told with the line that undoes it`() async throws {
+  @Test func `an index that was made or dropped by hand is reported with the SQL that undoes it`()
+    async throws
+  {
     let base = "create entity Thing {\n attribute name string\n attribute size int indexed\n}"
     for (sql, line) in [
       (

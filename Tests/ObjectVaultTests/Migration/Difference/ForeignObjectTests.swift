@@ -1,5 +1,5 @@
-// What somebody who has the key has put into a file besides: named by verify, each; tables of the store's own that are
-// others are an error with their name.
+// Objects that a user with the key has added to a file: verify names each of them. A bookkeeping table with
+// other columns is an error that names the table.
 
 import CipherSQLite
 import Foundation
@@ -31,7 +31,7 @@ import Testing
     ("CREATE TABLE vault_notes (a PRIMARY KEY)", "table vault_notes"),
     ("CREATE INDEX i ON vault_migrations (name)", "index i on vault_migrations"),
   ])
-  func `verify names what no step has made`(_ sql: String, _ name: String) async throws {
+  func `verify names objects that no step has made`(_ sql: String, _ name: String) async throws {
     let lab = try await DowngradeLab(Self.steps, at: 2)
     #expect(try await findings(lab) == [])
     try lab.run(sql)
@@ -44,7 +44,7 @@ import Testing
     ("vault_undone (id INTEGER PRIMARY KEY)", "vault_undone lacks the column app"),
     ("vault_repaired (id INTEGER PRIMARY KEY)", "vault_repaired lacks the column app"),
   ])
-  func `a table of the store's own that is another is told by its name`(_ table: String, _ words: String)
+  func `a bookkeeping table with other columns is reported by its name`(_ table: String, _ words: String)
     async throws
   {
     let lab = try await DowngradeLab(Self.steps, at: 2)
@@ -62,9 +62,7 @@ import Testing
     }
   }
 
-  @Test
-  func
-    `a step that writes a table anew does not drop a trigger that somebody has put there, and a plan says so`()
+  @Test func `a step that rebuilds a table does not drop a foreign trigger, and a plan reports it`()
     async throws
   {
     let sql = "CREATE TRIGGER spy AFTER INSERT ON Thing BEGIN DELETE FROM Other; END"
@@ -82,16 +80,14 @@ import Testing
       return differences.count == 1 && differences[0].contains(words)
     }
     #expect(try lab.rows("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2") == objects)
-    // What leaves the table in place leaves that, too.
+    // A step without a rebuild keeps the trigger.
     try await lab.migrate("add attribute Thing.more string optional")
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'spy'") == [[1]])
   }
 
   @Test(arguments: [false, true])
-  func
-    `a step that makes a trigger of its own takes one of that name over, before its table is written anew or behind`(
-      _ isBehind: Bool
-    ) async throws
+  func `a step's own trigger replaces a foreign one of its name, before or after a rebuild`(_ isBehind: Bool)
+    async throws
   {
     let base =
       "create entity Thing {\n attribute name string\n}\ncreate entity Other {\n attribute n int optional\n}"
@@ -109,7 +105,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a view of the store's that is called like a trigger takes none over`() async throws {
+  @Test func `a view of the store does not replace a foreign trigger of its name`() async throws {
     let base =
       "create entity Thing {\n attribute name string\n}\ncreate raw view spy { SELECT $Thing.name FROM $Thing }"
     let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a')"])
@@ -124,7 +120,7 @@ import Testing
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'spy'") == [[2]])
   }
 
-  @Test func `a trigger that is none of the store's keeps no row from being asked`() async throws {
+  @Test func `a foreign trigger does not prevent the check of rows`() async throws {
     let base = "create entity Thing {\n attribute name string optional\n}"
     let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, NULL), (2, 'b')"])
     try lab.open().executeScript("CREATE TRIGGER spy AFTER INSERT ON Thing BEGIN DELETE FROM Thing; END")
@@ -133,7 +129,7 @@ import Testing
     #expect(plan.refusals.count == 1 && plan.refusals[0].rows == [1], "\(plan.refusals)")
   }
 
-  @Test func `what takes the place of a table of the store's own, or stands in it besides, is told too`()
+  @Test func `a view in the place of a bookkeeping table, or an extra column in one, is reported`()
     async throws
   {
     for (sql, words) in [

@@ -1,5 +1,5 @@
-// Views and triggers that somebody has made by hand, of what a step takes away: both engines refuse before the first step, a
-// plan says so, and nobody is in the way of what he does not name.
+// Views and triggers that were made by hand and name what a step drops or renames. Both engines refuse
+// before the first step, and a plan reports it. Objects that name something else obstruct nothing.
 
 import CipherSQLite
 import Foundation
@@ -23,16 +23,16 @@ import Testing
   ]
 
   struct Case: Sendable, CustomTestStringConvertible {
-    /// What somebody has made.
+    /// What was made by hand.
     let sql: String
     let step: String
-    /// What the refusal says; nil where none is.
+    /// Parts of the refusal; nil for no refusal.
     let words: [String]?
-    /// How many are told.
+    /// The number of objects that are reported.
     let count: Int
     var testDescription: String { "\(sql) | \(step)" }
 
-    init(_ sql: String, _ step: String, count: Int = 1, _ words: String...) {
+    init(_ sql: String, step: String, count: Int = 1, _ words: String...) {
       (self.sql, self.step, self.count) = (sql, step, count)
       self.words = words.isEmpty ? nil : words
     }
@@ -43,65 +43,79 @@ import Testing
   static let rename = "rename attribute Thing.size -> length"
   static let cases = [
     Case(
-      "CREATE VIEW v AS SELECT size FROM Thing", drop,
+      "CREATE VIEW v AS SELECT size FROM Thing", step: drop,
       "the view v is none of the store's, and names Thing.size, which step 0003 step3 drops or renames",
       #"DROP VIEW "v";"#, "create raw view"),
-    Case(#"CREATE VIEW v AS SELECT "SIZE" AS s FROM thing"#, rename, "names Thing.size, which step 0003"),
-    Case("CREATE VIEW v AS SELECT count(*) FROM Thing", "drop entity Thing", "names Thing, which step 0003"),
-    Case("CREATE VIEW v AS SELECT count(*) FROM Thing", "rename entity Thing -> Item", "names Thing, which"),
     Case(
-      "CREATE VIEW v AS SELECT size FROM Thing; CREATE VIEW w AS SELECT * FROM v", drop, count: 2,
+      #"CREATE VIEW v AS SELECT "SIZE" AS s FROM thing"#, step: rename, "names Thing.size, which step 0003"),
+    Case(
+      "CREATE VIEW v AS SELECT count(*) FROM Thing", step: "drop entity Thing", "names Thing, which step 0003"
+    ),
+    Case(
+      "CREATE VIEW v AS SELECT count(*) FROM Thing", step: "rename entity Thing -> Item", "names Thing, which"
+    ),
+    Case(
+      "CREATE VIEW v AS SELECT size FROM Thing; CREATE VIEW w AS SELECT * FROM v", step: drop, count: 2,
       "the view v",
       "the view w"),
-    // Somebody else's size, and all columns whatever they are.
-    Case("CREATE VIEW v AS SELECT t.name, g.size FROM Thing t JOIN Tag g ON g.id = t.id", drop),
-    Case("CREATE VIEW v AS SELECT * FROM Thing", rename),
-    Case("CREATE VIEW v AS SELECT size FROM Thing", "drop attribute Tag.label"),
-    Case("CREATE VIEW v AS SELECT size FROM Thing", "retype Thing.name to string using (upper($Thing.name))"),
-    Case("CREATE VIEW v AS SELECT 1 AS size", drop),
-    // A word of SQL, a text, and another trigger that does not fit.
-    Case("CREATE VIEW v AS SELECT id, 'tag' AS kind FROM Thing /* Tag */", "drop entity Tag"),
+    // A column of another table with this name, and all columns, whatever they are.
+    Case("CREATE VIEW v AS SELECT t.name, g.size FROM Thing t JOIN Tag g ON g.id = t.id", step: drop),
+    Case("CREATE VIEW v AS SELECT * FROM Thing", step: rename),
+    Case("CREATE VIEW v AS SELECT size FROM Thing", step: "drop attribute Tag.label"),
+    Case(
+      "CREATE VIEW v AS SELECT size FROM Thing",
+      step: "retype Thing.name to string using (upper($Thing.name))"),
+    Case("CREATE VIEW v AS SELECT 1 AS size", step: drop),
+    // The name in a text and in a comment, and another trigger that cannot be run.
+    Case("CREATE VIEW v AS SELECT id, 'tag' AS kind FROM Thing /* Tag */", step: "drop entity Tag"),
     Case(
       "CREATE TABLE notes(a); CREATE TRIGGER t AFTER INSERT ON notes BEGIN SELECT 1; END; "
-        + "CREATE TRIGGER u AFTER INSERT ON notes BEGIN DELETE FROM nowhere; END", drop,
+        + "CREATE TRIGGER u AFTER INSERT ON notes BEGIN DELETE FROM nowhere; END", step: drop,
       "the trigger u on notes is none of the store's, and cannot be run"),
     Case(
       "CREATE TABLE notes(a); CREATE TRIGGER t AFTER INSERT ON notes BEGIN UPDATE OR IGNORE Tag SET label = 'x'; END",
-      "drop entity Tag", "the trigger t on notes", "names Tag, which"),
+      step: "drop entity Tag", "the trigger t on notes", "names Tag, which"),
     Case(
-      "CREATE TRIGGER t AFTER INSERT ON Tag BEGIN SELECT 1; END", "drop entity Tag", "the trigger t on Tag"),
-    // Tables that refer to one of the store's.
+      "CREATE TRIGGER t AFTER INSERT ON Tag BEGIN SELECT 1; END", step: "drop entity Tag",
+      "the trigger t on Tag"),
+    // Tables with a reference to a table of the store.
     Case(
-      "CREATE TABLE zz(x INTEGER REFERENCES Tag(id) ON DELETE CASCADE)", "rename entity Tag -> Label",
+      "CREATE TABLE zz(x INTEGER REFERENCES Tag(id) ON DELETE CASCADE)", step: "rename entity Tag -> Label",
       "the table zz is none of the store's, and refers to Tag, which step 0003 step3 drops or renames",
       #"DROP TABLE "zz";"#, "make it anew without that reference"),
     Case(
-      "CREATE TABLE zz(x INTEGER REFERENCES Tag(id))", "retype Tag.label to string using (upper($Tag.label))"),
-    // What does not fit before already.
+      "CREATE TABLE zz(x INTEGER REFERENCES Tag(id))",
+      step: "retype Tag.label to string using (upper($Tag.label))"),
+    // Objects that cannot be run even before the step.
     Case(
-      "CREATE VIEW v AS SELECT x FROM nowhere", drop, "the view v is none of the store's, and cannot be run",
+      "CREATE VIEW v AS SELECT x FROM nowhere", step: drop,
+      "the view v is none of the store's, and cannot be run",
       "nowhere", "no column is dropped or renamed beside it, as step 0003 step3 does"),
-    Case("CREATE VIEW v AS SELECT x FROM nowhere", "add attribute Thing.more string optional"),
-    Case("CREATE VIEW v AS SELECT x FROM nowhere", "retype Thing.name to string using (upper($Thing.name))"),
-    // Triggers: of the store's tables, of somebody else's, and of views.
+    Case("CREATE VIEW v AS SELECT x FROM nowhere", step: "add attribute Thing.more string optional"),
     Case(
-      "CREATE TRIGGER t AFTER UPDATE OF size ON Thing BEGIN SELECT 1; END", rename, "the trigger t on Thing"),
+      "CREATE VIEW v AS SELECT x FROM nowhere", step: "retype Thing.name to string using (upper($Thing.name))"
+    ),
+    // Triggers on the store's tables, on foreign tables, and on views.
+    Case(
+      "CREATE TRIGGER t AFTER UPDATE OF size ON Thing BEGIN SELECT 1; END", step: rename,
+      "the trigger t on Thing"),
     Case(
       "CREATE TABLE notes(a); CREATE TRIGGER t AFTER INSERT ON notes BEGIN UPDATE Thing SET size = NEW.a; END",
-      drop,
+      step: drop,
       "the trigger t on notes", "names Thing.size", #"DROP TRIGGER "t";"#),
     Case(
-      "CREATE TABLE notes(a); CREATE TRIGGER t AFTER DELETE ON notes BEGIN DELETE FROM nowhere; END", drop,
+      "CREATE TABLE notes(a); CREATE TRIGGER t AFTER DELETE ON notes BEGIN DELETE FROM nowhere; END",
+      step: drop,
       "the trigger t on notes", "cannot be run"),
     Case(
       "CREATE VIEW v AS SELECT name FROM Thing; CREATE TRIGGER t INSTEAD OF INSERT ON v BEGIN "
-        + "INSERT INTO Thing(name, size) VALUES (NEW.name, 1); END", rename, "the trigger t on v"),
+        + "INSERT INTO Thing(name, size) VALUES (NEW.name, 1); END", step: rename, "the trigger t on v"),
     Case(
       "CREATE TABLE notes(a); CREATE TRIGGER t AFTER INSERT ON notes BEGIN UPDATE Thing SET name = NEW.a; END",
-      rename),
+      step: rename),
   ]
 
-  /// What no plan can know: that the engine runs it no more.
+  /// Objects that the engine cannot run after the step, which no plan can know.
   static let misfits = [
     (
       "CREATE TRIGGER t AFTER INSERT ON Tag BEGIN INSERT INTO Thing VALUES (NULL, 1, 'a', 3, NULL); END",
@@ -114,7 +128,7 @@ import Testing
   ]
 
   @Test(arguments: misfits)
-  func `what fitted before and would not afterwards is told, and nothing is changed`(
+  func `an object that works before a step and not after it is reported, and nothing changes`(
     _ sql: String, _ step: String, _ title: String
   ) async throws {
     let base = Self.base + "\nadd index Tag(label)"
@@ -122,7 +136,7 @@ import Testing
     let lab = try await MigrationLab(base, fill: Self.fill)
     try await lab.migrate(first)
     try lab.open().executeScript(sql)
-    // Of another that does not fit before already nobody is told.
+    // Another object, which does not work even before, is not reported.
     try lab.open().executeScript("CREATE VIEW lost AS SELECT x FROM nowhere")
     let before = try objects(lab)
     let set = try lab.set([base, first, "add attribute Tag.more string optional", step])
@@ -147,9 +161,7 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func `what names something that a step takes away is told before the first step, on both engines`(
-    _ each: Case
-  )
+  func `objects that name what a step drops or renames are reported before the first step`(_ each: Case)
     async throws
   {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
@@ -176,7 +188,7 @@ import Testing
       return true
     }
     #expect(try objects(lab) == before)
-    // The line that is told makes room.
+    // The reported SQL removes the obstacle.
     let drops = plan.drift.compactMap { $0.firstMatch(of: #/\((DROP [^;]*;)\)/#).map { String($0.1) } }
     #expect(drops.count == plan.drift.count)
     for line in drops { try lab.open().executeScript(line) }

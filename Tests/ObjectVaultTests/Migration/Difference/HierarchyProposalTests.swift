@@ -1,4 +1,4 @@
-// What is proposed where the classes of a program inherit otherwise than the steps have it.
+// Proposals for classes that inherit differently from the entities of the steps.
 
 import ObjectVault
 import TestSupport
@@ -13,8 +13,8 @@ import Testing
       attributes: attributes.map { AttributeDescription(name: $0, type: .int, isOptional: true) })
   }
 
-  /// The operations in one line each, and what is lost; they have to lead to the new model.
-  private func proposal(_ old: [EntityDescription], _ new: [EntityDescription]) throws -> (
+  /// The operations, one line each, and the losses.
+  private func proposal(from old: [EntityDescription], to new: [EntityDescription]) throws -> (
     lines: [String], losses: [String]
   ) {
     let first = try MigrationSet.creating(Schema(entities: old))
@@ -23,17 +23,20 @@ import Testing
     return (proposal.operations.map(\.summary), proposal.losses)
   }
 
-  @Test func `a new child is made behind its parent, and nothing is lost`() throws {
+  @Test func `a new child is created after its parent, and nothing is lost`() throws {
     let proposal = try proposal(
-      [entity("Z", "a")], [entity("Z", "a"), entity("A", below: "M", "c"), entity("M", below: "Z", "b")])
+      from: [entity("Z", "a")],
+      to: [entity("Z", "a"), entity("A", below: "M", "c"), entity("M", below: "Z", "b")])
     #expect(proposal.lines == ["create entity M : Z", "create entity A : M"])
     #expect(proposal.losses == [])
   }
 
-  @Test func `a parent that is made of what children share gets their values`() throws {
+  @Test func `a new parent with the properties that children share gets their values`() throws {
     let proposal = try proposal(
-      [entity("Cat", "name", "lives"), entity("Dog", "name", "tricks")],
-      [entity("Pet", "name"), entity("Cat", below: "Pet", "lives"), entity("Dog", below: "Pet", "tricks")])
+      from: [entity("Cat", "name", "lives"), entity("Dog", "name", "tricks")],
+      to: [
+        entity("Pet", "name"), entity("Cat", below: "Pet", "lives"), entity("Dog", below: "Pet", "tricks"),
+      ])
     #expect(
       proposal.lines == [
         "create entity Pet", "set parent of Cat to Pet", "set parent of Dog to Pet",
@@ -41,10 +44,12 @@ import Testing
     #expect(proposal.losses == [])
   }
 
-  @Test func `children that stand alone again keep what they inherited`() throws {
+  @Test func `children that lose their parent keep what they inherited`() throws {
     let proposal = try proposal(
-      [entity("Pet", "name"), entity("Cat", below: "Pet", "lives"), entity("Dog", below: "Pet", "tricks")],
-      [entity("Cat", "name", "lives"), entity("Dog", "name")])
+      from: [
+        entity("Pet", "name"), entity("Cat", below: "Pet", "lives"), entity("Dog", below: "Pet", "tricks"),
+      ],
+      to: [entity("Cat", "name", "lives"), entity("Dog", "name")])
     #expect(
       proposal.lines == [
         "set parent of Cat to none", "set parent of Dog to none", "drop attribute Dog.tricks",
@@ -53,7 +58,9 @@ import Testing
     #expect(proposal.losses == ["Dog.tricks", "Pet"])
   }
 
-  @Test func `an entity in the middle that has another name makes room for the new one`() throws {
+  @Test func `an entity between two others that is renamed is replaced, or kept if the renaming is given`()
+    throws
+  {
     let old = [
       entity("Animal", "name"), entity("Dog", below: "Animal", "rank"),
       entity("Puppy", below: "Dog", "teeth"),
@@ -61,11 +68,11 @@ import Testing
     let new = [
       entity("Animal", "name"), entity("E1", below: "Animal", "rank"), entity("Puppy", below: "E1", "teeth"),
     ]
-    let proposal = try proposal(old, new)
+    let proposal = try proposal(from: old, to: new)
     #expect(Set(proposal.lines).count == proposal.lines.count, "\(proposal.lines)")
     #expect(
       proposal.lines.last == "drop entity Dog" && proposal.losses == ["Dog.rank", "Dog"], "\(proposal)")
-    // Who says so renames, and keeps all.
+    // With the renaming all values are kept.
     let first = try MigrationSet.creating(Schema(entities: old))
     let doubts = try first.proposal(for: Schema(entities: new)).doubts
     #expect(doubts == [.entity("Dog", to: "E1")])
@@ -73,49 +80,54 @@ import Testing
     #expect(renamed.lines == ["rename entity Dog -> E1"] && renamed.losses.isEmpty)
   }
 
-  @Test func `capitals make no other name in the table of a hierarchy`() throws {
+  @Test func `names that differ only in case collide in the table of a hierarchy`() throws {
     let middle = try proposal(
-      [
+      from: [
         entity("Animal", "name"), entity("Dog", below: "Animal", "Rank"),
         entity("Puppy", below: "Dog", "teeth"),
       ],
-      [
+      to: [
         entity("Animal", "name"), entity("E1", below: "Animal", "rank"),
         entity("Puppy", below: "E1", "teeth"),
       ])
     #expect(middle.losses == ["Dog.Rank", "Dog"], "\(middle)")
     let below = try proposal(
-      [entity("Pet", "name"), entity("Cat", below: "Pet", "Lives"), entity("Dog", "lives", "tricks")],
-      [entity("Pet", "name"), entity("Cat", below: "Pet"), entity("Dog", below: "Pet", "lives", "tricks")])
+      from: [entity("Pet", "name"), entity("Cat", below: "Pet", "Lives"), entity("Dog", "lives", "tricks")],
+      to: [
+        entity("Pet", "name"), entity("Cat", below: "Pet"), entity("Dog", below: "Pet", "lives", "tricks"),
+      ])
     #expect(below.lines.last == "set parent of Dog to Pet", "\(below)")
     #expect(below.losses.contains("Cat.Lives"), "\(below)")
     let above = try proposal(
-      [entity("Pet", "Name"), entity("Dog", "name", "tricks")],
-      [entity("Pet", "Name"), entity("Dog", below: "Pet", "tricks")])
+      from: [entity("Pet", "Name"), entity("Dog", "name", "tricks")],
+      to: [entity("Pet", "Name"), entity("Dog", below: "Pet", "tricks")])
     #expect(above.losses == ["Dog.name"], "\(above)")
   }
 
-  @Test func `from one table into another an entity goes by one of its own`() throws {
+  @Test func `an entity moves from one hierarchy to another by way of a table of its own`() throws {
     let proposal = try proposal(
-      [entity("P", "a"), entity("Q", "b"), entity("R", below: "P", "c")],
-      [entity("P", "a"), entity("Q", "b"), entity("R", below: "Q", "c")])
+      from: [entity("P", "a"), entity("Q", "b"), entity("R", below: "P", "c")],
+      to: [entity("P", "a"), entity("Q", "b"), entity("R", below: "Q", "c")])
     #expect(
       proposal.lines == ["set parent of R to none", "drop attribute R.a", "set parent of R to Q"])
     #expect(proposal.losses == ["R.a"])
   }
 
-  @Test func `parents that change places do so by a table of their own`() throws {
+  @Test func `parent and child exchange places by way of a table of their own`() throws {
     let proposal = try proposal(
-      [entity("P", "a"), entity("Q", below: "P", "b")], [entity("Q", "b"), entity("P", below: "Q", "a")])
+      from: [entity("P", "a"), entity("Q", below: "P", "b")],
+      to: [entity("Q", "b"), entity("P", below: "Q", "a")])
     #expect(
       proposal.lines == ["set parent of Q to none", "drop attribute Q.a", "set parent of P to Q"])
     #expect(proposal.losses == ["Q.a"])
   }
 
-  @Test func `what would share a column and is to go is dropped before`() throws {
+  @Test func `a removed property that would share a column is dropped before a parent is set`() throws {
     let proposal = try proposal(
-      [entity("B", "b"), entity("A", below: "B", "a"), entity("C", "a", "c"), entity("D", below: "C", "d")],
-      [
+      from: [
+        entity("B", "b"), entity("A", below: "B", "a"), entity("C", "a", "c"), entity("D", below: "C", "d"),
+      ],
+      to: [
         entity("B", "b"), entity("A", below: "B", "a", "d"), entity("C", below: "B", "c", "e"),
         entity("D", below: "C", "f"),
       ])
@@ -128,32 +140,33 @@ import Testing
     #expect(proposal.losses == ["C.a", "D.d"])
   }
 
-  @Test func `what a new parent loses makes way for what has its name and stays`() throws {
+  @Test func `a removed property of the new parent is dropped before a child that has it arrives`() throws {
     var (old, new) = (entity("B", "c", "d"), entity("B", below: "C", "c", "d"))
     old.indexes = [IndexDescription(properties: ["d", "c"])]
     new.indexes = old.indexes
     let proposal = try proposal(
-      [entity("A", "a"), entity("C", below: "A", "c"), old], [entity("A", "a"), entity("C", below: "A"), new])
+      from: [entity("A", "a"), entity("C", below: "A", "c"), old],
+      to: [entity("A", "a"), entity("C", below: "A"), new])
     #expect(proposal.lines == ["drop attribute C.c", "set parent of B to C"])
     #expect(proposal.losses == ["C.c"])
   }
 
-  @Test func `what a sibling loses makes way for what comes along`() throws {
+  @Test func `a removed property of a sibling is dropped before an entity that has it arrives`() throws {
     let proposal = try proposal(
-      [entity("B", "b"), entity("A", below: "B", "a"), entity("C", "a", "c")],
-      [entity("B", "b"), entity("A", below: "B"), entity("C", below: "B", "a", "c")])
+      from: [entity("B", "b"), entity("A", below: "B", "a"), entity("C", "a", "c")],
+      to: [entity("B", "b"), entity("A", below: "B"), entity("C", below: "B", "a", "c")])
     #expect(proposal.lines == ["drop attribute A.a", "set parent of C to B"])
     #expect(proposal.losses == ["A.a"])
   }
 
-  @Test func `a dropped hierarchy goes from below`() throws {
+  @Test func `a removed hierarchy is dropped from its lowest entity up`() throws {
     let proposal = try proposal(
-      [entity("A", "a"), entity("B", below: "A", "b"), entity("C", below: "B", "c"), entity("D", "d")],
-      [entity("D", "d")])
+      from: [entity("A", "a"), entity("B", below: "A", "b"), entity("C", below: "B", "c"), entity("D", "d")],
+      to: [entity("D", "d")])
     #expect(proposal.lines == ["drop entity C", "drop entity B", "drop entity A"])
   }
 
-  @Test func `what differs says who inherits from whom`() throws {
+  @Test func `the difference of two models states which parent an entity has in each`() throws {
     let (old, new) = (
       Schema(entities: [entity("A", "a"), entity("B", below: "A", "b")]),
       Schema(entities: [entity("A", "a"), entity("B", "b")])

@@ -1,4 +1,5 @@
-// Steps that are folded into one: new stores are the same, old ones do not notice, and those in between are told.
+// Steps that are folded into one: new stores are equal, old ones are not affected, and stores at a folded
+// version get an error with the release that they need.
 
 import CipherSQLite
 import Foundation
@@ -21,9 +22,9 @@ import VaultAuthoring
     try await Store.history(at: url, key: testKey).map { "\($0.number) \($0.name) \($0.checksum)" }
   }
 
-  @Test(arguments: [plain, steps]) func `a store made by the one is that of the many`(_ texts: [String])
-    async throws
-  {
+  @Test(arguments: [plain, steps]) func `a store that a fold created equals one that the steps created`(
+    _ texts: [String]
+  ) async throws {
     let many = try await DowngradeLab(texts, at: 4)
     for number in 2...4 {
       let fold = try many.set.folded(to: number, release: "4.1")
@@ -41,9 +42,10 @@ import VaultAuthoring
     }
   }
 
-  @Test func `what a killed proof has left goes with the next one, and no folder of somebody else`() throws {
+  @Test func `a fold removes the files of a killed one, and no user's folder`() throws {
     let aside = try TemporaryFolder()
-    /// Gets its name when it is whole: other tests fold meanwhile, and each takes away what was left.
+    /// The folder gets its name when it is complete. Other tests fold at the same time, and each removes
+    /// what killed folds left.
     func leave(_ names: [String]) throws -> URL {
       let letters = (0..<6).compactMap { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement() }
       let url = FileManager.default.temporaryDirectory.appendingPathComponent("vault-fold-" + String(letters))
@@ -61,7 +63,7 @@ import VaultAuthoring
     #expect(try FileManager.default.contentsOfDirectory(atPath: users.path).count == 5)
   }
 
-  @Test func `blocks are kept where rows are seeded, and left out where no row could meet them`() throws {
+  @Test func `a fold keeps blocks where rows are seeded, and omits those that could meet no row`() throws {
     let seeded = try DowngradeLab.set(Self.steps).folded(to: 4)
     #expect(seeded.kept == ["0001 seed", "0003 transform sql", "0003 require \"all have five\""])
     #expect(seeded.leftOut.isEmpty)
@@ -70,7 +72,7 @@ import VaultAuthoring
     #expect(plain.step.operations.count == 1)
   }
 
-  @Test func `seeds that make other rows each time are refused, by name`() throws {
+  @Test func `a fold of a seed with other rows each time is refused, and names the seed`() throws {
     let set = try DowngradeLab.set([
       Self.plain[0], "seed { INSERT INTO $A($A.n) VALUES (hex(randomblob(8))) }",
     ])
@@ -87,7 +89,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `a store that is between is refused, and told the release that leads on`() async throws {
+  @Test func `a store at a folded version is refused, with the release that it needs`() async throws {
     let lab = try await DowngradeLab(Self.plain, at: 2)
     let fold = try lab.set.folded(to: 3, release: "4.1 beta").migrations
     let bytes = try Data(contentsOf: lab.url)
@@ -107,17 +109,19 @@ import VaultAuthoring
       "\(HistoryConflict.folded(version: 2, into: 3, name: "s3", release: "4.1 beta"))".contains(
         "release 4.1 beta"))
     #expect { try fold.upTo(2) } throws: { "\($0)".contains("version 2") }
-    // With the files of then it comes to where both agree.
+    // The former files bring it to a version that both have.
     try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.upTo(3))
     #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: fold).steps == [4])
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: lab.set).isUpToDate)
   }
 
-  @Test func `an empty store, and one that goes back, fare as before`() async throws {
+  @Test func `a fold works for an empty store, and for the rollback of steps that ran separately`()
+    async throws
+  {
     let lab = try await DowngradeLab(Self.plain, at: 0)
     let fold = try lab.set.folded(to: 3).migrations
     #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: fold).steps == [1, 2, 3, 4])
-    // Nothing leads back from what the one made, and everything from what the store was led through itself.
+    // What the fold made has no rollback. Steps that the store ran itself have theirs.
     await #expect {
       try await Store.downgrade(at: lab.url, key: testKey, to: 2, migrations: fold)
     } throws: { if case StoreError.cannotRollBack(step: 3, _, _) = $0 { true } else { false } }
@@ -129,7 +133,7 @@ import VaultAuthoring
     #expect(try await history(other.url).count > 4)
   }
 
-  @Test func `what was folded can be folded again, and keeps the earlier releases`() throws {
+  @Test func `a folded step can be folded again, and keeps the earlier releases`() throws {
     let set = try DowngradeLab.set(Self.plain)
     let again = try set.folded(to: 2, release: "1").migrations.folded(to: 4, release: "2")
     #expect(again.step.folds.map(\.release) == ["1", "1", "2", "2"])
@@ -138,9 +142,7 @@ import VaultAuthoring
   }
 
   @Test(arguments: [plain, steps])
-  func `what a store carries that was made by the one can be written to files`(
-    _ texts: [String]
-  ) async throws {
+  func `the steps that a store carries after a fold can be written to files`(_ texts: [String]) async throws {
     let set = try DowngradeLab.set(texts)
     for (steps, number) in [(set, 0), (try set.folded(to: 3).migrations, 3)] {
       let lab = try await DowngradeLab(steps, at: 4)
@@ -159,7 +161,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `a file that does not name all it replaces is refused`() throws {
+  @Test func `a fold file that does not name all steps that it replaces is refused`() throws {
     for head in [
       "replaces: 0002 b s1:x", "replaces: 0001 a s1:x", "replaces: 0001 a",
       "replaces: 0001 a s1:x\nreplaces: 0003 s2 s1:y",
@@ -174,7 +176,7 @@ import VaultAuthoring
       text: "format: 1\nreplaces: 0001 a s1:x until 4 beta\nreplaces: 0002 s2 s1:y\n[up]\n")
     #expect(step.checksum == "s1:y" && step.folds[0].release == "4 beta")
     #expect(try MigrationStep(number: 2, name: "s2", text: step.text) == step)
-    // Beside the one no other step of a number that it replaces.
+    // No other step may have a number that the fold replaces.
     let other = try MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n")
     #expect { try MigrationSet([other, step]) } throws: {
       ($0 as? StoreError)
@@ -183,7 +185,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `the microblog's steps fold at every number`() throws {
+  @Test func `the microblog's steps can be folded at every number`() throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
     for number in 2...set.version {
       let fold = try set.folded(to: number)
@@ -192,7 +194,8 @@ import VaultAuthoring
     }
   }
 
-  @Test func `a transform that makes a row of a new store stays, and one that makes none goes`() throws {
+  @Test func `a fold keeps a transform that makes rows in a new store, and omits one that makes none`() throws
+  {
     func fold(_ block: String) throws -> MigrationFold {
       let texts = ["create entity Tag {\nattribute name string\n}", "transform sql { \(block) }"]
       let steps = try texts.enumerated().map { index, text in
@@ -204,7 +207,7 @@ import VaultAuthoring
     #expect(try fold("UPDATE $Tag SET $Tag.name = upper($Tag.name)").leftOut == ["0002 transform sql"])
   }
 
-  @Test func `a block that gives other values each time is not folded, and it is said why`() throws {
+  @Test func `a block with other values each time is not folded, and the error states why`() throws {
     let texts = [
       "create entity Tag {\nattribute name string\n}",
       "seed { INSERT INTO $Tag ($Tag.name) VALUES (hex(randomblob(8))) }",
@@ -234,12 +237,12 @@ import VaultAuthoring
     let carried = try await Store.carriedSteps(at: lab.url, key: testKey)
     #expect(carried.version == 4 && carried.foldedVersion == 3)
     #expect(try carried.model(at: 4) == set.model(at: 4))
-    // Where it ran, it is a step like any other.
+    // In a store that ran it, it is an ordinary step.
     let plain = try await DowngradeLab(set, at: 4)
     #expect(try await Store.carriedSteps(at: plain.url, key: testKey).foldedVersion == 0)
   }
 
-  @Test func `the note of a fold is that of stores in which the fold ran`() async throws {
+  @Test func `the note of a fold belongs to stores in which the fold ran`() async throws {
     let many = try await DowngradeLab(Self.plain, at: 4)
     let fold = try many.set.folded(to: 3, release: "4.1").migrations
     let note = try #require(fold.steps[2].note)

@@ -1,4 +1,5 @@
-// Proposed steps: they lead to the model, read back from their file, and tell what only a person knows.
+// Proposed steps: they result in the model, can be parsed from their file, and note what only a person can
+// decide.
 
 import Foundation
 import Migrations
@@ -9,7 +10,7 @@ import Testing
 
 @Suite(.tags(.pure, .random, .slow)) struct MigrationProposals {
   private func proposal(
-    _ old: String, _ new: String, renaming: [String] = []
+    from old: String, to new: String, renaming: [String] = []
   ) throws -> MigrationProposal {
     func set(_ text: String) throws -> MigrationSet {
       try MigrationSet([MigrationStep(number: 1, name: "x", text: "format: 1\n[up]\n\(text)\n")])
@@ -18,7 +19,7 @@ import Testing
       for: try set(new).model(at: 1), renaming: renaming.compactMap { MigrationRenaming($0) })
   }
 
-  @Test func `for two thousand random pairs the lines read back lead from one model to the other`() throws {
+  @Test func `the proposed lines for two thousand random pairs of models result in the new model`() throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 1848)
     var random = SeededGenerator(seed: seed)
     var kinds: Set<String> = []
@@ -60,111 +61,118 @@ import Testing
       ["rename entity User -> Person", "rename attribute Person.name -> fullName"]
     ),
   ])
-  func `a property is named by its entity's former name or the new one`(
+  func `a renamed property is given by its entity's former name or by the new one`(
     _ renaming: [String], _ lines: [String]
   ) throws {
     let told = try proposal(
-      "create entity User {\n attribute name string\n}",
-      "create entity Person {\n attribute fullName string\n}",
+      from: "create entity User {\n attribute name string\n}",
+      to: "create entity Person {\n attribute fullName string\n}",
       renaming: renaming)
     #expect(told.lines == lines)
   }
 
-  @Test func `names may be exchanged, and handed on`() throws {
+  @Test func `names may be exchanged, and may pass to another property`() throws {
     let model =
       "create entity A {\n attribute x string\n attribute y string\n}\ncreate entity B {\n attribute z int\n}"
-    let swapped = try proposal(model, model, renaming: ["A.x=y", "A.y=x"])
+    let swapped = try proposal(from: model, to: model, renaming: ["A.x=y", "A.y=x"])
     #expect(
       swapped.lines == [
         "rename attribute A.x -> xBefore", "rename attribute A.y -> x", "rename attribute A.xBefore -> y",
       ])
     let entities = try proposal(
-      model,
-      "create entity B {\n attribute x string\n attribute y string\n}\ncreate entity A {\n attribute z int\n}",
+      from: model,
+      to:
+        "create entity B {\n attribute x string\n attribute y string\n}\ncreate entity A {\n attribute z int\n}",
       renaming: ["A=B", "B=A"])
     #expect(
       entities.lines == ["rename entity A -> ABefore", "rename entity B -> A", "rename entity ABefore -> B"])
     let chain = try proposal(
-      model,
-      "create entity A {\n attribute y string\n attribute w string\n}\ncreate entity B {\n attribute z int\n}",
+      from: model,
+      to:
+        "create entity A {\n attribute y string\n attribute w string\n}\ncreate entity B {\n attribute z int\n}",
       renaming: ["A.x=y", "A.y=w"])
     #expect(chain.lines == ["rename attribute A.y -> w", "rename attribute A.x -> y"])
   }
 
-  @Test func `a third name beside an exchange, and a name that the model has, are no trouble`() throws {
+  @Test func `names are exchanged beside another renaming and beside a taken temporary name`() throws {
     let old =
       "create entity A {\n attribute a int\n attribute b int\n attribute c int\n attribute aBefore int\n}"
     let new =
       "create entity A {\n attribute a int\n attribute b int\n attribute d int\n attribute aBefore int\n}"
-    let told = try proposal(old, new, renaming: ["A.c=d", "A.a=b", "A.b=a"])
+    let told = try proposal(from: old, to: new, renaming: ["A.c=d", "A.a=b", "A.b=a"])
     #expect(
       told.lines == [
         "rename attribute A.c -> d", "rename attribute A.a -> aBefore2", "rename attribute A.b -> a",
         "rename attribute A.aBefore2 -> b",
       ])
     for renaming in [["A.c=a", "A.a=b", "A.b=a"], ["A.a=b", "A.a=b", "A.b=a"], ["A.a=b", "A.a=d"]] {
-      #expect(throws: StoreError.self) { try proposal(old, new, renaming: renaming) }
+      #expect(throws: StoreError.self) { try proposal(from: old, to: new, renaming: renaming) }
     }
   }
 
-  @Test func `an entity that comes to inherit what is required is told so`() throws {
+  @Test func `a proposal notes that an entity begins to inherit a required property`() throws {
     let guess = try proposal(
-      "create entity Thing {\n attribute name string\n}\ncreate entity Tag {\n attribute n int\n}",
-      "create entity Thing {\n attribute name string\n}\ncreate entity Tag : Thing {\n attribute n int\n}")
+      from: "create entity Thing {\n attribute name string\n}\ncreate entity Tag {\n attribute n int\n}",
+      to: "create entity Thing {\n attribute name string\n}\ncreate entity Tag : Thing {\n attribute n int\n}"
+    )
     #expect(guess.lines == ["set parent of Tag to Thing"])
     #expect(
       guess.notes.count == 1 && guess.notes[0].hasPrefix("Tag inherits name, which is required"),
       "\(guess.notes)")
   }
 
-  @Test func `what may be a renaming is doubted, and is one where somebody says so`() throws {
+  @Test func `a possible renaming is a doubt, and a given renaming keeps the values`() throws {
     let (old, new) = (
       "create entity U {\n attribute name string\n attribute age int\n}",
       "create entity U {\n attribute fullName string\n attribute age int\n}"
     )
-    let guess = try proposal(old, new)
+    let guess = try proposal(from: old, to: new)
     #expect(guess.lines == ["drop attribute U.name", "add attribute U.fullName string"])
     #expect(guess.doubts.map(\.description) == ["U.name=fullName"])
     #expect(guess.losses == ["U.name"])
-    let told = try proposal(old, new, renaming: ["U.name=fullName"])
+    let told = try proposal(from: old, to: new, renaming: ["U.name=fullName"])
     #expect(told.lines == ["rename attribute U.name -> fullName"])
     #expect(told.doubts.isEmpty && told.losses.isEmpty && told.notes.isEmpty)
   }
 
-  @Test func `an entity that is called otherwise keeps its objects where somebody says so`() throws {
+  @Test func `an entity with another name keeps its objects if the renaming is given`() throws {
     let (old, new) = (
       "create entity U {\n attribute a int\n attribute b int\n relationship vs -> V many inverse V.u\n}\ncreate entity V {\n attribute a int\n relationship u -> U inverse U.vs\n}",
       "create entity W {\n attribute a int\n attribute c int\n relationship vs -> V many inverse V.u\n}\ncreate entity V {\n attribute a int\n relationship u -> W inverse W.vs\n}"
     )
-    #expect(try proposal(old, new).doubts.map(\.description).contains("U=W"))
-    let told = try proposal(old, new, renaming: ["U=W", "W.b=c"])
+    #expect(try proposal(from: old, to: new).doubts.map(\.description).contains("U=W"))
+    let told = try proposal(from: old, to: new, renaming: ["U=W", "W.b=c"])
     #expect(told.lines == ["rename entity U -> W", "rename attribute W.b -> c"])
   }
 
   @Test(arguments: ["X=Y", "U.nmae=fullName", "U.name=fulName", "U=Q"])
-  func `a renaming of what is not there is an error that names the nearest`(_ text: String) throws {
+  func `a renaming of an unknown name is an error`(_ text: String) throws {
     #expect(throws: StoreError.self) {
       try proposal(
-        "create entity U {\n attribute name string\n}", "create entity U {\n attribute fullName string\n}",
+        from: "create entity U {\n attribute name string\n}",
+        to: "create entity U {\n attribute fullName string\n}",
         renaming: [text])
     }
   }
 
   @Test(arguments: ["", "=", "a", "a=", "a.b=c.d", "a.b.c=d", "a=b=c", "a=b.c", ".a=b"])
-  func `a text that is no renaming is none`(_ text: String) { #expect(MigrationRenaming(text) == nil) }
+  func `MigrationRenaming refuses a text of another form`(_ text: String) {
+    #expect(MigrationRenaming(text) == nil)
+  }
 
-  @Test func `an inverse that is left does not lose its links with the other end`() throws {
+  @Test func `dropping an inverse keeps the links of the other end`() throws {
     let lines = try proposal(
-      "create entity U {\n attribute a int\n relationship vs -> V many inverse V.u\n}\ncreate entity V {\n relationship u -> U inverse U.vs\n}",
-      "create entity U {\n attribute a int\n}\ncreate entity V {\n relationship u -> U\n}"
+      from:
+        "create entity U {\n attribute a int\n relationship vs -> V many inverse V.u\n}\ncreate entity V {\n relationship u -> U inverse U.vs\n}",
+      to: "create entity U {\n attribute a int\n}\ncreate entity V {\n relationship u -> U\n}"
     ).lines
     #expect(lines == ["drop relationship U.vs"])
   }
 
-  @Test func `what has to be looked at is said`() throws {
+  @Test func `a proposal notes each change that a person has to check`() throws {
     let proposal = try proposal(
-      "create entity U {\n attribute a string optional\n attribute b string\n}",
-      "create entity U {\n attribute a string\n attribute b int\n attribute c int\n}")
+      from: "create entity U {\n attribute a string optional\n attribute b string\n}",
+      to: "create entity U {\n attribute a string\n attribute b int\n attribute c int\n}")
     #expect(
       proposal.lines == [
         "make U.a required", "retype U.b to int using (CAST($U.b AS INTEGER))", "add attribute U.c int",
@@ -172,7 +180,7 @@ import Testing
     #expect(proposal.notes.count == 3)
   }
 
-  @Test func `the classes of the microblog are its steps' model`() throws {
+  @Test func `the classes of the microblog are the model of its steps`() throws {
     let proposal = try MigrationSet.embedded(MicroblogMigrations.steps).proposal(for: microblog)
     #expect(proposal.operations.isEmpty && proposal.notes.isEmpty)
   }

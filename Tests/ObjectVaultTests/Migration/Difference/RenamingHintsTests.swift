@@ -1,4 +1,5 @@
-// What classes say of former names, beside what somebody says of them: in which order, and what stays a question.
+// Former names that classes declare, beside renamings that a caller gives: their order, and which of them
+// stay a question.
 
 import Foundation
 import ObjectVault
@@ -6,7 +7,7 @@ import TestSupport
 import Testing
 
 private enum Moved {
-  /// Each name is the next one's now, and a leaves.
+  /// Each name has become the name of the next property, and `a` is gone.
   final class Row: ManagedObject {
     @Attribute(.renamed(from: "a")) var b: Int = 0
     @Attribute(.renamed(from: "b")) var c: Int = 0
@@ -56,19 +57,20 @@ private enum Swapped {
     try MigrationSet([MigrationStep(number: 1, name: "x", text: "format: 1\n[up]\n\(text)\n")])
   }
 
-  private func proposal(_ old: String, _ new: String, renaming: [String]) throws -> MigrationProposal {
+  private func proposal(from old: String, to new: String, renaming: [String]) throws -> MigrationProposal {
     try steps(old).proposal(
       for: try steps(new).model(at: 1), renaming: renaming.compactMap { MigrationRenaming($0) })
   }
 
-  private func proposal(_ old: String, _ new: Schema, renaming: [String] = []) throws -> MigrationProposal {
+  private func proposal(from old: String, to new: Schema, renaming: [String] = []) throws -> MigrationProposal
+  {
     try steps(old).proposal(for: new, renaming: renaming.compactMap { MigrationRenaming($0) })
   }
 
-  @Test func `entities that exchange their names do so before a property of one is renamed`() throws {
+  @Test func `entities exchange their names before a property of one is renamed`() throws {
     let told = try proposal(
-      "create entity A {\n attribute x string\n}\ncreate entity B {\n attribute x int\n}",
-      "create entity A {\n attribute y int\n}\ncreate entity B {\n attribute x string\n}",
+      from: "create entity A {\n attribute x string\n}\ncreate entity B {\n attribute x int\n}",
+      to: "create entity A {\n attribute y int\n}\ncreate entity B {\n attribute x string\n}",
       renaming: ["A=B", "B=A", "A.x=y"])
     #expect(
       told.lines == [
@@ -91,45 +93,46 @@ private enum Swapped {
       "A.x=w: A.w is in the steps already; drop it in a step of its own before, or say how it is called now."
     ),
   ])
-  func `renamings that contradict each other are told as such`(_ renaming: [String], _ text: String) throws {
+  func `contradictory renamings are refused, and the error names both`(_ renaming: [String], _ text: String)
+    throws
+  {
     let model =
       "create entity A {\n attribute x int\n attribute w int\n}\ncreate entity B {\n attribute x int\n}"
-    let error = #expect(throws: StoreError.self) { try proposal(model, model, renaming: renaming) }
+    let error = #expect(throws: StoreError.self) { try proposal(from: model, to: model, renaming: renaming) }
     #expect(error.map { "\($0)" } == text)
   }
 
-  @Test func `what a class says of its properties is asked of the entity that it was`() throws {
+  @Test func `former names of properties are looked up in the entity that the class was before`() throws {
     let swapped = Schema {
       Entity(Swapped.One.self)
       Entity(Swapped.Two.self)
     }
     let question = "One.x says that it was One.y, and the steps have both."
     let renamed = try proposal(
-      "create entity Former {\n attribute x int default 0\n attribute y int default 0\n}\n"
-        + "create entity Two {\n attribute z int default 0\n}", swapped, renaming: ["Former=One"])
+      from: "create entity Former {\n attribute x int default 0\n attribute y int default 0\n}\n"
+        + "create entity Two {\n attribute z int default 0\n}", to: swapped, renaming: ["Former=One"])
     #expect(renamed.lines == ["rename entity Former -> One"])
     #expect(renamed.notes.contains { $0.hasPrefix(question) })
     #expect(renamed.servedHints.map { "\($0.renaming)" } == ["One.y=x", "One.x=y"])
     let exchanged = try proposal(
-      "create entity Two {\n attribute x int default 0\n attribute y int default 0\n}\n"
-        + "create entity One {\n attribute z int default 0\n}", swapped, renaming: ["One=Two", "Two=One"])
+      from: "create entity Two {\n attribute x int default 0\n attribute y int default 0\n}\n"
+        + "create entity One {\n attribute z int default 0\n}", to: swapped, renaming: ["One=Two", "Two=One"])
     #expect(exchanged.lines.count == 3 && exchanged.notes.contains { $0.hasPrefix(question) })
   }
 
-  @Test func `what may be a renaming is doubted, and what lacks a value told, in a renamed entity, too`()
-    throws
-  {
+  @Test func `possible renamings and missing values are also reported in a renamed entity`() throws {
     let told = try proposal(
-      "create entity U {\n attribute name string\n}", "create entity W {\n attribute title string\n}",
+      from: "create entity U {\n attribute name string\n}",
+      to: "create entity W {\n attribute title string\n}",
       renaming: ["U=W"])
     #expect(told.doubts.map(\.description) == ["W.name=title"])
     #expect(told.notes.contains { $0.hasPrefix("W.title is required") })
   }
 
-  @Test func `names that move on by one are renamed, the last one first`() throws {
+  @Test func `names of properties that move on by one are renamed, the last one first`() throws {
     let row =
       "create entity Row {\n attribute a int default 0\n attribute b int default 0\n attribute c int default 0\n}"
-    let moved = try proposal(row, Schema { Entity(Moved.Row.self) })
+    let moved = try proposal(from: row, to: Schema { Entity(Moved.Row.self) })
     #expect(
       moved.lines == [
         "rename attribute Row.c -> d", "rename attribute Row.b -> c", "rename attribute Row.a -> b",
@@ -137,18 +140,18 @@ private enum Swapped {
     #expect(moved.notes.isEmpty && moved.losses.isEmpty)
   }
 
-  @Test func `what somebody has said of a former name is no question any more`() throws {
+  @Test func `a given renaming answers the question that a declared former name raises`() throws {
     let row = "create entity Row {\n attribute a int default 0\n attribute b int default 0\n}"
     let schema = Schema { Entity(Taken.Row.self) }
-    let asked = try proposal(row, schema)
+    let asked = try proposal(from: row, to: schema)
     #expect(asked.notes.contains { $0.hasPrefix("Row.b says that it was Row.a, and the steps have both.") })
-    let told = try proposal(row, schema, renaming: ["Row.a=c"])
+    let told = try proposal(from: row, to: schema, renaming: ["Row.a=c"])
     #expect(told.lines == ["rename attribute Row.a -> c"] && told.notes.isEmpty, "\(told.notes)")
   }
 
-  @Test func `a circle behind a new name stays a question`() throws {
+  @Test func `a cycle of declared names beside a new name stays a question`() throws {
     let row = "create entity Row {\n attribute b int default 0\n attribute c int default 0\n}"
-    let circled = try proposal(row, Schema { Entity(Circled.Row.self) })
+    let circled = try proposal(from: row, to: Schema { Entity(Circled.Row.self) })
     #expect(circled.lines == ["rename attribute Row.c -> d", "add attribute Row.c int default 0"])
     #expect(circled.notes.count == 2 && circled.notes.allSatisfy { $0.contains("the steps have both") })
   }
@@ -158,47 +161,49 @@ private enum Swapped {
   private static let user =
     "create entity User {\n attribute name string\n relationship boss -> User\n}"
 
-  @Test func `an entity that says what it was is renamed, and so are the properties of its class`() throws {
-    let told = try proposal(Self.user, Schema { Entity(HintedClasses.Person.self).renamed(from: "User") })
+  @Test func `an entity with a declared former name is renamed, and so are its properties`() throws {
+    let told = try proposal(
+      from: Self.user, to: Schema { Entity(HintedClasses.Person.self).renamed(from: "User") })
     #expect(told.lines == ["rename entity User -> Person", "rename attribute Person.name -> title"])
     #expect(told.notes.isEmpty && told.doubts.isEmpty && told.losses.isEmpty)
-    // Saying it twice is saying it once; a property may be told by either name of its entity.
+    // A repeated renaming has no effect, and a property may be given by either name of its entity.
     let schema = Schema { Entity(HintedClasses.Person.self).renamed(from: "User") }
     for more in [["User=Person"], ["User.name=title"], ["Person.name=title", "User=Person"]] {
-      #expect(try proposal(Self.user, schema, renaming: more).lines == told.lines)
+      #expect(try proposal(from: Self.user, to: schema, renaming: more).lines == told.lines)
     }
-    // The lines that an opening shows are the same.
+    // Opening a store shows the same lines.
     let lines = SchemaDifference.operations(from: try steps(Self.user).model(at: 1), to: schema)
     #expect(lines.map(\.description) == told.lines)
   }
 
-  @Test func `an entity that says what nobody was, or what it is, is a new one`() throws {
+  @Test func `an entity whose declared former name is unknown or its own is a new entity`() throws {
     for name in ["Human", "Person", ""] {
-      let told = try proposal(Self.user, Schema { Entity(HintedClasses.Person.self).renamed(from: name) })
+      let told = try proposal(
+        from: Self.user, to: Schema { Entity(HintedClasses.Person.self).renamed(from: name) })
       #expect(told.lines.contains { $0.hasPrefix("create entity Person") } && told.losses == ["User"])
       #expect(told.doubts.map(\.description).allSatisfy { $0 == "User=Person" })
     }
-    // It has been done.
+    // The renaming has been done.
     let done = "create entity Person {\n attribute title string\n relationship boss -> Person\n}"
     let schema = Schema { Entity(HintedClasses.Person.self).renamed(from: "User") }
-    #expect(try proposal(done, schema).lines.isEmpty)
+    #expect(try proposal(from: done, to: schema).lines.isEmpty)
   }
 
   @Test func `names of entities that move on by one are renamed, the last one first`() throws {
     let told = try proposal(
-      "create entity User {\n attribute name string\n}\n"
+      from: "create entity User {\n attribute name string\n}\n"
         + "create entity Person {\n attribute title string\n relationship boss -> Person\n}",
-      Schema {
+      to: Schema {
         Entity(HintedClasses.Person.self).renamed(from: "User")
         Entity(HintedClasses.Member.self).renamed(from: "Person")
       })
     #expect(told.lines.prefix(2) == ["rename entity Person -> Member", "rename entity User -> Person"])
   }
 
-  @Test func `a name of an entity that is used again is a new entity`() throws {
+  @Test func `a former entity name that is used again is a new entity`() throws {
     let told = try proposal(
-      "create entity Member {\n attribute title string\n relationship boss -> Member\n}",
-      Schema {
+      from: "create entity Member {\n attribute title string\n relationship boss -> Member\n}",
+      to: Schema {
         Entity(HintedClasses.Person.self).renamed(from: "Member")
         Entity(HintedClasses.Member.self)
       })
@@ -206,7 +211,7 @@ private enum Swapped {
     #expect(told.lines.last?.hasPrefix("create entity Member") == true && told.lines.count == 2)
   }
 
-  @Test func `entities that say of each other that they were the other are a question`() throws {
+  @Test func `two entities that declare each other's names as former ones are a question`() throws {
     let old =
       "create entity Person {\n attribute title string\n relationship boss -> Person\n}\n"
       + "create entity Member {\n attribute name string\n}"
@@ -214,25 +219,24 @@ private enum Swapped {
       Entity(HintedClasses.Person.self).renamed(from: "Member")
       Entity(HintedClasses.Member.self).renamed(from: "Person")
     }
-    let told = try proposal(old, schema)
+    let told = try proposal(from: old, to: schema)
     #expect(told.lines.isEmpty && told.notes.count == 2)
     #expect(
       told.notes.first
         == "Member says that it was Person, and the steps have both. Where that has been done, take "
         + ".renamed(from: \"Person\") out of the schema; where not, say so for each that is called otherwise now"
     )
-    let answered = try proposal(old, schema, renaming: ["Member=Person", "Person=Member"])
+    let answered = try proposal(from: old, to: schema, renaming: ["Member=Person", "Person=Member"])
     #expect(
       answered.lines.prefix(3).allSatisfy { $0.hasPrefix("rename entity") }
         && !answered.notes.contains { $0.contains("says that it was") })
   }
 
-  @Test func `an entity of a hierarchy is renamed before its parent and its properties are looked at`() throws
-  {
+  @Test func `entities of a hierarchy are renamed before parents and properties are compared`() throws {
     let told = try proposal(
-      "create entity Human {\n attribute name string\n}\n"
+      from: "create entity Human {\n attribute name string\n}\n"
         + "create entity Worker : Human {\n attribute pay int default 0\n}",
-      Schema {
+      to: Schema {
         Entity(HintedHierarchy.Person.self).renamed(from: "Human")
         Entity(HintedHierarchy.Employee.self).renamed(from: "Worker")
       })
@@ -241,10 +245,9 @@ private enum Swapped {
         && told.lines.count == 2)
   }
 
-  @Test func `two that say that they were one and the same are refused, and so is who says otherwise`() throws
-  {
-    func refusal(_ old: String, _ schema: Schema, _ renaming: [String] = []) -> String? {
-      let error = #expect(throws: StoreError.self) { try proposal(old, schema, renaming: renaming) }
+  @Test func `two claims of one former name are refused, and so is a contradicting renaming`() throws {
+    func refusal(from old: String, to schema: Schema, renaming: [String] = []) -> String? {
+      let error = #expect(throws: StoreError.self) { try proposal(from: old, to: schema, renaming: renaming) }
       guard case .renamingRefused = error else { return nil }
       return error.map { "\($0)" }
     }
@@ -253,17 +256,18 @@ private enum Swapped {
       Entity(HintedClasses.Member.self).renamed(from: "User")
     }
     #expect(
-      refusal(Self.user, both) == "User=Person: User=Member renames User, too; leave one of the two out.")
+      refusal(from: Self.user, to: both)
+        == "User=Person: User=Member renames User, too; leave one of the two out.")
     let one = Schema {
       Entity(HintedClasses.Person.self).renamed(from: "User")
       Entity(HintedClasses.Member.self)
     }
     #expect(
-      refusal(Self.user, one, ["User=Member"])
+      refusal(from: Self.user, to: one, renaming: ["User=Member"])
         == "User=Member: User=Person renames User, too; leave one of the two out.")
     let row = "create entity Row {\n attribute a int default 0\n}"
     #expect(
-      refusal(row, Schema { Entity(Contradictory.Row.self) })
+      refusal(from: row, to: Schema { Entity(Contradictory.Row.self) })
         == "Row.a=c: Row.a=b renames Row.a, too; leave one of the two out.")
   }
 }

@@ -1,5 +1,5 @@
-// Tables of a store that somebody changed by hand: the SQL that is printed undoes it in the sqlcipher shell, keeps all rows, and
-// leads on to the next step.
+// Tables of a store that were changed by hand. The printed SQL undoes the change in the sqlcipher shell and
+// keeps all rows, and then the next step runs.
 
 import CipherSQLite
 import Foundation
@@ -34,7 +34,7 @@ import Testing
   ]
   private static let all = "SELECT id, name, rank, note, place_id FROM Event ORDER BY id"
 
-  /// Replaces a table by one of another text, as a person would who knows SQLite.
+  /// Replaces a table by one of another definition, as a user who knows SQLite would.
   private static func remade(_ table: String, _ change: (String) -> String, columns: String) -> (Connection)
     throws -> Void
   {
@@ -108,14 +108,14 @@ import Testing
     ("no links", { try $0.executeScript("PRAGMA foreign_keys = OFF; DROP TABLE Event_tags") }),
   ]
 
-  /// What stands in brackets behind each line.
+  /// The SQL in brackets at the end of each line.
   private static func remedies(_ lines: [String]) -> [String] {
     lines.compactMap { line in
       line.firstMatch(of: #/\(in the sqlcipher shell: (.*?;)\)/#).map { String($0.1) }
     }
   }
 
-  /// Runs lines in the shell, each as a person pastes it.
+  /// Runs lines in the shell, as a user pastes them.
   private static func paste(_ lines: [String], _ path: String) throws -> ToolResult {
     let key = "x'" + String(repeating: "5A", count: 32) + "'"
     let pragmas = CipherProfile.engineDefault.shellPragmas(major: Engine.current.cipherMajor)
@@ -127,7 +127,7 @@ import Testing
 
   @Test(
     .enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"), arguments: changes.map(\.name))
-  func `what is printed for a change by hand undoes it in the shell`(_ name: String) async throws {
+  func `the printed SQL for a change by hand undoes the change in the shell`(_ name: String) async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let change = try #require(Self.changes.first { $0.name == name })
     let rows = try lab.rows(Self.all)
@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `values of a column that a pending step adds are kept as it is said`() async throws {
+  func `values of a column that a pending step adds are kept by the printed advice`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let raw = try Connection.open(lab.url.path, key: testKey)
     try raw.executeScript(
@@ -181,7 +181,7 @@ import Testing
     #expect(try Self.paste([String(parts.2)], lab.url.path).errors == "")
     #expect(try lab.rows("SELECT id, expiry FROM Event ORDER BY id") == [[1, .null], [5, 7.5]])
     #expect(try lab.isSound())
-    // One of another type is not.
+    // A column of another type cannot be kept.
     let other = try await MigrationLab(Self.base, fill: Self.fill)
     try other.open().execute("ALTER TABLE Event ADD COLUMN expiry TEXT")
     await #expect {
@@ -195,7 +195,7 @@ import Testing
     }
   }
 
-  @Test func `a copy that fails drops no table`() async throws {
+  @Test func `a repair whose copy fails drops no table`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let raw = try Connection.open(lab.url.path, key: testKey)
     try Self.changes.first { $0.name == "no NOT NULL" }?.change(raw)
@@ -211,7 +211,7 @@ import Testing
     #expect(try lab.rows("SELECT id, rank FROM Event ORDER BY id") == [[1, 1], [5, .null]])
   }
 
-  @Test func `what the shell cannot undo is said without SQL`() async throws {
+  @Test func `a change that the shell cannot undo is reported without SQL`() async throws {
     let lab = try await MigrationLab("create entity Price {\n attribute sum decimal\n attribute n int\n}")
     let raw = try Connection.open(lab.url.path, key: testKey)
     try StoreInfo.prepare(raw)

@@ -1,4 +1,4 @@
-// What somebody wrote into the store's own tables is an error that names the place, and never a crash.
+// Damage in the bookkeeping tables is an error that names the place, and never a crash.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// Changes of `vault_*` tables, and a word of the place that has to be named.
+/// Changes of `vault_*` tables, each with a part of the expected error that names the place.
 enum Damage {
   static let all: [(sql: String, word: String)] = [
     ("UPDATE vault_meta SET value = -1 WHERE key = 'version'", "row version"),
@@ -75,7 +75,7 @@ private final class Thing: ManagedObject {
 
 @Suite struct Bookkeeping {
   @Test(arguments: Damage.all.indices)
-  func `what cannot be in the store's own tables is an error with its place`(_ index: Int) async throws {
+  func `an invalid row of a bookkeeping table is an error that names its place`(_ index: Int) async throws {
     let (sql, word) = Damage.all[index]
     let lab = try await MigrationLab(Damage.steps[0])
     try await lab.migrate(Damage.steps[1])

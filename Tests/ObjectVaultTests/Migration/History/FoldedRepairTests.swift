@@ -1,5 +1,5 @@
-// A step that was edited after it ran, and was then folded with others: what ran is another than what was folded, and only
-// the files of before the fold can say so to a store.
+// A step that was edited after it ran, and was then folded with others. The fold then differs from what
+// ran, and only the files from before the fold can correct the store's record.
 
 import CipherSQLite
 import Foundation
@@ -10,12 +10,12 @@ import VaultAuthoring
 
 @Suite struct FoldedRepairs {
   @Test(arguments: [false, true])
-  func `a store with a step that was folded as another is told what leads on, and that does`(
-    _ isRepaired: Bool
-  ) async throws {
+  func `a fold that differs from what ran is refused, and the error's advice resolves it`(_ isRepaired: Bool)
+    async throws
+  {
     let lab = try await DowngradeLab(HistoryRepairs.steps, at: 3)
     let edited = try DowngradeLab.set(HistoryRepairs.edited)
-    // Folded were the files that did not run there, be it that the store was repaired or that it was not.
+    // The fold has the file that did not run in this store, whether the store was repaired or not.
     if isRepaired {
       try await Store.repair(at: lab.url, key: testKey, steps: [2], migrations: edited)
     }
@@ -33,12 +33,12 @@ import VaultAuthoring
     await #expect {
       try await Store.planRepair(at: lab.url, key: testKey, steps: [2], migrations: fold)
     } throws: { "\($0)".contains("folded into a later step") }
-    // The advice.
+    // Follows the advice.
     try await Store.repair(at: lab.url, key: testKey, steps: [2], migrations: folded)
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: fold).isUpToDate)
   }
 
-  @Test func `the step that the others were folded into is told alike`() async throws {
+  @Test func `a fold whose last step differs from what ran is refused, too`() async throws {
     let lab = try await DowngradeLab(HistoryRepairs.steps, at: 2)
     let edited = try DowngradeLab.set(HistoryRepairs.edited)
     let fold = try edited.folded(to: 2).migrations

@@ -1,4 +1,4 @@
-// A step that was edited after it ran is recorded as it is now, where the model stays the same; nothing else changes.
+// Repair: an edited step is recorded as it is now, if the model stays the same. Nothing else changes.
 
 import CipherSQLite
 import Foundation
@@ -11,7 +11,7 @@ import Testing
     "create entity A {\n attribute n string\n}",
     "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 1 }", "add index A(n)",
   ]
-  /// The second step in other words, and with another transform.
+  /// The same steps, with another transform in the second one.
   static let edited = [
     steps[0], "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 2 }", steps[2],
   ]
@@ -22,7 +22,7 @@ import Testing
       + lab.rows("SELECT key, value FROM vault_meta WHERE key <> 'standing' ORDER BY key")
   }
 
-  @Test func `an edited step is recorded as it is, and what it was is kept`() async throws {
+  @Test func `repair records an edited step as it is now, and keeps the former record`() async throws {
     let lab = try await DowngradeLab(Self.steps, at: 3, fill: ["INSERT INTO A(id, n, m) VALUES (4, 'x', 7)"])
     let set = try DowngradeLab.set(Self.edited)
     await #expect(throws: StoreError.self) {
@@ -39,7 +39,7 @@ import Testing
     #expect(done == plan)
     #expect(try content(lab) == before)
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).isUpToDate)
-    // The former file is the one that is edited now.
+    // Now the former file counts as edited.
     await #expect(throws: StoreError.self) {
       try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
     }
@@ -52,7 +52,7 @@ import Testing
     #expect(try await Store.repair(at: lab.url, key: testKey, steps: [2], migrations: set).steps.isEmpty)
   }
 
-  @Test func `repairs are told at their moment, between ups and downs`() async throws {
+  @Test func `the history lists repairs in order, between ups and downs`() async throws {
     let lab = try await DowngradeLab(Self.steps, at: 2)
     let other = try DowngradeLab.set(Self.edited)
     try await Store.repair(at: lab.url, key: testKey, steps: [2], migrations: other)
@@ -70,7 +70,7 @@ import Testing
     #expect(events.filter { $0.number == 2 }.map(\.checksum) == [first, second, first, second])
   }
 
-  @Test func `steps that make another model are refused, and the difference is told`() async throws {
+  @Test func `repair refuses steps that result in another model, and reports the difference`() async throws {
     let lab = try await DowngradeLab(Self.steps, at: 3)
     let other = try DowngradeLab.set(
       [Self.steps[0].replacing("n string", with: "n string optional"), Self.steps[1], Self.steps[2]])
@@ -90,7 +90,8 @@ import Testing
     #expect(try Data(contentsOf: lab.url) == bytes)
   }
 
-  @Test func `steps that have not run, that are not at hand, or that nobody named are refused`() async throws
+  @Test func `repair refuses steps that did not run or are missing, and edited steps not requested`()
+    async throws
   {
     let lab = try await DowngradeLab(Self.steps, at: 2)
     let both = try DowngradeLab.set([
@@ -110,7 +111,7 @@ import Testing
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: both).steps.map(\.number) == [3])
   }
 
-  @Test func `a repaired step is taken back by what it is now`() async throws {
+  @Test func `a repaired step is rolled back in its repaired form`() async throws {
     let lab = try await DowngradeLab(
       [
         "create entity A {\n attribute n string\n}",
@@ -121,7 +122,7 @@ import Testing
       Self.steps[0], "[up]\nadd attribute A.m int optional\nrequire \"so\" { SELECT 1 }",
     ])
     try await Store.repair(at: lab.url, key: testKey, steps: [2], migrations: set)
-    // By what the store carries, without any files.
+    // Without files, because the store carries the rollback.
     try await Store.downgrade(
       at: lab.url, key: testKey, to: 1, migrations: MigrationSet([]), makesBackups: false, allowing: ["A.m"])
     #expect(try await Store.history(at: lab.url, key: testKey).map { "\($0.kind)" }.last == "down")

@@ -1,4 +1,4 @@
-// What a store tells of its past: every step that ran and every one that was taken back, in their order.
+// The history of a store: every step that ran and every rollback, in order.
 
 import CipherSQLite
 import Foundation
@@ -13,7 +13,7 @@ import Testing
     try await Store.history(at: lab.url, key: testKey).map { "\($0.kind) \($0.number)" }
   }
 
-  @Test func `ups and downs are told in the order in which they were`() async throws {
+  @Test func `the history lists ups and downs in order`() async throws {
     let lab = try await DowngradeLab(Self.steps, at: 2)
     #expect(try await events(lab) == ["created 1", "created 2"])
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name = 'vault_undone'") == [[0]])
@@ -29,16 +29,16 @@ import Testing
     let event = try #require(try await Store.history(at: lab.url, key: testKey)[3...].first)
     #expect(event.name == "s3" && event.checksum == lab.set.steps[2].checksum && event.milliseconds >= 0)
     #expect(event.date.hasSuffix("Z") && !event.app.isEmpty && event.engine == "\(Engine.current)")
-    // What is behind the store now is what it was always said to be.
+    // The history of a plan has only the steps that the store has now.
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
     #expect(
       plan.history.map(\.number) == [1, 2, 3]
         && plan.history.map(\.kind) == ["created", "migration", "migration"])
   }
 
-  /// Against a machine that writes down what it does.
+  /// Compares the history with a log of the ups and downs.
   @Test(arguments: 1...6)
-  func `any ups and downs are told as they were`(_ seed: UInt64) async throws {
+  func `the history of random ups and downs is complete and in order`(_ seed: UInt64) async throws {
     var state = seed
     func next(_ count: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -60,7 +60,7 @@ import Testing
     #expect(try await events(lab) == expected)
   }
 
-  @Test func `redo takes the last steps back and runs them again, in one transaction`() async throws {
+  @Test func `redo rolls back the last steps and runs them again, in one transaction`() async throws {
     let lab = try await DowngradeLab(Self.steps, at: 3, fill: ["INSERT INTO A(id, n) VALUES (3, 'x')"])
     let before = try lab.image
     let generation = try lab.rows("SELECT value FROM vault_meta WHERE key = 'generation'")
@@ -74,7 +74,7 @@ import Testing
       try await events(lab) == ["created 1", "created 2", "created 3", "down 3", "down 2", "up 2", "up 3"])
   }
 
-  @Test func `an edited step is taken back as it was, and runs as it is`() async throws {
+  @Test func `redo rolls back an edited step as it ran, and runs it as it is now`() async throws {
     let lab = try await DowngradeLab(
       [Self.steps[0], "add attribute A.city string optional"], at: 2,
       fill: ["INSERT INTO A(id, n, city) VALUES (3, 'x', 'Bonn')"])
@@ -87,7 +87,7 @@ import Testing
     try await Store.redo(at: lab.url, key: testKey, migrations: edited, allowing: ["A.city"])
     #expect(try lab.rows("SELECT n, town FROM A") == [["x", "?"]])
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: edited).isUpToDate)
-    // What stays may not be another.
+    // A step that stays must not be edited.
     let other = try DowngradeLab.set(["create entity A {\n attribute m string\n}", Self.steps[1]])
     await #expect {
       try await Store.redo(at: lab.url, key: testKey, migrations: other, allowing: ["A.town"])
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func `a redo whose second half fails leaves all as it was`() async throws {
+  @Test func `a redo whose second half fails leaves the store unchanged`() async throws {
     let lab = try await DowngradeLab(
       Self.steps, at: 2, fill: ["INSERT INTO A(id, n) VALUES (1, 'x'), (2, 'x')"])
     let before = try lab.image
@@ -109,7 +109,7 @@ import Testing
     #expect(try await events(lab) == ["created 1", "created 2"])
   }
 
-  @Test func `a redo needs the steps that are behind the store`() async throws {
+  @Test func `redo needs the steps that the store has run`() async throws {
     let lab = try await DowngradeLab(Self.steps, at: 3)
     await #expect {
       try await Store.redo(at: lab.url, key: testKey, migrations: lab.set.upTo(2))

@@ -1,5 +1,5 @@
-// How long the copies before steps are kept: until the store was opened so often without a step to run, and no file of
-// anybody else goes with them.
+// How long the copies before steps are kept: a copy is deleted after a number of openings without a step to
+// run. No other file is deleted.
 
 import CipherSQLite
 import Foundation
@@ -42,14 +42,14 @@ private final class Note: ManagedObject {
 
   private var copies: [String] { folder.names.filter { $0.hasSuffix(".backup") } }
 
-  /// What the store remembers of its copies.
+  /// The store's record of its copies.
   private func remembered() throws -> String? {
     let connection = try Connection.open(url.path, key: testKey)
     defer { connection.close() }
     return try connection.value("SELECT value FROM vault_meta WHERE key = 'copies'")?.string
   }
 
-  @Test func `a copy goes at the fifth opening after the one that made it`() async throws {
+  @Test func `a copy is deleted at the fifth opening after the one that made it`() async throws {
     let copy = try #require(try await open().backup?.lastPathComponent)
     for opening in 1...4 {
       #expect(try await open().migratedSteps == [] && copies == [copy], "\(opening)")
@@ -61,7 +61,7 @@ private final class Note: ManagedObject {
     #expect(folder.names == ["notes.store"])
   }
 
-  @Test func `without a limit a copy stays, and with a lower one it goes earlier`() async throws {
+  @Test func `without a limit a copy stays, and with a lower limit it is deleted earlier`() async throws {
     let copy = try #require(try await open(nil).backup?.lastPathComponent)
     for _ in 1...7 { _ = try await open(nil) }
     #expect(try copies == [copy] && remembered()?.hasSuffix(" 0") == true)
@@ -71,13 +71,11 @@ private final class Note: ManagedObject {
     #expect(copies.isEmpty)
   }
 
-  @Test func `files of the user that are called like copies stay, and one that took the place of a copy`()
-    async throws
-  {
+  @Test func `a user's files with names of copies stay, also one that replaced a copy`() async throws {
     let other = "notes.store.v1-20200101T000000Z.backup"
     try folder.write(Data(count: 4096), to: other)
     let copy = try #require(try await open().backup?.lastPathComponent)
-    // The same name, whole pages, and not this store.
+    // The same name and whole pages, but no copy of this store.
     let mine = Data((0..<8192).map { UInt8(truncatingIfNeeded: $0) })
     try FileManager.default.removeItem(atPath: folder.path(copy))
     try folder.write(mine, to: copy)
@@ -86,7 +84,7 @@ private final class Note: ManagedObject {
     #expect(try folder.bytes(copy) == mine)
   }
 
-  @Test func `a copy of the store itself that nobody remembers stays`() async throws {
+  @Test func `a copy of the store that the store did not record stays`() async throws {
     let copy = try #require(try await open().backup?.lastPathComponent)
     let second = "notes.store.v1-20200101T000000Z.backup"
     try FileManager.default.copyItem(atPath: folder.path(copy), toPath: folder.path(second))
@@ -94,10 +92,10 @@ private final class Note: ManagedObject {
     #expect(copies == [second])
   }
 
-  @Test func `of copies before steps the store's own oldest go, and none that somebody else made of it`()
+  @Test func `only the oldest copies that the store made are deleted, and none that a user made`()
     async throws
   {
-    // One is older than all of the store's own, and one newer, by their names.
+    // By their names, one is older than all of the store's own copies, and one is newer.
     let others = ["notes.store.v1-20200101T000000Z.backup", "notes.store.v1-20990101T000000Z.backup"]
     for name in others { try FileManager.default.copyItem(atPath: url.path, toPath: folder.path(name)) }
     let further = try MigrationSet(
@@ -116,7 +114,7 @@ private final class Note: ManagedObject {
     }
   }
 
-  @Test func `a store without copies is opened without a byte written`() async throws {
+  @Test func `opening a store without copies writes no byte`() async throws {
     try await Store.migrate(at: url, key: testKey, migrations: steps, makesBackups: false)
     _ = try await open()
     let before = try folder.bytes("notes.store")
@@ -124,12 +122,12 @@ private final class Note: ManagedObject {
     #expect(try folder.bytes("notes.store") == before && remembered() == nil)
   }
 
-  @Test func `while somebody else writes, an opening does not wait, and is not counted`() async throws {
+  @Test func `an opening while another connection writes does not wait, and is not counted`() async throws {
     let copy = try #require(try await open().backup?.lastPathComponent)
     let other = try Connection.open(url.path, key: testKey)
     try other.execute("BEGIN IMMEDIATE")
     var configuration = Store.Configuration()
-    // Who waited for the lock would fail, or be here for a day.
+    // An opening that waited for the lock would fail, or last a day.
     configuration.busyTimeout = 86_400
     let store = try await Store.open(
       at: url, key: testKey, schema: schema, migrations: .set(steps), configuration: configuration)
@@ -141,7 +139,7 @@ private final class Note: ManagedObject {
   }
 
   @Test(arguments: ["v2 one", "../../x 9", "v1-20200101T000000Z -4", ""])
-  func `what somebody else wrote in the place of the names takes nothing away`(_ text: String) async throws {
+  func `an invalid record of copies deletes no file`(_ text: String) async throws {
     let copy = try #require(try await open().backup?.lastPathComponent)
     let connection = try Connection.open(url.path, key: testKey)
     try connection.execute("UPDATE vault_meta SET value = ? WHERE key = 'copies'", [.text(text)])

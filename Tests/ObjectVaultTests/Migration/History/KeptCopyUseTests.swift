@@ -1,4 +1,4 @@
-// Copies that are in use, that cannot be read for the moment, or that another app's opening says nothing of: they stay.
+// Copies stay while they are in use or cannot be read. Openings by an app that lacks steps do not count.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +12,7 @@ private final class Note: ManagedObject {
 
 @Suite struct KeptCopyUses {
   private static let rewriting = "transform sql { UPDATE $Note SET $Note.text = 'x' }"
-  // For the classes they change nothing.
+  // The steps change nothing for the classes.
   private static let texts =
     ["create entity Note {\n attribute text string\n}"]
     + (2...4).map { _ in "backup: always\nreader: 1\n[up]\n\(rewriting)\n[down]\n\(rewriting)" }
@@ -27,7 +27,7 @@ private final class Note: ManagedObject {
     try lab.rows("SELECT value FROM vault_meta WHERE key = 'copies'").first?[0].string ?? ""
   }
 
-  /// Opens as the app of some version does, which deletes copies at the third opening.
+  /// Opens the store as the app of a version does. The third opening deletes copies.
   private func open(_ version: Int) async throws {
     var configuration = Store.Configuration()
     configuration.backupOpenings = 3
@@ -41,14 +41,14 @@ private final class Note: ManagedObject {
     try await open(3)
     let made = copies
     #expect(made.count == 1)
-    // Which the last step lets in.
+    // The last step admits programs of version 1.
     for _ in 1...4 { try await open(1) }
     #expect(try copies == made && remembered().hasSuffix(" 0"))
     for _ in 1...3 { try await open(3) }
     #expect(copies.isEmpty)
   }
 
-  @Test func `a copy that somebody reads stays until that ends`() async throws {
+  @Test func `a copy stays while a connection reads it`() async throws {
     try await open(2)
     let name = try #require(copies.first)
     let reader = try Connection.open(lab.folder.path(name), key: testKey)
@@ -61,26 +61,26 @@ private final class Note: ManagedObject {
     #expect(copies.isEmpty)
   }
 
-  @Test func `a copy that somebody has open as a store stays until it is closed`() async throws {
+  @Test func `a copy stays while it is open as a store`() async throws {
     try await open(2)
     let name = try #require(copies.first)
     let reader = try await Store.open(at: lab.folder.url.appendingPathComponent(name), key: testKey)
     #expect(try await reader.read { try $0.fetch(entity: "Note").count() } == 0)
     for _ in 1...4 { try await open(2) }
     #expect(copies == [name])
-    // Nor does a newer copy take its place.
+    // A newer copy does not replace it either.
     try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.upTo(3))
     try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
     #expect(copies.count == 3 && copies.contains(name))
     reader.close()
-    // Those that came behind it went before.
+    // Then all copies are deleted, this one and the newer ones.
     for _ in 1...3 { try await open(4) }
     #expect(copies.isEmpty)
     try await Store.downgrade(at: lab.url, key: testKey, to: 2, migrations: lab.set)
     #expect(copies.count == 1 && !copies.contains(name), "\(lab.folder.names)")
   }
 
-  @Test func `a copy that was changed and is left in the midst of it stays`() async throws {
+  @Test func `a copy with the journal of an unfinished change stays`() async throws {
     try await open(2)
     let name = try #require(copies.first)
     try lab.folder.write(Data("pages".utf8), to: "\(name)-journal")
@@ -88,10 +88,10 @@ private final class Note: ManagedObject {
     #expect(copies == [name])
   }
 
-  @Test func `a copy that cannot be read for the moment is not forgotten`() async throws {
+  @Test func `a copy that cannot be read at present stays recorded`() async throws {
     try await open(2)
     let name = try #require(copies.first)
-    // What nobody may read; or, for those who may read anything, what is somebody else's.
+    // A file without permissions. Root may read any file, so for root it also gets another owner.
     let path = lab.folder.path(name)
     let own = (geteuid(), getegid())
     #expect(unsafe chmod(path, 0) == 0)
@@ -104,13 +104,14 @@ private final class Note: ManagedObject {
     #expect(copies.isEmpty)
   }
 
-  @Test func `the copies that stay are those that the store remembers, whatever the clock said`() async throws
+  @Test func `the copies that stay are the last ones that the store recorded, whatever the clock was`()
+    async throws
   {
     func up(_ version: Int) async throws {
       try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set.upTo(version))
     }
     try await up(2)
-    // Made while the clock was years ahead.
+    // A copy that was made while the clock was years ahead.
     let first = try #require(copies.first)
     try FileManager.default.moveItem(
       atPath: lab.folder.path(first), toPath: lab.folder.path("lab.store.v1-20900101T000000Z.backup"))

@@ -1,4 +1,4 @@
-// The copy before a step: when it is made, what it holds, how many are kept.
+// The copy before a step: when it is made, what it contains, which copies are kept.
 
 import CipherSQLite
 import Foundation
@@ -41,9 +41,9 @@ import Testing
     ("[up]\ntransform sql {\n UPDATE $Note SET $Note.text = 'y'\n}", true),
     ("[up]\nseed {\n INSERT INTO Note (id, text) VALUES (9, 'z')\n}", false),
   ])
-  func `a step gets a copy when it loses or rewrites values, or says so`(_ step: String, _ expected: Bool)
-    async throws
-  {
+  func `a copy is made before a step that loses or rewrites values, or that requests one`(
+    _ step: String, _ expected: Bool
+  ) async throws {
     let step = "format: 1\n" + step.replacing("$Note.text", with: "text").replacing("$Note", with: "Note")
     let outcome = try await migrate(step)
     #expect(outcome.steps == [2])
@@ -51,7 +51,7 @@ import Testing
     #expect(copies.count == (expected ? 1 : 0))
   }
 
-  @Test func `the copy is the store as it was, under the same passphrase, and is named after its version`()
+  @Test func `the copy is the store before the step, with its passphrase, and is named after its version`()
     async throws
   {
     let outcome = try await migrate("format: 1\n[up]\ndrop attribute Note.old")
@@ -61,7 +61,7 @@ import Testing
     #expect(try copy.rows("SELECT text, old FROM Note ORDER BY id") == [["kept", "canary"], ["x", .null]])
     #expect(try copy.userVersion() == 1)
     #expect(try Data(contentsOf: backup).range(of: Data("canary".utf8)) == nil)
-    // And it is a store: it migrates like one.
+    // The copy is a store, so it can be migrated.
     copy.close()
     let again = try await Store.migrate(
       at: backup, key: .passphrase("horse"),
@@ -70,7 +70,7 @@ import Testing
     #expect(again.steps == [2])
   }
 
-  @Test func `a copy is made of indexes that only the store's own collations can read`() async throws {
+  @Test func `a copy can be made of indexes that need the store's own collations`() async throws {
     let step = "format: 1\n[up]\nadd attribute Note.price decimal optional indexed"
     _ = try await migrate(step)
     let connection = try Connection.open(url.path, key: .passphrase("horse"))
@@ -81,7 +81,7 @@ import Testing
     #expect(outcome.steps == [3] && outcome.backup != nil && copies.count == 1)
   }
 
-  @Test func `a step that fails leaves the store as it was, and no copy`() async throws {
+  @Test func `a step that fails leaves the store unchanged, and no copy`() async throws {
     await #expect(throws: StoreError.self) {
       try await migrate("format: 1\n[up]\ndrop attribute Note.old\nrequire \"never\" {\n SELECT 0\n}")
     }
@@ -89,7 +89,7 @@ import Testing
     #expect(try Connection.open(url.path, key: .passphrase("horse")).userVersion() == 1)
   }
 
-  @Test func `files of others are left alone, whatever they are called`() async throws {
+  @Test func `files that are not copies of the store stay, whatever their names are`() async throws {
     let others = [
       "notes.store.v1-20200101T000000Z.backup", "notes.store.v10-20210101T000000Z.backup",
       "notes.store.v9-20220101T000000Z.backup", "notes.store.v1-20910101T000000Z.backup",
@@ -100,7 +100,7 @@ import Testing
     #expect(Set(copies) == Set(others + [backup.lastPathComponent]))
   }
 
-  @Test func `what is called like a copy and is none stays`() async throws {
+  @Test func `a file, a link and a folder with names of copies stay`() async throws {
     let names = (1...3).map { "notes.store.v1-200\($0)0101T000000Z.backup" }
     try folder.write(Data("my notes".utf8), to: names[0])
     try FileManager.default.createSymbolicLink(
@@ -111,16 +111,15 @@ import Testing
     #expect(try folder.bytes(names[0]) == Data("my notes".utf8))
   }
 
-  @Test func `whoever opens may do without, and then keeps the copies that are there`() async throws {
+  @Test func `makesBackups set to false makes no copy, and keeps the existing files`() async throws {
     let old = (1...5).map { "notes.store.v\($0)-20200101T000000Z.backup" }
     for name in old { try folder.write(Data(), to: name) }
     let outcome = try await migrate("format: 1\n[up]\ndrop attribute Note.old", makesBackups: false)
     #expect(outcome.steps == [2] && outcome.backup == nil && copies == old)
   }
 
-  @Test func `a path that no copy can be written to stops the migration before the first step`() async throws
-  {
-    // A name so long that the copy's would be longer than a file name may be.
+  @Test func `a migration whose copy cannot be written fails before its first step`() async throws {
+    // The copy's name would be longer than a file name may be.
     let long = folder.url.appendingPathComponent(String(repeating: "n", count: 225))
     try FileManager.default.moveItem(at: url, to: long)
     let error = await #expect(throws: StoreError.self) {
@@ -137,7 +136,7 @@ import Testing
     #expect(try Connection.open(long.path, key: .passphrase("horse")).userVersion() == 1)
   }
 
-  @Test func `a store whose name leaves no room for that of a copy says what to do`() async throws {
+  @Test func `the error for a store name too long for a copy's name states what to do`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent(String(repeating: "n", count: 215))
     let set = try DowngradeLab.set([

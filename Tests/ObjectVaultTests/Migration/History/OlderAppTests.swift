@@ -1,5 +1,5 @@
-// An app of version 1 with a store of version 2, whose step says that such an app may open it: it works on, and what it finds
-// wrong with the file is not what it does not know.
+// An app of version 1 with a store of version 2, whose step admits such an app. The app works as before,
+// and parts of the file that it does not know are no faults to it.
 
 import CipherSQLite
 import Foundation
@@ -35,7 +35,7 @@ private final class Gear: ManagedObject {
     "create raw view Names { SELECT $Item.name FROM $Item }",
     "create raw index ByLength { ON $Item (length($Item.name)) }",
   ])
-  func `which a step lets in save, delete and verify as before`(_ up: String) async throws {
+  func `an older app that a step admits saves, deletes and verifies as before`(_ up: String) async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let lines = try MigrationSet([MigrationStep]()).proposal(for: Self.schema).lines.joined(separator: "\n")
@@ -76,14 +76,14 @@ private final class Gear: ManagedObject {
       "item \($0)\($0 < 30 ? " changed" : "")"
     }
     #expect(left == (expected, 25))
-    // The newer app finds it in order as well.
+    // The newer app finds no fault either.
     let newer = try await Store.open(at: url, key: testKey)
     #expect(try await newer.verify().isEmpty)
     newer.close()
     #expect(try await Store.plan(at: url, key: testKey, migrations: set).isUpToDate)
   }
 
-  @Test func `a plan of a store that another process keeps waits as long as it is told`() async throws {
+  @Test func `plans of a locked store wait for the busy timeout, and then fail`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let lines = try MigrationSet([MigrationStep]()).proposal(for: Self.schema).lines.joined(separator: "\n")

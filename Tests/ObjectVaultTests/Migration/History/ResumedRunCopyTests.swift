@@ -1,5 +1,5 @@
-// Copies of runs that commit each step and are stopped: the one of what there was before the first step stays beside the
-// newest, and those between them go.
+// Copies of runs that commit each step and are stopped. The copy from before the first step and the newest
+// copy stay, and those between them are deleted.
 
 import CipherSQLite
 import Foundation
@@ -13,7 +13,7 @@ import Testing
     ["create entity User {\n attribute name string\n}"]
     + (2...count).map { "backup: always\n[up]\nadd attribute User.a\($0) int default \($0)" }
 
-  /// - Parameter refusing: The number of a step that asks what is not so.
+  /// - Parameter refusing: The number of a step with a condition that fails.
   private func set(refusing: Int? = nil) throws -> MigrationSet {
     try DowngradeLab.set(
       Self.texts.enumerated().map { $0 + 1 == refusing ? "\($1)\nrequire \"something\" { SELECT 0 }" : $1 })
@@ -35,7 +35,8 @@ import Testing
     try lab.rows("SELECT value FROM vault_meta WHERE key = 'copies'").first?[0].string ?? ""
   }
 
-  @Test func `however often a run is stopped, the copy of before it and the newest stay`() async throws {
+  @Test func `however often a run is stopped, the copy from before it and the newest one stay`() async throws
+  {
     let lab = try await DowngradeLab(set(), at: 1)
     for step in 3...Self.count {
       await #expect(throws: StoreError.self) { try await run(lab, refusing: step) }
@@ -46,17 +47,17 @@ import Testing
     let outcome = try await run(lab)
     #expect(outcome.steps == [Self.count])
     #expect(copies(lab) == ["v1", "v\(Self.count - 1)"])
-    // A run that came to its end leaves copies as any others.
+    // After a complete run its copies are ordinary ones.
     #expect(try !remembered(lab).contains("first"))
   }
 
-  @Test func `a first step that fails again and again piles up no copies`() async throws {
+  @Test func `a step that fails repeatedly does not accumulate copies`() async throws {
     let lab = try await DowngradeLab(set(), at: 1)
     for _ in 1...3 { await #expect(throws: StoreError.self) { try await run(lab, refusing: 3) } }
     #expect(try copies(lab) == ["v1"] && lab.version == 2)
   }
 
-  @Test func `what was entered between the runs is in the newest copy`() async throws {
+  @Test func `the newest copy has the rows that were entered between two runs`() async throws {
     let lab = try await DowngradeLab(set(), at: 1)
     await #expect(throws: StoreError.self) { try await run(lab, refusing: 3) }
     try lab.run("INSERT INTO User(name) VALUES ('entered at 2')")
@@ -66,12 +67,12 @@ import Testing
     #expect(try copy.rows("SELECT name FROM User") == [["entered at 2"]])
   }
 
-  @Test func `between two steps of a run openings are not counted`() async throws {
+  @Test func `openings between two steps of a run are not counted`() async throws {
     let lab = try await DowngradeLab(set(), at: 1)
     await #expect(throws: StoreError.self) { try await run(lab, refusing: 3) }
     var configuration = Store.Configuration()
     configuration.backupOpenings = 1
-    // An app whose steps end there.
+    // An app whose steps end at this version.
     for _ in 1...2 {
       let store = try await Store.open(
         at: lab.url, key: testKey, schema: Schema { Entity(AtTwo.User.self) },

@@ -1,4 +1,4 @@
-// SQL in steps: read as SQLite reads it, by scalars, with its own quotes and comments.
+// SQL in steps is parsed as SQLite parses it: by Unicode scalars, with SQLite's quotes and comments.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +12,9 @@ import Testing
   }
 
   @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}x", "e\u{301}"])
-  func `texts may begin and end with marks that join the sign before them`(_ mark: String) async throws {
+  func `texts in SQL may begin and end with marks that combine with the character before`(_ mark: String)
+    async throws
+  {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
     try await lab.migrate(
       """
@@ -31,10 +33,11 @@ import Testing
     ("SELECT 1 -/* a */- 1", "SELECT 1 - - 1"),
     ("SELECT 'a'/* b */'c'", "SELECT 'a' 'c'"), ("SELECT $/**/$", "SELECT $$"),
     ("SELECT x/* a */'00'", "SELECT x '00'"),
-    // What was apart before stays as it was: checksums are over it.
+    // Separate tokens stay as they are, because checksums cover the text.
     ("SELECT a /* b */ , c", "SELECT a  , c"), ("SELECT(/* a */1/* b */)", "SELECT(1)"),
     ("SELECT 1 -- }\n, 2", "SELECT 1\n, 2"),
-    // White space of Unicode goes at the ends of lines, and stays in texts; letters of Unicode are parted as others are.
+    // White space of Unicode is removed at the ends of lines, and kept in texts. Letters of Unicode are
+    // separated as others are.
     ("SELECT 1\u{A0}\n\u{3000}, 2\u{2003}\t\u{A0}", "SELECT 1\n, 2"),
     ("SELECT 1\n\u{A0} \u{2028}\n, 2", "SELECT 1\n, 2"),
     ("SELECT 'a\u{A0}\n\u{3000}b\u{2003}\n'", "SELECT 'a\u{A0}\n\u{3000}b\u{2003}\n'"),
@@ -42,7 +45,8 @@ import Testing
     ("SELECT '陳\n'/* x */'大'", "SELECT '陳\n' '大'"), ("SELECT 1,\u{FEFF}2", "SELECT 1,\u{FEFF}2"),
     ("SELECT \"a -- b\", [it's }], `/*`", "SELECT \"a -- b\", [it's }], `/*`"),
   ])
-  func `a comment parts what stands on its sides`(_ sql: String, _ kept: String) throws {
+  func `a comment in SQL is removed, and separates the tokens beside it`(_ sql: String, _ kept: String) throws
+  {
     let step = try step("transform sql { \(sql) }")
     #expect(step.operations == [.transform(SQLTransform(kept))])
     #expect(try MigrationStep(number: 2, name: "s", text: step.text).operations == step.operations)
@@ -55,11 +59,9 @@ import Testing
     ("retype User.name to string using ('é\u{301}') ", "x", "something stands behind )"),
     ("retype User.name to string using \u{A0} ", "'é'", "( … ) is missing behind using"),
   ])
-  func `the column of an error counts the scalars before it`(
+  func `the column of a syntax error counts Unicode scalars`(
     _ before: String, _ rest: String, _ reason: String
-  )
-    throws
-  {
+  ) throws {
     #expect {
       try step(before + rest)
     } throws: { error in
@@ -100,7 +102,9 @@ import Testing
     ("transform sql { SELECT '\u{301} }", 23, "no end; close it with '"),
     ("transform sql { SELECT 1\n} drop entity A", 0, "behind }"),
   ])
-  func `what has no end is told, with its place`(_ line: String, _ column: Int, _ words: String) {
+  func `a text, comment or block that is incomplete is reported with its place`(
+    _ line: String, _ column: Int, _ words: String
+  ) {
     #expect {
       _ = try step(line)
     } throws: { error in
@@ -110,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `line ends of every kind are line ends, and two of them two`() throws {
+  @Test func `line ends of every kind are equal, and two of them are an empty line`() throws {
     let text = "format: 1\r\n[up]\r\ntransform sql {\rSELECT 'a\r\n\r\nb'\r}\r\ndrop entity A\r"
     let step = try MigrationStep(number: 1, name: "a", text: text)
     #expect(step.operations == [.transform(SQLTransform("SELECT 'a\n\nb'")), .dropEntity("A")])
@@ -123,7 +127,7 @@ import Testing
     "retype User.city to string using (coalesce(\"nosuch\", 'x'))",
     "require \"all\" { SELECT count(*) FROM $User WHERE \"nosuch\" = 'x' }",
   ])
-  func `a name in double quotes that is none is no text`(_ step: String) async throws {
+  func `a name in double quotes that does not exist is an error, and no text`(_ step: String) async throws {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
     let name = step.contains("nosuch") ? "nosuch" : "city"
     func isTold(_ error: any Error) -> Bool {
@@ -138,7 +142,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `names in double quotes are names, whatever stands in them`() async throws {
+  @Test func `names in double quotes may have quotes and spaces in them`() async throws {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
     try await lab.migrate(
       """
@@ -151,14 +155,15 @@ import Testing
     #expect(try lab.rows("SELECT city FROM User WHERE id = 1") == [[.text("\"\(highest)\"")]])
   }
 
-  // A mark behind a quote makes one character of both, and stands in the name all the same.
+  // A combining mark after a quote forms one character with it, but belongs to the name.
   @Test(arguments: [
     ("SELECT \"\u{301}n\" FROM (SELECT 'a' AS \"n\", 'b' AS \"\u{301}n\")", "b"),
     ("SELECT \"x`\u{301}y\" FROM (SELECT 'c' AS \"x`\u{301}y\")", "c"),
     ("SELECT \"q\"\"\u{301}\" FROM (SELECT 'd' AS \"q\"\"\u{301}\", 'e' AS \"q\")", "d"),
     ("SELECT \"🏳️‍🌈\" FROM (SELECT 'f' AS \"🏳️‍🌈\", 'g' AS \"🏳️\")", "f"),
   ])
-  func `names in double quotes are told apart by their scalars`(_ query: String, _ value: String) async throws
+  func `names in double quotes are compared by their Unicode scalars`(_ query: String, _ value: String)
+    async throws
   {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
     try await lab.migrate("transform sql { UPDATE $User SET $User.city = (\(query)) WHERE \"id\" = 1 }")
@@ -170,7 +175,9 @@ import Testing
     ("transform sql { UPDATE $User SET $User.city = 'a' WHERE \"id\" `nick` 3 }", "near \"`nick`\""),
     ("retype User.city to string using ($User.city + 1 \"nick\" \"x\")", "near \"\"x\"\""),
   ])
-  func `what the engine quotes is shown as it was written`(_ step: String, _ words: String) async throws {
+  func `an error shows the SQL that the engine quotes as it was written`(_ step: String, _ words: String)
+    async throws
+  {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
     await #expect { try await lab.migrate(step) } throws: { error in
       "\(error)".contains(words) && "\(error)".contains("`") == step.contains("`")

@@ -1,4 +1,4 @@
-// Names that a file's name can have and a line of the head would lose a part of.
+// Names of steps that are possible in a file's name, but would lose a part in a line of the header.
 
 import Foundation
 import ObjectVault
@@ -8,7 +8,9 @@ import VaultAuthoring
 
 @Suite(.tags(.pure)) struct FoldedNames {
   @Test(arguments: [" first", "first ", " first step ", "\"first\"", "a \"first\"", "\""])
-  func `a step of such a name is folded, and known again by it`(_ name: String) throws {
+  func `a step whose name has spaces or quotes at its ends is folded, and its name is read back`(
+    _ name: String
+  ) throws {
     let texts = [
       "create entity A {\n attribute n int\n}", "add attribute A.m int optional", "add index A(n)",
     ]

@@ -80,7 +80,7 @@ import Testing
     ("format: 1\n[up]\nadd attribute U.a int8 default 1000", 3, 32, "is no int8"),
     ("format: 1\n[up]\ncreate entity U {\n attribute a uuid default \"x\"\n}", 4, 27, "is no uuid"),
   ])
-  func `what is no migration is an error with line and column`(
+  func `a text that is no migration is an error with line and column`(
     _ text: String, _ line: Int, _ column: Int, _ word: String
   ) {
     do {
@@ -92,7 +92,7 @@ import Testing
     } catch { Issue.record(error) }
   }
 
-  @Test func `line ends, a mark at the start, comments and spaces do not change the checksum`() throws {
+  @Test func `line ends, a byte order mark, comments and spaces do not change the checksum`() throws {
     let plain =
       "format: 1\n[up]\nadd attribute U.a string optional\ntransform sql {\n  UPDATE x SET y = '--no {comment}'\n}\n"
     let other =
@@ -106,7 +106,7 @@ import Testing
     #expect(first.checksum != changed.checksum)
   }
 
-  @Test func `the canonical text of every operation is read back as the same operation`() throws {
+  @Test func `the canonical text of every operation is parsed as the same operation`() throws {
     for step in try MigrationSet.embedded(MicroblogMigrations.steps).steps {
       let again = try MigrationStep(number: step.number, name: step.name, text: step.text)
       #expect(again.operations == step.operations && again.checksum == step.checksum)
@@ -129,7 +129,7 @@ import Testing
     #expect(try MigrationStep(number: 1, name: "s", text: all.text).operations == all.operations)
   }
 
-  @Test func `an operation is known by its words, whatever stands between them`() throws {
+  @Test func `an operation is recognized by its words, with any white space between them`() throws {
     for gap in ["  ", "\t"] {
       let lines = "create\(gap)entity E {\n attribute a int\n}\nseed\(gap){ SELECT 1 }"
       #expect(try step(lines).operations == step(lines.replacing(gap, with: " ")).operations)
@@ -139,7 +139,7 @@ import Testing
         == [.transformSwift(SwiftTransform(name: "f", entity: "U"))])
   }
 
-  @Test func `gaps and duplicates in the numbers are told`() throws {
+  @Test func `gaps and duplicates in the numbers of steps are errors`() throws {
     let one = try step("drop entity A")
     let three = try MigrationStep(number: 3, name: "c", text: "format: 1\n[up]\n")
     #expect(throws: StoreError.historyConflict(.gap(2))) { try MigrationSet([one, three]) }
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func `any bytes as a file are an error or a step, never a crash`() throws {
+  @Test func `any bytes as a migration file are an error or a step, never a crash`() throws {
     var random = SeededGenerator(seed: 3)
     let seeds = try MigrationSet.embedded(MicroblogMigrations.steps).steps
     for _ in 0..<2000 {

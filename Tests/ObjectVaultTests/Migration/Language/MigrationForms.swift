@@ -1,10 +1,10 @@
-// A line of each form that an operation has, with all that may stand in it: what is tried at random begins with these.
+// A line for each form of an operation, with all of its options. The random tests start with these lines.
 
 import ObjectVault
 import Testing
 
 @Suite(.tags(.pure)) struct MigrationForms {
-  /// By the words that the line begins with, as the parser's own table has them.
+  /// The lines, by the words that they begin with in the parser's own table.
   static let seeds: [String: [String]] = [
     "create entity": [
       "create entity E {\n attribute a string optional unique indexed default \"q\"\n relationship r -> E many ordered "
@@ -54,8 +54,8 @@ import Testing
     "require": ["require \"it \\\"is\\\" so\" { SELECT 1 }"],
   ]
 
-  @Test func `each form that the parser knows has a line that it reads, and reads back`() throws {
-    // Who adds an operation adds its line here.
+  @Test func `each operation of the parser has a line here that survives parsing and printing`() throws {
+    // A new operation needs a line above.
     #expect(Set(Self.seeds.keys).symmetricDifference(MigrationOperation.beginnings) == [])
     for (form, lines) in Self.seeds {
       let words = form.split(separator: " ").map(String.init).filter { $0 != "Entity.property" }

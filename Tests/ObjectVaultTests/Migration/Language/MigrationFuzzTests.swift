@@ -1,5 +1,6 @@
-// Migration files that nobody meant: cut, doubled, mixed and with other bytes in them. Whatever is read is a step that is
-// read back as the same one; whatever is not is an error with its place. Longer: VAULT_SECONDS.
+// Random migration files: cut, doubled, mixed, and with other bytes. A text that can be parsed is a step
+// that is parsed again as the same one; any other text is an error with its place. VAULT_SECONDS makes the
+// tests longer.
 
 import CipherSQLite
 import Foundation
@@ -9,8 +10,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.random, .slow)) struct MigrationFuzz {
-  /// Texts that have each operation with all that its line may say, every section and all that a header may say, for step 1 of
-  /// this name.
+  /// Texts with every operation and all options, every section and every header, for step 1 of this name.
   private static let name = "all"
   private static let seeds: [String] = {
     let everything = """
@@ -71,7 +71,7 @@ import Testing
       }) ?? [])
   }()
 
-  /// Pieces that mean something somewhere.
+  /// Fragments that have a meaning somewhere.
   private static let words = [
     "\"", "\\", "{", "}", "(", ")", "[up]", "[down]", "\n", "\r\n", "\r", "#", "--", "/*", "*/", "'", "`",
     "[", "]", "$",
@@ -103,15 +103,13 @@ import Testing
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  @Test
-  func
-    `whatever stands in a migration file is a step that is read back as itself, or an error with its place`()
+  @Test func `any migration file is a step that is parsed again as itself, or an error with its place`()
     throws
   {
     var random = SeededGenerator(seed: 1612)
     let end = Date(timeIntervalSinceNow: max(1, childSeconds))
     var (rounds, steps, errors) = (0, 0, 0)
-    // The first rounds are always the same: they hold enough of both, also on a slow machine.
+    // The first rounds are always the same. They have enough steps and errors, also on a slow machine.
     while rounds < 5 || Date() < end {
       rounds += 1
       for _ in 0..<50 {
@@ -135,7 +133,8 @@ import Testing
     #expect(steps > 20 && errors > 20, "\(steps) and \(errors)")
   }
 
-  /// An operation, as if it listed the properties of an entity in the order of its text: a file may have any.
+  /// Returns an operation with the properties of an entity sorted, because a file may have them in any
+  /// order.
   private static func ordered(_ operation: MigrationOperation) -> MigrationOperation {
     guard case .createEntity(var entity) = operation else { return operation }
     entity.attributes.sort { $0.name < $1.name }
@@ -148,7 +147,7 @@ import Testing
     return .createEntity(entity)
   }
 
-  /// What is done with a step that was read: each of it says what is wrong with the step, or does it.
+  /// Uses a parsed step. Each use succeeds, or throws a StoreError.
   private static func use(_ step: MigrationStep) throws {
     do {
       let set = try MigrationSet([step])
@@ -158,9 +157,10 @@ import Testing
     } catch is StoreError {}
   }
 
-  // MARK: Behind another step
+  // MARK: After another step
 
-  /// Steps that make what the seeds name, or leave it to them: of a first one, lint asks nothing.
+  /// First steps, which create what the seeds name or leave that to the seeds. The seeds come second,
+  /// because lint checks little in a first step.
   private static let firsts: [MigrationStep] = {
     let forms = """
       create entity P {
@@ -198,16 +198,12 @@ import Testing
     return texts.compactMap { try? MigrationStep(number: 1, name: "first", text: $0) }
   }()
 
-  /// What became of the steps that were read.
+  /// The numbers of steps by what was done with them.
   private struct Uses {
     var (read, asked, compiled, tried, faulty) = (0, 0, 0, 0, 0)
   }
 
-  @Test
-  func
-    `whatever step is read behind another one is asked about and compiled for both engines, or is an error`()
-    throws
-  {
+  @Test func `any step after another one is linted and compiled for both engines, or is an error`() throws {
     #expect(Self.firsts.count == 3)
     let engines = try ["3.15.2", "3.46.1"].map { try #require(Engine(sqliteVersion: $0)) }
     var random = SeededGenerator(seed: 1648)
@@ -217,23 +213,23 @@ import Testing
       rounds += 1
       for _ in 0..<50 {
         let seed = Self.seeds.randomElement(using: &random) ?? ""
-        // What is whole fits more often.
+        // An unchanged seed fits more often.
         let text = Int.random(in: 0..<3, using: &random) == 0 ? seed : Self.mutated(seed, &random)
         guard let first = Self.firsts.randomElement(using: &random) else { return }
         do {
           let step = try MigrationStep(number: 2, name: Self.name, text: text)
-          try Self.use(MigrationSet([first, step]), engines, &uses)
+          try Self.use(MigrationSet([first, step]), on: engines, counting: &uses)
         } catch is StoreError {}
       }
     }
     #expect(uses.asked > 15 && uses.compiled > 30 && uses.tried > 10 && uses.faulty > 0, "\(uses)")
   }
 
-  private static func use(_ set: MigrationSet, _ engines: [Engine], _ uses: inout Uses) throws {
+  private static func use(_ set: MigrationSet, on engines: [Engine], counting uses: inout Uses) throws {
     let before = try set.model(at: 1)
     _ = try? set.steps[1].rollback(from: before)
     uses.read += 1
-    // The engine reads the SQL of these, which takes longer than all the rest.
+    // The engine parses the SQL here, which takes longer than all the rest.
     if uses.read.isMultiple(of: 2), let faults = try faults(set) {
       uses.tried += 1
       if !faults.isEmpty { uses.faulty += 1 }
@@ -243,7 +239,7 @@ import Testing
     uses.compiled += 1
   }
 
-  /// nil for steps whose model cannot be.
+  /// Returns nil for steps whose model is impossible.
   private static func faults(_ set: MigrationSet) throws -> [String]? {
     do { return try set.compileFaults() } catch is StoreError { return nil }
   }

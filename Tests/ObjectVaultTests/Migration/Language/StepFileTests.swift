@@ -1,4 +1,5 @@
-// What is called like a step and is none, and the mark beside a store that is migrated.
+// Files with a step's name that are no steps, the mark of a store that is being migrated, and the ends of
+// reasons in messages.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +11,9 @@ import Testing
   @Test(arguments: [
     (S_IFDIR, "this is a folder"), (S_IFIFO, "this is a pipe"), (S_IFREG, "cannot be read as UTF-8"),
   ])
-  func `what is called like a step and is no text says what it is`(_ kind: mode_t, _ words: String) throws {
+  func `a file with a step's name that is no text is reported with its kind`(_ kind: mode_t, _ words: String)
+    throws
+  {
     let folder = try TemporaryFolder()
     let path = folder.path("0001_x.migration")
     switch kind {
@@ -29,7 +32,7 @@ import Testing
     #expect { _ = try MigrationSet.directory(folder.url) } throws: { "\($0)".contains(words) }
   }
 
-  @Test func `hidden files beside steps, as editors and copying programs make them, are no steps`() throws {
+  @Test func `hidden files beside steps, as editors and copying programs make them, are ignored`() throws {
     let folder = try TemporaryFolder()
     let text = Data("format: 1\n[up]\ncreate entity User {\n}\n".utf8)
     try text.write(to: folder.url.appendingPathComponent("0001_x.migration"))
@@ -39,9 +42,7 @@ import Testing
     #expect(try MigrationSet.directory(folder.url).steps.map(\.fileName) == ["0001_x.migration"])
   }
 
-  @Test func `a step whose ending is mistyped is told, and no copy of an editor or a file of another kind`()
-    throws
-  {
+  @Test func `a mistyped extension of a step's file is reported, and other files are ignored`() throws {
     let folder = try TemporaryFolder()
     let text = Data("format: 1\n[up]\ncreate entity User {\n}\n".utf8)
     for name in [
@@ -63,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `the SQL of a step is a script, however a block of a person ends`() throws {
+  @Test func `the SQL of a step is a script, however its blocks end`() throws {
     let database = try TemporaryDatabase()
     let connection = database.connection
     for block in [
@@ -86,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `a link that leads nowhere is told as one, with where it leads`() throws {
+  @Test func `a link to a missing step file is reported with its destination`() throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createSymbolicLink(
       atPath: folder.path("0001_x.migration"), withDestinationPath: "../gone.migration")
@@ -98,12 +99,12 @@ import Testing
     }
   }
 
-  @Test func `a store is marked also where somebody is just asking whether it is`() async throws {
+  @Test func `a store can be marked while another process checks its mark`() async throws {
     let folder = try TemporaryFolder()
     let path = MigrationMark.path(of: folder.path("a.store"))
     let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     #expect(flock(descriptor, LOCK_SH | LOCK_NB) == 0)
-    // Longer than another migration's mark is waited for.
+    // Longer than the wait for the mark of another migration.
     Thread.detachNewThread {
       usleep(500_000)
       close(descriptor)
@@ -112,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: ["it is so", "it is so.", "is it so?"])
-  func `a reason in a message ends once`(_ reason: String) {
+  func `a reason in an error's text ends with one punctuation mark`(_ reason: String) {
     let errors: [any Error] = [
       StoreError.adoptionRefused(file: "f", reason: reason),
       StoreError.bookkeepingDamaged(file: "f", place: "p", reason: reason),

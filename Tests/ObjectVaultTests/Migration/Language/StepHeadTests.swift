@@ -1,4 +1,4 @@
-// The head of a migration file: each key once, each value of its type and about this file.
+// The headers of a migration file: each key occurs once, and each value has its type and fits this file.
 
 import Foundation
 import ObjectVault
@@ -22,18 +22,16 @@ import Testing
     ("name: towns", 1, "begin the file with format: 1"),
     ("format: 1\n<<<<<<< HEAD\nnote: a\n=======\nnote: b\n>>>>>>> other", 2, "a merge conflict"),
   ])
-  func `a head that cannot be meant so is refused with its line`(_ head: String, _ line: Int, _ words: String)
-    throws
-  {
+  func `an invalid header is refused with its line`(_ head: String, _ line: Int, _ words: String) throws {
     do {
       let read = try step(head)
-      Issue.record("it was taken: \(read.text)")
+      Issue.record("it was accepted: \(read.text)")
     } catch StoreError.migrationSyntax(let error) {
       #expect(error.line == line && "\(error)".contains(words), "\(error)")
     }
   }
 
-  @Test func `a merge conflict among operations is told as one`() throws {
+  @Test func `a merge conflict among operations is reported as one`() throws {
     #expect {
       try step("format: 1", up: "<<<<<<< ours\ndrop entity A\n=======\ndrop entity B\n>>>>>>> theirs")
     } throws: { error in
@@ -42,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `what the head says is what the step has`() throws {
+  @Test func `a step has the values of its headers`() throws {
     let read = try step(
       "note: why: because\nformat: 1\nallow: lossy:A.a lossy:B, lossy:C\nreader: 2\nname: towns\nbackup: never"
     )
@@ -52,7 +50,7 @@ import Testing
     #expect(try step("format: 1").reader == 3)
   }
 
-  @Test func `a note is all that stands on its line`() throws {
+  @Test func `a note takes the whole rest of its line`() throws {
     let step = try step("format: 1\nnote: fixes issue #12: towns  # of users")
     #expect(step.note == "fixes issue #12: towns  # of users")
     #expect(try MigrationStep(number: 3, name: "towns", text: step.text) == step)
@@ -60,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: ["", "../towns", "a/b", "a\nb", "a\rb", "a\0b"])
-  func `a name that no file can have is refused`(_ name: String) {
+  func `a step name that no file can have is refused`(_ name: String) {
     #expect(throws: StoreError.self) { try MigrationStep(number: 1, name: name, text: "format: 1\n[up]\n") }
   }
 }

@@ -1,5 +1,5 @@
-// A step means what its text says: texts are kept, names are resolved, created stores are like migrated ones,
-// losses are allowed by who wrote the step.
+// The meaning of a step's text: texts are kept, names are resolved, created stores equal migrated ones, and
+// only the step's file allows its losses.
 
 import CipherSQLite
 import Foundation
@@ -26,7 +26,7 @@ private final class Racer: ManagedObject {
 
   // MARK: Texts
 
-  @Test func `texts of several lines and dollar signs in texts are kept as they stand`() async throws {
+  @Test func `texts with several lines and dollar signs are kept unchanged`() async throws {
     try await lab.migrate(
       """
       transform sql {
@@ -48,7 +48,7 @@ private final class Racer: ManagedObject {
     _ = try lab.set(["require \"a { in it\" { SELECT '{' }"])
   }
 
-  @Test func `a store whose history has the checksum of trimmed texts opens`() async throws {
+  @Test func `a store whose recorded checksum is that of trimmed texts opens`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let set = try lab.set([
@@ -88,7 +88,7 @@ private final class Racer: ManagedObject {
   ]
 
   @Test(arguments: expressions.indices)
-  func `an expression reads the columns that its names mean at that point`(_ index: Int) async throws {
+  func `names in an expression denote the columns at that point of the step`(_ index: Int) async throws {
     let (step, query, rows) = Self.expressions[index]
     try await lab.migrate(step)
     #expect(try lab.rows(query) == rows)
@@ -101,9 +101,9 @@ private final class Racer: ManagedObject {
     ("retype User.age to string using ($User.posts)", "has no column"),
     ("drop index User(city)\nretype User.age to string using (nobody + 1)", "no such column"),
   ])
-  func `a name that is none is an error, at the operation that has it`(_ step: String, _ word: String)
-    async throws
-  {
+  func `an unknown name in an expression is an error of the operation that has it`(
+    _ step: String, _ word: String
+  ) async throws {
     await #expect {
       try await lab.migrate(step)
     } throws: { error in
@@ -115,7 +115,7 @@ private final class Racer: ManagedObject {
 
   // MARK: Created and migrated
 
-  @Test func `steps with an index of a to-one and with requirements make new stores, too`() async throws {
+  @Test func `steps with an index of a to-one and with a require also create new stores`() async throws {
     let folder = try TemporaryFolder()
     let set = try lab.set([
       MigrationOperations.base, "add index Post(user)",
@@ -173,7 +173,7 @@ private final class Racer: ManagedObject {
 
   // MARK: Unique values and delete rules
 
-  @Test func `a unique index over duplicates says how many and where`() async throws {
+  @Test func `the error for a unique index over duplicates has their number and rows`() async throws {
     await #expect {
       try await lab.migrate(
         "drop index User(city)\nadd index Post(user) unique\nadd attribute User.x int optional")
@@ -188,7 +188,7 @@ private final class Racer: ManagedObject {
     #expect(plan.steps[0].sql.contains { $0.contains("HAVING count(*) > 1") })
   }
 
-  @Test func `a delete rule changes without losing a link`() async throws {
+  @Test func `changing a delete rule loses no link`() async throws {
     try await lab.migrate("set delete rule of User.posts to nullify")
     #expect(try lab.rows("SELECT user_id FROM Post ORDER BY id") == [[1], [1], [2], [.null]])
     #expect(try lab.isSound())
@@ -201,9 +201,7 @@ private final class Racer: ManagedObject {
 
   // MARK: Names
 
-  @Test func `names that would meet in the file are faults, and so are those of the objects themselves`()
-    throws
-  {
+  @Test func `names that collide in the file, or with a member of every object, are faults`() throws {
     let a = EntityDescription(
       name: "A",
       attributes: [AttributeDescription(name: "b_c", type: .int, isIndexed: true)]

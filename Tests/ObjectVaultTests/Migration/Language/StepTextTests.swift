@@ -1,4 +1,5 @@
-// What a step's text says twice, or in signs that mean nothing: refused at its place, and never half taken.
+// Repeated or meaningless parts of a step's text are errors with their place. They are never accepted in
+// part.
 
 import CipherSQLite
 import Foundation
@@ -20,7 +21,7 @@ import Testing
       "drop attribute U.s\n[down]\n[down]\nadd attribute U.s string", 7, 1, "[down] begins here a second time"
     ),
   ])
-  func `what is said twice, or means nothing, is refused where it stands`(
+  func `a repeated or meaningless part of a step is refused with line and column`(
     _ up: String, _ line: Int, _ column: Int, _ reason: String
   ) throws {
     #expect {
@@ -31,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `a text keeps what is written with the escapes that there are`() throws {
+  @Test func `a text has the characters that its escapes denote`() throws {
     let step = try MigrationStep(
       number: 1, name: "a",
       text: #"format: 1"# + "\n[up]\n" + #"add attribute U.a string default "\\d \"q\" \n\r""#)
@@ -43,7 +44,7 @@ import Testing
     #expect(try MigrationStep(number: 1, name: "a", text: step.text).operations == step.operations)
   }
 
-  @Test func `signs that are parameters elsewhere are none in texts, comments, names and plain SQL`() throws {
+  @Test func `parameter signs in texts, comments, names and plain SQL are no parameters`() throws {
     for sql in [
       "SELECT ':a @b ?1 $$c', \"a:b\", [x?] -- :a ?", "SELECT a$$b FROM $User", "SELECT $User.name /* @x */",
       "SELECT 'a' || ':' || 'b'",
@@ -56,8 +57,7 @@ import Testing
 }
 
 @Suite struct MovedTexts {
-  @Test func `texts that differ behind a NUL are different values, which a move does not make one of`()
-    async throws
+  @Test func `a move refuses texts that differ only after a NUL, as they are different values`() async throws
   {
     let lab = try await MigrationLab(
       """

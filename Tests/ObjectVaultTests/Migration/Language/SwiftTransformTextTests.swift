@@ -1,10 +1,10 @@
-// How `transform swift` and `retype … using swift` are written, and what is said of what is not.
+// The text of `transform swift` and of `retype … using swift`, and the errors for wrong forms.
 
 import ObjectVault
 import Testing
 
 @Suite(.tags(.pure)) struct SwiftTransformTexts {
-  @Test func `the text of a step has it in one spelling`() throws {
+  @Test func `Swift transforms have one canonical text, and wrong forms are errors with a reason`() throws {
     for (line, canonical) in [
       ("transform swift f on E", "transform swift f on E batch 500"),
       (

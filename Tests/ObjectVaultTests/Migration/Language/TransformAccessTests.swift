@@ -1,4 +1,5 @@
-// What a step says that its transform reads and writes: as it is written, and held against what SQL and Swift do.
+// The reads and writes that a step declares for its transform: their text, and their comparison with what
+// SQL and Swift do.
 
 import CipherSQLite
 import ObjectVault
@@ -12,7 +13,7 @@ import Testing
 
   // MARK: Texts
 
-  @Test func `the words stand in one spelling, and a step without them has the text that it had`() throws {
+  @Test func `reads and writes have one canonical text, and a step without them keeps its text`() throws {
     for (line, canonical) in [
       ("transform sql { UPDATE $E }", "transform sql {\nUPDATE $E\n}"),
       (
@@ -42,13 +43,14 @@ import Testing
     ("transform sql reads E.a UPDATE", "{ is missing behind transform sql reads E.a"),
     ("transform sql reads E.a", "{ is missing behind transform sql reads E.a"),
   ])
-  func `what is no such line is told`(_ line: String, _ reason: String) throws {
+  func `an invalid reads or writes clause is an error with a reason`(_ line: String, _ reason: String) throws
+  {
     #expect {
       _ = try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(line)\n")
     } throws: { "\($0)".contains(reason) }
   }
 
-  @Test func `names that the model does not have are told`() async throws {
+  @Test func `unknown names in reads and writes are errors with a suggestion`() async throws {
     for (words, reason) in [
       ("reads User.nam", "there is no property User.nam; did you mean \"name\"?"),
       ("writes Usr", "there is no entity Usr; did you mean \"User\"?"),
@@ -100,7 +102,7 @@ import Testing
       "it reads User.name (by Names), and"
     ),
   ])
-  func `SQL that does more than its step says is refused, on rows and without any`(
+  func `SQL beyond its declared reads and writes is refused, also without rows`(
     _ words: String, _ reason: String
   ) async throws {
     let step = "create raw view Names { SELECT $User.name FROM $User }\ntransform sql \(words)"
@@ -111,7 +113,7 @@ import Testing
       return found.contains(reason)
     }
     #expect(try lab.rows("SELECT * FROM User ORDER BY id") == before)
-    // As `check` asks, which has no store.
+    // As `check` does, which has no store.
     let faults = try lab.set.compileFaults()
     #expect(faults.count == 1 && faults[0].contains(reason), "\(faults)")
   }
@@ -130,16 +132,15 @@ import Testing
     "reads User.name { UPDATE $User SET $User.age = 1 WHERE $User.name = 'Bob' AND $User.id > 0 }",
     "reads User.id writes User.age { UPDATE $User SET $User.age = 1 WHERE $User.id = 1 }",
   ])
-  func `SQL that does what its step says runs`(_ words: String) async throws {
-    // The id is nobody's property.
+  func `SQL within its declared reads and writes runs`(_ words: String) async throws {
+    // The id is no property, so a step cannot declare it.
     let words = words.replacing("reads User.id ", with: "reads User.age ")
     let lab = try await lab("transform sql \(words)")
     #expect(try lab.set.compileFaults().isEmpty)
     #expect(try await lab.up().steps == [2])
   }
 
-  @Test
-  func `what is said of an entity holds for those below it, and a property may be named by who inherits it`()
+  @Test func `declaring an entity covers its children, and children may declare inherited properties`()
     async throws
   {
     let base =
@@ -159,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func `who may write a new heir may reach the rows of its parent, so that nothing leads back`()
+  @Test func `a block that may write a new child may change its parent's rows, so it has no rollback`()
     async throws
   {
     let base = "create entity Animal {\n attribute name string\n}"
@@ -191,11 +192,9 @@ import Testing
       "User.owned { UPDATE $Post SET $Post.owner = NULL }"
     ),
   ])
-  func `a new end of links that were there before is no way back`(
+  func `a block that writes a new end of existing links has no rollback`(
     _ add: String, _ base: String, _ sql: String
-  )
-    async throws
-  {
+  ) async throws {
     let entities =
       "create entity User {\n attribute name string\n}\ncreate entity Post {\n attribute text string\n}\n"
     for isOld in [true, false] {
@@ -207,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func `who may replace rows is who says so, and what wakes a trigger that does`() async throws {
+  @Test func `a block must declare that it replaces rows, also when a trigger does so`() async throws {
     let trigger =
       "create raw trigger T { AFTER UPDATE OF $User.city ON $User BEGIN UPDATE OR REPLACE $Post SET $Post.text = 'x'; END }\n"
     let sql = "{ UPDATE $User SET $User.city = 'Rom' WHERE $User.id = 1 }"
@@ -218,7 +217,7 @@ import Testing
     #expect(faults.count == 1 && faults[0].contains("it may replace rows of Post (by T), and"), "\(faults)")
   }
 
-  @Test func `the words that a refusal gives are all that the line has to say`() async throws {
+  @Test func `the declaration that a refusal proposes is complete`() async throws {
     let sql = "{ UPDATE $User SET $User.age = length($User.name) + (SELECT count($Badge.user) FROM $Badge) }"
     let lab = try await lab("transform sql reads User.name writes User.city \(sql)")
     let reason = try await #require(throws: StoreError.self) { try await lab.up() }
@@ -227,7 +226,7 @@ import Testing
     #expect(try await self.lab("transform sql \(words) \(sql)").up().steps == [2])
   }
 
-  @Test func `a block that writes what its step has added is taken back with it`() async throws {
+  @Test func `a block that writes only what its step adds is rolled back with it`() async throws {
     let add = "add attribute User.nick string optional\ntransform sql"
     let sql = "{ UPDATE $User SET $User.nick = lower($User.name) }"
     let lab = try await lab("\(add) reads User.name writes User.nick \(sql)")
@@ -235,7 +234,7 @@ import Testing
     #expect(try lab.rows("SELECT nick FROM User WHERE id = 2") == [["bob"]])
     try await lab.down()
     #expect(try lab.version == 1)
-    // Whoever says nothing may have written anything.
+    // A block without declarations may have written anything.
     let silent = try await self.lab("\(add) \(sql)")
     try await silent.up()
     await #expect(throws: StoreError.self) { try await silent.down() }
@@ -260,7 +259,7 @@ import Testing
   ]
 
   @Test(arguments: reads.indices)
-  func `Swift that reads more than its step says is refused, with the row`(_ index: Int) async throws {
+  func `Swift beyond its declared reads is refused with the row`(_ index: Int) async throws {
     let (words, body, place) = Self.reads[index]
     let lab = try await lab("transform swift f on User \(words)", [.objects("f", body)])
     guard let place else {

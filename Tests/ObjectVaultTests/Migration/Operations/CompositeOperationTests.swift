@@ -1,4 +1,5 @@
-// Entities that are split and come together, links that become objects and back: values, ids and refusals.
+// Entities that are split or take over attributes, links that become objects and back: values, ids and
+// refusals.
 
 import CipherSQLite
 import Foundation
@@ -32,7 +33,7 @@ import Testing
     try await DowngradeLab([base] + steps, fill: fill)
   }
 
-  private func refusal(_ step: String, _ base: String, fill: [String]) async throws -> String {
+  private func refusal(_ step: String, after base: String, fill: [String]) async throws -> String {
     let lab = try await DowngradeLab([base, step], fill: fill)
     let before = try lab.image
     do { try await lab.up() } catch StoreError.rowsRefused(2, "s2", let operation, let reason) {
@@ -45,9 +46,7 @@ import Testing
 
   // MARK: Attributes
 
-  @Test func `an entity is split, and every value stands with the object that its own one leads to`()
-    async throws
-  {
+  @Test func `a split moves every value to the object that its owner references`() async throws {
     let lab = try await lab(
       Self.base, Self.split, fill: Self.fill + ["INSERT OR REPLACE INTO vault_ids VALUES ('Address', 40)"])
     let before = try lab.image
@@ -71,7 +70,7 @@ import Testing
     #expect(try await lab.down(1).takenBack == [2])
     #expect(try lab.image == before)
     try await lab.up()
-    // Ids are given out once.
+    // Ids are issued once.
     #expect(try lab.rows("SELECT min(id) FROM Address") == [[48]])
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name LIKE '\\_mig%' ESCAPE '\\'") == [[0]])
   }
@@ -90,7 +89,7 @@ import Testing
   static let outward = "move attribute User.city -> Home.city by User.home"
   static let inward = "move attribute Home.number -> User.number by User.home"
 
-  @Test func `who leads to one already gives it its values, and others get one where they have any`()
+  @Test func `a move writes to referenced objects, and makes new ones for other sources with values`()
     async throws
   {
     let lab = try await lab(
@@ -107,14 +106,14 @@ import Testing
     #expect(
       try lab.rows("SELECT id, home_id FROM User ORDER BY id") == [[1, 3], [2, 3], [5, 9], [6, .null]])
     #expect(try lab.image.rows.count == 7)
-    // The homes that it made would stay.
+    // The homes that the step made would stay.
     guard case .none = try lab.set.steps[1].rollback(from: lab.set.model(at: 1)) else {
-      Issue.record("it leads back")
+      Issue.record("it has a rollback")
       return
     }
   }
 
-  @Test func `an entity takes in what it leads to`() async throws {
+  @Test func `an entity takes over an attribute of the entity that it references`() async throws {
     let lab = try await lab(
       Self.pair, Self.inward,
       fill: [
@@ -124,21 +123,21 @@ import Testing
     try await lab.up()
     #expect(try lab.rows("SELECT number FROM User ORDER BY id") == [[30], [30], [0]])
     #expect(try lab.set.losses(ofStep: 2).isEmpty)
-    // Nor has anybody lost anything that comes back by its author's hand.
+    // With an optional attribute the move has a rollback.
     let optional = "make Home.number optional\nset default of Home.number to none"
     let back = try DowngradeLab.set([Self.pair, optional, Self.inward])
     guard case .operations(let operations) = try back.steps[2].rollback(from: back.model(at: 2)) else {
-      Issue.record("no way back")
+      Issue.record("no rollback")
       return
     }
     #expect(operations.map(\.description) == ["move attribute User.number -> Home.number by User.home"])
   }
 
   @Test(arguments: [false, true])
-  func `who gets nothing of what was required is told, and the lines that are named help`(
+  func `a move without a value for a required attribute is refused, and the advised lines help`(
     _ isInward: Bool
   ) async throws {
-    // Bob has no address, and nobody leads to the second of two addresses.
+    // Inward: Bob has no address. Outward: no user references the address.
     let base =
       isInward
       ? """
@@ -171,7 +170,7 @@ import Testing
     let (source, destination) = isInward ? ("Address", "User") : ("User", "Address")
     let move = "move attribute \(source).street -> \(destination).street by User.address"
     let lines = ["make \(source).street optional", "make \(destination).street required filling VALUE"]
-    let reason = try await refusal(move, base, fill: fill)
+    let reason = try await refusal(move, after: base, fill: fill)
     #expect(
       reason.hasPrefix(
         "1 object of \(destination) would have no street, as no \(source) has one for them; write ")
@@ -182,26 +181,26 @@ import Testing
     #expect(try lab.rows("SELECT street FROM \(SQLName(destination)) ORDER BY street") == [["?"], ["A 1"]])
   }
 
-  @Test func `rows that the move does not fit are refused with their number`() async throws {
+  @Test func `rows that do not fit a move are refused with their count and ids`() async throws {
     let shared = [
       "INSERT INTO Home(id) VALUES (3)",
       "INSERT INTO User(id, city, home_id) VALUES (1, 'Bonn', 3), (2, 'bonn', 3)",
     ]
-    let different = try await refusal(Self.outward, Self.pair, fill: shared)
+    let different = try await refusal(Self.outward, after: Self.pair, fill: shared)
     #expect(
       different.contains("1 object of Home is led to by several User with different values")
         && different.contains("(row 3)"))
     let missing = try await refusal(
-      Self.outward, Self.pair + "\nset default of Home.number to none",
+      Self.outward, after: Self.pair + "\nset default of Home.number to none",
       fill: ["INSERT INTO User(id, city) VALUES (8, 'Bonn')"])
     #expect(
       missing.contains("1 object of User has no home, and none can be made")
         && missing.contains("Home.number") && missing.contains("(row 8)"))
-    let lost = try await refusal(Self.inward, Self.pair, fill: ["INSERT INTO Home(id) VALUES (3)"])
+    let lost = try await refusal(Self.inward, after: Self.pair, fill: ["INSERT INTO Home(id) VALUES (3)"])
     #expect(
       lost.contains("1 object of Home has values, and no User leads to them") && lost.contains("(row 3)"))
     let unfilled = try await refusal(
-      Self.inward, Self.pair + "\nset default of Home.number to none",
+      Self.inward, after: Self.pair + "\nset default of Home.number to none",
       fill: [
         "INSERT INTO Home(id, number) VALUES (3, 1)",
         "INSERT INTO User(id, home_id) VALUES (1, 3), (2, NULL)",
@@ -246,13 +245,13 @@ import Testing
   ]
 
   @Test(arguments: toObjects.indices)
-  func `links become objects, and links again on the way back`(_ index: Int) async throws {
+  func `links become objects, and become links again in a rollback`(_ index: Int) async throws {
     let (step, query, rows) = Self.toObjects[index]
     let lab = try await lab(
       Self.groups, step, fill: Self.links + ["INSERT OR REPLACE INTO vault_ids VALUES ('Membership', 5)"])
     let before = try lab.image
     #expect(try lab.set.losses(ofStep: 2).isEmpty)
-    // Of links of an entity with itself a column holds the members of the relationship that it is called after.
+    // In the join table of an entity with itself, a column has the members of the relationship in its name.
     let follows = try lab.rows("SELECT followers_id, follows_id FROM User_followers ORDER BY 1, 2")
     #expect(follows == [[1, 2], [2, 1], [3, 1]])
     try await lab.up()
@@ -278,7 +277,7 @@ import Testing
     """
   static let join = "make entity Membership a relationship User.groups -> Group inverse Group.members"
 
-  @Test func `objects between two others become links, and what else they held is named as lost`()
+  @Test func `objects between two entities become links, and their other values are listed as losses`()
     async throws
   {
     let lab = try await lab(
@@ -299,21 +298,21 @@ import Testing
     let set = try DowngradeLab.set([Self.membership, plain, Self.join])
     #expect(try set.losses(ofStep: 3).isEmpty)
     guard case .none(let reason) = try set.steps[2].rollback(from: set.model(at: 2)) else {
-      Issue.record("it leads back")
+      Issue.record("it has a rollback")
       return
     }
     #expect(reason.hasSuffix("the ids that the objects of Membership had are gone"))
   }
 
-  @Test func `objects that are no link, or one that is there already, are refused`() async throws {
+  @Test func `an object without both ends and a second object for a pair cannot become links`() async throws {
     let rows = ["INSERT INTO User(id) VALUES (1)", "INSERT INTO \"Group\"(id) VALUES (7)"]
     let base = Self.membership.replacingOccurrences(of: "    attribute since int default 0\n", with: "")
     let lone = try await refusal(
-      Self.join, base,
+      Self.join, after: base,
       fill: rows + ["INSERT INTO Membership(id, user_id, club_id) VALUES (4, 1, NULL), (5, 1, 7)"])
     #expect(lone.contains("1 object of Membership lacks an end") && lone.contains("(row 4)"))
     let twice = try await refusal(
-      Self.join, base,
+      Self.join, after: base,
       fill: rows + ["INSERT INTO Membership(id, user_id, club_id) VALUES (4, 1, 7), (5, 1, 7)"])
     #expect(twice.contains("1 pair is linked by several Membership") && twice.contains("(row 5)"))
   }
@@ -342,11 +341,9 @@ import Testing
     (membership, "make entity User a relationship Membership.x -> Group", "it needs a to-one to each"),
     (membership, "add relationship Group.best -> Membership\n\(join)", "Group.best still lead to it"),
   ])
-  func `what no model allows is refused by the operation's own name`(
+  func `a composite operation that does not fit the model is refused under its own name`(
     _ base: String, _ step: String, _ reason: String
-  )
-    throws
-  {
+  ) throws {
     let set = try DowngradeLab.set([base, step])
     for body in [{ _ = try set.model(at: 2) }, { _ = try set.losses(ofStep: 2) }] {
       #expect {
@@ -358,7 +355,9 @@ import Testing
     }
   }
 
-  @Test func `a plan says what it cannot ask, and blames the operation that a person wrote`() async throws {
+  @Test func `a plan lists what only the run can check under the composite operation's own name`()
+    async throws
+  {
     let lab = try await lab(Self.groups, Self.toObjects[0].step, fill: Self.links)
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
     #expect(
@@ -369,7 +368,7 @@ import Testing
     #expect(plan.steps[0].irreversible == nil)
   }
 
-  @Test func `the text of a step has it as it was written`() throws {
+  @Test func `composite operations are printed as they were written, and wrong forms are errors`() throws {
     for line in [
       "move attribute User.a, User.b -> Home.a, Home.c by User.home",
       "make entity M a relationship User.groups -> Group inverse Group.members from user",

@@ -1,4 +1,4 @@
-// Two entities become one: rows, ids, who leads to them, what is lost and what is refused.
+// Merges of two entities: rows, ids, references to them, losses and refusals.
 
 import CipherSQLite
 import Foundation
@@ -77,7 +77,7 @@ import Testing
     try await DowngradeLab([Self.base, step], fill: Self.fill + more)
   }
 
-  @Test func `objects get ids of the other entity, and whoever leads to them leads there`() async throws {
+  @Test func `merged objects get ids of the target entity, and references follow them`() async throws {
     let lab = try await lab(Self.merge)
     #expect(try Set(lab.set.losses(ofStep: 2)) == ["Company.www", "Company.seats"])
     try await lab.up(allowing: ["Company.www", "Company.seats"])
@@ -105,15 +105,15 @@ import Testing
     let new = try await DowngradeLab([Self.base, Self.merge], at: 2)
     #expect(try new.image.physicalHash == lab.image.physicalHash)
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name LIKE '\\_mig%' ESCAPE '\\'") == [[0]])
-    // Ids are given out once.
+    // Ids are issued once.
     #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Person'") == [[14]])
   }
 
-  @Test func `the line is read as it is written, and nothing leads back`() throws {
+  @Test func `a merge is printed as it was written, and has no rollback`() throws {
     let set = try DowngradeLab.set([Self.base, Self.merge])
     #expect(set.steps[1].operations.map(\.description) == [Self.merge])
     guard case .none(let reason) = try set.steps[1].rollback(from: set.model(at: 1)) else {
-      Issue.record("something leads back")
+      Issue.record("it has a rollback")
       return
     }
     #expect(reason.contains("which objects of Person were of Company is not known any more"))
@@ -143,7 +143,9 @@ import Testing
       "of another kind or leads elsewhere"
     ),
   ])
-  func `what does not fit is refused with the reason`(_ step: String, _ reason: String) throws {
+  func `a merge that does not fit the model is refused with the reason`(_ step: String, _ reason: String)
+    throws
+  {
     let set = try DowngradeLab.set([Self.base, step])
     #expect { _ = try set.model(at: 2) } throws: { "\($0)".contains(reason) }
   }
@@ -152,9 +154,9 @@ import Testing
     ("UPDATE Note SET company_id = 1 WHERE id = 1", "1 object of Note has both company and person"),
     ("UPDATE Company SET mail = 'a' WHERE id = 4", "UNIQUE"),
   ])
-  func `rows that do not fit are counted, and the store is as it was`(_ change: String, _ reason: String)
-    async throws
-  {
+  func `rows that do not fit a merge are counted, and the store stays unchanged`(
+    _ change: String, _ reason: String
+  ) async throws {
     let lab = try await lab(Self.merge, change)
     let before = try lab.image
     await #expect {
@@ -166,7 +168,7 @@ import Testing
     #expect(try lab.image == before)
   }
 
-  @Test func `a value that is required is asked for`() async throws {
+  @Test func `a merge refuses objects without a value that the target requires`() async throws {
     let lab = try await lab(
       "drop attribute Company.size\nset default of Person.age to none\nadd attribute Company.age int optional\n\(Self.merge.split(separator: ",")[0])"
     )
@@ -187,7 +189,7 @@ import Testing
   ]
 
   @Test(arguments: ends.indices)
-  func `links within the entity go where either end has a place`(_ index: Int) async throws {
+  func `links within a merged entity are kept by whichever end the target has`(_ index: Int) async throws {
     let (members, tables, links) = Self.ends[index]
     let base = """
       create entity Person {
@@ -205,7 +207,7 @@ import Testing
       fill: [
         "INSERT INTO Company(id, name) VALUES (1, 'a'), (4, 'b')",
         "INSERT OR REPLACE INTO vault_ids VALUES ('Person', 10)",
-        // 1 has 4 for a friend.
+        // 1 has the friend 4.
         "INSERT INTO Company_fans(fans_id, friends_id) VALUES (1, 4)",
       ])
     #expect(try lab.set.losses(ofStep: 2).isEmpty)
@@ -215,7 +217,8 @@ import Testing
     }
   }
 
-  @Test func `of one to many within the entity the many are enough to be moved`() async throws {
+  @Test func `links within a merged entity are kept if only the to-many end has a counterpart`() async throws
+  {
     let base = """
       create entity Person {
           attribute name string
@@ -236,9 +239,9 @@ import Testing
     #expect(try lab.rows("SELECT id, chief_id FROM Person ORDER BY id") == [[1, .null], [4, 1]])
   }
 
-  // MARK: Beside other operations
+  // MARK: With other operations
 
-  @Test func `values that are none of their type end the merge`() async throws {
+  @Test func `a merged value of another type fails the merge`() async throws {
     let lab = try await lab(Self.merge)
     try lab.run("UPDATE Company SET mail = x'00' WHERE id = 1")
     await #expect {
@@ -247,7 +250,9 @@ import Testing
     #expect(try lab.rows("SELECT count(*) FROM Company") == [[2]])
   }
 
-  @Test func `a merge makes a copy of the store first, and a plan does not guess behind it`() async throws {
+  @Test func `a merge makes a copy of the store, and a plan does not check rows that it changes`()
+    async throws
+  {
     let base = """
       create entity Person {
           attribute name string

@@ -1,4 +1,4 @@
-// `add … filling`: what is required from the beginning, where rows are there already.
+// `add … filling`: a new required property with a backfill value for existing rows.
 
 import CipherSQLite
 import Foundation
@@ -32,7 +32,7 @@ import Testing
       "INTEGER NOT NULL REFERENCES"
     ),
   ])
-  func `rows that are there get the value, and the column takes none from then on`(
+  func `existing rows get the backfill value, and the column does not keep it as default`(
     _ step: String, _ column: String, _ value: String, _ declared: String
   ) async throws {
     let set = try lab.set([Self.base, step])
@@ -47,7 +47,7 @@ import Testing
     let sql = try lab.rows("SELECT sql FROM sqlite_master WHERE name = 'User'")[0][0].string ?? ""
     #expect(sql.contains("\"\(column)\" \(declared)"), "\(sql)")
     #expect(try lab.isSound())
-    // It is short for operations, and goes with the property.
+    // It is short for several operations, and a rollback removes the property.
     let again = try MigrationStep(number: 2, name: "step2", text: set.steps[1].text)
     #expect(again.checksum == set.steps[1].checksum && again.operations == set.steps[1].operations)
     _ = try await Store.downgrade(
@@ -64,14 +64,13 @@ import Testing
     ("create entity A {\n attribute a int filling 3\n}", "a new entity has no rows"),
     ("create entity A {\n relationship t -> Team required filling 3\n}", "a new entity has no rows"),
   ])
-  func `a filling of what needs none is refused with its line`(_ step: String, _ words: String) {
+  func `a backfill value where none is needed is refused with its line`(_ step: String, _ words: String) {
     #expect {
       try lab.set([Self.base, step])
     } throws: { "\($0)".contains(words) }
   }
 
-  @Test func `a filling that leads to nobody, or makes equal what is unique, is refused before`() async throws
-  {
+  @Test func `a backfill value that references no row, or that makes duplicates, is refused`() async throws {
     let steps = [
       "add relationship User.team -> Team required filling 5",
       "add attribute User.mail string unique filling \"x\"",

@@ -1,5 +1,5 @@
-// Steps whose relationships are no pairs in the middle, where something makes tables of what is there so far: what comes out
-// is what comes out without that, and a loss is a loss in either case.
+// Steps whose relationships have only one end for a while, with an operation in between that needs the
+// tables of that moment. Result and losses are the same as without that operation.
 
 import CipherSQLite
 import Foundation
@@ -26,7 +26,7 @@ import Testing
     "INSERT INTO Animal(id, name) VALUES (1, 'a'), (2, 'b')", "INSERT INTO Tag(id) VALUES (1), (2), (3)",
     "INSERT INTO Animal_tags(Animal_id, Tag_id) VALUES (1, 1), (1, 2), (2, 3)",
   ]
-  /// What makes tables of the lines before it.
+  /// Operations that need the tables of the lines before them.
   static let cuts = [
     "", "transform sql { UPDATE $Animal SET $Animal.age = 5 }", "require \"x\" { SELECT 1 }",
     "create entity Base {\n attribute label string optional\n}\nset parent of Toy to Base",
@@ -45,7 +45,7 @@ import Testing
     #expect(try lab.isSound())
     #expect(try lab.rows("SELECT count(*) FROM Animal_tags") == [[.integer(Int64(links))]])
     #expect(try lab.rows("SELECT id, name FROM Animal ORDER BY id") == [[1, "a"], [2, "b"]])
-    // A store that is made of the steps has the same tables.
+    // A store that is created from the steps has the same tables.
     let made = lab.folder.url.appendingPathComponent("made.store")
     try await Store.create(at: made, key: testKey, migrations: set)
     let connection = try Connection.open(made.path, key: testKey)
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: cuts)
-  func `an inverse that is claimed before it is free gets a table of its own`(_ cut: String) async throws {
+  func `an inverse that is used before it is free gets a join table of its own`(_ cut: String) async throws {
     try await check(
       """
       create entity E1 {
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: cuts)
-  func `links are lost whatever stands between the new end and the old ones`(_ cut: String) async throws {
+  func `links are lost, whatever stands between the new end and the old ones`(_ cut: String) async throws {
     try await check(
       """
       add relationship Tag.beasts -> Animal many inverse Animal.tags
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: cuts)
-  func `what the step itself makes is no loss`(_ cut: String) async throws {
+  func `a relationship that the step itself makes is no loss`(_ cut: String) async throws {
     try await check(
       """
       create entity E1 {
@@ -101,7 +101,7 @@ import Testing
     "create entity E1 {\n relationship z -> E2 inverse E2.y\n}\n%\n"
       + "create entity E2 {\n relationship y -> E1 inverse E1.z\n}",
   ])
-  func `a function of objects is refused where the model has not both ends`(_ step: String) async throws {
+  func `a function on objects is refused while a relationship has only one end`(_ step: String) async throws {
     let call = "transform swift f on Animal batch 500"
     let set = try lab.set([Self.base, step.replacing("%", with: call)])
     let faults = try set.compileFaults()
@@ -115,13 +115,13 @@ import Testing
       guard case StoreError.migrationFailed(2, _, call, _) = error else { return false }
       return true
     }
-    // SQL may run there.
+    // SQL may run at that point.
     let sql = step.replacing("%", with: "transform sql { UPDATE $Animal SET $Animal.age = 5 }")
     try await lab.migrate(sql)
     #expect(try lab.isSound())
   }
 
-  @Test func `a loss that two cuts tell is told once`() async throws {
+  @Test func `a loss that two parts of a step have is listed once`() async throws {
     let step = "drop relationship Tag.animals\nrequire \"x\" { SELECT 1 }\ndrop relationship Animal.tags"
     let losses = try lab.set([Self.base, step]).losses(ofStep: 2)
     #expect(Set(losses).count == losses.count && !losses.isEmpty, "\(losses)")

@@ -1,4 +1,5 @@
-// Merges, moves and links of entities in families with random rows: a store does what plain values do.
+// Merges, moves and links of entities in hierarchies with random rows: a store gives the result of plain
+// values.
 
 import CipherSQLite
 import Foundation
@@ -97,20 +98,20 @@ import Testing
     }
     """
   static let operations = [
-    // A child into what it inherits from, and a grandchild.
+    // A child into an ancestor.
     "merge entity Employee into Person with Employee.badge -> Person.nick, Employee.boss -> Person.spare",
     "merge entity Boss into Employee with Boss.level -> Employee.salary", "merge entity Boss into Person",
     "merge entity Employee into Person with Employee.tags -> Person.liked",
     "merge entity Guest into Person with Guest.host -> Person.name, Guest.inviter -> Person.mentor",
     "merge entity Shed into Office", "merge entity Office into Place with Office.desks -> Place.size",
-    // Beside each other in one table.
+    // Between branches of one table.
     "merge entity Guest into Employee with Guest.host -> Employee.badge, Guest.labels -> Employee.tags",
     "merge entity Guest into Boss with Guest.lines -> Boss.notes, Guest.labels -> Boss.tags",
     "merge entity Employee into Guest with Employee.badge -> Guest.host, Employee.tags -> Guest.labels",
     "merge entity Boss into Guest with Boss.badge -> Guest.host, Boss.tags -> Guest.labels, Boss.notes -> Guest.lines",
     "merge entity Star into Employee with Star.fame -> Employee.salary, Star.labels -> Employee.tags",
     "merge entity Boss into Star with Boss.salary -> Star.fame, Boss.boss -> Star.rival",
-    // Of two tables.
+    // Between two tables.
     "merge entity Firm into Person with Firm.title -> Person.name, Firm.chief -> Person.mentor",
     "merge entity Firm into Boss with Firm.title -> Boss.badge, Firm.signs -> Boss.tags",
     "merge entity Firm into Office with Firm.rank -> Office.size, Firm.chief -> Office.head, Firm.signs -> Office.marks",
@@ -146,7 +147,7 @@ import Testing
     "make entity Honour a relationship Place.honoured -> Employee from what",
   ]
 
-  /// Rows for all entities, some with little in them.
+  /// Rows for all entities, with few values for some seeds.
   private static func rows(_ model: Schema, _ random: inout SeededGenerator) -> [String] {
     var keys: [String: [Int]] = [:]
     var next = 1
@@ -160,7 +161,7 @@ import Testing
         ?? []
     }
     let isSparse = Bool.random(using: &random)
-    // Rows lead to later ones.
+    // Rows reference later ones.
     var statements = ["PRAGMA foreign_keys = OFF"]
     for entity in model.entities {
       let all = model.flattened(entity)
@@ -204,7 +205,7 @@ import Testing
   }
 
   @Test(arguments: Rotation.part(of: operations, oneIn: 2))
-  func `an operation does to rows what it does to plain values`(_ line: String) async throws {
+  func `an operation changes rows of a hierarchy as it changes plain values`(_ line: String) async throws {
     var migrated = 0
     let rounds = isTorture ? 20 : 3
     for seed in 1...rounds where isTorture || migrated == 0 {
@@ -215,7 +216,7 @@ import Testing
       let losses = try Set(lab.set.losses(ofStep: 2))
       do { try await lab.up(allowing: losses) } catch StoreError.rowsRefused(_, _, let operation, let reason)
       {
-        // A check of ours names the rows; what the engine refuses by itself names none.
+        // A check of the library names the rows. A refusal of the engine names none.
         #expect(operation == line && reason.contains(#/ \(rows? [^)]+\)$/#), "\(reason)")
         #expect(try lab.image == image)
         continue
@@ -227,7 +228,7 @@ import Testing
       #expect(found.objects.count == expected.objects.count, "\(seed): \(line)")
       #expect(found.links == expected.links, "\(seed): \(line)")
       guard found == expected else { return }
-      // What is sound, too, and made as a new store is.
+      // Sound, too, and with the tables of a new store.
       #expect(try await DowngradeLab([Self.base, line], at: 2).image.physicalHash == lab.image.physicalHash)
       migrated += 1
       guard case .operations = try lab.set.steps[1].rollback(from: model) else { continue }

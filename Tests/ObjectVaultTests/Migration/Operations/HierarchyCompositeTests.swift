@@ -1,4 +1,4 @@
-// Operations that stand for others, on entities that share a table: whose rows they are about, and what is refused.
+// Composite operations on entities that share a table: whose rows they change, and what is refused.
 
 import CipherSQLite
 import Foundation
@@ -55,7 +55,7 @@ import Testing
   ]
 
   @Test(arguments: moves.indices)
-  func `attributes move along what an entity has of its own or inherits`(_ index: Int) async throws {
+  func `attributes move along a to-one that an entity declares or inherits`(_ index: Int) async throws {
     let (step, query, rows) = Self.moves[index]
     let lab = try await HierarchyStore.lab()
     try await lab.migrate(step)
@@ -63,7 +63,7 @@ import Testing
     #expect(try lab.isWhole())
   }
 
-  @Test func `a split of an entity that others inherit from is taken back with all rows`() async throws {
+  @Test func `a split of an entity with children is rolled back with all rows`() async throws {
     for part in [
       Self.homes + "move attribute Person.name -> Home.name by Person.home",
       Self.offices
@@ -97,7 +97,9 @@ import Testing
     ),
     ("move attribute Note.text -> Boss.host by Note.about", "Guest.host exists already"),
   ])
-  func `what cannot move is refused with the reason`(_ step: String, _ reason: String) async throws {
+  func `a move that does not fit a hierarchy is refused with the reason`(_ step: String, _ reason: String)
+    async throws
+  {
     let lab = try await HierarchyStore.lab()
     let found = try await lab.refusal(step)?.reason ?? "nothing"
     #expect(found.contains(reason), "\(found)")
@@ -131,7 +133,7 @@ import Testing
     ]
   static let join = "make entity Membership a relationship Person.works -> Note inverse Note.workers"
 
-  @Test func `objects of an entity and of those below become links, and others of the table stay`()
+  @Test func `objects of an entity and its children become links, and other rows of the table stay`()
     async throws
   {
     let lab = try await MigrationLab(Self.records, fill: Self.recordRows)
@@ -146,12 +148,14 @@ import Testing
     #expect(try lab.isWhole())
     let set = try lab.set([Self.records, Self.join])
     guard case .none = try set.steps[1].rollback(from: set.model(at: 1)) else {
-      Issue.record("it leads back")
+      Issue.record("it has a rollback")
       return
     }
   }
 
-  @Test func `an end that is inherited is one, and stays with the others that inherit it`() async throws {
+  @Test func `an inherited to-one can be an end of the links, and stays with its declaring entity`()
+    async throws
+  {
     let base = """
       \(HierarchyStore.base)
       create entity Record {
@@ -198,7 +202,9 @@ import Testing
       "Employee inherits friends; write Person.friends"
     ),
   ])
-  func `what is no link is refused with the reason`(_ step: String, _ reason: String) async throws {
+  func `objects of a hierarchy that cannot become links are refused with the reason`(
+    _ step: String, _ reason: String
+  ) async throws {
     let lab = try await MigrationLab(Self.records, fill: Self.recordRows)
     let found = try await lab.refusal(step)?.reason ?? "nothing"
     #expect(found.contains(reason), "\(found)")
@@ -210,7 +216,9 @@ import Testing
     "make relationship Boss.watched an entity Watch (who, whom)",
     "make relationship Employee.watchers an entity Watch (whom, who) inverse Employee.ins, Boss.outs",
   ])
-  func `links of a hierarchy become objects, and links again on the way back`(_ step: String) async throws {
+  func `links of a hierarchy become objects, and become links again in a rollback`(_ step: String)
+    async throws
+  {
     let base = """
       \(HierarchyStore.base)
       add relationship Boss.watched -> Employee many inverse Employee.watchers

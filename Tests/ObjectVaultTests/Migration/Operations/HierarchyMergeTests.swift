@@ -1,4 +1,4 @@
-// Merges of entities that share their tables with others: ids, who leads to them, entities below, losses and refusals.
+// Merges of entities that share their tables with others: ids, references, children, losses and refusals.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 @Suite(.tags(.slow)) struct HierarchyMerges {
   // MARK: Within a table
 
-  @Test func `a child becomes its parent, and keeps its ids`() async throws {
+  @Test func `a child that is merged into its parent keeps its ids`() async throws {
     let lab = try await HierarchyStore.lab()
     let step =
       "add attribute Person.pay int default 0\nmerge entity Employee into Person with Employee.salary -> Person.pay"
@@ -28,13 +28,13 @@ import Testing
     #expect(try lab.rows("SELECT count(*) FROM Person_friends") == [[3]])
     let model = try lab.set([HierarchyStore.base, step]).model(at: 2)
     #expect(model.entity(named: "Boss")?.parent == "Person")
-    // The to-one at its other end has no place.
+    // Its inverse `Employee.boss` has no counterpart in Person.
     #expect(model.entity(named: "Boss")?.relationships == [])
     #expect(model.entity(named: "Note")?.relationship(named: "by")?.destination == "Person")
     #expect(try lab.isWhole())
   }
 
-  @Test func `what led to an entity below by a required to-one that goes is no hindrance`() async throws {
+  @Test func `a required to-one to a child that the merge removes does not prevent the merge`() async throws {
     let lab = try await HierarchyStore.lab()
     let step =
       "add relationship Employee.mentor -> Employee\n"
@@ -47,7 +47,7 @@ import Testing
     #expect(try lab.isWhole())
   }
 
-  @Test func `a value that stands there already is not written over`() async throws {
+  @Test func `a merge refuses to overwrite an existing value`() async throws {
     let lab = try await HierarchyStore.lab()
     let number = try await lab.refusal("merge entity Boss into Person with Boss.level -> Person.name")
     #expect(
@@ -61,9 +61,7 @@ import Testing
     #expect(try lab.rows("SELECT _entity, name FROM Person WHERE id = 5") == [["Person", "Eve"]])
   }
 
-  @Test func `an entity beside another one takes its rows along, and what those are no more lets go of them`()
-    async throws
-  {
+  @Test func `merging siblings moves the rows, and nulls references that no longer fit`() async throws {
     let lab = try await HierarchyStore.lab()
     let step = "merge entity Boss into Guest with Boss.badge -> Guest.host"
     #expect(
@@ -80,7 +78,7 @@ import Testing
     #expect(try lab.isWhole())
   }
 
-  @Test func `a value that is required comes from a pair, and is asked for where it may be missing`()
+  @Test func `a required value comes from a pair of the merge, and is refused where it is missing`()
     async throws
   {
     let lab = try await HierarchyStore.lab()
@@ -120,7 +118,7 @@ import Testing
       "INSERT INTO Deal(id, n, firm_id, shop_id) VALUES (1, 1, 1, NULL), (2, 1, 3, 3)",
     ]
 
-  @Test func `an entity and those below it come into the table of another one`() async throws {
+  @Test func `an entity with children can be merged into the table of another entity`() async throws {
     let lab = try await MigrationLab(Self.firms, fill: Self.firmRows)
     let step =
       "merge entity Firm into Employee with Firm.title -> Employee.name, Firm.size -> Employee.salary, Firm.boss -> Employee.boss"
@@ -146,8 +144,7 @@ import Testing
     #expect(try lab.rows("SELECT count(*) FROM sqlite_master WHERE name LIKE '\\_mig%' ESCAPE '\\'") == [[0]])
   }
 
-  @Test func `a child comes into the table of another one, and what led to its parent lets go`() async throws
-  {
+  @Test func `merging a child into another table nulls references to it as its former parent`() async throws {
     let lab = try await MigrationLab(Self.firms, fill: Self.firmRows)
     let step = "merge entity Guest into Firm with Guest.name -> Firm.title"
     let losses = try lab.set([Self.firms, step]).losses(ofStep: 2)
@@ -160,7 +157,7 @@ import Testing
     #expect(try lab.isWhole())
   }
 
-  // MARK: What is refused
+  // MARK: Refusals
 
   @Test(arguments: [
     (
@@ -197,7 +194,9 @@ import Testing
       "street would share a column"
     ),
   ])
-  func `what does not fit is refused with the reason`(_ step: String, _ reason: String) throws {
+  func `a merge that does not fit the hierarchies is refused with the reason`(
+    _ step: String, _ reason: String
+  ) throws {
     let set = try DowngradeLab.set([Self.firms, step])
     for body in [{ _ = try set.model(at: 2) }, { _ = try set.losses(ofStep: 2) }] {
       #expect {
@@ -209,7 +208,7 @@ import Testing
     }
   }
 
-  @Test func `values that are unique among the others' are asked for`() async throws {
+  @Test func `a merge refuses duplicates of a unique attribute in a hierarchy`() async throws {
     let lab = try await MigrationLab(
       Self.firms, fill: Self.firmRows)
     let found = try await lab.refusal(
@@ -222,7 +221,7 @@ import Testing
       "\(String(describing: found))")
   }
 
-  @Test func `an index below follows what it is over, and a name is followed through a merge`() async throws {
+  @Test func `the index of a child and the name history follow a merge`() async throws {
     let lab = try await HierarchyStore.lab()
     let step =
       "add attribute Person.pay int optional\nadd index Boss(salary, level)\n"

@@ -1,5 +1,5 @@
-// Rows of entities that share a table, around operations: ids that are not given out again, what is asked of them, who leads
-// to them, and what SQL of our own says of them.
+// Rows of entities that share a table: ids that are not issued again, checks of rows, references to rows,
+// and raw SQL that names entities.
 
 import CipherSQLite
 import Foundation
@@ -20,7 +20,7 @@ import Testing
 
   // MARK: Ids
 
-  @Test func `rows that come into another table get ids that their own name has not given out either`()
+  @Test func `rows that move to another table get ids that their own entity never issued either`()
     async throws
   {
     let lab = try await MigrationLab(
@@ -36,7 +36,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a name that a root gives up begins as a child above the ids of both`() async throws {
+  @Test func `a root's name that is used again for a child issues ids above those of both`() async throws {
     let lab = try await MigrationLab(
       Self.pair,
       fill: ["INSERT OR REPLACE INTO vault_ids(entity, last) VALUES ('Person', 4), ('Employee', 100)"])
@@ -49,7 +49,9 @@ import Testing
   @Test(arguments: [
     "drop entity Employee", "rename entity Employee -> Worker",
   ])
-  func `a name that a child gives up begins as a root above the ids of both`(_ end: String) async throws {
+  func `a child's name that is used again for a root issues ids above those of both`(_ end: String)
+    async throws
+  {
     let lab = try await MigrationLab(
       "create entity Person {\n attribute name string optional\n}\n\(Self.child)",
       fill: [
@@ -62,11 +64,9 @@ import Testing
     #expect(try lab.rows("SELECT id FROM Employee") == [[8]])
   }
 
-  // MARK: What is asked
+  // MARK: Checks
 
-  @Test func `a row that gets another entity by SQL is asked what that one requires, and holds nothing else`()
-    async throws
-  {
+  @Test func `a row that SQL turns into another entity is checked against that entity`() async throws {
     let lab = try await HierarchyStore.lab()
     let missing = try await lab.refusal("transform sql { UPDATE $Person SET _entity = 'Boss' WHERE id = 1 }")
     #expect(missing?.reason.contains("has no Employee.salary, which is required: row 1") == true)
@@ -75,7 +75,7 @@ import Testing
     #expect(foreign?.reason.contains("rows of other entities has a value of Employee.salary") == true)
   }
 
-  @Test func `what a dropped child lacked is not asked behind it`() async throws {
+  @Test func `rows of a dropped child are not checked by later operations of the step`() async throws {
     let lab = try await MigrationLab(
       "create entity Person {\n attribute mail string optional\n}\n\(Self.child)",
       fill: ["INSERT INTO Person(id, _entity, mail) VALUES (1, 'Person', 'x'), (2, 'Employee', NULL)"])
@@ -90,9 +90,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `values that are unique among what is inherited are asked for before rows come there`()
-    async throws
-  {
+  @Test func `duplicates of an inherited unique attribute are refused before rows move`() async throws {
     let lab = try await MigrationLab(
       """
       create entity Person {
@@ -115,10 +113,9 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  // MARK: Who leads to them
+  // MARK: References
 
-  @Test func `composites run in a model with a hierarchy, behind a data block of the same step`() async throws
-  {
+  @Test func `a move works in a model with a hierarchy, after a data block of the same step`() async throws {
     let plain =
       "create entity User {\n attribute city string optional\n relationship home -> Home\n}\n"
       + "create entity Home {\n attribute name string optional\n}"
@@ -132,7 +129,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a merge redirects what a child elsewhere leads to`() async throws {
+  @Test func `a merge redirects references of a child in another table`() async throws {
     let lab = try await MigrationLab(
       """
       create entity Person {
@@ -159,8 +156,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a trigger of who is let go of sees nothing of an entity that gets its own table`() async throws
-  {
+  @Test func `a trigger does not fire when set parent nulls references`() async throws {
     let lab = try await HierarchyStore.lab()
     try await lab.migrate(
       "create raw trigger Log { AFTER UPDATE ON $Note BEGIN UPDATE $Note SET $Note.text = 'seen'; END }\n"
@@ -171,14 +167,14 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `who led to a dropped child as to its parent is among what is lost`() async throws {
+  @Test func `references to a dropped child through its parent are listed as losses`() async throws {
     let lab = try await HierarchyStore.lab()
     #expect(
       try Set(lab.set([HierarchyStore.base, "drop entity Guest"]).losses(ofStep: 2))
         == ["Guest", "Person.friends", "Note.about"])
   }
 
-  @Test func `who is a member no more of what its parent is one of, is among what is lost`() throws {
+  @Test func `positions in a relationship of the former parent are listed as losses of set parent`() throws {
     let base = """
       create entity Team {
           attribute name string
@@ -199,7 +195,9 @@ import Testing
     #expect(try set.losses(ofStep: 2).sorted() == ["Team.staff"])
   }
 
-  @Test func `a raw object that asks for an entity by its former name is dropped before`() async throws {
+  @Test func `a raw object that names an entity must be dropped before that name changes its meaning`()
+    async throws
+  {
     let lab = try await HierarchyStore.lab()
     let view = "create raw view Staff { SELECT $Person.id FROM $Person WHERE _entity = 'Guest' }"
     for end in [
@@ -213,7 +211,9 @@ import Testing
     #expect(try lab.rows("SELECT id FROM Staff") == [[5]])
   }
 
-  @Test func `a way back from a function that writes what is inherited says that it is gone`() throws {
+  @Test func `a function that writes an inherited property has no rollback, with what is lost as reason`()
+    throws
+  {
     let steps = try ["Employee.name", "Employee.title"].map { place in
       try MigrationSet([
         MigrationStep(number: 1, name: "one", text: "format: 1\n[up]\n\(HierarchyStore.base)"),
@@ -231,7 +231,7 @@ import Testing
     #expect(try NameHistory(steps[1], from: 1, to: 2).keptProperties(of: "Boss")["name"] == "name")
   }
 
-  @Test func `what an entity with a table of its own inherited is followed there alone`() throws {
+  @Test func `the name history follows inherited properties to the entity's own table`() throws {
     let set = try MigrationSet([
       MigrationStep(number: 1, name: "one", text: "format: 1\n[up]\n\(HierarchyStore.base)"),
       MigrationStep(number: 2, name: "two", text: "format: 1\n[up]\nset parent of Guest to none"),

@@ -1,4 +1,5 @@
-// One step of several operations on entities that share a table does to the rows what a step for each of them does.
+// One step of several operations on entities that share a table changes rows as a step for each operation
+// does.
 
 import CipherSQLite
 import Foundation
@@ -59,9 +60,11 @@ import Testing
   init() async throws { lab = try await HierarchyStore.lab() }
 
   @Test(arguments: operations)
-  func `two operations do the same in one step and in two`(_ first: String) async throws {
+  func `two operations on a hierarchy have the same result in one step and in two`(_ first: String)
+    async throws
+  {
     var compared = 0
-    // A pair that the model allows, each day another; all of them in the long form.
+    // One pair that the model allows, another one each day. The long run compares all pairs.
     for second in Rotation.turned(Self.operations, by: 1) where isTorture || compared < 1 {
       let apart = try lab.set([HierarchyStore.base, first, second])
       guard (try? apart.model(at: 3)) != nil else { continue }
@@ -73,7 +76,7 @@ import Testing
     #expect(compared > 0 || (try? lab.set([HierarchyStore.base, first]).model(at: 2)) == nil)
   }
 
-  // In the first the notes get ids of persons, above which those of the employees begin.
+  // In the first case the notes get ids of persons, and the ids of the employees begin above those.
   @Test(arguments: [
     [
       "set parent of Boss to none", "merge entity Note into Person with Note.text -> Person.name",
@@ -84,9 +87,9 @@ import Testing
       "transform sql { DELETE FROM $Note WHERE id = 900; INSERT INTO $Note (text) VALUES ('next') }",
     ],
   ])
-  func `an operation gives ids above those that one before it gave, in the same step`(_ operations: [String])
-    async throws
-  {
+  func `an operation issues ids above those that an earlier one of the same step issued`(
+    _ operations: [String]
+  ) async throws {
     let apart = try await lab.rows(after: lab.set([HierarchyStore.base] + operations))
     let together = try await lab.rows(
       after: lab.set([HierarchyStore.base, operations.joined(separator: "\n")]))
@@ -94,7 +97,7 @@ import Testing
   }
 
   @Test(arguments: 1...(isTorture ? 64 : 1))
-  func `operations in any order do the same in one step and in steps of their own`(_ seed: UInt64)
+  func `random operations on a hierarchy have the same result in one step and in several`(_ seed: UInt64)
     async throws
   {
     var random = SeededGenerator(seed: seed)
@@ -108,7 +111,7 @@ import Testing
       let apart = try await lab.rows(after: lab.set(steps))
       let together = try await lab.rows(
         after: lab.set([HierarchyStore.base, steps.dropFirst().joined(separator: "\n")]))
-      // What fails on the way may be well at the end.
+      // Operations that fail in separate steps may succeed together.
       #expect(apart == nil || apart == together, "\(steps.dropFirst().joined(separator: "; "))")
       compared += apart == nil ? 0 : 1
     }

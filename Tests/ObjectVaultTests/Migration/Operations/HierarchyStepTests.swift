@@ -1,4 +1,5 @@
-// Operations on entities that share a table, on rows of all of them: what changes for whose rows, as SQL sees it.
+// Operations on entities that share a table, with rows of all of them: which rows change, as SQL shows
+// them.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +7,8 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// A family of four in a store: `Person`, `Employee` and `Guest` below it, `Boss` below `Employee`.
+/// A store with a hierarchy of four: `Person`, its children `Employee` and `Guest`, and `Boss`, a child of
+/// `Employee`.
 enum HierarchyStore {
   static let base = """
     create entity Person {
@@ -50,13 +52,13 @@ enum HierarchyStore {
   let lab: MigrationLab
   init() async throws { lab = try await HierarchyStore.lab() }
 
-  @Test func `a hierarchy's text is read and written as it stands`() throws {
+  @Test func `create entity with a parent has one canonical text`() throws {
     let step = try lab.set(["create entity B : A {\n}\ncreate entity C:A{\n}"]).steps[0]
     #expect(step.canonicalText == "create entity B : A {\n}\ncreate entity C : A {\n}")
     #expect(throws: StoreError.self) { try lab.set(["create entity B : {\n}"]) }
   }
 
-  @Test func `a store of a hierarchy is found sound as it is made`() async throws {
+  @Test func `a new store with a hierarchy passes all checks`() async throws {
     #expect(try lab.isSound())
     let connection = try lab.open()
     #expect(try StoreInfo(connection).valueFindings(connection).isEmpty)
@@ -65,7 +67,7 @@ enum HierarchyStore {
 
   // MARK: Attributes
 
-  @Test func `a new attribute of a child has its default in the child's rows and nothing in others`()
+  @Test func `a new attribute of a child has its default in the child's rows and NULL in others`()
     async throws
   {
     try await lab.migrate(
@@ -77,12 +79,13 @@ enum HierarchyStore {
     #expect(try lab.isSound())
   }
 
-  @Test func `a new attribute that children must have and do not is refused with their number`() async throws
+  @Test func `a new required attribute without a value is refused with the number of the child's rows`()
+    async throws
   {
     let stopped = try await lab.refusal("add attribute Employee.grade int")
     #expect(stopped?.reason.contains("3 objects of Employee would have no grade") == true)
     #expect(stopped?.operation == "add attribute Employee.grade int")
-    // Of a child without rows none is missing.
+    // A child without rows lacks no value.
     try await lab.migrate(
       "transform sql { DELETE FROM $Guest WHERE _entity = 'Guest'; DELETE FROM $Person.friends; UPDATE $Note SET $Note.about = NULL }\n"
         + "add attribute Guest.age int")
@@ -127,7 +130,7 @@ enum HierarchyStore {
   ]
 
   @Test(arguments: changes.indices)
-  func `an operation changes the rows of its entity alone`(_ index: Int) async throws {
+  func `an operation on a hierarchy changes only the rows of its entity`(_ index: Int) async throws {
     let (step, query, expected) = Self.changes[index]
     try await lab.migrate(step)
     #expect(try lab.rows(query).map { $0[0] } == expected)
@@ -136,14 +139,14 @@ enum HierarchyStore {
     #expect(try StoreInfo(connection).valueFindings(connection).isEmpty)
   }
 
-  @Test func `what is required of a child is asked of its rows alone`() async throws {
+  @Test func `a requirement of a child is checked only for the child's rows`() async throws {
     let stopped = try await lab.refusal("make Employee.badge required")
     #expect(stopped?.reason.hasSuffix("(row 3)") == true)
     try await lab.migrate("make Boss.level required")
     #expect(try lab.isSound())
   }
 
-  @Test func `an inherited property is changed where it is declared, and names are those of the hierarchy`()
+  @Test func `inherited properties change at their own entity, and names are unique in a hierarchy`()
     async throws
   {
     #expect(
@@ -161,7 +164,7 @@ enum HierarchyStore {
 
   // MARK: Entities
 
-  @Test func `the first child gives its parent's rows the parent's name`() async throws {
+  @Test func `creating the first child writes the parent's name into the parent's rows`() async throws {
     try await lab.migrate("create entity Long : Note {\n attribute pages int\n}")
     #expect(
       try lab.rows("SELECT id, _entity, pages FROM Note ORDER BY id") == [
@@ -170,7 +173,7 @@ enum HierarchyStore {
     #expect(try lab.isSound())
   }
 
-  @Test func `renamed entities are called so in their rows, also in a circle`() async throws {
+  @Test func `renaming entities changes the names in their rows, also in a cycle`() async throws {
     try await lab.migrate(
       "rename entity Guest -> Passing\nrename entity Boss -> Guest\nrename entity Passing -> Boss\n"
         + "rename entity Person -> Human")
@@ -185,7 +188,7 @@ enum HierarchyStore {
     #expect(names == [["ix_Employee_boss"], ["ix_Human__entity"], ["ux_Employee_badge"]])
   }
 
-  @Test func `a dropped child goes with its rows, and who led to them as to its parent leads nowhere`()
+  @Test func `dropping a child deletes its rows, and nulls references to them through its parent`()
     async throws
   {
     try await lab.migrate("drop entity Guest")
@@ -195,9 +198,7 @@ enum HierarchyStore {
     #expect(try lab.isSound())
   }
 
-  @Test func `an entity with children is not dropped, and neither is a child that something must lead to`()
-    async throws
-  {
+  @Test func `an entity with children or with required references to it cannot be dropped`() async throws {
     #expect(
       try await lab.refusal("drop entity Employee")?.reason.contains("Boss inherits from it; drop that first")
         == true)
@@ -208,7 +209,7 @@ enum HierarchyStore {
     #expect(stopped?.operation == "drop entity Guest")
   }
 
-  @Test func `the last child takes the names of entities along`() async throws {
+  @Test func `dropping the last child removes the column with the names of entities`() async throws {
     try await lab.migrate(
       "drop relationship Employee.boss\ndrop relationship Boss.reports\ndrop entity Boss\n"
         + "drop relationship Note.by\ndrop entity Employee\ndrop entity Guest")
@@ -219,19 +220,19 @@ enum HierarchyStore {
 
   // MARK: Relationships
 
-  @Test func `relationships of a child become many and one again`() async throws {
+  @Test func `a to-one to a child becomes to-many with its links`() async throws {
     try await lab.migrate("make Note.by many")
     #expect(try lab.rows("SELECT Note_id, Employee_id FROM Note_by ORDER BY 1") == [[1, 2], [2, 4]])
     #expect(try lab.isSound())
   }
 
-  @Test func `a to-one of a child becomes many, and its inverse with it`() async throws {
+  @Test func `a to-one of a child becomes many-to-many together with its inverse`() async throws {
     try await lab.migrate("make Employee.boss many")
     #expect(try lab.rows("SELECT Boss_id, Employee_id FROM Boss_reports") == [[4, 2]])
     #expect(try lab.isSound())
   }
 
-  @Test func `what leads to a child must lead to one of its rows`() async throws {
+  @Test func `a reference to a child must name a row of that child`() async throws {
     let stopped = try await lab.refusal("transform sql { UPDATE $Note SET $Note.by = 1 WHERE id = 1 }")
     #expect(stopped?.reason.contains("Note.by (row 1)") == true)
     let connection = try lab.open()
@@ -242,10 +243,7 @@ enum HierarchyStore {
       ])
   }
 
-  @Test
-  func `values in rows of other entities are found, and what is required and missing, and unknown names`()
-    throws
-  {
+  @Test func `valueFindings reports foreign values, missing required values and unknown entities`() throws {
     let connection = try lab.open()
     try connection.execute(sql: "UPDATE Person SET salary = 3 WHERE id = 5")
     try connection.execute(sql: "UPDATE Person SET salary = NULL WHERE id = 4")
@@ -258,7 +256,7 @@ enum HierarchyStore {
       ])
   }
 
-  @Test func `rows that SQL makes without a name are of the root, and a child's have to be whole`()
+  @Test func `rows inserted without an entity are of the root, and rows of a child must be complete`()
     async throws
   {
     let stopped = try await lab.refusal(

@@ -1,5 +1,5 @@
-// Operations that bring rows to others, where values must differ: who has them twice is said with entity, property, object and
-// what to do, by the step and by the plan before it.
+// Operations that bring rows to others with unique values. A duplicate is refused with entity, property,
+// object and remedy, by the step and by the plan before it.
 
 import CipherSQLite
 import Foundation
@@ -16,9 +16,9 @@ import Testing
     let entity: String
     let properties: [String]
     let rows: [Int64]
-    /// What the rows are objects of, where that is another entity.
+    /// The entity of the rows, where it is not `entity`.
     var source: String?
-    /// Whether the plan cannot ask, as an earlier part of the operation moves the rows.
+    /// Whether the plan cannot check, because an earlier part of the operation moves the rows.
     var isLate = false
     var testDescription: String { name }
   }
@@ -59,7 +59,7 @@ import Testing
   private static let merge = "merge entity Company into Person"
 
   private static func merging(
-    _ name: String, _ more: String, _ entity: String, _ properties: [String], _ rows: [Int64]
+    _ name: String, with more: String, entity: String, properties: [String], rows: [Int64]
   ) -> Case {
     Case(
       name: name, base: two, fill: fill + [more], step: merge, entity: entity, properties: properties,
@@ -94,15 +94,19 @@ import Testing
 
   static let cases = [
     merging(
-      "an attribute, beside the others", "UPDATE Company SET mail = 'a' WHERE id = 4", "Person", ["mail"], [4]
+      "an attribute, beside the others", with: "UPDATE Company SET mail = 'a' WHERE id = 4", entity: "Person",
+      properties: ["mail"], rows: [4]
     ),
     merging(
-      "an attribute, among their own", "UPDATE Company SET mail = 'd' WHERE id IN (4, 5)", "Person", ["mail"],
-      [5]),
-    merging("a to-one", "UPDATE Company SET desk_id = 1 WHERE id = 4", "Person", ["desk"], [4]),
+      "an attribute, among their own", with: "UPDATE Company SET mail = 'd' WHERE id IN (4, 5)",
+      entity: "Person", properties: ["mail"],
+      rows: [5]),
     merging(
-      "who leads to them", "INSERT INTO Note(id, text, company_id) VALUES (9, 'x', 4)", "Note",
-      ["person", "text"], [9]),
+      "a to-one", with: "UPDATE Company SET desk_id = 1 WHERE id = 4", entity: "Person", properties: ["desk"],
+      rows: [4]),
+    merging(
+      "who leads to them", with: "INSERT INTO Note(id, text, company_id) VALUES (9, 'x', 4)", entity: "Note",
+      properties: ["person", "text"], rows: [9]),
     Case(
       name: "a default",
       base: two.replacing(
@@ -152,7 +156,7 @@ import Testing
   ]
 
   @Test(arguments: cases)
-  func `values that would be there twice are refused with whose they are, and counted before`(
+  func `duplicates that a merge or move would make are refused with their rows, and counted before`(
     _ each: Case
   ) async throws {
     let lab = try await MigrationLab(each.base, fill: each.fill)
@@ -169,7 +173,7 @@ import Testing
     }
     let name = "\(each.entity)(\(each.properties.joined(separator: ", ")))"
     let words = each.step.split(separator: " ").map(String.init)
-    // Rows that a merge brings are of the source as yet, beside those of the entity whose values they are.
+    // Rows of a merge are still rows of the source, unless the duplicates are values of a third entity.
     let isMerged = words.starts(with: ["merge", "entity"]) && words[4] == each.entity
     let source = isMerged ? words[2] : each.source
     let rows =
@@ -184,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `values that differ come over, and nothing is like no other nothing`() async throws {
+  @Test func `a merge accepts different values and several NULLs`() async throws {
     let lab = try await MigrationLab(Self.two, fill: Self.fill)
     let plan = try await Store.plan(
       at: lab.url, key: testKey, migrations: try lab.set([Self.two, Self.merge]))

@@ -1,4 +1,4 @@
-// What tests of the order of operations compare: the rows that steps leave in a store that is sound.
+// What tests of the order of operations compare: the rows that steps leave in a sound store.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension MigrationLab {
-  /// The rows of all tables, each as a line, behind the steps of a set; nil when one of them refused them.
+  /// The rows of all tables after the steps of a set, one line each; nil when a step is refused.
   func rows(after set: MigrationSet) async throws -> [String]? {
     let url = folder.url.appendingPathComponent(UUID().uuidString)
     try FileManager.default.copyItem(at: self.url, to: url)
@@ -16,7 +16,7 @@ extension MigrationLab {
     do {
       for step in set.steps { losses.formUnion(try set.losses(ofStep: step.number)) }
     } catch StoreError.migrationFailed {
-      // It does not fit the model, whatever rows there are.
+      // The step does not fit the model, whatever the rows are.
       return nil
     }
     do {
@@ -25,8 +25,8 @@ extension MigrationLab {
     } catch StoreError.rowsRefused {
       return nil
     } catch StoreError.migrationFailed(_, _, let operation, let reason) {
-      // What fits the model fails by its rows, or by SQL of its author; else a statement of ours is one that nobody has
-      // thought of.
+      // A step that fits the model can fail by its rows, or by SQL of its author. Any other failure is a
+      // fault of the library's own SQL.
       #expect(
         ["transform sql", "retype ", "require "].contains { operation.contains($0) },
         "\(operation): \(reason)")

@@ -1,4 +1,4 @@
-// What a step did to a store: refused it, or left it sound.
+// The result of a step: a refusal, or a sound store.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension MigrationLab {
-  /// Why a step was refused; nil where it ran.
+  /// The refusal of a step; nil when it ran.
   func refusal(_ step: String) async throws -> StoppedStep? {
     do {
       try await migrate(step)
@@ -15,7 +15,7 @@ extension MigrationLab {
     } catch { return StoppedStep(error) }
   }
 
-  /// Whether tables, values and references are as the model has them.
+  /// Whether tables, values and references agree with the model.
   func isWhole() throws -> Bool {
     let connection = try open()
     let info = try StoreInfo(connection)

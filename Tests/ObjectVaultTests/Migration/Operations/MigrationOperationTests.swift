@@ -1,4 +1,5 @@
-// Each operation on a store with rows in it: what is kept, what changes, and that the tables are the model's.
+// Each operation on a store with rows: what is kept, what changes, and whether the tables are those of the
+// model.
 
 import CipherSQLite
 import Foundation
@@ -41,8 +42,9 @@ struct MigrationLab {
     ).steps
   }
 
-  /// Runs steps that are refused, after a rehearsal that has to say the same and to leave everything as it is.
-  /// - Parameter isKnown: Whether a plan counts the rows; else it says that it does not know, and never that all is well.
+  /// Runs steps that are refused, after a rehearsal that must have the same error and change nothing.
+  /// - Parameter isKnown: Whether a plan counts the rows; else it must list a check that only the run can
+  ///   do.
   func refuse(_ texts: String..., isKnown: Bool = false) async throws {
     let steps = try set([first] + texts)
     let before = try folder.bytes("lab.store")
@@ -70,7 +72,7 @@ struct MigrationLab {
   }
 }
 
-/// A step that did not run, whether it is wrong itself or the rows are.
+/// A step that failed, because of itself or because of the rows.
 struct StoppedStep {
   let number: Int
   let name: String
@@ -192,14 +194,14 @@ struct StoppedStep {
     #expect(try await lab.migrate(step) == [])
   }
 
-  @Test func `dropping an entity and its relationships leaves the others alone`() async throws {
+  @Test func `dropping an entity and its relationships leaves other tables unchanged`() async throws {
     try await lab.migrate("drop relationship Post.tags\ndrop relationship Tag.posts\ndrop entity Tag")
     #expect(try posts() == 4)
     #expect(try lab.open().tableNames().filter { !$0.hasPrefix("vault_") } == ["Post", "User"])
     #expect(try lab.isSound())
   }
 
-  @Test func `a many-to-many between existing entities gets its table`() async throws {
+  @Test func `a many-to-many between existing entities gets its join table`() async throws {
     try await lab.migrate(
       "add relationship User.likes -> Post many inverse Post.fans\nadd relationship Post.fans -> User many inverse User.likes"
     )
@@ -207,7 +209,7 @@ struct StoppedStep {
     #expect(try lab.isSound())
   }
 
-  @Test func `cascades are alive after every rebuild`() async throws {
+  @Test func `cascades still work after a rebuild`() async throws {
     try await lab.migrate("retype User.age to string")
     let connection = try lab.open()
     try connection.execute("DELETE FROM User WHERE id = 1")
@@ -250,9 +252,9 @@ struct StoppedStep {
       "1025 properties; 512 are possible"
     ),
   ])
-  func `a step that fails says why, and leaves the store as it was`(_ step: String, _ reason: String)
-    async throws
-  {
+  func `a step that fails reports the reason, and leaves the store unchanged`(
+    _ step: String, _ reason: String
+  ) async throws {
     let before = try lab.rows("SELECT * FROM User")
     await #expect {
       try await lab.migrate(step)
@@ -266,7 +268,7 @@ struct StoppedStep {
     #expect(try lab.isSound())
   }
 
-  @Test func `ids are not given out again after a rebuild`() async throws {
+  @Test func `a renamed entity keeps its high-water mark of ids`() async throws {
     try lab.open().execute("INSERT OR REPLACE INTO vault_ids VALUES ('User', 9)")
     try await lab.migrate("rename entity User -> Person")
     #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Person'") == [[9]])

@@ -1,4 +1,4 @@
-// What steps leave as it was, as those who compare a store before and behind them ask for it.
+// The properties that steps leave unchanged, for a comparison of a store before and after them.
 
 import ObjectVault
 import Testing
@@ -12,7 +12,7 @@ import Testing
     }
     """
 
-  /// The properties of the only entity that hold behind a block what they held.
+  /// The properties of the only entity whose values a block leaves unchanged.
   private func kept(_ block: String) throws -> Set<String> {
     let set = try MigrationSet(
       [Self.base, "transform sql { \(block) }"].enumerated().map { index, text in
@@ -27,7 +27,7 @@ import Testing
     "REPLACE INTO $User \(rows)", "INSERT OR REPLACE INTO $User \(rows)",
     "insert or replace /* INTO */ into $User \(rows)",
   ])
-  func `of rows that are replaced whole the author means the columns that are named`(_ block: String) throws {
+  func `a REPLACE counts as a change of the columns that it names`(_ block: String) throws {
     #expect(try kept(block) == ["nick"])
   }
 
@@ -36,11 +36,11 @@ import Testing
     "INSERT INTO $User ($User.name, $User.age) VALUES ('replace into', 1)",
     "INSERT INTO $User ($User.name, $User.age) VALUES ('x', 1) /* replace into */",
   ])
-  func `a function, a text or a comment of that name replaces nothing`(_ block: String) throws {
+  func `a function, a text or a comment called replace is no REPLACE`(_ block: String) throws {
     #expect(try kept(block) == ["name", "nick", "age"])
   }
 
-  @Test func `a block that changes a column changes that one, whatever it reads`() throws {
+  @Test func `a block changes the columns that it writes, and not those that it reads`() throws {
     #expect(
       try kept("UPDATE OR REPLACE $User SET $User.nick = replace($User.name, 'a', 'b')") == ["name", "age"])
   }

@@ -1,4 +1,4 @@
-// Steps that are proposed for one-to-ones: they make the model that was asked for, and keep the links.
+// Proposed steps for one-to-ones: they result in the requested model, and keep the links.
 
 import CipherSQLite
 import Foundation
@@ -22,7 +22,7 @@ extension OneToOneSteps {
   private static let owning = RelationshipDescription(name: "captain", destination: "User")
   private static let looking = RelationshipDescription(name: "leads", destination: "Team", inverse: "captain")
   private var former: Schema { model((Self.owning, Self.looking)) }
-  /// The same, with the column at the other end.
+  /// The model with the column at the other end.
   private var turned: Schema {
     model(
       (
@@ -31,7 +31,7 @@ extension OneToOneSteps {
       ))
   }
 
-  @Test func `the steps of every change of a pair make the model that was asked for`() throws {
+  @Test func `the proposed steps for every change of a one-to-one result in the requested model`() throws {
     let models = [
       model((nil, nil)), model((Self.owning, nil)),
       model((nil, RelationshipDescription(name: "leads", destination: "Team"))), former, turned,
@@ -53,14 +53,14 @@ extension OneToOneSteps {
     }
   }
 
-  /// All models of three to-ones, `A.x`, `A.y` and `B.z`, as far as they differ by who leads where and who leads back.
+  /// All models of three to-ones, `A.x`, `A.y` and `B.z`, that differ in destinations and inverses.
   private static let webs: [Schema] = {
     typealias End = (owner: String, name: String)
     let ends: [End] = [("A", "x"), ("A", "y"), ("B", "z")]
     var found: [Schema] = []
-    // Which of them are a pair, and which end has the column.
+    // Which two are a pair, and which end has the column.
     for pair in [nil, (0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)] as [(Int, Int)?] {
-      // Of the others: absent, or leading to an entity.
+      // Each of the others is absent or has one of two destinations.
       for choice in 0..<27 {
         let choices = [choice % 3, choice / 3 % 3, choice / 9]
         var relationships: [String: [RelationshipDescription]] = [:]
@@ -87,8 +87,7 @@ extension OneToOneSteps {
     return found
   }()
 
-  @Test func `who leads to whom is changed in every way, and the model is the one that was asked for`() throws
-  {
+  @Test func `the proposed steps between all models of three to-ones result in the requested model`() throws {
     #expect(Self.webs.count == 27 + 6 * 3)
     let texts = Self.webs.map { $0.creation.map(\.description).joined(separator: "\n") }
     for (old, text) in zip(Self.webs, texts) {
@@ -108,8 +107,10 @@ extension OneToOneSteps {
   }
 
   @Test(arguments: [("A", "B"), ("B", "A")], [true, false])
-  func `the end that gets the column may be required`(_ names: (String, String), _ wasRequired: Bool) throws {
-    // From the one's column to the other's, and back.
+  func `the end of a one-to-one that gets the column may be required`(
+    _ names: (String, String), _ wasRequired: Bool
+  ) throws {
+    // The column moves from one end to the other.
     func model(column: String, other: String, isRequired: Bool) -> Schema {
       Schema(entities: [
         EntityDescription(
@@ -130,16 +131,16 @@ extension OneToOneSteps {
     #expect(try DowngradeLab.set(steps).model(at: 2).json == new.json, "\(steps)")
   }
 
-  @Test func `a required end that both name is asked for a filling where it has the column`() throws {
+  @Test func `lint requires a backfill value at the required end of a one-to-one with the column`() throws {
     let leads = "add relationship User.leads -> Team inverse Team.captain on delete cascade"
     let captain = "add relationship Team.captain -> User required inverse User.leads"
     let set = try DowngradeLab.set([Self.teams, "\(leads)\n\(captain)"])
     #expect(try set.findings().contains { $0.step == 2 && $0.rule == .requiresWithoutFilling })
   }
 
-  @Test(arguments: [true, false]) func `an entity that is put above others gets the column, or none`(
-    _ hasColumn: Bool
-  ) throws {
+  @Test(arguments: [true, false]) func `a new parent can get either end of a one-to-one`(_ hasColumn: Bool)
+    throws
+  {
     func model(parent: EntityDescription?) -> Schema {
       let card = RelationshipDescription(
         name: "person", destination: "Person", inverse: hasColumn ? "card" : nil)
@@ -165,7 +166,9 @@ extension OneToOneSteps {
     #expect(made.entity(named: "Person")?.relationship(named: "card")?.isLookedUp == !hasColumn)
   }
 
-  @Test func `the column changes ends with all links, by the steps that are proposed`() async throws {
+  @Test func `the proposed steps move the column to the other end with all links, and roll back`()
+    async throws
+  {
     let step = SchemaDifference.operations(from: former, to: turned).map(\.description).joined(
       separator: "\n")
     let lab = try await lab("\(Self.teams)\n\(Self.captain)\n\(Self.leads)", step, fill: Self.led)

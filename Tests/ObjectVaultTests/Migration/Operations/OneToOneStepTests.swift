@@ -1,4 +1,4 @@
-// Steps over one-to-ones: who has the column, and where the links go when that changes.
+// Steps on one-to-ones: which end has the column, and where the links are when that changes.
 
 import CipherSQLite
 import Foundation
@@ -38,7 +38,8 @@ import Testing
     return try connection.tableInfo(table).columns.map(\.name).filter { $0.hasSuffix("_id") }
   }
 
-  @Test func `the second end of a pair has no column, and the first gets a unique index`() async throws {
+  @Test func `the second end of a one-to-one has no column, and the first gets a unique index`() async throws
+  {
     let lab = try await lab("\(Self.teams)\n\(Self.captain)", Self.leads, fill: Self.led)
     let sql = try lab.set.sql(ofStep: 2, on: #require(Engine(sqliteVersion: "3.46.1")))
     #expect(sql.contains { $0.hasPrefix("CREATE UNIQUE INDEX \"ux_Team_captain\"") }, "\(sql)")
@@ -54,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `rows of which two lead to one are counted by the plan, and refuse the step`() async throws {
+  @Test func `rows that share a partner are counted by the plan, and refused by the step`() async throws {
     let lab = try await lab(
       "\(Self.teams)\n\(Self.captain)", Self.leads,
       fill: Self.rows + ["UPDATE Team SET captain_id = 4 WHERE id < 3"])
@@ -71,7 +72,8 @@ import Testing
     #expect(try Data(contentsOf: lab.url) == bytes)
   }
 
-  @Test func `the end with the column goes, and the other one gets it with its links; and back`() async throws
+  @Test func `dropping the end with the column gives the other end the column and links; and back`()
+    async throws
   {
     let lab = try await lab(
       "\(Self.teams)\n\(Self.captain)\n\(Self.leads) on delete cascade", "drop relationship Team.captain",
@@ -87,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `a required end with the column comes back required, with its links`() async throws {
+  @Test func `a rollback restores a required end with the column and its links`() async throws {
     let pair =
       "\(Self.teams)\nadd relationship Team.captain -> User required filling 4\n\(Self.leads) on delete cascade"
     let lab = try await lab(
@@ -119,7 +121,7 @@ import Testing
       "one filling points all rows at one object"
     ),
   ])
-  func `a refusal names the line that asks for it, and what helps`(
+  func `the refusal of a one-to-one names the line that causes it, and what helps`(
     _ step: String, _ row: String, _ operation: String, _ advice: String
   ) async throws {
     let lab = try await lab("\(Self.teams)\n\(Self.captain)", step, fill: Self.rows + [row])
@@ -131,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `the end without the column goes, and nothing is lost; and back`() async throws {
+  @Test func `dropping the end without the column loses nothing; and back`() async throws {
     let lab = try await lab(
       "\(Self.teams)\n\(Self.captain)\n\(Self.leads)", "drop relationship User.leads", fill: Self.led)
     let before = try StoreImage(lab.url)
@@ -141,7 +143,7 @@ import Testing
     #expect(try StoreImage(lab.url) == before)
   }
 
-  @Test func `where both ends name each other that has the column whose entity is first in the alphabet`()
+  @Test func `if both ends name each other, the end whose entity is first in the alphabet has the column`()
     async throws
   {
     let pair = [
@@ -161,7 +163,9 @@ import Testing
   @Test(arguments: [
     ("make User.leads many", "make User.leads one"), ("make Team.captain many", "make User.leads many"),
   ])
-  func `links stay where an end becomes many, and one again`(_ step: String, _ next: String) async throws {
+  func `links are kept when an end of a one-to-one becomes many, and one again`(
+    _ step: String, _ next: String
+  ) async throws {
     let lab = try await lab("\(Self.teams)\n\(Self.captain)\n\(Self.leads)", step, next, fill: Self.led)
     let pairs = { () throws -> [[SQLValue]] in
       if try lab.rows("SELECT 1 FROM sqlite_master WHERE name = 'Team_captain'").count == 1 {
@@ -183,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `of many one is picked, whose column then has a unique index`() async throws {
+  @Test func `make one picks one of several links, and makes the column's index unique`() async throws {
     let many = "\(Self.teams)\n\(Self.captain)\nadd relationship User.leads -> Team many inverse Team.captain"
     let fill = Self.rows + ["UPDATE Team SET captain_id = 4 WHERE id < 3"]
     let refused = try await lab(many, "make User.leads one", fill: fill)
@@ -216,16 +220,18 @@ import Testing
     ("add index User(leads)", "leads"),
     ("drop index User(leads)", "there is no index User(leads)"),
   ])
-  func `what asks for the column of the other end is told who has it`(_ step: String, _ reason: String)
-    async throws
-  {
+  func `an operation on the end without the column is refused with the reason`(
+    _ step: String, _ reason: String
+  ) async throws {
     let lab = try await lab("\(Self.teams)\n\(Self.captain)\n\(Self.leads)", step)
     await #expect {
       _ = try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
     } throws: { "\($0)".contains(reason) }
   }
 
-  @Test func `one filling for several rows is refused, and for one row it is a pair`() async throws {
+  @Test func `one backfill value for several rows of a one-to-one is refused, and accepted for one row`()
+    async throws
+  {
     let step =
       "add relationship Team.captain -> User required filling 2\nadd relationship User.leads -> Team inverse Team.captain on delete cascade"
     let refused = try await lab(Self.teams, step)
@@ -241,7 +247,7 @@ import Testing
     #expect(try single.rows("SELECT id, captain_id FROM Team") == [[1, 2]])
   }
 
-  @Test func `a block that gives two the same partner is refused by the index`() async throws {
+  @Test func `a data block that gives two rows the same partner is refused by the index`() async throws {
     let lab = try await lab(
       "\(Self.teams)\n\(Self.captain)\n\(Self.leads)", "transform sql { UPDATE $Team SET $Team.captain = 1 }")
     let bytes = try Data(contentsOf: lab.url)
@@ -258,7 +264,7 @@ import Testing
     ("", Self.led, "1 object has no leads"), (" filling 3", Self.led, nil),
     ("", Self.led + ["DELETE FROM User WHERE id = 1"], nil),
   ])
-  func `an end that gets the column in a step can be made required in it`(
+  func `an end that gets the column in a step can be made required in the same step`(
     _ filling: String, _ fill: [String], _ refusal: String?
   ) async throws {
     let lab = try await lab(
@@ -287,7 +293,7 @@ import Testing
     #expect(try StoreImage(lab.url) == before)
   }
 
-  @Test func `a required end does not come back where a row has no partner, and the rows are counted`()
+  @Test func `a rollback to a required end is refused with the number of rows without a partner`()
     async throws
   {
     let lab = try await lab(
@@ -309,7 +315,7 @@ import Testing
     #expect(try StoreImage(lab.url) == before)
   }
 
-  @Test func `a plan asks nothing of values that are looked up: they differ`() async throws {
+  @Test func `a plan checks no duplicates of links that an end without a column had`() async throws {
     let lab = try await lab(
       "\(Self.teams)\n\(Self.captain)\n\(Self.leads)",
       "drop relationship Team.captain\nadd relationship Team.captain -> User inverse User.leads",
@@ -320,7 +326,7 @@ import Testing
     #expect(!sql.contains { $0.contains("GROUP BY") }, "\(sql)")
   }
 
-  @Test func `nothing is advised to fill the end without a column`() async throws {
+  @Test func `no backfill value is advised for the end without a column`() async throws {
     let model = try DowngradeLab.set(["\(Self.teams)\n\(Self.captain)"]).model(at: 1)
     let wanted = Schema(entities: [
       EntityDescription(
@@ -338,7 +344,7 @@ import Testing
       proposal.remarks.contains { $0.contains("only the end with the column, Team.captain") }, "\(model)")
   }
 
-  @Test func `an index over the end without a column is a fault, and not left out`() {
+  @Test func `an index over the end without a column is a fault`() {
     let schema = Schema(entities: [
       EntityDescription(
         name: "Team", relationships: [RelationshipDescription(name: "captain", destination: "User")]),

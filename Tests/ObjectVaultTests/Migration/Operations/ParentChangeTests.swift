@@ -1,4 +1,4 @@
-// `set parent of E to …`: rows come into another table, get one of their own, or stay and hold other values.
+// `set parent of E to …`: rows move to another table, get a table of their own, or stay with other values.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 @Suite struct ParentChanges {
-  /// `Employee` and `Boss` below it beside `Person`, with all kinds of relationships that lead to them.
+  /// `Person` beside a hierarchy of `Employee` and its child `Boss`, with all kinds of relationships to
+  /// these.
   static let apart = """
     create entity Person {
         attribute name string
@@ -56,8 +57,7 @@ import Testing
 
   // MARK: Into another table
 
-  @Test func `a root comes into another table behind its last id, and whoever led to it leads there`()
-    async throws
+  @Test func `a root moves to another table above that table's last id, and references follow`() async throws
   {
     let lab = try await Self.apartLab()
     try await lab.migrate("set parent of Employee to Person")
@@ -80,7 +80,7 @@ import Testing
     #expect(try lab.isWhole())
   }
 
-  @Test func `what is inherited and required must be there, and of one type`() async throws {
+  @Test func `set parent refuses missing required values, different types and cycles`() async throws {
     let lab = try await Self.apartLab()
     let missing = try await lab.refusal(
       "add attribute Person.town string default \"x\"\nset default of Person.town to none\nset parent of Employee to Person"
@@ -99,14 +99,14 @@ import Testing
     #expect(try await lab.refusal("set parent of Tag to none")?.reason == "Tag has no parent")
   }
 
-  @Test func `a view of rows that move would mean other rows, and is dropped before`() async throws {
+  @Test func `a view of rows that move must be dropped first`() async throws {
     let lab = try await Self.apartLab()
     let stopped = try await lab.refusal(
       "create raw view Rich { SELECT $Employee.id FROM $Employee }\nset parent of Employee to Person")
     #expect(stopped?.reason.contains("the view Rich uses $Employee") == true)
   }
 
-  @Test func `triggers of the tables see nothing of rows that move, and are there afterwards`() async throws {
+  @Test func `triggers do not fire for rows that move, and still exist afterwards`() async throws {
     let lab = try await Self.apartLab()
     try await lab.migrate(
       "create raw trigger Log { AFTER INSERT ON $Person BEGIN UPDATE $Tag SET $Tag.text = NEW.$Person.name; END }\n"
@@ -116,9 +116,10 @@ import Testing
     #expect(try lab.isWhole())
   }
 
-  // MARK: Out of it
+  // MARK: Out of a table
 
-  @Test func `an entity gets a table of its own with its ids and what it inherited`() async throws {
+  @Test func `an entity gets a table of its own with its ids and the values that it inherited`() async throws
+  {
     let lab = try await MigrationLab(
       HierarchyStore.base,
       fill: HierarchyStore.fill + ["UPDATE Note SET by_id = 4, about_id = 2 WHERE id = 3"])
@@ -135,14 +136,16 @@ import Testing
       try lab.rows("SELECT id, _entity, name, host FROM Person ORDER BY id") == [
         [1, "Person", "Ann", .null], [5, "Guest", "Eve", "Ann"],
       ])
-    // Who led to them as to persons leads nowhere; who led to them as to employees leads there.
+    // References to them as persons become null. References to them as employees follow.
     #expect(try lab.rows("SELECT about_id, by_id FROM Note ORDER BY id") == [[1, 2], [5, 4], [.null, 4]])
     #expect(try lab.rows("SELECT Person_id, friends_id FROM Person_friends") == [[1, 5]])
     #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Employee'") == [[5]])
     #expect(try lab.isWhole())
   }
 
-  @Test func `the last child that goes takes the names of entities along`() async throws {
+  @Test func `moving the last child out of a table removes the column with the names of entities`()
+    async throws
+  {
     let lab = try await MigrationLab(
       "create entity P {\n attribute a int\n relationship up -> P\n}\ncreate entity Q : P {\n attribute b int indexed\n}",
       fill: [
@@ -157,9 +160,7 @@ import Testing
 
   // MARK: Within the table
 
-  @Test func `a child of another entity of the table holds nothing of what it does not inherit any more`()
-    async throws
-  {
+  @Test func `a child that moves within its table loses values that it no longer inherits`() async throws {
     let lab = try await HierarchyStore.lab()
     try await lab.migrate("add attribute Guest.room int default 3\nset parent of Boss to Guest")
     #expect(
@@ -174,7 +175,7 @@ import Testing
     #expect(try lab.isWhole())
   }
 
-  @Test func `an entity between two others is put there, and taken back`() async throws {
+  @Test func `an entity can be put between two others, and a rollback removes it`() async throws {
     let lab = try await HierarchyStore.lab()
     let between =
       "create entity Member : Person {\n attribute since int default 1\n}\nset parent of Employee to Member"
@@ -189,9 +190,7 @@ import Testing
 
   // MARK: Ids
 
-  @Test func `a store that is made by steps gives the ids that one gives which went through them`()
-    async throws
-  {
+  @Test func `a created store issues the ids of a store that ran the steps one by one`() async throws {
     let steps = [
       """
       create entity Person {
@@ -216,7 +215,7 @@ import Testing
     for version in 2...steps.count { try await migrated.up(version) }
     let together = try await DowngradeLab(steps, at: 1)
     try await together.up()
-    // Those of the employees were given out among persons for a while.
+    // The ids of the employees were issued among persons for a while.
     #expect(try migrated.rows("SELECT id FROM Person ORDER BY id") == [[1], [2], [3], [6]])
     #expect(try migrated.rows("SELECT id, name FROM Employee ORDER BY id") == [[4, "Dan"], [6, "new"]])
     for lab in [created, together] {

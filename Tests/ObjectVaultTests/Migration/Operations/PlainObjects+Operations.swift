@@ -1,12 +1,12 @@
-// What operations that stand for others make of plain values: said once more, without SQL, tables and ids.
+// What composite operations do to plain values: a second implementation, without SQL, tables and ids.
 
 import CipherSQLite
 import ObjectVault
 
 extension PlainObjects {
   /// - Parameters:
-  ///   - model: The model before.
-  ///   - after: The model behind it.
+  ///   - model: The model before the operation.
+  ///   - after: The model after it.
   mutating func apply(_ operation: MigrationOperation, _ model: Schema, _ after: Schema) {
     switch operation {
     case .mergeEntities(let merge): apply(merge, model)
@@ -60,7 +60,7 @@ extension PlainObjects {
         }
       }
     }
-    // Of who has none an attribute with a default says that.
+    // A destination without a value gets the default of a required attribute.
     for key in keys(of: move.destination, model) {
       for pair in names {
         let former = model.flattenedEntity(named: move.source)?.attribute(named: pair.name)
@@ -94,15 +94,17 @@ extension PlainObjects {
     }
     let branch = keys(of: merge.source, model)
     let before = self
-    for key in branch { become(key, source, destination, names, kept, before.objects[key]) }
+    for key in branch {
+      become(key, from: source, to: destination, renaming: names, keeping: kept, former: before.objects[key])
+    }
     for key in branch where objects[key]?.entity == merge.source { objects[key]?.entity = merge.destination }
-    carryLinks(branch, source, destination, names, model, before)
-    release(branch, left.filter { $0 != merge.source }, model)
+    carryLinks(of: branch, from: source, to: destination, renaming: names, in: model, before: before)
+    release(branch, from: left.filter { $0 != merge.source }, in: model)
   }
 
   private mutating func become(
-    _ key: Int, _ source: EntityDescription, _ destination: EntityDescription, _ names: [String: String],
-    _ kept: Set<String>, _ former: Object?
+    _ key: Int, from source: EntityDescription, to destination: EntityDescription,
+    renaming names: [String: String], keeping kept: Set<String>, former: Object?
   ) {
     guard let former else { return }
     for name in source.allNames where !kept.contains(name) {
@@ -125,9 +127,8 @@ extension PlainObjects {
   }
 
   private mutating func carryLinks(
-    _ branch: Set<Int>, _ source: EntityDescription, _ destination: EntityDescription,
-    _ names: [String: String],
-    _ model: Schema, _ before: PlainObjects
+    of branch: Set<Int>, from source: EntityDescription, to destination: EntityDescription,
+    renaming names: [String: String], in model: Schema, before: PlainObjects
   ) {
     for (name, new) in names {
       guard let former = source.relationship(named: name), former.isToMany,
@@ -146,8 +147,8 @@ extension PlainObjects {
     }
   }
 
-  /// Nobody leads to them as to what they are no more, and they have no links of it.
-  private mutating func release(_ branch: Set<Int>, _ left: [String], _ model: Schema) {
+  /// Removes references to the objects as entities that they no longer are, and their links as such.
+  private mutating func release(_ branch: Set<Int>, from left: [String], in model: Schema) {
     for entity in model.entities {
       for relationship in entity.relationships {
         let name = "\(entity.name).\(relationship.name)"
@@ -186,7 +187,7 @@ extension Schema {
     return attributes.reduce(into: [:]) { $0[$1.name] = $1.defaultValue?.plain }
   }
 
-  /// The names of an entity and of those above it.
+  /// The names of an entity and of its ancestors.
   fileprivate func names(above entity: String) -> [String] {
     self.entity(named: entity).map { ancestors(of: $0).map(\.name) + [entity] } ?? []
   }

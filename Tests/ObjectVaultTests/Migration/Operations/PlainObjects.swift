@@ -1,23 +1,23 @@
-// The objects of a store as plain values, each known by its key, and what operations that stand for others make of them.
+// The objects of a store as plain values, each with a key, and what composite operations do to them.
 
 import CipherSQLite
 import ObjectVault
 
-/// What a store holds, whatever its ids and tables are.
+/// The content of a store, independent of its ids and tables.
 struct PlainObjects: Equatable {
   struct Object: Equatable {
     var entity: String
     var values: [String: SQLValue] = [:]
-    /// The keys of those that to-ones lead to.
+    /// The keys of the objects that to-ones reference.
     var toOnes: [String: Int] = [:]
   }
   var objects: [Int: Object] = [:]
-  /// The keys of those that each end of a many-to-many links, by `Entity.relationship`.
+  /// The pairs of keys that each end of a many-to-many links, by `Entity.relationship`.
   var links: [String: Set<[Int]>] = [:]
 
   init() {}
 
-  /// What is in a file.
+  /// Reads the content of a file.
   init(_ connection: Connection, _ model: Schema) throws {
     var keys: [String: [Int64: Int]] = [:]
     var rows: [(root: String, id: Int64, columns: [String: SQLValue])] = []
@@ -30,7 +30,8 @@ struct PlainObjects: Equatable {
         keys[root.name, default: [:]][id] = columns["key"]?.int64.map { Int($0) }
       }
     }
-    // What an operation made has no key: it is known by who leads to it, or by whom it leads to.
+    // An object that an operation made has no key. It is identified by the object that references it, or by
+    // the objects that it references.
     for _ in 0..<2 {
       for (root, id, columns) in rows {
         let entity = columns["_entity"]?.string ?? root
@@ -82,7 +83,7 @@ struct PlainObjects: Equatable {
   static let made = 10_000
   static func link(_ ends: [Int]) -> Int { 1_000_000 + (ends[0] * 1000 + ends[1]) }
 
-  /// The ends of many-to-manys.
+  /// The ends of many-to-many relationships.
   static func manyToMany(_ model: Schema) -> [(
     name: String, relationship: RelationshipDescription, owner: String
   )] {
@@ -96,7 +97,7 @@ struct PlainObjects: Equatable {
     }
   }
 
-  /// What the model has no place for goes; what it has and is nowhere is empty.
+  /// Removes what the model has no place for, and adds empty sets for many-to-manys without links.
   mutating func fit(_ model: Schema) {
     for (key, object) in objects {
       guard let own = model.flattenedEntity(named: object.entity) else {

@@ -1,4 +1,4 @@
-// What views, triggers and indexes in SQL may not be, and the one meaning that they have in files, in Swift and in JSON.
+// Rules for views, triggers and indexes in SQL, and their equality in files, in Swift and in JSON.
 
 import CipherSQLite
 import Foundation
@@ -25,7 +25,7 @@ private final class Reader: ManagedObject {
     return "nothing is wrong"
   }
 
-  // MARK: What a model refuses
+  // MARK: Refusals of the model
 
   @Test(arguments: [
     ("drop attribute Reader.age", "the view Adults uses it; drop that first"),
@@ -42,13 +42,15 @@ private final class Reader: ManagedObject {
       "would be called ix_Reader_b"
     ),
   ])
-  func `a step that does not fit is refused with the reason`(_ step: String, _ reason: String) async throws {
+  func `a step that conflicts with a raw object is refused with the reason`(_ step: String, _ reason: String)
+    async throws
+  {
     let adults = "create raw view Adults { SELECT $Reader.name FROM $Reader WHERE $Reader.age >= 18 }"
     let found = try await self.reason(adults, step)
     #expect(found.contains(reason), "\(found)")
   }
 
-  @Test func `what is named is dropped behind the object that names it`() async throws {
+  @Test func `a property can be dropped after the raw object that names it`() async throws {
     let adults = "create raw view Adults { SELECT $Reader.name FROM $Reader WHERE $Reader.age >= 18 }"
     let dropped = "drop raw view Adults\ndrop attribute Reader.age"
     #expect(try await reason(adults, dropped) == "nothing is wrong")
@@ -57,7 +59,8 @@ private final class Reader: ManagedObject {
         == "nothing is wrong")
   }
 
-  @Test func `a name in double quotes is a column of the views that an object names, too`() async throws {
+  @Test func `a name in double quotes is also found through the views that a raw object names`() async throws
+  {
     for view in ["SELECT * FROM $Reader", "SELECT $Reader.name FROM $Reader", "SELECT r.* FROM Between AS r"]
     {
       let between = view.contains("Between") ? "create raw view Between { SELECT * FROM $Reader }\n" : ""
@@ -67,7 +70,7 @@ private final class Reader: ManagedObject {
       let found = try await reason(objects, "rename attribute Reader.name -> title")
       #expect(found.contains("the view Names has \"name\" in double quotes"), "\(view): \(found)")
     }
-    // A view that gives the name itself gives it afterwards, too.
+    // A view that has the name as an alias also has it afterwards.
     let given = "create raw view Everyone { SELECT $Reader.name AS \"name\" FROM $Reader }\n"
     #expect(
       try await reason(
@@ -76,7 +79,7 @@ private final class Reader: ManagedObject {
         == "nothing is wrong")
   }
 
-  @Test func `a name that becomes something else is guarded`() async throws {
+  @Test func `a name cannot change its meaning while a raw object uses it`() async throws {
     let more =
       "add relationship Reader.next -> Reader\ncreate raw view Next { SELECT $Reader.next FROM $Reader }"
     let found = try await reason(more, "make Reader.next many")
@@ -94,7 +97,7 @@ private final class Reader: ManagedObject {
     ("create raw view { SELECT 1 }", "name is missing"),
     ("create raw view V unique { SELECT 1 }", "{ is missing"), ("create raw view V", "{ is missing"),
   ])
-  func `a text that can be none is an error of the file`(_ text: String, _ reason: String) {
+  func `a raw object whose SQL is invalid is a syntax error of the file`(_ text: String, _ reason: String) {
     #expect {
       try MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n\(text)\n")
     } throws: { error in
@@ -103,7 +106,7 @@ private final class Reader: ManagedObject {
     }
   }
 
-  // MARK: What an engine refuses
+  // MARK: Refusals of the engine
 
   @Test(arguments: [
     "create raw view V { SELECT * FROM vault_meta }", "create raw view V { SELECT sql FROM sqlite_master }",
@@ -120,10 +123,10 @@ private final class Reader: ManagedObject {
     "create raw trigger T { AFTER INSERT ON $Reader BEGIN SELECT 1; END; CREATE TRIGGER T2 AFTER INSERT ON $Reader BEGIN SELECT 1; END }",
     "create raw trigger T { AFTER DELETE ON $Reader BEGIN INSERT INTO sqlite_master (sql) VALUES (''); END }",
   ])
-  func `SQL that does more than it may is refused, in stores that migrate and in new ones`(_ step: String)
+  func `raw SQL beyond what is permitted is refused, in migrated stores and in new ones`(_ step: String)
     async throws
   {
-    // The text alone may tell.
+    // Some of them are refused as text already.
     guard let set = try? DowngradeLab.set([Self.base, step]) else { return }
     let lab = try await DowngradeLab([Self.base, "add attribute Reader.b int optional"])
     let before = try lab.rows("SELECT name, sql FROM sqlite_master ORDER BY name")
@@ -136,7 +139,8 @@ private final class Reader: ManagedObject {
     await #expect(throws: StoreError.self) { _ = try await DowngradeLab(set, at: 2) }
   }
 
-  @Test func `a plain name does not follow a renaming, and the error says what does`() async throws {
+  @Test func `a plain name does not follow a renaming, and the error names the form that does`() async throws
+  {
     let lab = try await DowngradeLab(
       [
         Self.base, "create raw view Plain { SELECT name FROM Reader }",
@@ -155,7 +159,9 @@ private final class Reader: ManagedObject {
     ("DELETE FROM $Log WHERE $Log.text = '; INSERT INTO Log'", false),
     ("INSERT OR IGNORE INTO $Reader.logs($Reader.logs.Reader, $Reader.logs.Log) VALUES (NEW.id, 1)", false),
   ])
-  func `a trigger makes no objects, as it knows no ids`(_ statement: String, _ isRefused: Bool) async throws {
+  func `a trigger cannot insert objects, because it has no ids for them`(
+    _ statement: String, _ isRefused: Bool
+  ) async throws {
     let log =
       "create entity Log {\n attribute text string\n}\nadd relationship Reader.logs -> Log many"
     let trigger = "AFTER UPDATE ON $Reader WHEN OLD.age <> 0 BEGIN \(statement); END"
@@ -178,9 +184,9 @@ private final class Reader: ManagedObject {
     ("SELECT $Reader.name AS \"name\" FROM $Reader", "rename attribute Reader.name -> title", nil),
     ("SELECT 'name', \"age\" FROM $Reader", "rename attribute Reader.name -> title", nil),
   ])
-  func `a name in double quotes does not turn into a text`(_ sql: String, _ step: String, _ remedy: String?)
-    async throws
-  {
+  func `a renaming or a drop must not turn a name in double quotes into a text`(
+    _ sql: String, _ step: String, _ remedy: String?
+  ) async throws {
     let found = try await reason(
       "add relationship Reader.next -> Reader", "create raw view Quoted { \(sql) }", step)
     if let remedy {
@@ -191,9 +197,9 @@ private final class Reader: ManagedObject {
     }
   }
 
-  // MARK: One meaning
+  // MARK: Equality
 
-  @Test func `lines, comments and the last semicolon mean nothing, texts do`() throws {
+  @Test func `lines, comments and a last semicolon do not affect the equality of raw objects`() throws {
     let other = RawObject.view(
       "Adults", sql: "SELECT $Reader.id, $Reader.name FROM $Reader WHERE $Reader.age >= 18")
     #expect(Self.adults == other && Self.adults.hashValue == other.hashValue)
@@ -206,7 +212,7 @@ private final class Reader: ManagedObject {
     #expect(try Schema(json: one.json) == one)
   }
 
-  @Test func `a model without any has the JSON that it always had`() throws {
+  @Test func `the JSON of a model without raw objects does not mention them`() throws {
     let schema = Schema { Entity(Reader.self) }
     #expect(!schema.json.contains("rawObjects"))
     #expect(try Schema(json: schema.json).rawObjects.isEmpty)
@@ -221,7 +227,7 @@ private final class Reader: ManagedObject {
     #expect(SchemaTexts().meaningHash(of: schema) == schema.meaningHash)
   }
 
-  @Test func `a schema in Swift says all of them that are wrong`() {
+  @Test func `validating a schema reports all of its invalid raw objects`() {
     let schema = Schema {
       Entity(Reader.self)
       RawObject.view("Bad", sql: "SELECT $Reader.nothing FROM $Reader")
@@ -235,7 +241,7 @@ private final class Reader: ManagedObject {
     }
   }
 
-  @Test func `the steps that lead to a schema in Swift are proposed`() async throws {
+  @Test func `a proposal creates, replaces and drops raw objects`() async throws {
     let steps = try DowngradeLab.set([Self.base])
     let schema = Schema {
       Entity(Reader.self); Self.adults
@@ -252,7 +258,7 @@ private final class Reader: ManagedObject {
         "drop raw view Adults", "create \(RawObject.view("Adults", sql: "SELECT 1"))",
       ])
     #expect(try two.proposal(for: Schema { Entity(Reader.self) }).lines == ["drop raw view Adults"])
-    // A renaming is followed by itself.
+    // A raw object follows a renaming without an operation of its own.
     let renamed = Schema(
       entities: [
         EntityDescription(
@@ -270,7 +276,7 @@ private final class Reader: ManagedObject {
     #expect(proposal.lines == ["rename attribute Reader.name -> title"])
   }
 
-  @Test func `renamings reach the names of links, of texts and dollar signs nothing`() throws {
+  @Test func `renamings change the names of links in raw SQL, and no texts or dollar signs`() throws {
     let base = """
       create entity A {
           attribute a string
@@ -303,7 +309,7 @@ private final class Reader: ManagedObject {
 
   // MARK: Saves
 
-  @Test func `objects are saved beside triggers, and what a trigger refuses is told`() async throws {
+  @Test func `objects are saved beside triggers, and the error of a trigger is reported`() async throws {
     let schema = Schema {
       Entity(Reader.self)
       RawObject.trigger(
@@ -346,7 +352,8 @@ private final class Reader: ManagedObject {
     store.close()
     let connection = try Connection.open(store.url.path, key: testKey)
     #expect(try connection.rows("SELECT count(*), max(age) FROM Reader") == [[20, 100]])
-    // Of an update that a trigger goes along with, the one row counts that the save wrote: it is no conflict.
+    // A trigger changes further rows during the update. Only the row that the save wrote counts: it is no
+    // conflict.
     #expect(try connection.rows("SELECT count(*) FROM Reader WHERE name LIKE '%!'") == [[19]])
     #expect(try connection.rows("SELECT count(*) FROM Adults") == [[20]])
   }
@@ -356,7 +363,9 @@ private final class Reader: ManagedObject {
     "create raw view V { SELECT $A.id, $C.size FROM $A }",
     "create raw index I { ON $A ($A.a) WHERE $C.size > 3 }",
   ])
-  func `a column of what is not read is no text, in whatever object`(_ step: String) async throws {
+  func `a column of a table that is not read is an error in every raw object, and no text`(_ step: String)
+    async throws
+  {
     let base = "create entity A {\n attribute a int\n}\ncreate entity C {\n attribute size int\n}"
     let set = try MigrationSet([
       MigrationStep(number: 1, name: "a", text: "format: 1\n[up]\n\(base)\n"),

@@ -1,5 +1,5 @@
-// Views, triggers and indexes of one's own: they go along with everything that happens to the tables that they name, on
-// both engines, and a store that came by its steps has them as a new one has.
+// Raw views, triggers and indexes follow all changes of the tables that they name, on both engines. A
+// migrated store has the same ones as a new store.
 
 import CipherSQLite
 import Foundation
@@ -53,8 +53,8 @@ import VaultAuthoring
   private static let list =
     "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name IN ('Named', 'Few', 'counted', 'byLength', 'oneOfAKind') ORDER BY name"
 
-  /// That everything works, whatever the things are called.
-  private func check(_ lab: DowngradeLab, _ owner: String, _ value: String, isCounting: Bool = true) throws {
+  /// Checks that everything works, under the present names.
+  private func check(_ lab: DowngradeLab, owner: String, value: String, isCounting: Bool = true) throws {
     let connection = try lab.open()
     defer { connection.close() }
     #expect(
@@ -72,7 +72,7 @@ import VaultAuthoring
     #expect(index == [[1]])
   }
 
-  // MARK: What happens around them
+  // MARK: Changes of the tables
 
   /// Steps that rebuild, rename or alter what the objects name; the entity and the attribute afterwards.
   static let changes: [(String, String, String)] = [
@@ -93,7 +93,7 @@ import VaultAuthoring
   ]
 
   @Test(arguments: changes)
-  func `what is named may change, and a migrated store has the objects that a new one has`(
+  func `named tables may change, and a migrated store has the raw objects of a new one`(
     _ step: String, _ owner: String, _ value: String
   ) async throws {
     let lab = try await lab(step)
@@ -101,15 +101,15 @@ import VaultAuthoring
     let new = try await DowngradeLab([Self.base, Self.objects, step], at: 3)
     #expect(try lab.rows(Self.list) == new.rows(Self.list) && lab.rows(Self.list).count == 5)
     #expect(try lab.image.physicalHash == new.image.physicalHash)
-    try check(lab, owner, value)
-    // A file of the model is made by the same statements.
+    try check(lab, owner: owner, value: value)
+    // The SQL of the model makes the same objects.
     let made = try TemporaryDatabase()
     try StoreInfo.prepare(made.connection)
     try made.connection.executeScript(lab.set.model(at: 3).rendered(as: .sql).text)
     #expect(try made.connection.rows(sql: Self.list) == lab.rows(Self.list))
   }
 
-  @Test func `operations that move rows do not wake triggers`() async throws {
+  @Test func `operations that move rows do not fire triggers`() async throws {
     let split = try #require(Self.changes.last?.0)
     let lab = try await DowngradeLab(
       [
@@ -119,7 +119,7 @@ import VaultAuthoring
     try await lab.up()
     #expect(try lab.rows("SELECT count(*) FROM U") == [[3]])
     #expect(throws: SQLError.self) { try lab.run("UPDATE U SET n = 3") }
-    // A data block is what its author says, with what triggers say to it.
+    // A data block fires triggers, and their errors fail it.
     let woken = try await DowngradeLab(
       [
         Self.base,
@@ -129,8 +129,9 @@ import VaultAuthoring
     await #expect { try await woken.up() } throws: { "\($0)".contains("woken") }
   }
 
-  @Test func `a view over a table that is made anew stands in nobody's way`() async throws {
-    // Trap A5: SQLite 3.25 and later refuse to rename a table or a column while a view names a table that is not there.
+  @Test func `a view of a rebuilt table obstructs no operation`() async throws {
+    // Trap A5: SQLite 3.25 and later refuse to rename a table or a column while a view names a missing
+    // table.
     let lab = try await DowngradeLab(
       [
         Self.base, "create raw view Both { SELECT a.$U.s FROM $U AS a JOIN $V AS b ON b.$V.id = a.$U.v }",
@@ -140,7 +141,7 @@ import VaultAuthoring
     #expect(try lab.rows("SELECT s FROM Both ORDER BY s") == [["one"], ["two"]])
   }
 
-  @Test func `only what names a changed table is made anew`() throws {
+  @Test func `only raw objects that name a changed table are made again`() throws {
     let set = try DowngradeLab.set([
       Self.base, Self.objects, "add attribute U.more int optional", "retype V.count to string",
     ])
@@ -158,9 +159,9 @@ import VaultAuthoring
     }
   }
 
-  // MARK: There and back
+  // MARK: Rollbacks
 
-  @Test func `an object is dropped and replaced, and comes back as it was`() async throws {
+  @Test func `a rollback restores raw objects that were dropped or replaced`() async throws {
     let replaced = "drop raw view Few\ncreate raw view Few { SELECT name FROM Named WHERE tags = 0 }"
     let lab = try await lab(
       replaced, "drop raw trigger counted\ndrop raw index byLength\nrename attribute U.n -> number",
@@ -172,10 +173,10 @@ import VaultAuthoring
     #expect(try lab.rows(Self.list).count == 3)
     #expect(try await lab.down(2).takenBack == [5, 4, 3])
     #expect(try lab.image == before && lab.rows(Self.list) == list)
-    try check(lab, "U", "n")
+    try check(lab, owner: "U", value: "n")
   }
 
-  @Test func `an object that somebody took away or changed is drift`() async throws {
+  @Test func `a raw object that was dropped or changed by hand is drift`() async throws {
     let lab = try await lab("add attribute U.more int optional")
     try lab.run("DROP VIEW Few; DROP INDEX byLength; CREATE INDEX byLength ON U (length(s))")
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
@@ -188,7 +189,7 @@ import VaultAuthoring
     }
   }
 
-  @Test func `rows that a unique index refuses leave the store as it was`() async throws {
+  @Test func `rows that a unique raw index rejects leave the store unchanged`() async throws {
     let lab = try await DowngradeLab(
       [Self.base, "create raw index oneOfAKind unique { ON $V (lower($V.t)) }"],
       fill: ["INSERT INTO V(id, t) VALUES (1, 'a'), (2, 'A')"])
@@ -202,7 +203,7 @@ import VaultAuthoring
     #expect(try lab.image == before)
   }
 
-  @Test func `a new store with seeds has them from their step on`() async throws {
+  @Test func `a new store with seeds has its raw objects from their step on`() async throws {
     let lab = try await DowngradeLab(
       [
         Self.base, Self.objects,
@@ -214,7 +215,7 @@ import VaultAuthoring
     #expect(fold.step.canonicalText.contains("create raw trigger counted {"))
   }
 
-  @Test func `an adopted file keeps those that the steps know, and no other`() async throws {
+  @Test func `adoptInPlace keeps raw objects that the steps know, and refuses others`() async throws {
     let set = try DowngradeLab.set([Self.base, Self.objects])
     func adopt(_ more: String) async throws {
       let folder = try TemporaryFolder()

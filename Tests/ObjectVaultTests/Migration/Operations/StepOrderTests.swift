@@ -1,4 +1,5 @@
-// One step of two operations does to the rows what two steps of one operation each do: folding is never seen.
+// One step of two operations changes rows as two steps of one operation each do: combining operations has
+// no visible effect.
 
 import CipherSQLite
 import Foundation
@@ -57,13 +58,13 @@ import Testing
   init() async throws { lab = try await MigrationLab(Self.base, fill: Self.fill) }
 
   @Test(arguments: operations)
-  func `two operations do the same in one step and in two`(_ first: String) async throws {
+  func `two operations have the same result in one step and in two`(_ first: String) async throws {
     var compared = 0
-    // Three pairs that the model allows, each day others; all of them in the long form.
+    // Three pairs that the model allows, other ones each day. The long run compares all pairs.
     for second in Rotation.turned(Self.operations, by: 3) where isTorture || compared < 3 {
       let together = try lab.set([Self.base, "\(first)\n\(second)"])
       let apart = try lab.set([Self.base, first, second])
-      // What no model allows is no question of rows.
+      // The model does not allow this pair, whatever the rows are.
       guard (try? apart.model(at: 3)) != nil else { continue }
       let (one, two) = (try await lab.rows(after: together), try await lab.rows(after: apart))
       #expect(one == two && one?.count ?? 5 >= 5, "\(first); \(second)")
@@ -88,10 +89,8 @@ import Testing
     ]
 
   @Test(arguments: 1...(isTorture ? 64 : 2))
-  func `operations in any order do the same in one step and in steps of their own`(_ seed: UInt64)
-    async throws
-  {
-    // Always the same sequences: multiplied and added as Knuth has it, read from the upper bits.
+  func `random operations have the same result in one step and in several`(_ seed: UInt64) async throws {
+    // Reproducible sequences: Knuth's linear congruential generator, read from its upper bits.
     var state = seed
     func next(_ count: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -107,15 +106,15 @@ import Testing
       let apart = try await lab.rows(after: lab.set(steps))
       let together = try await lab.rows(
         after: lab.set([Self.base, steps.dropFirst().joined(separator: "\n")]))
-      // What fails on the way may be well at the end: an index that is dropped again.
+      // Operations that fail in separate steps may succeed together: an index that is dropped again.
       #expect(apart == nil || apart == together, "\(steps.dropFirst().joined(separator: "; "))")
       compared += apart == nil ? 0 : 1
     }
   }
 
-  // MARK: What the table above does not see
+  // MARK: Cases beyond the table above
 
-  @Test func `a filling of a to-one gives every row the object`() async throws {
+  @Test func `a backfill value of a to-one sets the object in every row without one`() async throws {
     try await lab.migrate("make U.r required filling 1")
     #expect(try lab.rows("SELECT r_id FROM U ORDER BY id") == [[2], [1], [1]])
     #expect(try lab.isSound())
@@ -129,7 +128,9 @@ import Testing
     "make U.x required\nrename attribute U.x -> k\nrename entity U -> W",
     "make U.x required\ndrop attribute U.x",
   ])
-  func `what must be filled is asked, whatever it is called later`(_ step: String) async throws {
+  func `a missing required value is reported at its operation, whatever is renamed later`(_ step: String)
+    async throws
+  {
     await #expect {
       try await lab.migrate(step)
     } throws: { error in
@@ -139,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func `a run is not cut where nothing asks for it`() async throws {
+  @Test func `a step rebuilds a table only once if its operations allow that`() async throws {
     let set = try lab.set([
       Self.base,
       "rename attribute U.s -> t\nmake U.x required filling 7\nset default of U.x to 7\nretype U.d to int using (round($U.d))\nadd index U(x, t)",
@@ -159,7 +160,7 @@ import Testing
     }
     """
 
-  @Test func `an end that is made of another one keeps its links when that goes in the same step`()
+  @Test func `the new end of a relationship keeps the links when the old end goes in the same step`()
     async throws
   {
     let added = "add relationship B.a -> A inverse A.b"
@@ -185,9 +186,7 @@ import Testing
   }
 
   @Test(arguments: ["citys", "town"])
-  func `an index may stand before the attribute that it is over, whatever that is called`(_ name: String)
-    throws
-  {
+  func `an index may stand before its attribute, whatever the attribute's name is`(_ name: String) throws {
     let lines = ["add index User(\(name))", "add attribute User.\(name) string optional"]
     for lines in [lines, lines.reversed()] {
       let user = try #require(model(lines[0], lines[1]).entities.first)
@@ -195,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func `a name that is no property is told with the one that may be meant`() throws {
+  @Test func `an unknown property of an index is reported with a suggestion`() throws {
     #expect { try model("add index User(ctiy)") } throws: { error in
       guard case StoreError.migrationFailed(2, _, "add index User(ctiy)", let reason) = error else {
         return false

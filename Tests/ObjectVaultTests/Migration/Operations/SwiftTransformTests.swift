@@ -1,5 +1,5 @@
-// `transform swift` and `retype … using swift`: functions of the app, called inside a migration with the objects of the
-// model at that point.
+// `transform swift` and `retype … using swift`: functions of the app, which a migration calls with the
+// objects of the model at that point.
 
 import CipherSQLite
 import Foundation
@@ -43,7 +43,7 @@ import Testing
     try await FunctionLab([Self.base, step], functions, fill: Self.fill)
   }
 
-  @Test func `a function of the other kind is told as that`() async throws {
+  @Test func `a function of the wrong kind is refused, with both kinds in the reason`() async throws {
     let function = MigrationTransform.objects("f") { _, _ in }
     let lab = try await lab("retype User.age to int using swift f", [function])
     await #expect {
@@ -70,7 +70,7 @@ import Testing
     user["last"] = String(parts.dropFirst().first ?? "")
   }
 
-  @Test func `a function is called with each object, in batches, and what it sets is saved`() async throws {
+  @Test func `a function is called with each object, in batches, and its changes are saved`() async throws {
     let lab = try await lab(Self.split, [Self.splitting])
     #expect(try await lab.up().steps == [2])
     #expect(
@@ -80,7 +80,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `memory holds the objects of one batch`() async throws {
+  @Test func `memory has only the objects of one batch`() async throws {
     let seen = Locked<[WeakObject]>([])
     let alive = Locked<[Int]>([])
     let lab = try await lab(
@@ -95,7 +95,7 @@ import Testing
     #expect(alive.withLock { $0 } == [0, 0, 0])
   }
 
-  @Test func `it follows relationships, fetches, makes and deletes objects, by the rules of the model`()
+  @Test func `a function can follow relationships, fetch, insert and delete by the model's rules`()
     async throws
   {
     let lab = try await lab(
@@ -104,7 +104,7 @@ import Testing
         .objects("work") { user, context in
           switch user["name"] as String {
           case "Ann Lee":
-            // Her posts cascade, and their links go with them.
+            // Her posts are deleted by the cascade, and so are their links.
             context.delete(user)
           case "Bob":
             let tag = try context.insert(entity: "Tag") { $0["name"] = "new" }
@@ -127,7 +127,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a link that is written and whose end goes in the same batch goes along`() async throws {
+  @Test func `a link whose end is deleted in the same batch is deleted, too`() async throws {
     let lab = try await lab(
       "transform swift work on Post batch 3",
       [
@@ -138,7 +138,7 @@ import Testing
             : context.insert(entity: "Tag") { $0["name"] = "of \(post["text"] as String)" }
           guard let tag else { return }
           try post.add(tag, to: "tags")
-          // Writes what is new, link and all.
+          // Writes the new objects and links first.
           _ = try context.fetch(entity: "Post").where("ANY tags.name LIKE 'of%'").count()
           if post["text"] != "c" { context.delete(tag) }
         }
@@ -155,7 +155,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `the model is that of the step's place, whatever comes behind it`() async throws {
+  @Test func `a function gets the model at its place in the step, whatever follows`() async throws {
     let lab = try await lab(
       "rename attribute User.name -> title\ntransform swift shout on User batch 10\nrename entity User -> Person",
       [.objects("shout") { user, _ in user["title"] = (user["title"] as String).uppercased() }])
@@ -211,7 +211,9 @@ import Testing
   ]
 
   @Test(arguments: failures.indices)
-  func `what goes wrong names step, entity and row, and undoes everything`(_ index: Int) async throws {
+  func `a failing function is reported with step, entity and row, and all is rolled back`(_ index: Int)
+    async throws
+  {
     let (step, function, reason) = Self.failures[index]
     let lab = try await lab("add index User(age)\n\(step)", [function])
     let before = try lab.image
@@ -225,7 +227,7 @@ import Testing
     #expect(try lab.image == before)
   }
 
-  @Test func `what is declared may be written, at either end of a relationship`() async throws {
+  @Test func `a declared relationship may be written at either end`() async throws {
     let lab = try await lab(
       "transform swift f on User writes Badge.user, Tag.posts, User.posts batch 1",
       [
@@ -248,15 +250,15 @@ import Testing
     ("transform swift f on User reads User.nam", "there is no property User.nam; did you mean \"name\"?"),
     ("transform swift f on User writes Pots", "there is no entity Pots; did you mean \"Post\"?"),
   ])
-  func `a name that the model lacks at that point is an error of the step`(_ step: String, _ reason: String)
-    throws
-  {
+  func `an unknown name in a transform swift is an error of the step, with a suggestion`(
+    _ step: String, _ reason: String
+  ) throws {
     #expect {
       _ = try DowngradeLab.set([Self.base, step]).model(at: 2)
     } throws: { "\($0)".contains(reason) }
   }
 
-  // MARK: Functions that are not given
+  // MARK: Missing functions
 
   @Test func `a step whose function is missing is refused before anything begins`() async throws {
     for step in ["backup: always\n[up]\n\(Self.split)", "[up]\nretype User.name to int using swift split"] {
@@ -267,7 +269,7 @@ import Testing
       await #expect(throws: StoreError.transformMissing(step: 2, name: "s2", transform: "split")) {
         try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set)
       }
-      // A function of the other kind is none.
+      // A function of the other kind does not count.
       let others =
         step.contains("retype") ? [Self.splitting] : [MigrationTransform.values("split") { (a: Int) in a }]
       await #expect {
@@ -280,7 +282,8 @@ import Testing
     }
   }
 
-  @Test func `an older program is not told to take back what needs a function of a later one`() async throws {
+  @Test func `an older program is not advised to roll back a step that needs a later function`() async throws
+  {
     let back =
       "[up]\nadd index User(age)\n[down]\ndrop index User(age)\ntransform swift undo on User batch 500"
     let undo = MigrationTransform.objects("undo") { user, _ in user["age"] = 0 }
@@ -302,7 +305,7 @@ import Testing
 
   // MARK: Progress
 
-  @Test func `progress tells the rows, and a cancellation is heard behind each batch`() async throws {
+  @Test func `progress reports the rows, and a cancellation takes effect after each batch`() async throws {
     let progress = Progress(totalUnitCount: 1)
     let told = Locked<[TransformProgress?]>([])
     let lab = try await lab(
@@ -328,7 +331,7 @@ import Testing
   }
 }
 
-/// An object that nobody keeps on its account.
+/// A weak reference to an object.
 private final class WeakObject: @unchecked Sendable {
   // Set once, on the thread that migrates.
   weak var object: DynamicObject?

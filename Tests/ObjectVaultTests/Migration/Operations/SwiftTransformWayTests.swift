@@ -1,4 +1,4 @@
-// Functions of the app in new stores, on the way back, and as conversions of values.
+// Functions of the app in new stores, in rollbacks, and as conversions of values.
 
 import CipherSQLite
 import Foundation
@@ -11,7 +11,7 @@ import Testing
     try await FunctionLab([SwiftTransforms.base, step], functions, fill: SwiftTransforms.fill)
   }
 
-  @Test func `a new store runs functions over what its seeds made, and needs none where nothing is`()
+  @Test func `a new store runs functions on seeded rows, and needs none where there are no rows`()
     async throws
   {
     let seeded = [
@@ -25,7 +25,7 @@ import Testing
     let migrated = try await FunctionLab(seeded, [SwiftTransforms.splitting], at: 1)
     try await migrated.up()
     #expect(try migrated.image == lab.image)
-    // Without a seed: the transform of SQL runs all the same, and nobody is there to be split.
+    // Without a seed there is no object to split. The SQL transform runs all the same.
     let empty = try await FunctionLab([SwiftTransforms.base, SwiftTransforms.split, seeded[3]], [], at: 3)
     #expect(try empty.rows("SELECT name FROM Tag") == [["made"]])
     await #expect(throws: StoreError.transformMissing(step: 3, name: "s3", transform: "split")) {
@@ -33,10 +33,11 @@ import Testing
     }
   }
 
-  @Test func `what only the step's own properties hold is taken back with them, and done again`() async throws
+  @Test func `a function that writes only its step's properties is rolled back, and can run again`()
+    async throws
   {
     let lab = try await lab(SwiftTransforms.split, [SwiftTransforms.splitting])
-    // Objects that were saved are of a later version.
+    // A save raises the version of a row, so that column is not compared.
     func rows() throws -> [[SQLValue]] {
       try lab.rows("SELECT id, name, age, city FROM User ORDER BY id")
     }
@@ -74,7 +75,7 @@ import Testing
 
   // MARK: Values
 
-  @Test func `values become those of another type, and nil stays nil`() async throws {
+  @Test func `a function converts values to another type, and nil stays nil`() async throws {
     let lab = try await lab(
       "retype User.name to int using swift length\nrename attribute User.city -> town\nretype User.town to int using swift towns",
       [.values("length") { (name: String) in name.count }, .values("towns") { (town: String) in town.count }])

@@ -1,4 +1,4 @@
-// `retype … using swift`: what a function of the app may give for a value, and what is said of anything else.
+// `retype … using swift`: the values that a function of the app may return, and the errors for others.
 
 import CipherSQLite
 import Foundation
@@ -13,14 +13,14 @@ import Testing
 
   @Test(arguments: [
     ("retype User.name to int using swift f", "User.name of row 2", "make User.name optional"),
-    // By the name that the step gives it, and beside another function.
+    // With a later renaming, and beside another function.
     (
       "retype User.age to string using swift g\nretype User.name to int using swift f\n"
         + "rename attribute User.name -> code\nmake User.city required filling \"x\"", "User.name of row 2",
       "optional"
     ),
   ])
-  func `nothing where a value is required is told with the function, the property and the row`(
+  func `nil for a required value is reported with the function, the property and the row`(
     _ step: String, _ place: String, _ advice: String
   ) async throws {
     let lab = try await lab(
@@ -53,7 +53,7 @@ import Testing
       ("string", .values("f") { (_: Int) in Data([53]) }, "data"),
       ("data", .values("f") { (_: Int) in "5" }, "a text"),
     ] as [(String, MigrationTransform, String)])
-  func `a function that gives a value of another type is told so, and no column makes its own of it`(
+  func `a function that returns a value of another type fails, and nothing is converted`(
     _ type: String, _ function: MigrationTransform, _ kind: String
   ) async throws {
     let lab = try await lab("retype User.age to \(type) using swift f", [function])
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `a whole number is any number`() async throws {
+  @Test func `a function may return an integer for any numeric type`() async throws {
     for type in ["double", "decimal", "int8"] {
       let lab = try await lab(
         "retype User.age to \(type) using swift f", [.values("f") { (_: Int) in 5 as Int }])

@@ -1,5 +1,5 @@
-// There and back again: what leads back from a step leaves the tables and the rows of before, for every operation that
-// has a way back, and then the step can run again.
+// Up, down and up again: the rollback of every reversible operation restores the tables and the rows, and
+// then the step can run again.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.sampled, .slow)) struct UpDownUp {
-  /// A step that is run alone on rows of all kinds; its author's `[down]`, where it has one, behind it.
+  /// Steps that run alone on rows of all kinds, some with a `[down]` section.
   static let steps =
     WaysBack.reversible + [
       "rename entity V -> A", "rename relationship U.tags -> labels\nrename relationship V.us -> of",
@@ -29,16 +29,16 @@ import Testing
     ]
 
   @Test(arguments: Rotation.part(of: steps, oneIn: 4), [false, true])
-  func `a step that is taken back leaves tables and rows as they were, and runs again`(
-    _ step: String, _ isSparse: Bool
-  ) async throws {
+  func `a rollback restores tables and rows, and the step can run again`(_ step: String, _ isSparse: Bool)
+    async throws
+  {
     let lab = try await DowngradeLab(
       [WaysBack.base, step.contains("[up]") ? "allow: lossy:U.s\n" + step : step],
       fill: GeneratedRows.statements(isSparse: isSparse))
     let before = try lab.image
     let marks = try lab.rows("SELECT entity, last FROM vault_ids ORDER BY 1")
     do { #expect(try await lab.up().steps == [2]) } catch StoreError.rowsRefused where isSparse {
-      // Rows that a rule refuses, and nothing has changed.
+      // Rows that the step rejects. Nothing has changed.
       #expect(try lab.image == before)
       return
     }
@@ -51,7 +51,7 @@ import Testing
     if !step.contains("INSERT"), !step.contains("make relationship"), !step.contains("move attribute") {
       #expect(try lab.image == after, "\(step)")
     }
-    // No mark goes, whatever it was called meanwhile.
+    // No high-water mark is lost, whatever its entity was called meanwhile.
     let marksAfter = Dictionary(
       try lab.rows("SELECT entity, last FROM vault_ids").map { ($0[0].string ?? "", $0[1].int64 ?? 0) }
     ) { first, _ in first }
@@ -59,8 +59,8 @@ import Testing
   }
 
   @Test(arguments: 1...(isTorture ? 40 : 3))
-  func `a chain of steps goes back through every version that it came through`(_ seed: UInt64) async throws {
-    // Always the same sequences: multiplied and added as Knuth has it, read from the upper bits.
+  func `a chain of steps is rolled back through each of its versions`(_ seed: UInt64) async throws {
+    // Reproducible sequences: Knuth's linear congruential generator, read from its upper bits.
     var state = seed
     func next(_ count: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -69,7 +69,7 @@ import Testing
     var steps = [WaysBack.base]
     for _ in 0..<80 where steps.count < 6 {
       let longer = steps + [WaysBack.reversible[next(WaysBack.reversible.count)]]
-      // What loses nothing by itself may lose what a step before it has made, such as an order.
+      // A step that loses nothing by itself may lose what an earlier step made, such as an order.
       if (try? DowngradeLab.set(longer).losses(ofStep: longer.count)) == [] { steps = longer }
     }
     let lab = try await DowngradeLab(steps, fill: GeneratedRows.statements(isSparse: false))
@@ -84,12 +84,13 @@ import Testing
     }
     try await lab.up()
     #expect(try lab.image == images[steps.count - 1])
-    // All at once, by what the store carries alone.
+    // All at once, by the rollbacks that the store carries.
     try await lab.down(1, MigrationSet([]))
     #expect(try lab.image == images[0])
   }
 
-  @Test func `rows that were entered after a step stay, under the names of before`() async throws {
+  @Test func `rows that were entered after a step survive its rollback, under the former names`() async throws
+  {
     let lab = try await DowngradeLab(
       [
         WaysBack.base,
@@ -105,7 +106,7 @@ import Testing
     _ = try lab.image
   }
 
-  @Test func `a store goes down to nothing, and up again`() async throws {
+  @Test func `a store can be rolled back to version 0, and up again`() async throws {
     let lab = try await DowngradeLab([WaysBack.base, "add index U(s)"], at: 2)
     try await lab.down(0)
     #expect(try lab.version == 0 && lab.image.rows.isEmpty)

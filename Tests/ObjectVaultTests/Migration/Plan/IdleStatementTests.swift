@@ -1,5 +1,5 @@
-// Statements of blocks that change nothing: what nobody would see is refused, by check, by a plan and by the run; and which
-// tables a block writes to, and which ones it only reads.
+// Statements of data blocks that change nothing are refused by check, plan and run. A plan distinguishes
+// the tables that a block writes from those that it only reads.
 
 import CipherSQLite
 import Foundation
@@ -37,7 +37,7 @@ import Testing
     ("seed { WITH x AS (SELECT 1) SELECT * FROM x }", "WITH"),
     ("transform sql { VALUES (1) }", "VALUES"),
   ])
-  func `a statement that changes nothing is refused wherever it is met`(_ step: String, _ word: String)
+  func `check, plan and run refuse a statement that changes nothing`(_ step: String, _ word: String)
     async throws
   {
     let set = try lab.set([Self.base, step])
@@ -51,7 +51,7 @@ import Testing
     #expect(try lab.rows("SELECT title FROM Team") == [["red"]])
   }
 
-  @Test func `a statement that meets no row, and a comment alone, are no such statements`() async throws {
+  @Test func `a statement that matches no row is accepted, and so is a comment alone`() async throws {
     let step = """
       transform sql { UPDATE $Person SET $Person.name = 'x' WHERE 0; -- SELECT
       }
@@ -63,7 +63,9 @@ import Testing
     #expect(try lab.rows("SELECT count(*) FROM Person") == [[2]])
   }
 
-  @Test func `a table that a block only reads can still be asked`() async throws {
+  @Test func `a plan checks rows of a table that a block only reads, and none of a table it writes`()
+    async throws
+  {
     let read = "transform sql { UPDATE $Team SET $Team.title = (SELECT max($Person.name) FROM $Person) }"
     let asked = try await Store.plan(
       at: lab.url, key: testKey, migrations: lab.set([Self.base, read + "\nmake Person.team required"]))
@@ -87,7 +89,9 @@ import Testing
     }
   }
 
-  @Test func `what looks like the library's own function in a text is a text`() async throws {
+  @Test func `the name of the library's own function may occur in a text, and not as a function`()
+    async throws
+  {
     try await lab.migrate(
       "transform sql { UPDATE $Person SET $Person.name = 'vault_given_id'; UPDATE $Team SET $Team.title = \"title\" || ' vault_given_id' }"
     )

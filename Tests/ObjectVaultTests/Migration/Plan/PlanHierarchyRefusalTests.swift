@@ -1,4 +1,5 @@
-// A plan counts whatever rows a step would refuse: of families, of links, of values that a filling or a default makes equal.
+// A plan counts the rows that a step would reject: of hierarchies, of links, and with values that a
+// backfill value or a default makes equal.
 
 import CipherSQLite
 import Foundation
@@ -36,8 +37,8 @@ import Testing
   }
 
   static func parent(
-    _ step: String, _ operation: String, _ entity: String, _ property: String, _ rule: String, _ count: Int,
-    _ rows: [Int64]
+    _ step: String, operation: String, entity: String, property: String, rule: String, count: Int,
+    rows: [Int64]
   ) -> Case {
     Case(
       base: pair, fill: fillPair, step: step, operation: operation, entity: entity, properties: [property],
@@ -45,16 +46,16 @@ import Testing
   }
 
   static func hierarchy(
-    _ step: String, _ operation: String? = nil, _ entity: String, _ properties: [String], _ rule: String,
-    _ count: Int, _ rows: [Int64]
+    _ step: String, operation: String? = nil, entity: String, properties: [String], rule: String, count: Int,
+    rows: [Int64]
   ) -> Case {
     Case(
       step: step, operation: operation ?? step, entity: entity, properties: properties, rule: rule,
       count: count, rows: rows)
   }
 
-  /// A step where notes have to be about somebody.
-  static func required(_ step: String, _ rows: [Int64]) -> Case {
+  /// A step on a model where every note requires a person.
+  static func required(_ step: String, rows: [Int64]) -> Case {
     Case(
       base: HierarchyStore.base.replacing("about -> Person inverse", with: "about -> Person required inverse")
         .replacing("inverse Note.about", with: "inverse Note.about on delete cascade"),
@@ -64,42 +65,50 @@ import Testing
 
   static let cases: [Case] = [
     parent(
-      "set parent of Employee to Person", "set parent of Employee to Person", "Person", "name", "unique", 2,
-      [1, 3]),
+      "set parent of Employee to Person", operation: "set parent of Employee to Person", entity: "Person",
+      property: "name", rule: "unique", count: 2, rows: [1, 3]),
     parent(
       "add attribute Person.town string default \"x\"\nset default of Person.town to none\n"
         + "drop index Person(name)\nset parent of Employee to Person",
-      "set parent of Employee to Person", "Employee", "town", "required", 4, [1, 2, 3, 4]),
-    required("set parent of Employee to none", [3]), required("drop entity Guest", [2]),
-    hierarchy("make Boss.reports one", nil, "Boss", ["reports"], "single", 1, [4]),
+      operation: "set parent of Employee to Person", entity: "Employee", property: "town", rule: "required",
+      count: 4, rows: [1, 2, 3, 4]),
+    required("set parent of Employee to none", rows: [3]), required("drop entity Guest", rows: [2]),
     hierarchy(
-      "add attribute Employee.code int default 7 unique", "add attribute Employee.code int unique default 7",
-      "Employee", ["code"], "unique", 4, [2, 3, 4, 6]),
-    hierarchy("make Boss.level required", nil, "Boss", ["level"], "required", 1, [6]),
+      "make Boss.reports one", entity: "Boss", properties: ["reports"], rule: "single", count: 1, rows: [4]),
+    hierarchy(
+      "add attribute Employee.code int default 7 unique",
+      operation: "add attribute Employee.code int unique default 7",
+      entity: "Employee", properties: ["code"], rule: "unique", count: 4, rows: [2, 3, 4, 6]),
+    hierarchy(
+      "make Boss.level required", entity: "Boss", properties: ["level"], rule: "required", count: 1, rows: [6]
+    ),
   ]
-  /// What a plan does not know, as the step itself makes the values, or changes the table before.
+  /// Steps that a plan cannot judge, because they make the values themselves or change the table before.
   static let laterCases: [Case] = [
     parent(
       "rename entity Person -> Human\nrename attribute Human.name -> called\n"
         + "rename attribute Employee.name -> called\nset parent of Employee to Human",
-      "set parent of Employee to Human", "Human", "called", "unique", 2, [1, 3]),
+      operation: "set parent of Employee to Human", entity: "Human", property: "called", rule: "unique",
+      count: 2, rows: [1, 3]),
     parent(
-      "make Person.code required filling 9", "make Person.code required filling 9", "Person", "code",
-      "unique",
-      1, [3]),
+      "make Person.code required filling 9", operation: "make Person.code required filling 9",
+      entity: "Person", property: "code", rule: "unique", count: 1, rows: [3]),
     parent(
       "drop index Person(code)\nmake Person.code required filling 9\nadd attribute Person.x int optional\n"
-        + "add index Person(code) unique", "add index Person(code) unique", "Person", "code", "unique", 1, [3]
+        + "add index Person(code) unique", operation: "add index Person(code) unique", entity: "Person",
+      property: "code", rule: "unique", count: 1, rows: [3]
     ),
     hierarchy(
-      "rename entity Person -> Human\nmake Human.friends one", "make Human.friends one", "Human", ["friends"],
-      "single", 1, [2]),
+      "rename entity Person -> Human\nmake Human.friends one", operation: "make Human.friends one",
+      entity: "Human", properties: ["friends"], rule: "single", count: 1, rows: [2]),
     hierarchy(
       "add attribute Employee.code int default 7\nadd index Employee(code, salary) unique",
-      "add index Employee(code, salary) unique", "Employee", ["code", "salary"], "unique", 1, [6]),
+      operation: "add index Employee(code, salary) unique", entity: "Employee",
+      properties: ["code", "salary"], rule: "unique", count: 1, rows: [6]),
     hierarchy(
       "rename entity Employee -> Worker\nrename entity Boss -> Employee\nmake Worker.badge required filling \"b\"",
-      "make Worker.badge required filling \"b\"", "Worker", ["badge"], "unique", 1, [6]),
+      operation: "make Worker.badge required filling \"b\"", entity: "Worker", properties: ["badge"],
+      rule: "unique", count: 1, rows: [6]),
   ]
   static let more = [
     "INSERT INTO Person(id, _entity, name, salary) VALUES (6, 'Boss', 'Fay', 30)",
@@ -108,7 +117,9 @@ import Testing
   ]
 
   @Test(arguments: cases.indices)
-  func `what a step refuses its plan has counted, and names alike`(_ index: Int) async throws {
+  func `a plan counts the hierarchy rows that a step rejects, and names them as the step does`(_ index: Int)
+    async throws
+  {
     let each = Self.cases[index]
     let lab = try await MigrationLab(each.base, fill: each.fill)
     let before = try lab.folder.bytes("lab.store")
@@ -133,7 +144,7 @@ import Testing
     "drop index Person(name)\nset parent of Employee to Person",
     "make Person.mail required filling \"\"",
   ])
-  func `what no row stands against is no refusal`(_ step: String) async throws {
+  func `a plan reports no rejected row for a hierarchy step that succeeds`(_ step: String) async throws {
     let lab = try await MigrationLab(Self.pair, fill: Self.fillPair)
     let plan = try await Store.plan(
       at: lab.url, key: testKey, migrations: try lab.set([Self.pair, step]))
@@ -142,7 +153,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `rows of a moved entity differ from each other beside what they get`() async throws {
+  @Test func `a plan counts duplicates that arise when moved rows get a default`() async throws {
     let base = """
       create entity Person {
           attribute name string default "x"
@@ -166,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func `a default that a unique attribute of a child cannot have says how many get it, and what to do`()
+  @Test func `a default for a unique attribute of a child is refused, with the count and advice`()
     async throws
   {
     let lab = try await HierarchyStore.lab()
@@ -183,7 +194,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `a raw index that may refuse rows is said to be asked when the step runs`() async throws {
+  @Test func `a plan lists a unique raw index as a check that only the run can do`() async throws {
     let lab = try await HierarchyStore.lab()
     let step = "create raw index Once unique { ON $Person (lower($Person.name)) }"
     let plan = try await Store.plan(

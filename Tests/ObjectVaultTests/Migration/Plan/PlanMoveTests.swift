@@ -1,4 +1,4 @@
-// A plan counts the rows that a move of attributes would refuse, each of them before a row is written.
+// A plan counts the rows that a move of attributes would reject, before any row is written.
 
 import CipherSQLite
 import Foundation
@@ -13,14 +13,14 @@ import Testing
   static let homes = "INSERT INTO Home(id, number) VALUES (3, 1), (4, 2)"
 
   struct Case: Sendable {
-    /// What stands behind the pair's model in the first step.
+    /// Follows the pair's model in the first step.
     var base = ""
     let fill: [String]
     let move: String
     let text: String
     var rule = RefusalRule.other
     let rows: [Int64]
-    /// Whether it is about values that the move itself brings, which a plan does not know.
+    /// Whether it concerns values that the move itself makes, which a plan does not know.
     var isLate = false
   }
 
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: cases.indices)
-  func `rows that a move would refuse are counted, and named as the step names them`(_ index: Int)
+  func `a plan counts the rows that a move rejects, and names them as the step does`(_ index: Int)
     async throws
   {
     let each = Self.cases[index]
@@ -97,7 +97,8 @@ import Testing
     #expect(try lab.image == before)
   }
 
-  @Test func `what a block writes before is said to be asked when the step runs`() async throws {
+  @Test func `a plan lists a move as unknown before the run when a block writes its rows first`() async throws
+  {
     let each = Self.cases[0]
     let block = "transform sql { UPDATE $User SET $User.city = 'Bonn' }"
     let lab = try await lab(each, [block + "\n" + each.move])
@@ -119,9 +120,9 @@ import Testing
     ),
     (required, outward, ["INSERT INTO Home(id) VALUES (3)", leads]),
   ])
-  func `what no row stands against is no refusal`(_ base: String, _ move: String, _ fill: [String])
-    async throws
-  {
+  func `a plan reports no rejected row for a move that succeeds`(
+    _ base: String, _ move: String, _ fill: [String]
+  ) async throws {
     let lab = try await DowngradeLab(["\(Self.pair)\n\(base)", move], fill: fill)
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
     #expect(plan.refusals.isEmpty, "\(plan.refusals)")

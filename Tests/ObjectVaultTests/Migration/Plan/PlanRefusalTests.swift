@@ -1,4 +1,4 @@
-// A plan asks the rows what the steps will ask of them, where no earlier step writes there.
+// A plan checks existing rows against the conditions of pending steps, where no earlier step writes them.
 
 import CipherSQLite
 import Foundation
@@ -32,7 +32,7 @@ import Testing
     ]
 
   @Test(arguments: cases.indices)
-  func `rows that a step would refuse are counted, and the step fails`(_ index: Int) async throws {
+  func `a plan counts the rows that a step would reject, and the step fails`(_ index: Int) async throws {
     let each = Self.cases[index]
     let before = try lab.folder.bytes("lab.store")
     let found = try await plan(each.step)
@@ -50,9 +50,10 @@ import Testing
     }
   }
 
-  // The column keeps a text that is no number, and the type refuses it: these are no values that are alike.
+  // The column keeps a text that is no number, and the type check rejects it. Two such texts are not equal
+  // numbers.
   @Test(arguments: ["int", "double"])
-  func `texts that are no numbers are not taken for one number`(_ type: String) async throws {
+  func `texts that are no numbers are not counted as duplicates of a number`(_ type: String) async throws {
     let base = "create entity U {\n attribute n string unique\n}"
     for (values, message) in [
       ("'Xa', 'Xb'", "2 of 2 values"), ("'12a', '12b'", "2 of 2 values"), ("'7', '7a'", "1 of 2 values"),
@@ -70,7 +71,8 @@ import Testing
     }
   }
 
-  @Test func `a view reads tables as they will be, so that what reads it is asked when it runs`() async throws
+  @Test func `a query of a view is left to the run when a table that the view may read changes first`()
+    async throws
   {
     let base = """
       create entity A {
@@ -88,14 +90,14 @@ import Testing
     #expect(plan.refusals.isEmpty, "\(plan.refusals)")
     #expect(plan.steps[1].unasked.contains { $0.contains("the view V may read tables that change first") })
     try await Store.migrate(at: lab.url, key: testKey, migrations: set)
-    // Of tables that stay as they are the view says now what it will say then.
+    // While its tables do not change, the view has the same result now as in the run.
     let other = try await MigrationLab(base, fill: ["INSERT INTO B(id, x) VALUES (1, 0)"])
     let asked = try await Store.plan(
       at: other.url, key: testKey, migrations: other.set([base, requirement]))
     #expect(asked.refusals.map(\.count) == [1], "\(asked)")
   }
 
-  @Test func `what a step makes of values that may be there once is asked when it runs`() async throws {
+  @Test func `the uniqueness of values that a step computes is checked only by the run`() async throws {
     let base = "create entity U {\n attribute n string unique\n}"
     let lab = try await MigrationLab(base, fill: ["INSERT INTO U(id, n) VALUES (1, 'a'), (2, 'b')"])
     for step in ["retype U.n to int using swift f", "retype U.n to int using (length($U.n))"] {
@@ -109,7 +111,9 @@ import Testing
     }
   }
 
-  @Test func `links that have to lead somewhere are not left out, and that is known before`() async throws {
+  @Test func `make one refuses to drop links of a required relationship, and the plan reports it`()
+    async throws
+  {
     let base = """
       create entity Note {
           relationship links -> Link many inverse Link.note on delete cascade
@@ -132,9 +136,7 @@ import Testing
     #expect(try lab.rows("SELECT id, note_id FROM Link ORDER BY id") == [[1, 1], [2, .null], [3, 2]])
   }
 
-  @Test func `what is only added before, in as many steps as there may be, leaves the rest to be asked`()
-    async throws
-  {
+  @Test func `a plan checks columns after any number of steps that only add other columns`() async throws {
     let steps = (0..<120).map { "add attribute User.a\($0) int default \($0)" }
     let end = "add index User(city) unique"
     let set = try lab.set([MigrationOperations.base] + steps + [end])
@@ -145,7 +147,7 @@ import Testing
     connection.close()
     let refused = try await Store.plan(at: lab.url, key: testKey, migrations: set)
     #expect(refused.refusals.map(\.properties) == [["city"]] && refused.refusals[0].count == 1)
-    // What was added is not in the file.
+    // The added column is not in the file.
     let more = try lab.set([MigrationOperations.base] + steps + ["add index User(a7) unique"])
     let unasked = try await Store.plan(at: lab.url, key: testKey, migrations: more).steps.flatMap(\.unasked)
     #expect(
@@ -161,13 +163,14 @@ import Testing
     "create entity Empty {\n attribute a int\n}\nadd index Empty(a) unique",
     "add attribute User.x int optional\nadd index User(x, city) unique",
   ])
-  func `what the rows keep to is no refusal`(_ step: String) async throws {
+  func `a plan reports no rejected row for a step whose condition the rows meet`(_ step: String) async throws
+  {
     let found = try await plan(step)
     #expect(found.refusals.isEmpty && found.steps[0].unasked.isEmpty)
     try await lab.migrate(step)
   }
 
-  @Test func `texts that are numbers are no refusal where they become numbers`() async throws {
+  @Test func `texts that are numbers are accepted where they become numbers`() async throws {
     let steps = [MigrationOperations.base, "add attribute User.zip string default \"7\""]
     _ = try await Store.migrate(at: lab.url, key: testKey, migrations: try lab.set(steps))
     let set = try lab.set(steps + ["retype User.zip to int16 using ($User.zip)"])
@@ -176,8 +179,7 @@ import Testing
     #expect(try lab.rows("SELECT DISTINCT zip, typeof(zip) FROM User") == [[7, "integer"]])
   }
 
-  @Test func `a plan of the way back counts what does not fit into the narrower type any more`() async throws
-  {
+  @Test func `a downgrade plan counts values that do not fit the narrower type`() async throws {
     let set = try lab.set([
       MigrationOperations.base, "add attribute User.small int16 optional", "retype User.small to int",
     ])
@@ -209,7 +211,7 @@ import Testing
     ("uuid", "string", "'6B29FC40-CA47-1067-B31D-00DD010662DA'", false), ("int16", "double", "7", true),
     ("decimal", "string", "'1.5'", true),
   ])
-  func `a table stays where each value is stored as it was`(
+  func `a retype does not rebuild a table when each value is stored as before`(
     _ old: String, _ new: String, _ value: String, _ isRebuilt: Bool
   ) async throws {
     let steps = [
@@ -229,7 +231,7 @@ import Testing
         && lab.rows("SELECT CAST(kept AS TEXT) = \(value) || '' OR kept = \(value) FROM User WHERE id = 1")
           == [[1]]
     )
-    // What is no value of the type is found though nothing was written.
+    // A value of another type is found, although no row was written.
     guard !isRebuilt, new != "string", new != "double" else { return }
     try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: set, allowing: ["User.kept"])
     _ = try await Store.migrate(at: lab.url, key: testKey, migrations: try lab.set(Array(steps.prefix(2))))
@@ -241,7 +243,7 @@ import Testing
     }
   }
 
-  @Test func `what an earlier step writes cannot be asked, and that is said`() async throws {
+  @Test func `a plan does not check rows that an earlier step writes, and states that`() async throws {
     let found = try await plan(
       "transform sql { UPDATE $Post SET $Post.user = NULL WHERE $Post.id = 2 }",
       "add index Post(user) unique\nmake User.city required"

@@ -1,5 +1,5 @@
-// What a step requires of rows in its author's words is asked by a plan, as far as nothing changes them before; and the room
-// that steps take is asked for by what they write.
+// A plan evaluates the conditions of `require`, unless an operation before changes the rows. The free space
+// that a plan requires follows from what the steps write.
 
 import CipherSQLite
 import Foundation
@@ -45,7 +45,9 @@ import Testing
     ),
     ("create entity A {\n attribute a int\n}\nrequire \"two\" { SELECT count(*) = 2 FROM $Person }", true),
   ])
-  func `a plan says what the step will say`(_ step: String, _ holds: Bool) async throws {
+  func `a plan evaluates a require condition with the result of the step`(_ step: String, _ holds: Bool)
+    async throws
+  {
     let plan = try await plan(step)
     #expect(plan.steps[0].unasked.isEmpty && plan.refusals.isEmpty == holds, "\(plan.refusals)")
     if holds {
@@ -59,23 +61,25 @@ import Testing
     }
   }
 
-  @Test func `a query with more than one value is refused, as nobody would look at the rest`() async throws {
+  @Test func `a require query with several rows or columns is refused`() async throws {
     let query = "require \"so\" { SELECT $Person.name <> '' FROM $Person }"
     for before in ["", "add attribute Person.more int optional\n"] {
       let reason = try #require(await lab.refusal(before + query)).reason
       #expect(reason.contains("more than one row"))
       let plan = try await plan(before + query)
       #expect(plan.steps[0].unasked.isEmpty && plan.refusals.count == 1, "\(plan.steps[0].unasked)")
-      // In the same words, as a sentence.
+      // The plan has the same words, as a sentence.
       #expect("\(plan.refusals)".contains(reason.dropFirst()), "\(plan.refusals)")
     }
-    // Whatever the rows are.
+    // This does not depend on the rows.
     await #expect { try await plan("require \"so\" { SELECT 1, 0 }") } throws: {
       "\($0)".contains("2 columns")
     }
   }
 
-  @Test func `what a step changes before is named, and not asked`() async throws {
+  @Test func `a plan names what a step changes before a require, and does not evaluate the require`()
+    async throws
+  {
     for (step, reason) in [
       (
         "transform sql { DELETE FROM $Person }\nrequire \"nobody\" { SELECT count(*) = 0 FROM $Person }",
@@ -97,14 +101,14 @@ import Testing
     }
   }
 
-  @Test func `a column that is called as a table that is written hides nobody`() async throws {
+  @Test func `a column with the name of a written table does not prevent a check`() async throws {
     let step = "transform sql { UPDATE $Team SET $Team.title = 'blue' }\nmake Person.team required"
     let plan = try await plan(step)
     #expect(plan.steps[0].unasked.count == 1 && plan.refusals.map(\.rows) == [[2]])
     await #expect(throws: StoreError.self) { try await lab.migrate(step) }
   }
 
-  @Test func `names where tables are read are told from others`() {
+  @Test func `SQLTemplate.sources returns the names of tables, and no names of columns`() {
     for (sql, names) in [
       (
         "SELECT Team FROM main.\"User\", Post AS p JOIN [Tag] ON Team.a = 1 WHERE 'Team' = x",
@@ -123,10 +127,9 @@ import Testing
     }
   }
 
-  // MARK: Room
+  // MARK: Free space
 
-  @Test func `a small table that is written anew takes little room, however large the store is`() async throws
-  {
+  @Test func `rebuilding a small table needs little free space, however large the store is`() async throws {
     try lab.open().execute(
       "INSERT INTO Team(title) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT hex(randomblob(500)) FROM n"
     )
@@ -134,13 +137,13 @@ import Testing
       "retype Person.name to data using (CAST($Person.name AS BLOB))", "add attribute Team.a int optional")
     let large = try await plan("add index Team(title)")
     #expect(small.bytes > 2_000_000)
-    // Its author's SQL asks for a copy of the store.
+    // A step with SQL of its author also needs room for a copy of the store.
     #expect(small.neededBytes > small.bytes && small.neededBytes < small.bytes + 10_000)
     #expect(large.neededBytes > 2_000_000 && large.neededBytes <= 2 * large.bytes)
   }
 
-  @Test func `a disk with too little room is told before anything is written`() async throws {
-    // A file with a hole that no disk has room for: a copy of the store would take as much.
+  @Test func `a lack of disk space is reported before anything is written`() async throws {
+    // A sparse file, larger than any disk's free space. A copy of the store would need as much.
     let size = Int64(1) << 42
     let file = try FileHandle(forUpdating: lab.url)
     let before = try lab.folder.bytes("lab.store")

@@ -1,5 +1,5 @@
-// What a plan tells of tables: those that a question names are read, others are not looked at; and each that is written anew is
-// named once.
+// What a plan reports of tables: a check depends only on the tables that its query names, and each rebuilt
+// table is listed once.
 
 import CipherSQLite
 import Foundation
@@ -24,7 +24,7 @@ import Testing
     }
     """
 
-  @Test func `a column that is called as a table which a step changes hides nobody`() async throws {
+  @Test func `a column with the name of a changed table does not prevent a check`() async throws {
     let lab = try await MigrationLab(
       Self.base, fill: ["INSERT INTO Place(id, team) VALUES (1, 'red'), (2, NULL)"])
     let steps = [Self.base, "rename attribute Team.title -> name", "make Place.team required"]
@@ -34,7 +34,7 @@ import Testing
       "\(plan.steps.flatMap(\.unasked))")
   }
 
-  @Test func `a table that a step writes anew twice is named once`() async throws {
+  @Test func `a table that a step rebuilds twice is listed once`() async throws {
     let lab = try await MigrationLab(Self.base)
     let step = """
       retype Team.title to data using (CAST($Team.title AS BLOB))
@@ -73,7 +73,7 @@ import Testing
       ["make User.nick required filling \"\""]
     ),
   ])
-  func `a table is written anew for what is about it or about what its references lead to`(
+  func `a rebuild is listed with the operations on the table or on the tables that it references`(
     _ step: String, _ table: String, _ operations: [String]
   ) async throws {
     let base = """

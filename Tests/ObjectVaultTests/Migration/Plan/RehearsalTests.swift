@@ -1,4 +1,4 @@
-// A rehearsal says what the run says, of steps whose plan cannot know it, and leaves nothing but its answer.
+// A rehearsal has the result of the run, also for steps that a plan cannot judge, and leaves no files.
 
 import CipherSQLite
 import Foundation
@@ -13,10 +13,10 @@ import Testing
     "INSERT INTO U(id, n, m, k) VALUES (1, 'a', 1, 5), (2, 'b', 2, 5), (3, 'cc', 3, 6), (4, 'dd', 4, 7)"
   ]
 
-  // MARK: What a plan does not know
+  // MARK: Results that a plan does not know
 
   @Test(arguments: [
-    // Each with the number of values that would be there more than once, and the last row of the first of them.
+    // Each with the number of duplicated values, and the rows that the error names.
     ("retype U.n to int using (length($U.n))", 2, "rows 2, 4"),
     ("retype U.n to string using (CASE WHEN id < 3 THEN 1 WHEN id = 3 THEN '1' ELSE $U.n END)", 1, "row 3"),
     ("retype U.n to double using (CASE id WHEN 1 THEN '1' WHEN 2 THEN 1 ELSE id END)", 1, "row 2"),
@@ -31,7 +31,7 @@ import Testing
       1, "row 2"
     ),
   ])
-  func `values that a step makes alike are refused by the rehearsal as by the run`(
+  func `a rehearsal rejects values that a step makes equal, as the run does`(
     _ step: String, _ count: Int, _ rows: String
   ) async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
@@ -42,9 +42,7 @@ import Testing
   }
 
   @Test(arguments: PlanHierarchyRefusals.laterCases.indices)
-  func `what a hierarchy refuses behind other changes is refused by the rehearsal, too`(_ index: Int)
-    async throws
-  {
+  func `a rehearsal rejects hierarchy rows after other changes, as the run does`(_ index: Int) async throws {
     let each = PlanHierarchyRefusals.laterCases[index]
     let lab = try await MigrationLab(each.base, fill: each.fill)
     let rows = each.rows.map(String.init).joined(separator: ", ")
@@ -55,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: PlanRefusals.cases.indices)
-  func `what a plan knows, a rehearsal says in the words of the run`(_ index: Int) async throws {
+  func `a rehearsal reports the refusals of a plan in the words of the run`(_ index: Int) async throws {
     let lab = try await MigrationLab(MigrationOperations.base, fill: MigrationOperations.fill)
     let step = PlanRefusals.cases[index].step
     await #expect { try await lab.refuse(step, isKnown: true) } throws: { error in
@@ -64,11 +62,12 @@ import Testing
   }
 
   @Test(arguments: [
-    // A column that is there under its name, with other values: its type rewrites them, or compares them otherwise.
+    // The column keeps its name and gets other values: its type rewrites them, or compares them
+    // differently.
     ["retype U.n to int using ($U.n)", "drop index U(m, k)\nadd index U(n, m) unique"],
     ["drop index U(n)\nretype U.n to int using ($U.n)\nadd index U(n, k) unique"],
     ["drop index U(n)\nretype U.n to decimal using ($U.n)", "add index U(n) unique"],
-    // Names that stand for something else.
+    // Names that denote something else afterwards.
     [
       "drop index U(n)\ndrop attribute U.n\nadd attribute U.n string default \"x\"", "add index U(n) unique",
     ],
@@ -82,17 +81,17 @@ import Testing
       "require \"so\" { SELECT min(x) FROM V }",
     ],
     ["add attribute U.x int default 1", "require \"so\" { SELECT count(*) = 0 FROM (SELECT * FROM $U) }"],
-    // What is no table of the model's.
+    // Functions and tables that are not the model's.
     ["transform sql { UPDATE $U SET $U.m = 7 WHERE $U.id = 4 }", "require \"so\" { SELECT changes() = 9 }"],
     ["create entity W {\n attribute a int\n}", "require \"so\" { SELECT count(*) = 0 FROM sqlite_master }"],
     [
       "create entity W {\n attribute a int\n}",
       "require \"so\" { SELECT count(*) = 0 FROM vault_migrations }",
     ],
-    // A trigger that somebody made by hand.
+    // A trigger that was made by hand.
     ["transform sql { UPDATE $T SET $T.a = 2 }", "require \"so\" { SELECT count(*) = 4 FROM $U }"],
   ])
-  func `a plan never takes what a step makes for what is there`(_ steps: [String]) async throws {
+  func `a plan never takes what a step makes for what exists`(_ steps: [String]) async throws {
     let fill = [
       "INSERT INTO U(id, n, m, k) VALUES (1, '1', 1, 1), (2, '01', 2, 1), (3, '1.0', 3, 2), (4, '7', 3, 9)"
     ]
@@ -111,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `a key of an inherited attribute that is new and an own one is counted`() async throws {
+  @Test func `duplicates in an index of a new inherited attribute and an own one are counted`() async throws {
     let base = "create entity P {\n attribute z int\n}\ncreate entity Q : P {\n attribute b int optional\n}"
     let lab = try await MigrationLab(
       base,
@@ -123,7 +122,9 @@ import Testing
     }
   }
 
-  @Test func `objects of an entity that gets its first child are counted, or not at all`() async throws {
+  @Test func `objects of an entity that gets its first child are counted; those of the child are not`()
+    async throws
+  {
     let base = "create entity P {\n attribute z int\n}"
     let lab = try await MigrationLab(base, fill: ["INSERT INTO P(id, z) VALUES (1, 0), (2, 0)"])
     let set = try lab.set([
@@ -134,14 +135,16 @@ import Testing
     #expect(plan.steps[1].transforms.map(\.rows) == [2, nil])
   }
 
-  // MARK: How it goes
+  // MARK: The run
 
   private static let chain = [
     "add attribute U.x int default 7", "transform sql { UPDATE $U SET $U.x = $U.k }",
     "add index U(x) unique", "add attribute U.y int optional",
   ]
 
-  @Test func `the steps that ran are told with their durations, and the store stays as it is`() async throws {
+  @Test func `a rehearsal reports the steps with their durations, and leaves the store unchanged`()
+    async throws
+  {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let before = try lab.folder.bytes("lab.store")
     let progress = Progress(totalUnitCount: 0)
@@ -168,7 +171,7 @@ import Testing
     #expect(rehearsal.steps.isEmpty && rehearsal.failure == nil)
   }
 
-  @Test func `losses count as allowed, and functions that are missing do not`() async throws {
+  @Test func `a rehearsal allows losses, and reports missing functions`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     func failure(_ step: String) async throws -> StoreError? {
       try await Store.rehearse(at: lab.url, key: testKey, migrations: lab.set([Self.base, step])).failure
@@ -176,12 +179,12 @@ import Testing
     }
     #expect(try await failure("drop index U(m, k)\ndrop attribute U.m") == nil)
     guard case .transformMissing(2, _, "f")? = try await failure("retype U.n to int using swift f") else {
-      Issue.record("it has no such function")
+      Issue.record("a missing function is accepted")
       return
     }
   }
 
-  @Test func `the way back is rehearsed, with what it refuses`() async throws {
+  @Test func `a downgrade is rehearsed, with the rows that it rejects`() async throws {
     let lab = try await DowngradeLab(
       [Self.base, "add attribute U.small int16 optional", "retype U.small to int"], at: 3,
       fill: Self.fill + ["UPDATE U SET small = 40000 WHERE id = 2"])
@@ -197,7 +200,7 @@ import Testing
     #expect(good.steps.map(\.isRollback) == [true, true])
   }
 
-  @Test func `a rehearsal sees committed rows only, and writers go on`() async throws {
+  @Test func `a rehearsal sees only committed rows, and does not block writers`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let other = try lab.open()
     defer { other.close() }
@@ -212,21 +215,23 @@ import Testing
 
   // MARK: The copy
 
-  /// The copies of rehearsals among the temporary files, of this process and of others.
+  /// The copies of rehearsals in the folder of temporary files, of this process and of others.
   private static var copies: [String] {
     let folder = NSTemporaryDirectory()
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.filter { $0.hasPrefix("vault-rehearse-") }.map { folder + "/" + $0 + "/copy.store" }
   }
 
-  /// Whether a copy opens with the key of the tests, and has a row; others may go at any moment.
+  /// Whether a copy opens with the tests' key and has a row. Other copies may disappear at any moment.
   private static func holds(_ path: String, _ row: Int64) -> Bool {
     guard let connection = try? Connection.open(path, key: testKey) else { return false }
     defer { connection.close() }
     return (try? connection.value("SELECT id FROM U WHERE id = \(row)")) == .integer(row)
   }
 
-  @Test func `the copy is encrypted under the store's key, and nobody else's to read`() async throws {
+  @Test func `the copy of a rehearsal is encrypted with the store's key, and only its owner can read it`()
+    async throws
+  {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let seen = Locked<[String]>([])
     let look = MigrationTransform.values("look") { (text: String) -> Int in
@@ -252,7 +257,7 @@ import Testing
     #expect(!found.isEmpty && found.allSatisfy { $0 == "600 700 false false" }, "\(found)")
   }
 
-  @Test func `a cancelled rehearsal ends as any run does, and the copy goes`() async throws {
+  @Test func `a cancelled rehearsal throws CancellationError, and removes its copy`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let (progress, mine) = (Progress(totalUnitCount: 0), Locked<String?>(nil))
     let stop = MigrationTransform.values("stop") { (text: String) -> Int in
@@ -271,7 +276,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: (copy as NSString).deletingLastPathComponent))
   }
 
-  @Test func `steps of another store, and another key, throw`() async throws {
+  @Test func `a rehearsal throws for steps of another store and for a wrong key`() async throws {
     let lab = try await MigrationLab(Self.base)
     await #expect(throws: StoreError.self) {
       try await Store.rehearse(

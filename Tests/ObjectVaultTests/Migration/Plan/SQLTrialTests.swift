@@ -1,4 +1,4 @@
-// SQL that persons write into steps is read by the engine before any store meets it: by `check`, and by a plan.
+// The engine parses the SQL of steps before it runs on a store: in `check`, and in a plan.
 
 import CipherSQLite
 import Foundation
@@ -60,10 +60,10 @@ import Testing
       "no such column"
     ),
   ])
-  func `SQL that cannot run is a fault of its step, in a set and in a plan`(_ step: String, _ words: String)
+  func `SQL that cannot run is a fault of its step, in check and in a plan`(_ step: String, _ words: String)
     async throws
   {
-    // Behind a step that changes tables, and before one that does.
+    // The step stands between two steps that change tables.
     let steps = ["add attribute Post.n int optional", step, "add attribute Post.m int optional"]
     let found = try faults(steps[0], steps[1], steps[2])
     #expect(
@@ -81,7 +81,7 @@ import Testing
     #expect(try folder.bytes("a.store") == before && folder.names == ["a.store"])
   }
 
-  @Test func `SQL that can run is none, whatever rows it would meet`() async throws {
+  @Test func `SQL that can run is no fault, whatever rows it would meet`() async throws {
     let steps = [
       "seed { INSERT INTO $User ($User.name, $User.age) VALUES ('x', 300); }",
       "require \"nobody is there\" { SELECT count(*) = 0 FROM $User }",
@@ -101,7 +101,7 @@ import Testing
     #expect(review.faults == [] && review.wayBackFaults == [])
   }
 
-  @Test func `what cannot run in one step hides nothing of the next, unless that builds on it`() throws {
+  @Test func `a fault in one step hides no fault of the next, unless that depends on the first`() throws {
     let view = "create raw view Names { SELECT $User.name FROM $User }"
     let wrong = "transform sql { UPDATE $User SET nope = 1 }"
     let several = try set([view, wrong, "seed { INSERT INTO $User (nope) VALUES (1); }"])
@@ -112,7 +112,7 @@ import Testing
     #expect(try building.review(building.models()).faults.count == 1)
   }
 
-  @Test func `the SQL of a way back is read, too`() throws {
+  @Test func `the SQL of a [down] section is checked, too`() throws {
     let set = try MigrationSet([
       MigrationStep(number: 1, name: "s1", text: "format: 1\n[up]\n\(Self.base)"),
       MigrationStep(

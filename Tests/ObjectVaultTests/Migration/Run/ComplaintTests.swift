@@ -1,6 +1,6 @@
-// What people complain of in other migration systems, by the numbers of the list that the design rests on, as far as it is
-// about stores and steps. What is about the tool is in StoreMigrateKitTests; 17 is in MigrationProcesses, 1 and 18 are the traps
-// A1 and A9.
+// Tests for common complaints about other migration systems, as far as they concern stores and steps. The
+// numbers are those of the list that the design is based on. StoreMigrateKitTests covers the tool; 17 is in
+// MigrationProcesses, 1 and 18 are the traps A1 and A9.
 
 import CipherSQLite
 import Foundation
@@ -32,9 +32,7 @@ import Testing
     try MigrationStep(number: number, name: name ?? "step\(number)", text: text)
   }
 
-  @Test func `2: what may be a renaming is never guessed, and keeps the values where somebody says so`()
-    throws
-  {
+  @Test func `2: an ambiguous renaming is never guessed, and a confirmed one keeps the values`() throws {
     let set = try lab.set(["create entity User {\n attribute name string\n}"])
     let schema = Schema(entities: [
       EntityDescription(name: "User", attributes: [AttributeDescription(name: "fullName", type: .string)])
@@ -46,25 +44,26 @@ import Testing
     #expect(said.losses.isEmpty && said.lines == ["rename attribute User.name -> fullName"])
   }
 
-  @Test func `3: after a step that failed nothing has to be fixed or forced`() async throws {
+  @Test func `3: after a failed step the store needs no repair and no forced run`() async throws {
     await #expect(throws: StoreError.self) { try await lab.migrate("require \"never\" { SELECT 0 }") }
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: lab.set([Self.base])).isUpToDate)
     #expect(try await lab.migrate("require \"always\" { SELECT 1 }") == [2])
   }
 
-  @Test func `4: the mark of a process that is gone holds nobody up, and goes with the next`() async throws {
+  @Test func `4: the mark of a killed process blocks no migration, and the next run removes it`() async throws
+  {
     let store = "lab.store"
     var mark = MigrationMark(lab.url.path)
     #expect(mark != nil)
     let name = try #require(lab.folder.names.first { $0.hasPrefix("\(store).migrating") })
     mark = nil
-    // As a kill leaves it: the file is there, and nobody locks it.
+    // A killed process leaves the file without a lock.
     try lab.folder.write(Data(), to: name)
     #expect(try await lab.migrate("add attribute User.mail string optional") == [2])
     #expect(!lab.folder.names.contains(name))
   }
 
-  /// A step in one spelling, and others that mean the same.
+  /// The step in its plain spelling. The arguments below spell it in other ways.
   private static let plain = """
     format: 1
     name: mail
@@ -89,21 +88,21 @@ import Testing
     ("6: a note", plain.replacing("name: mail", with: "name: mail\nnote: for the newsletter\nbackup: never")),
     ("6: a way back", plain + "\n[down]\ndrop attribute User.mail\n"),
   ])
-  func `5 and 6: other line ends, comments, licences and formatting leave a step what it is`(
+  func `5 and 6: line ends, comments, headers and formatting do not change a step's checksum`(
     _ what: String, _ text: String
   ) async throws {
     try await Store.migrate(
       at: lab.url, key: testKey, migrations: MigrationSet(lab.set([Self.base]).steps + [step(2, Self.plain)]))
     let other = try step(2, text)
     #expect(other.checksum == (try step(2, Self.plain)).checksum, "\(what)")
-    // Under another name, too: a file that was moved is the same step.
+    // A renamed file is the same step.
     for name in ["step2", "moved"] {
       let set = try MigrationSet(lab.set([Self.base]).steps + [step(2, text, name: name)])
       #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).isUpToDate, "\(what)")
     }
   }
 
-  @Test func `7: an edited step is told with the lines that changed`() async throws {
+  @Test func `7: the error for an edited step has the lines that changed`() async throws {
     try await lab.migrate("add attribute User.rank int default 0")
     let edited = try lab.set([Self.base, "add attribute User.rank int default 1"])
     await #expect {
@@ -114,9 +113,9 @@ import Testing
     }
   }
 
-  @Test func `8: no step is left out or run out of order, whatever numbers a merge made`() async throws {
+  @Test func `8: no step is skipped or run out of order, whatever numbers a merge produced`() async throws {
     try await lab.migrate("add attribute User.mine int default 0")
-    // Somebody else's step took the number, and ours the next.
+    // A merge gave the number to another step, and the next number to ours.
     let merged = try lab.set([
       Self.base, "add attribute User.theirs int default 0", "add attribute User.mine int default 0",
     ])
@@ -137,7 +136,7 @@ import Testing
     #expect(try lab.isSound() && lab.open().userVersion() == 2)
   }
 
-  @Test func `9: tables that somebody changed by hand are told line by line, and nothing is reset`()
+  @Test func `9: tables that were changed by hand are reported line by line, and nothing is reset`()
     async throws
   {
     try lab.open().execute("ALTER TABLE User ADD COLUMN extra TEXT")
@@ -151,7 +150,7 @@ import Testing
     #expect(try lab.rows("SELECT name, extra FROM User ORDER BY id") == [["Ann", .null], ["Bob", .null]])
   }
 
-  @Test func `10: the model is what the steps make, whatever a generated file says`() throws {
+  @Test func `10: the model follows from the steps alone, whatever other files the folder has`() throws {
     let folder = try TemporaryFolder()
     for (index, text) in [Self.base, "drop entity Post"].enumerated() where index == 0 {
       try folder.write(Data("format: 1\n[up]\n\(text)\n".utf8), to: "000\(index + 1)_s.migration")
@@ -162,7 +161,9 @@ import Testing
     #expect(try MigrationSet.directory(folder.url).model(at: 1) == model)
   }
 
-  @Test func `11: a step takes as much room as its own text, however large the model is`() async throws {
+  @Test func `11: the stored size of a step depends on its own text, not on the size of the model`()
+    async throws
+  {
     let attributes = (0..<200).map { "add attribute Post.a\($0) int default 0" }.joined(separator: "\n")
     let steps = [Self.base, attributes, "add attribute User.mail string optional"]
     try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set(steps))
@@ -171,14 +172,14 @@ import Testing
     #expect(try lab.set(steps).steps[2].text.utf8.count < 150)
   }
 
-  @Test func `13: a table that something else left under our temporary name stops no step`() async throws {
+  @Test func `13: a foreign table with the name of a temporary table does not stop a step`() async throws {
     try lab.open().executeScript("CREATE TABLE _mig_User(x); INSERT INTO _mig_User VALUES (1)")
     try await lab.migrate("retype User.name to string using (upper($User.name))")
     #expect(try lab.rows("SELECT name FROM User ORDER BY id") == [["ANN"], ["BOB"]])
     #expect(try lab.isSound() && !lab.open().tableNames().contains { $0.hasPrefix("_mig") })
   }
 
-  @Test func `14: a table that was written anew has every index, rule, order and default that a new one has`()
+  @Test func `14: a rebuilt table has the indexes, constraints, column order and defaults of a new one`()
     async throws
   {
     let step =
@@ -195,11 +196,7 @@ import Testing
     #expect(try connection.rows("SELECT age, price FROM User WHERE name = 'Cid'") == [[7, "1.5"]])
   }
 
-  @Test
-  func
-    `16: an opening can be told how long it may take, shows where it is, and is cancelled without a trace`()
-    async throws
-  {
+  @Test func `16: a migration reports its progress, and cancelling it leaves no trace`() async throws {
     let set = try lab.set([Self.base, "retype User.name to string using (upper($User.name))"])
     let progress = Progress(totalUnitCount: 1)
     progress.cancel()
@@ -212,19 +209,20 @@ import Testing
     #expect(shown.isFinished && shown.totalUnitCount == 3)
   }
 
-  @Test func `19: what a step leaves is checked without being asked for`() async throws {
-    // Values of another type, references that lead nowhere, rows that a rule refuses: each in a step that says nothing.
+  @Test func `19: the rows that a step leaves are always checked`() async throws {
+    // Values of another type, references to missing rows, and duplicates of a unique value: each in a step
+    // without checks of its own.
     for sql in [
       "UPDATE $User SET $User.age = 'old'", "INSERT INTO $Post($Post.text, $Post.user) VALUES ('x', 99)",
       "UPDATE $User SET $User.name = 'same'",
     ] {
       await #expect(throws: StoreError.self) { try await lab.migrate("transform sql { \(sql) }") }
     }
-    // And no check fails that should not: a model that comes from steps is that of the tables, each time.
+    // The checks find no fault in a sound store, however often they run.
     for _ in 0..<3 { #expect(try lab.isSound()) }
   }
 
-  @Test func `20: an error shows the difference and the lines to write, and a look writes nothing`()
+  @Test func `20: a proposal has the differences and the lines to write; plan and history write nothing`()
     async throws
   {
     let schema = Schema(entities: [EntityDescription(name: "User", attributes: [])])

@@ -1,4 +1,4 @@
-// Rows that a step copies slice by slice: what a slice that fails leaves, and what need not be looked at.
+// Rows that a step copies in slices: a slice that fails, and casts whose results need no type check.
 
 import CipherSQLite
 import ObjectVault
@@ -12,11 +12,11 @@ import Testing
       attribute b double
     }
     """
-  // Two slices, as ids far apart are copied by themselves.
+  // Two slices, because ids that are far apart are copied separately.
   private static let fill =
     "INSERT INTO Item(id, a, b) VALUES (1, '1', 1.5), (2, 'x', 2.5), (900000, NULL, 3.5)"
 
-  @Test func `a slice that fails takes those before along`() async throws {
+  @Test func `a slice that fails rolls back the slices before it`() async throws {
     let lab = try await MigrationLab(Self.base, fill: [Self.fill])
     let before = try lab.rows("SELECT id, a, b FROM Item ORDER BY id")
     await #expect(throws: StoreError.self) {
@@ -37,7 +37,7 @@ import Testing
     ("CAST(CAST(a AS TEXT) AS REAL)", "REAL"), ("CAST(`as` AS BLOB)", "BLOB"),
     ("CAST(')' AS INTEGER)", "INTEGER"), ("CAST(/* ) */ a AS INTEGER)", "INTEGER"),
   ])
-  func `a cast of the whole is known`(_ sql: String, _ type: String) {
+  func `castType recognizes a cast of the whole expression`(_ sql: String, _ type: String) {
     #expect(SQLScanner.castType(sql) == type)
   }
 
@@ -47,10 +47,12 @@ import Testing
     "CAST(a AS \"INTEGER\")", "CAST(a AS INTEGER", "CAST(a AS INTEGER)(b)", "CAST (a) AS INTEGER",
     "CAST(a AS INTEGER) || CAST(b AS INTEGER)", "cast(a as INTEGER) COLLATE nocase",
   ])
-  func `nothing else is taken for one`(_ sql: String) { #expect(SQLScanner.castType(sql) == nil) }
+  func `castType returns nil for every other expression`(_ sql: String) {
+    #expect(SQLScanner.castType(sql) == nil)
+  }
 
-  /// The engine is asked what a cast gives that is not looked at.
-  @Test func `a whole cast gives what is said of it, of whatever value`() throws {
+  /// Results of such casts are not checked when a step runs, so this test checks the engine.
+  @Test func `CAST of any value to INTEGER or REAL yields that type or NULL`() throws {
     let connection = try Connection.inMemory()
     defer { connection.close() }
     let values = [

@@ -1,20 +1,20 @@
-// What the tests of the way back share: rows with the values that break things, and a store as text.
+// Helpers of the downgrade tests: rows with difficult values, and the comparable content of a store.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 import TestSupport
 
-/// Everything of a store that going there and back has to leave alike.
+/// The content of a store that must be equal after a step and its rollback.
 struct StoreImage: Equatable, CustomStringConvertible {
-  /// The tables, however their columns stand.
+  /// The hash of the tables, which does not depend on the order of their columns.
   let physicalHash: SQLValue?
   /// The model.
   let model: SQLValue?
-  /// The rows of all tables, a line each.
+  /// The rows of all tables, one line each.
   let rows: [String]
 
-  /// Reads it, and fails for a store that is not sound.
+  /// Reads the store; throws when it is not sound.
   init(_ url: URL) throws {
     struct Unsound: Error, CustomStringConvertible { let description: String }
     let connection = try Connection.open(url.path, key: testKey)
@@ -48,7 +48,7 @@ enum GeneratedRows {
   ]
 
   /// Statements that insert rows.
-  /// - Parameter isSparse: Whether what may be missing is missing in some, and values come twice.
+  /// - Parameter isSparse: Whether some optional values are missing and some values occur twice.
   static func statements(isSparse: Bool) -> [String] {
     (0..<8).map { "INSERT INTO V(id, n) VALUES (\($0 * 5 + 1), 'v\($0) \(texts[$0])')" }
       + (0..<40).map { index in
@@ -67,13 +67,13 @@ enum GeneratedRows {
   }
 }
 
-/// A store of some steps in a folder of its own, that goes up and down.
+/// A store in a folder of its own, which is migrated up and down.
 struct DowngradeLab {
   let folder: TemporaryFolder
   let set: MigrationSet
   var url: URL { folder.url.appendingPathComponent("lab.store") }
 
-  /// - Parameter steps: The text behind the line `format: 1` of each step.
+  /// - Parameter steps: The text after the line `format: 1` of each step.
   init(_ steps: [String], at version: Int = 1, fill: [String] = []) async throws {
     try await self.init(Self.set(steps), at: version, fill: fill)
   }
@@ -123,7 +123,7 @@ struct DowngradeLab {
       at: url, key: testKey, migrations: steps, makesBackups: false, allowing: losses)
   }
 
-  /// Goes down, and allows what is lost on the way.
+  /// Rolls back to a version, and allows all losses.
   @discardableResult
   func down(_ version: Int, _ steps: MigrationSet? = nil) async throws -> MigrationOutcome {
     let plan = try await Store.planDowngrade(at: url, key: testKey, to: version, migrations: steps ?? set)

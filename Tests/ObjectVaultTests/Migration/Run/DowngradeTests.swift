@@ -1,4 +1,4 @@
-// Taking steps back: what is asked and refused before, what the store carries, what is written down.
+// Downgrades: the checks before them, the rollbacks that the store carries, and what is recorded.
 
 import CipherSQLite
 import Foundation
@@ -17,7 +17,7 @@ import Testing
 
   // MARK: Losses
 
-  @Test func `what the way back refuses says that the step's own text can say more`() async throws {
+  @Test func `the error for rows that a rollback rejects points to the step's [down] section`() async throws {
     let lab = try await DowngradeLab(
       ["create entity Thing {\n attribute name string\n}", "make Thing.name optional"], at: 2,
       fill: ["INSERT INTO Thing(id, name) VALUES (1, NULL)"])
@@ -29,10 +29,7 @@ import Testing
     }
   }
 
-  @Test
-  func `a block that fails on the way back says so, as one of the same words may stand in both directions`()
-    async throws
-  {
+  @Test func `the error of a block that fails in a rollback states that direction`() async throws {
     let lab = try await lab(
       Self.first,
       "[up]\ntransform sql { UPDATE $A SET $A.n = 'z' }\n[down]\ntransform sql { UPDATE $A SET $A.n = abs(-9223372036854775807 - 1) }",
@@ -46,7 +43,7 @@ import Testing
     #expect(try lab.rows("SELECT n FROM A ORDER BY id") == [["x"], ["y"]])
   }
 
-  @Test func `what is lost on the way back is refused until it is allowed, and a copy is made first`()
+  @Test func `a lossy downgrade is refused until its losses are allowed, and makes a copy first`()
     async throws
   {
     let lab = try await lab(Self.first, Self.second, at: 2)
@@ -65,7 +62,7 @@ import Testing
     #expect(try copy.rows("SELECT id, city FROM A") == [[1, "Bonn"], [4, ""]] && copy.userVersion() == 2)
   }
 
-  @Test func `a step that allowed its own losses does not allow those of its way back`() async throws {
+  @Test func `the losses that a step allows are not allowed for its rollback`() async throws {
     let lab = try await lab(
       Self.first,
       "allow: lossy:A.n\n[up]\nadd attribute A.m string default \"\"\ndrop attribute A.n\n"
@@ -77,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `a plan of the way back names steps, losses and rows, and changes no byte`() async throws {
+  @Test func `a downgrade plan lists steps, losses and rejected rows, and changes no byte`() async throws {
     let lab = try await lab(Self.first, Self.second, Self.third, at: 3)
     try lab.run("UPDATE A SET n = NULL WHERE id = 4")
     let before = try lab.folder.bytes("lab.store")
@@ -100,7 +97,7 @@ import Testing
     #expect(!lab.folder.names.contains { $0.contains("backup") })
   }
 
-  @Test func `an id stays given out when its entity goes and comes again`() async throws {
+  @Test func `ids stay issued when their entity is dropped and created again`() async throws {
     let lab = try await lab(Self.first, Self.third, at: 2)
     try lab.run("INSERT INTO B(id, n) VALUES (77, 1)")
     try await lab.down(1)
@@ -116,9 +113,9 @@ import Testing
     #expect(id == 78)
   }
 
-  // MARK: No way back
+  // MARK: Missing rollbacks
 
-  @Test func `an irreversible step is refused with its author's reason, by the file and by the store`()
+  @Test func `an irreversible step is refused with its author's reason, from the file and from the store`()
     async throws
   {
     let lab = try await lab(
@@ -132,7 +129,7 @@ import Testing
     }
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
     #expect(plan.irreversible == [2: "it took \"days\""])
-    // Down to it, and no further.
+    // The step after it can be rolled back.
     #expect(try await lab.down(2).takenBack == [3])
     let wrong = try DowngradeLab.set([Self.first, "[up]\nadd index A(n)\n[down]\nadd attribute A.more int"])
     await #expect(
@@ -142,12 +139,12 @@ import Testing
           "its [down] section does not lead to the model before it; correct it in its file, which stays the same step"
       )
     ) { try await lab.down(1, wrong) }
-    // Its author has thought of a way since: the checksum is the same.
+    // A [down] section that is added later leaves the checksum unchanged.
     let better = try DowngradeLab.set([Self.first, "[up]\nadd index A(n)\n[down]\ndrop index A(n)"])
     #expect(try await lab.down(1, better).takenBack == [2])
   }
 
-  @Test func `the way back that an earlier release did not write down is that of the files`() async throws {
+  @Test func `without a carried rollback, a downgrade uses the rollback in the step's file`() async throws {
     let lab = try await lab(Self.first, Self.second, at: 2)
     try lab.run("UPDATE vault_migrations SET down = NULL")
     await #expect {
@@ -159,7 +156,7 @@ import Testing
     #expect(try await lab.down(1).takenBack == [2])
   }
 
-  @Test func `a way back that cannot be read is damage, and is named`() async throws {
+  @Test func `a carried rollback that cannot be parsed is reported as damage, with its row`() async throws {
     let lab = try await lab(Self.first, Self.second, at: 2)
     try lab.run("UPDATE vault_migrations SET down = 'drop atribute A.city' WHERE version = 2")
     await #expect {
@@ -172,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func `a step in the words of a later release is no damage, and says which release can take it back`()
+  @Test func `a step in a later release's language is no damage, and the error names that release`()
     async throws
   {
     let lab = try await lab(Self.first, Self.second, at: 2)
@@ -195,9 +192,7 @@ import Testing
     }
   }
 
-  @Test func `that a step always has a copy made is so on a way back that the store carries, too`()
-    async throws
-  {
+  @Test func `backup: always also applies to a rollback that the store carries`() async throws {
     for (rule, isMade) in [("always", true), ("auto", false)] {
       let lab = try await lab(Self.first, "backup: \(rule)\n[up]\nadd index A(n)", at: 1)
       try await Store.migrate(at: lab.url, key: testKey, migrations: lab.set, makesBackups: false)
@@ -206,11 +201,9 @@ import Testing
     }
   }
 
-  // MARK: A store that is newer
+  // MARK: Newer stores
 
-  @Test func `a store that is newer than the steps goes down by what it carries, and opens then`()
-    async throws
-  {
+  @Test func `a newer store is downgraded by the rollbacks that it carries, and then opens`() async throws {
     let lab = try await lab(Self.first, Self.second, Self.third, at: 2)
     try await lab.up()
     let older = try lab.set.upTo(1)
@@ -226,7 +219,9 @@ import Testing
     #expect(try await lab.up().steps == [2, 3])
   }
 
-  @Test func `a store whose last step has no way back says so to an older program`() async throws {
+  @Test func `a newer store without a rollback is refused with the advice to update the program`()
+    async throws
+  {
     let lab = try await lab(Self.first, "[up]\ndrop attribute A.n", at: 1)
     try await lab.up(allowing: ["A.n"])
     await #expect {
@@ -237,13 +232,13 @@ import Testing
     }
   }
 
-  @Test func `what a step says of readers is not forgotten on the way back`() async throws {
+  @Test func `a downgrade respects the reader version that a remaining step declares`() async throws {
     let lab = try await lab(
       Self.first, "reader: 1\n[up]\nadd index A(n)", "[up]\nadd index A(n) unique", at: 3)
     #expect(try lab.rows("SELECT value FROM vault_meta WHERE key = 'minReader'") == [[3]])
     try await lab.down(2)
     #expect(try lab.rows("SELECT value FROM vault_meta WHERE key = 'minReader'") == [[1]])
-    // Without the files nobody knows it, and the store asks for more than it has to.
+    // Without the files that version is unknown, and the store requires more than necessary.
     let other = try await self.lab(
       Self.first, "reader: 1\n[up]\nadd index A(n)", "[up]\nadd index A(n) unique", at: 3)
     try await other.down(2, try MigrationSet.empty)
@@ -252,7 +247,7 @@ import Testing
 
   // MARK: Other processes
 
-  @Test func `who has the store open is told, at the next read and the next write`() async throws {
+  @Test func `an open store reports a downgrade at its next read and at its next write`() async throws {
     let lab = try await lab(Self.first, Self.second, at: 2)
     let store = try await Store.open(at: lab.url, key: testKey)
     defer { store.close() }
@@ -265,7 +260,9 @@ import Testing
     }
   }
 
-  @Test func `of two that take the same step back one does, and the other finds it done`() async throws {
+  @Test func `of several concurrent downgrades one rolls back the step, and the others do nothing`()
+    async throws
+  {
     let lab = try await lab(Self.first, Self.second, at: 2)
     let (url, set) = (lab.url, lab.set)
     let outcomes = try await withThrowingTaskGroup(of: MigrationOutcome.self) { group in
@@ -281,7 +278,7 @@ import Testing
     #expect(try lab.version == 1 && lab.folder.names.count { $0.hasSuffix(".backup") } == 1)
   }
 
-  @Test func `a cancelled way back leaves the version that was there`() async throws {
+  @Test func `a cancelled downgrade leaves the version unchanged`() async throws {
     let lab = try await lab(Self.first, Self.second, at: 2)
     let progress = Progress(totalUnitCount: 1)
     progress.cancel()
@@ -292,7 +289,7 @@ import Testing
     #expect(try lab.version == 2 && lab.folder.names == ["lab.store"])
   }
 
-  @Test func `steps up to a version are a set of their own`() throws {
+  @Test func `upTo returns the steps up to a version, and throws for a version that does not exist`() throws {
     let set = try DowngradeLab.set([Self.first, Self.second, Self.third])
     #expect(try set.upTo(2).steps == Array(set.steps[..<2]) && set.upTo(3) == set && set.upTo(0).version == 0)
     for version in [9, -1] {
@@ -301,7 +298,7 @@ import Testing
     #expect("\(HistoryConflict.noVersion(9, last: 3))" == "There is no version 9: the steps end with 3.")
   }
 
-  @Test func `a version below the first is none to go back to, and none to plan for`() async throws {
+  @Test func `downgrade and planDowngrade refuse a version below the first`() async throws {
     let lab = try await lab(Self.first, Self.second, at: 2)
     let expected = StoreError.historyConflict(.noVersion(-1, last: 2))
     await #expect(throws: expected) {
@@ -314,6 +311,6 @@ import Testing
 }
 
 extension MigrationSet {
-  /// No steps at all: what a program has that works by what the store carries.
+  /// No steps: the set of a program that relies on what the store carries.
   fileprivate static var empty: MigrationSet { get throws { try MigrationSet([]) } }
 }

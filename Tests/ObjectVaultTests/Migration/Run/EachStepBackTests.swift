@@ -1,4 +1,5 @@
-// The way back a step at a time, and the classes of who opens: each step is what it was, and the last one is where is asked.
+// Downgrades with a commit per step. With such commits, values are checked against the classes of the
+// opening program after the last step.
 
 import CipherSQLite
 import Foundation
@@ -22,7 +23,7 @@ import VaultAuthoring
       allowing: ["User.a", "User.b", "User.c", "User.old"], commitsEachStep: true)
   }
 
-  @Test func `step by step back the store is what one transaction makes of it`() async throws {
+  @Test func `a downgrade with a commit per step gives the same store as one transaction`() async throws {
     let fill: [String] = ["INSERT INTO User(id, title) VALUES (1, 'Ann')"]
     let (each, all) = (
       try await DowngradeLab(Self.texts, at: 5, fill: fill),
@@ -34,7 +35,7 @@ import VaultAuthoring
     #expect(try each.image == all.image)
   }
 
-  @Test func `a step that was edited since it ran is taken back by what the store carries`() async throws {
+  @Test func `an edited step is rolled back by the rollback that the store carries`() async throws {
     let lab = try await DowngradeLab(
       Self.texts, at: 5, fill: ["INSERT INTO User(id, title) VALUES (1, 'Ann')"])
     var edited = Self.texts
@@ -44,12 +45,12 @@ import VaultAuthoring
     let outcome = try await back(lab, to: 1, set)
     #expect(outcome.takenBack == [5, 4, 3, 2] && outcome.version == 1)
     #expect(try lab.rows("SELECT id, name FROM User") == [[1, "Ann"]])
-    // And the edited ones run from there.
     _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set, commitsEachStep: true)
     #expect(try lab.rows("SELECT name, title, other FROM User") == [["Ann", .null, "x"]])
   }
 
-  @Test func `who is stopped on the way back is behind a whole step, and goes on from there`() async throws {
+  @Test func `a downgrade that fails leaves the version of the last step that was rolled back`() async throws
+  {
     var texts = Self.texts
     texts[1] =
       "[up]\nadd attribute User.a int optional\n[down]\nrequire \"never\" { SELECT 0 }\ndrop attribute User.a"
@@ -65,9 +66,9 @@ import VaultAuthoring
     _ = try lab.image
   }
 
-  @Test func `steps that the files have as one are taken back in one transaction`() async throws {
+  @Test func `steps that the files fold into one are rolled back in one transaction`() async throws {
     var texts = Self.texts
-    // The last one that is taken back fails.
+    // The last rollback fails.
     texts[1] =
       "[up]\nadd attribute User.a int optional\n[down]\nrequire \"never\" { SELECT 0 }\ndrop attribute User.a"
     let lab = try await DowngradeLab(texts, at: 5)
@@ -79,15 +80,15 @@ import VaultAuthoring
       else { return false }
       return true
     }
-    // From there the same files lead up again.
+    // The same files migrate the store up again.
     #expect(try lab.version == 4)
     #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: fold).steps == [5])
-    // To a version within, where that is asked for, and to none between.
+    // A version inside the fold is a possible target.
     #expect(try await back(lab, to: 2, fold).takenBack == [5, 4, 3])
     #expect(try lab.version == 2)
   }
 
-  @Test func `classes ask behind the last step of what steps before wrote`() async throws {
+  @Test func `after the last step, values from earlier steps are checked against the classes`() async throws {
     let texts = [
       "create entity User {\n attribute mood string default \"calm\"\n}",
       "transform sql { UPDATE $User SET $User.mood = 'furious' }", "add attribute User.b int optional",
@@ -111,7 +112,7 @@ import VaultAuthoring
       return "\(error)".contains("User.mood is no string")
     }
     #expect(try lab.version == 2)
-    // A later step that puts it right is not kept from that.
+    // A later step may correct the values.
     let right = "add attribute User.b int optional\ntransform sql { UPDATE $User SET $User.mood = 'cross' }"
     let whole = try await DowngradeLab(texts.dropLast() + [right], at: 1, fill: fill)
     #expect(try await open(whole, whole.set).migratedSteps == [2, 3])

@@ -1,5 +1,5 @@
-// Steps that are committed each by itself, and what another process does between two of them: who waits for it has done what
-// it did before, and whatever ends the run behind steps that stand says at which version.
+// Steps that are committed one by one, with another process that acts between two of them. A run that
+// waited reports what it did before the wait. An error after committed steps states the store's version.
 
 import CipherSQLite
 import Foundation
@@ -12,13 +12,13 @@ import Testing
     ["create entity User {\n attribute name string\n}"]
     + (2...5).map { "add attribute User.a\($0) int default \($0)" }
 
-  /// Another process, which has its turn once the store is at some version.
+  /// Another process, which acts once, at a given version of the store.
   private final class Other {
     var hasRun = false
     var lock: Connection?
     var mark: MigrationMark?
 
-    /// Has a turn behind the commit that leads there, before the lock is asked for again.
+    /// Runs `body` after the commit of the version, before the run requests the lock again.
     func act(_ lab: DowngradeLab, at version: Int, in run: Connection, _ body: @escaping () throws -> Void) {
       run.onStatement { [self] event in
         guard event.sql == "COMMIT", !hasRun, (try? lab.version) == version else { return }
@@ -27,7 +27,7 @@ import Testing
       }
     }
 
-    /// Takes the lock, as a process that writes.
+    /// Takes the write lock, as a process that writes does.
     func hold(_ lab: DowngradeLab) throws {
       lock = try lab.open()
       try lock?.execute("BEGIN IMMEDIATE")
@@ -44,8 +44,8 @@ import Testing
     try await DowngradeLab(Self.texts, at: version, fill: ["INSERT INTO User(name) VALUES ('Ann')"])
   }
 
-  /// Leads the store elsewhere, all at once.
-  private func lead(_ lab: DowngradeLab, _ goal: MigrationGoal, _ set: MigrationSet? = nil) throws {
+  /// Brings the store to a goal in one transaction.
+  private func bring(_ lab: DowngradeLab, to goal: MigrationGoal, by set: MigrationSet? = nil) throws {
     _ = try Store.migrateWatched(at: lab.url, key: testKey, migrations: set ?? lab.set, goal) { _ in }
   }
 
@@ -57,7 +57,9 @@ import Testing
     return nil
   }
 
-  @Test func `a lock that is not to be had behind a step says which version stands`() async throws {
+  @Test func `a lock that is unavailable between two steps is reported with the store's version`()
+    async throws
+  {
     let (lab, other) = (try await lab(), Other())
     let found = stopped {
       _ = try Store.migrateWatched(at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true) {
@@ -76,7 +78,9 @@ import Testing
     #expect(try lab.version == 2)
   }
 
-  @Test func `who waits for another one's migration behind a step tells all that it did`() async throws {
+  @Test func `a run that waited for another migration between steps reports all its steps and its copy`()
+    async throws
+  {
     let set = try MigrationSet(
       DowngradeLab.set(Self.texts).steps.map {
         $0.number == 4
@@ -92,7 +96,7 @@ import Testing
       other.release()
       guard attempts == 1 else { return }
       connection.onBusy { _ in
-        // From now on it is a migration that is waited for.
+        // From now on the lock is that of a migration.
         other.mark = other.mark ?? MigrationMark(lab.url.path)
         return false
       }
@@ -104,7 +108,8 @@ import Testing
     #expect(copies.count == 1 && outcome.backup?.lastPathComponent == copies.first, "\(copies)")
   }
 
-  @Test func `what steps before the waiting wrote is asked by the classes behind the last one`() async throws
+  @Test func `values from steps before a wait are checked against the classes after the last step`()
+    async throws
   {
     let texts = [
       "create entity User {\n attribute mood string default \"calm\"\n}",
@@ -134,7 +139,9 @@ import Testing
     #expect(attempts == 2 && found.version == 2)
   }
 
-  @Test func `what a step wrote is asked by the name that another process gave it meanwhile`() async throws {
+  @Test func `a written value is checked under the property's new name after another process renamed it`()
+    async throws
+  {
     let texts = [
       "create entity User {\n attribute humour string default \"calm\"\n}",
       "transform sql { UPDATE $User SET $User.humour = 'furious' }",
@@ -146,7 +153,7 @@ import Testing
       _ = try Store.migrateWatched(
         at: lab.url, key: testKey, migrations: lab.set, reading: schema, commitsEachStep: true
       ) { connection in
-        other.act(lab, at: 2, in: connection) { try lead(lab, .latest, set) }
+        other.act(lab, at: 2, in: connection) { try bring(lab, to: .latest, by: set) }
       }
     }
     guard let found, case .store(.migrationFailed(step: 2, _, _, let reason)) = found.cause else {
@@ -156,7 +163,7 @@ import Testing
     #expect(found.version == 3 && reason.contains("User.mood"), "\(reason)")
   }
 
-  @Test func `a bar does not fall back behind a wait, and counts each step once`() async throws {
+  @Test func `progress does not go back after a wait, and counts each step once`() async throws {
     let (lab, other) = (try await lab(), Other())
     let progress = Progress(totalUnitCount: 0)
     var (attempts, atWait) = (0, Int64(0))
@@ -177,26 +184,26 @@ import Testing
     #expect(progress.completedUnitCount == 4 && progress.totalUnitCount == 4, "\(progress)")
   }
 
-  @Test func `a bar comes to its end where another process ran a step in between`() async throws {
+  @Test func `progress reaches its end when another process ran a step in between`() async throws {
     let (lab, other) = (try await lab(), Other())
     let set = try lab.set.upTo(4)
     let progress = Progress(totalUnitCount: 0)
     _ = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true, progress: progress
     ) { connection in
-      other.act(lab, at: 2, in: connection) { try lead(lab, .latest, set) }
+      other.act(lab, at: 2, in: connection) { try bring(lab, to: .latest, by: set) }
     }
     #expect(try lab.version == 5)
     #expect(
       progress.completedUnitCount == progress.totalUnitCount && progress.totalUnitCount > 0, "\(progress)")
   }
 
-  @Test func `a store that another process led beyond the steps is told as that`() async throws {
+  @Test func `a store that another process migrated beyond the steps is reported as newer`() async throws {
     let (lab, other) = (try await lab(), Other())
     let set = try lab.set.upTo(3)
     let found = stopped {
       _ = try Store.migrateWatched(at: lab.url, key: testKey, migrations: set, commitsEachStep: true) {
-        other.act(lab, at: 2, in: $0) { try lead(lab, .latest) }
+        other.act(lab, at: 2, in: $0) { try bring(lab, to: .latest) }
       }
     }
     let error = try #require(found)
@@ -208,26 +215,28 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `steps that another process ran before are not among those of the run`(_ each: Bool) async throws {
+  func `steps that another process ran before a run are not reported as its own`(_ each: Bool) async throws {
     let (lab, other) = (try await lab(), Other())
     let set = try lab.set.upTo(3)
     let outcome = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: each
     ) {
-      other.act(lab, at: 1, in: $0) { try lead(lab, .latest, set) }
+      other.act(lab, at: 1, in: $0) { try bring(lab, to: .latest, by: set) }
     }
     #expect(outcome.startVersion == 3 && outcome.steps == [4, 5] && outcome.version == 5)
     let nothing = try Store.migrateWatched(at: lab.url, key: testKey, migrations: lab.set) { _ in }
     #expect(nothing.startVersion == 5 && nothing.steps.isEmpty && nothing.version == 5)
   }
 
-  @Test func `nor are those that it ran between, on either way`() async throws {
+  @Test func `steps that another process ran during a run are not reported as its own, up and down`()
+    async throws
+  {
     let (lab, up, down) = (try await lab(), Other(), Other())
     let set = try lab.set.upTo(4)
     let ahead = try Store.migrateWatched(
       at: lab.url, key: testKey, migrations: lab.set, commitsEachStep: true
     ) {
-      up.act(lab, at: 2, in: $0) { try lead(lab, .latest, set) }
+      up.act(lab, at: 2, in: $0) { try bring(lab, to: .latest, by: set) }
     }
     #expect(ahead.startVersion == 1 && ahead.steps == [2, 5] && ahead.version == 5)
     let plan = try await Store.planDowngrade(at: lab.url, key: testKey, to: 1, migrations: lab.set)
@@ -244,7 +253,7 @@ import Testing
     #expect(back.startVersion == 5 && back.takenBack == [5, 2] && back.version == 1)
   }
 
-  @Test func `two that lead a store to and fro do not go on for ever`() async throws {
+  @Test func `two runs with opposite goals fail instead of repeating forever`() async throws {
     let (lab, up, down) = (try await lab(), Other(), Other())
     let losses = Set((2...5).map { "User.a\($0)" })
     let ahead = stopped {
@@ -259,12 +268,12 @@ import Testing
     #expect(
       ahead?.version == 1 && ahead?.cause == .store(.steppedBack(file: lab.url.path, left: 3, found: 1)))
     #expect(ahead?.text.contains("is at 1 now") == true && ahead?.text.contains("stand") == false)
-    try lead(lab, .latest)
+    try bring(lab, to: .latest)
     let back = stopped {
       _ = try Store.migrateWatched(
         at: lab.url, key: testKey, migrations: lab.set, .back(to: 1), allowing: losses, commitsEachStep: true
       ) {
-        down.act(lab, at: 3, in: $0) { try lead(lab, .latest) }
+        down.act(lab, at: 3, in: $0) { try bring(lab, to: .latest) }
       }
     }
     #expect(back?.version == 5 && back?.cause == .store(.steppedBack(file: lab.url.path, left: 3, found: 5)))
@@ -272,7 +281,7 @@ import Testing
   }
 }
 
-/// Classes that take two moods alone.
+/// Classes whose enum has two moods only.
 enum MoodyClasses {
   enum Mood: String, AttributeValue {
     case calm, cross

@@ -1,4 +1,5 @@
-// Steps that are committed each by itself: what fails, is cancelled or killed leaves the store behind the last whole one.
+// Steps that are committed one by one: a failure, a cancellation or a kill leaves the store after the last
+// whole step.
 
 import CipherSQLite
 import Foundation
@@ -24,7 +25,7 @@ import Testing
     connection.close()
   }
 
-  /// - Parameter refusing: The number of a step that asks what is not so.
+  /// - Parameter refusing: The number of a step with a condition that fails.
   private static func set(refusing: Int? = nil, count: Int = 5, copying: Int? = nil) throws -> MigrationSet {
     try MigrationSet(
       texts.prefix(count).enumerated().map { index, text in
@@ -50,7 +51,7 @@ import Testing
     return info.version
   }
 
-  @Test func `all steps run, and the store is what one transaction makes of it`() async throws {
+  @Test func `steps that are committed one by one give the same store as one transaction`() async throws {
     let other = folder.url.appendingPathComponent("other.store")
     try FileManager.default.copyItem(at: url, to: other)
     let progress = Progress(totalUnitCount: 0)
@@ -71,7 +72,9 @@ import Testing
     #expect(again.steps.isEmpty && again.version == 5)
   }
 
-  @Test func `a third step that fails leaves the two before it, and says so`() async throws {
+  @Test func `a step that fails keeps the committed steps before it, and the error states the version`()
+    async throws
+  {
     let error = await #expect(throws: StoreError.self) { try await migrate(try Self.set(refusing: 4)) }
     guard case .stopped(atVersion: 3, by: .store(.migrationFailed(step: 4, _, _, _))) = error else {
       Issue.record("\(String(describing: error))")
@@ -84,7 +87,7 @@ import Testing
     #expect(folder.names == ["lab.store"])
   }
 
-  @Test func `a first step that fails leaves the store as it was, and no copy`() async throws {
+  @Test func `a first step that fails leaves the store unchanged, and no copy`() async throws {
     let error = await #expect(throws: StoreError.self) {
       try await migrate(try Self.set(refusing: 2, copying: 2))
     }
@@ -95,9 +98,7 @@ import Testing
     #expect(try version() == 1 && folder.names == ["lab.store"])
   }
 
-  @Test func `one copy is made, of the store before the first step, and it stays when a later one fails`()
-    async throws
-  {
+  @Test func `one copy is made before the first step, and it stays when a later step fails`() async throws {
     await #expect(throws: StoreError.self) { try await migrate(try Self.set(refusing: 5, copying: 4)) }
     let copies = folder.names.filter { $0.hasSuffix(".backup") }
     try #require(copies.count == 1 && copies[0].hasPrefix("lab.store.v1-"), "\(folder.names)")
@@ -107,9 +108,9 @@ import Testing
     #expect(try version() == 4 && folder.names.count == 2)
   }
 
-  @Test func `cancelled between two steps, the first ones stand`() async throws {
+  @Test func `cancellation between two steps keeps the committed steps`() async throws {
     let progress = Progress(totalUnitCount: 0)
-    // A step's own function is where a test gets in between.
+    // The function of a Swift transform lets the test act between two steps.
     let set = try MigrationSet(
       Self.set(count: 2).steps + [
         MigrationStep(
@@ -121,7 +122,9 @@ import Testing
     #expect(try version() == 2)
   }
 
-  @Test func `who has the store open at an intermediate version is told at the next step`() async throws {
+  @Test func `a store that is open at an intermediate version reports the next step at its next read`()
+    async throws
+  {
     await #expect(throws: StoreError.self) { try await migrate(try Self.set(refusing: 4)) }
     let between = try await Store.open(at: url, key: testKey)
     defer { between.close() }
@@ -130,7 +133,7 @@ import Testing
     await #expect(throws: StoreError.storeMigratedElsewhere(file: url.path)) {
       try await between.read { try $0.fetch(entity: "User").count() }
     }
-    // An app of version 2 is refused as by any other version.
+    // A program of version 2 is refused as at any other version.
     await #expect {
       try await Store.migrate(at: url, key: testKey, migrations: Self.set().upTo(2))
     } throws: { error in
@@ -139,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func `what a store is opened for says whether each step is committed by itself`() async throws {
+  @Test func `opening a store with commitsEachStep commits each step by itself`() async throws {
     var configuration = Store.Configuration()
     configuration.commitsEachStep = true
     let (set, schema) = (try Self.set(refusing: 4), EachStepModel.schema)
@@ -150,7 +153,7 @@ import Testing
     #expect(try version() == 3)
   }
 
-  @Test func `a killed run leaves a whole number of steps`() async throws {
+  @Test func `a killed run leaves the store after a whole step`() async throws {
     let steps = folder.url.appendingPathComponent("Steps")
     try FileManager.default.createDirectory(at: steps, withIntermediateDirectories: false)
     for step in try Self.set().steps {

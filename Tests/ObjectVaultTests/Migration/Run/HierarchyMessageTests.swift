@@ -1,4 +1,5 @@
-// What is said of families where something is refused or lost: the true place, the true reason, and nothing that is kept.
+// Messages about inheritance hierarchies: they name the right place and reason, and only what is really
+// lost.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite struct HierarchyMessages {
-  private func losses(_ base: String, _ step: String) throws -> [String] {
+  private func losses(in base: String, of step: String) throws -> [String] {
     try MigrationSet(
       [base, step].enumerated().map {
         try MigrationStep(number: $0 + 1, name: "s\($0 + 1)", text: "format: 1\n[up]\n\($1)")
@@ -17,7 +18,7 @@ import Testing
 
   // MARK: References
 
-  @Test func `a reference to a row of another entity is not said to lead to one that is gone`() async throws {
+  @Test func `a reference to a row of another entity is not reported as one to a missing row`() async throws {
     let lab = try await HierarchyStore.lab()
     let wrong = try await lab.refusal("transform sql { UPDATE $Note SET $Note.by = 1 WHERE id = 1 }")
     #expect(
@@ -35,7 +36,7 @@ import Testing
         + "entity: Note.by (rows 1, 2) to Guest 5, which is no Employee")
   }
 
-  @Test func `a link to an object of another entity is named by both of its ends`() async throws {
+  @Test func `a link to an object of another entity is reported with both of its ids`() async throws {
     let base = HierarchyStore.base + "\nadd relationship Note.readers -> Employee many"
     let lab = try await MigrationLab(base, fill: HierarchyStore.fill)
     let stopped = try await lab.refusal(
@@ -47,7 +48,7 @@ import Testing
         + "Employee")
   }
 
-  // MARK: The end of a step
+  // MARK: Faults at the end of a step
 
   @Test(arguments: [
     ("add relationship A.b -> B inverse B.as", "add relationship A.b -> B inverse B.as"),
@@ -58,11 +59,9 @@ import Testing
     ("create entity C : Nobody {\n attribute x int\n}", "create entity C : Nobody"),
     ("add attribute A.x_id int optional\nrename attribute A.x_id -> y_id", "rename attribute A.x_id -> y_id"),
   ])
-  func `a fault that a step ends with is laid to the operation that made it`(
+  func `a fault in the model after a step is attributed to the operation that caused it`(
     _ step: String, _ operation: String
-  )
-    throws
-  {
+  ) throws {
     let base = "create entity A {\n attribute n int\n}\ncreate entity B {\n attribute n int\n}"
     let set = try MigrationSet(
       [base, step + "\nseed { UPDATE $A SET $A.n = 1 }"].enumerated().map {
@@ -81,7 +80,7 @@ import Testing
   @Test(arguments: [
     "add attribute Child.extra int optional", "create entity Other : Child {\n attribute extra int\n}",
   ])
-  func `the property that is one too many for a hierarchy is laid to the operation that added it`(
+  func `one property too many in a hierarchy is attributed to the operation that added it`(
     _ operation: String
   ) throws {
     let attributes = { (range: Range<Int>) in range.map { " attribute a\($0) int\n" }.joined() }
@@ -99,7 +98,7 @@ import Testing
     }
   }
 
-  // MARK: What is merged
+  // MARK: Merges
 
   @Test(arguments: [
     ("attribute name string unique", "drop index Employee(name)"),
@@ -108,9 +107,9 @@ import Testing
       "drop index Employee(name, code)"
     ),
   ])
-  func `what is unique does not become anything else without a word`(_ own: String, _ remedy: String)
-    async throws
-  {
+  func `set parent refuses to lose a unique index, and names the index to drop first`(
+    _ own: String, _ remedy: String
+  ) async throws {
     let base = """
       create entity Person {
           attribute name string
@@ -140,7 +139,7 @@ import Testing
       "set parent of Employee to none; drop index Employee(code)"
     ),
   ])
-  func `an index that a merge would take away is dropped by the name that it has`(
+  func `the error for an index that a merge loses names the index to drop first`(
     _ entity: String, _ remedy: String
   ) async throws {
     let own = entity.contains("code") ? "" : "\n attribute code string unique"
@@ -155,7 +154,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `what is unique in both stays so`() async throws {
+  @Test func `entities with the same unique attribute can become parent and child`() async throws {
     let base = """
       create entity Person {
           attribute name string unique
@@ -169,7 +168,7 @@ import Testing
     #expect(try lab.rows("SELECT name FROM Person ORDER BY 1") == [["a"], ["b"]])
   }
 
-  @Test func `a proposal drops an index before it merges what had it`() throws {
+  @Test func `a proposal drops an index before it sets the parent of its entity`() throws {
     func entity(_ name: String, below parent: String? = nil, unique: Bool) -> EntityDescription {
       EntityDescription(
         name: name, parent: parent,
@@ -209,25 +208,23 @@ import Testing
     }
     """
 
-  @Test
-  func `what leads to rows that go is lost by its name, and what must lead there is refused and not lost`()
-    throws
+  @Test func `optional relationships to dropped rows are listed as losses, and required ones are not`() throws
   {
     #expect(
-      try losses(Self.mentors, "set parent of Employee to none")
+      try losses(in: Self.mentors, of: "set parent of Employee to none")
         == ["Employee.mentor", "Note.liker", "Person.mentor", "Person.tags"])
     #expect(
-      try losses(Self.mentors, "drop entity Employee") == [
+      try losses(in: Self.mentors, of: "drop entity Employee") == [
         "Employee", "Note.liker", "Person.mentor", "Tag.people",
       ])
   }
 
-  @Test func `an entity that leaves another of its table loses what it inherited`() throws {
+  @Test func `an entity that moves to another parent in its hierarchy loses inherited attributes`() throws {
     let base = Self.mentors + "\ncreate entity Boss : Employee {\n attribute level int\n}"
-    #expect(try losses(base, "set parent of Boss to Person") == ["Boss.salary"])
+    #expect(try losses(in: base, of: "set parent of Boss to Person") == ["Boss.salary"])
   }
 
-  @Test func `places among the members of another are lost with the end that had them`() throws {
+  @Test func `positions in an ordered relationship are lost when its members leave the hierarchy`() throws {
     let base = """
       create entity Person {
           relationship team -> Team inverse Team.people
@@ -239,14 +236,14 @@ import Testing
           relationship people -> Person many ordered inverse Person.team
       }
       """
-    #expect(try losses(base, "set parent of Employee to none") == ["Team.people"])
-    #expect(try losses(base.replacing(" ordered", with: ""), "set parent of Employee to none") == [])
+    #expect(try losses(in: base, of: "set parent of Employee to none") == ["Team.people"])
+    #expect(try losses(in: base.replacing(" ordered", with: ""), of: "set parent of Employee to none") == [])
   }
 
-  @Test func `an entity that is to inherit from itself is told so`() throws {
+  @Test func `an inheritance cycle is reported, with what to write instead`() throws {
     func reason(_ step: String) -> String {
       do {
-        _ = try losses(HierarchyStore.base, step)
+        _ = try losses(in: HierarchyStore.base, of: step)
         return ""
       } catch { return "\(error)" }
     }

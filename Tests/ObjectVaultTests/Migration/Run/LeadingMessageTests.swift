@@ -1,5 +1,5 @@
-// Messages of steps that lead on: what form a value has, how long a name is, which names are taken; and losses that are
-// told where something is lost.
+// Messages that help to correct a step: the form of a value, the limit of a name's length, reserved names.
+// Losses are reported only where something is lost.
 
 import CipherSQLite
 import Foundation
@@ -30,8 +30,9 @@ import VaultAuthoring
     ("bool", "2", "true or false"),
     ("int8", "300", "from -128 to 127"),
   ])
-  func `a default that is none of its type is told the form`(_ type: String, _ value: String, _ form: String)
-  {
+  func `the error for a default of the wrong type shows the correct form`(
+    _ type: String, _ value: String, _ form: String
+  ) {
     for word in ["default", "filling"] {
       let text = problem("add attribute User.a \(type) \(word) \(value)")
       #expect(text.contains(form), "\(text)")
@@ -42,11 +43,11 @@ import VaultAuthoring
     ("uuid", "\"6F9619FF-8B86-D011-B42D-00C04FC964FF\""), ("url", "\"https://example.com/a%20b\""),
     ("json", "\"{\\\"a\\\":1}\""), ("decimal", "\"1.50\""), ("date", "0"), ("bool", "true"), ("int8", "-128"),
   ])
-  func `the form that is told is taken`(_ type: String, _ value: String) {
+  func `a default in the form that the error shows is accepted`(_ type: String, _ value: String) {
     #expect(problem("add attribute User.a \(type) default \(value)") == "")
   }
 
-  @Test func `a name that is too long or taken is told the limit`() {
+  @Test func `the error for a name that is too long or reserved states the rule`() {
     let long = String(repeating: "n", count: 121)
     #expect(problem("add attribute User.\(long) int optional").contains("120 bytes"))
     #expect(problem("create entity \(long) {\n}").contains("120 bytes"))
@@ -77,7 +78,8 @@ import VaultAuthoring
     return try MigrationSet(steps).losses(ofStep: 2)
   }
 
-  @Test func `an end of a one-to-one is no loss while the other one keeps the links`() async throws {
+  @Test func `dropping one end of a one-to-one is no loss while the other end keeps the links`() async throws
+  {
     #expect(try losses("drop relationship Team.captain") == [])
     #expect(try losses("drop relationship User.leads\nrename relationship Team.captain -> head") == [])
     #expect(
@@ -94,7 +96,7 @@ import VaultAuthoring
     #expect(try lab.isSound())
   }
 
-  @Test func `a table whose columns hide the ids of its rows is called what it is`() async throws {
+  @Test func `a table whose columns hide its row ids is not reported as WITHOUT ROWID`() async throws {
     let lab = try AdoptionLab(
       """
       CREATE TABLE hidden (rowid TEXT, oid TEXT, _rowid_ TEXT); INSERT INTO hidden VALUES ('a', 'b', 'c');
@@ -103,7 +105,7 @@ import VaultAuthoring
       """)
     let losses = try await lab.plan().losses
     let reasons = Dictionary(losses.map { ($0.name, $0.reason) }) { first, _ in first }
-    // Another name of a column would give the last one no ids either.
+    // Renaming a column of `both` gives its rows no ids either.
     for name in ["without", "both"] {
       #expect(reasons[name]?.contains("WITHOUT ROWID") == true, "\(losses)")
     }

@@ -1,4 +1,4 @@
-// Whoever looks at a store looks at one moment of it, whatever another process does meanwhile.
+// A run and a plan read one state of the store, whatever another process does meanwhile.
 
 import CipherSQLite
 import Foundation
@@ -19,8 +19,9 @@ import Testing
 
   private func lab() async throws -> DowngradeLab { try await DowngradeLab(Self.steps, fill: fill) }
 
-  /// Does `body` for each of its statements anew, with all steps run by another connection behind that statement.
-  /// - Returns: How many times the other one could.
+  /// Repeats `body`. In each repetition another connection runs all steps after one statement of `body`:
+  /// the first statement, then the second, and so on.
+  /// - Returns: The number of repetitions in which the other connection could run them.
   private func interrupt(_ body: (DowngradeLab, _ watch: (Connection) -> Void) throws -> Void) async throws
     -> Int
   {
@@ -29,7 +30,7 @@ import Testing
       let lab = try await lab()
       let other = try lab.open()
       defer { other.close() }
-      // As programs have it that work with a store: who reads keeps nobody from writing.
+      // WAL, as in normal use: a reader does not block a writer.
       #expect(try other.value("PRAGMA journal_mode = WAL") == "wal")
       var (statements, hasRun) = (0, false)
       try body(lab) { connection in
@@ -49,7 +50,9 @@ import Testing
     }
   }
 
-  @Test func `of two that run the same steps one may come in at any moment before the lock`() async throws {
+  @Test func `another process may run the same steps after any statement of a run before its lock`()
+    async throws
+  {
     let runs = try await interrupt { lab, watch in
       let connection = try lab.open()
       defer { connection.close() }
@@ -60,7 +63,7 @@ import Testing
     #expect(runs > 10)
   }
 
-  @Test func `steps may run at any moment of a plan`() async throws {
+  @Test func `another process may run the steps after any statement of a plan`() async throws {
     let runs = try await interrupt { lab, watch in
       let inspection = try Inspection(path: lab.url.path, key: testKey, busyTimeout: 5)
       defer { inspection.connection.close() }

@@ -1,4 +1,4 @@
-// The migration files of the package: from every version to the last, with rows in every table.
+// The package's own migration files: from every version to the last, with rows in every table.
 
 import CipherSQLite
 import Foundation
@@ -11,12 +11,12 @@ import Testing
 @Suite struct MicroblogHistory {
   static let set = Result { try MigrationSet.embedded(MicroblogMigrations.steps) }
 
-  @Test func `the last model is the one that the classes declare`() throws {
+  @Test func `the model of the last step is the one that the classes declare`() throws {
     let set = try Self.set.get()
     #expect(try set.model(at: set.version) == microblog)
   }
 
-  @Test func `a property whose class says its former name is renamed in the lines of a mismatch`()
+  @Test func `the lines for a schema mismatch rename a property whose class declares its former name`()
     async throws
   {
     let folder = try TemporaryFolder()
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: 1..<6)
-  func `a store of an earlier version keeps its rows, its relations and its cascades`(_ version: Int)
+  func `a migrated store of any earlier version keeps its rows, relationships and cascades`(_ version: Int)
     async throws
   {
     let set = try Self.set.get()
@@ -91,7 +91,7 @@ import Testing
     #expect(hashes[0] == hashes[1] && hashes[0] != nil)
   }
 
-  @Test func `history conflicts and newer stores are told apart`() async throws {
+  @Test func `history conflicts and newer stores give different errors`() async throws {
     let set = try Self.set.get()
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
@@ -138,7 +138,7 @@ import Testing
     #expect(try folder.bytes("a.store") == before && folder.names == ["a.store"])
   }
 
-  @Test func `classes that differ from the steps are refused, property by property`() async throws {
+  @Test func `classes that differ from the steps are refused with a list of the differences`() async throws {
     let folder = try TemporaryFolder()
     let steps = try MigrationSet([
       MigrationStep(
@@ -155,7 +155,7 @@ import Testing
         at: folder.url.appendingPathComponent("x"), key: testKey, schema: tags, migrations: .set(steps))
     } throws: { error in
       guard case StoreError.schemaMismatch(let differences, let lines) = error else { return false }
-      // The lines, written into a step, end the mismatch.
+      // A step with these lines resolves the mismatch.
       let step = try MigrationStep(
         number: 2, name: "b", text: "format: 1\n[up]\n" + lines.joined(separator: "\n"))
       let agrees = try MigrationSet(steps.steps + [step]).model(at: 2) == tags
@@ -165,7 +165,7 @@ import Testing
     #expect(folder.names.isEmpty)
   }
 
-  @Test func `seeds run for new stores, each in the model of its own step`() async throws {
+  @Test func `a new store runs each seed with the model of the seed's own step`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let texts = [
@@ -196,7 +196,7 @@ import Testing
     #expect(try Connection.open(url.path, key: testKey).userVersion() == 1)
   }
 
-  @Test func `a store that was migrated elsewhere takes no more writes here`() async throws {
+  @Test func `an open store that was migrated elsewhere refuses writes`() async throws {
     let folder = try TemporaryFolder()
     let store = try await openMicroblog(folder.url.appendingPathComponent("a.store"))
     let set = try Self.set.get()

@@ -1,4 +1,4 @@
-// Programs beside each other on one old store, each a process of its own: of today, and of the first version.
+// Programs of the present and of the first version that share an old store, each in a process of its own.
 
 import CipherSQLite
 import Foundation
@@ -25,10 +25,11 @@ import Testing
     try connection.execute("INSERT OR REPLACE INTO vault_ids VALUES ('User', 20000)")
   }
 
-  @Test func `of two that open an old store at once one migrates it, and both work`() async throws {
+  @Test func `of two processes that open an old store at once one migrates it, and both work`() async throws {
     let path = url.path
     let both = try [Running(["use-new-held", path]), Running(["use-new-held", path])]
-    // One stands amid its steps until it is told to go on, and meanwhile the other one has met its lock.
+    // One process stops within its steps until the test continues it. The other one meets its lock
+    // meanwhile.
     let first = try both.map { try $0.line() }
     try #require(Set(first) == ["migrating", "waiting"], "\(first)")
     let (one, other) = first[0] == "migrating" ? (both[0], both[1]) : (both[1], both[0])
@@ -43,7 +44,7 @@ import Testing
     #expect(folder.names.filter { !$0.hasSuffix(".backup") } == ["a.store"])
   }
 
-  @Test func `an old app that is running is told, and one that starts is refused`() async throws {
+  @Test func `a migration refuses an old program that is running and one that starts later`() async throws {
     let old = try Running(["use-old", url.path])
     try #require(try old.line() == "wrote")
     let new = try runTool(builtExecutable("test-child"), ["use-new", url.path])
@@ -60,11 +61,7 @@ import Testing
     #expect(try Connection.open(url.path, key: testKey).value("SELECT count(*) FROM User") == written)
   }
 
-  @Test
-  func
-    `who has a store open is told of its migration at the next write, read and save, whichever comes first`()
-    async throws
-  {
+  @Test func `an open store reports a migration at its next write, read or save`() async throws {
     let steps = try set.upTo(1)
     func open() async throws -> Store { try await Store.open(at: url, key: testKey) }
     let (writer, reader, saver) = (try await open(), try await open(), try await open())
@@ -79,7 +76,7 @@ import Testing
     }
     await #expect(throws: told) { try await reader.read { try $0.fetch(entity: "User").count() } }
     #expect(throws: told) { try context.save() }
-    // The others are told as well, and as often as they try.
+    // Every further read and write fails, too.
     await #expect(throws: told) { try await writer.read { try $0.fetch(entity: "User").count() } }
     await #expect(throws: told) {
       try await reader.write { _ = try $0.insert(entity: "User") { $0["name"] = "x" } }
@@ -88,7 +85,7 @@ import Testing
   }
 }
 
-/// A child that is talked with, a line at a time.
+/// A child process with line-based input and output.
 private final class Running {
   private let process = Process()
   private let (input, output) = (Pipe(), Pipe())
@@ -106,7 +103,7 @@ private final class Running {
     process.waitUntilExit()
   }
 
-  /// Waits for its end.
+  /// Waits for the process to exit.
   func status() -> Int32 {
     process.waitUntilExit()
     return process.terminationStatus

@@ -1,4 +1,4 @@
-// Migrations beside other processes: who waits, what a killed one leaves, what an old program hears.
+// Migrations beside other processes: waiting, files of killed migrations, and errors in old programs.
 
 import CipherSQLite
 import Foundation
@@ -17,7 +17,9 @@ import Testing
     return (lab, try MigrationSet(lab.set([Self.base]).steps + [step]))
   }
 
-  @Test func `opening waits for another one's migration, however long, and says so`() async throws {
+  @Test func `opening waits for another process's migration without a time limit, and reports it`()
+    async throws
+  {
     let (lab, set) = try await lab()
     var configuration = Store.Configuration()
     configuration.busyTimeout = 0.1
@@ -48,12 +50,12 @@ import Testing
     #expect(!lab.folder.names.contains { $0.contains(".migrating") })
   }
 
-  @Test func `who waits for a lock to migrate has no mark, so that a mark says of a migration that it runs`()
+  @Test func `a process that waits for the lock sets no mark, so a mark means a running migration`()
     async throws
   {
     let (lab, set) = try await lab()
     let (url, connection) = (lab.url, try lab.open())
-    // Who opens it may read.
+    // This lock permits readers.
     try connection.execute("BEGIN IMMEDIATE")
     let waits = Locked<[Bool]>([])
     var settings = Store.RunSettings(
@@ -73,8 +75,8 @@ import Testing
     #expect(try await run.value.version == 2)
   }
 
-  // The engine commits without a write-ahead log when nobody reads.
-  @Test func `who waits for a reader to commit its own steps does not say that another one migrates`()
+  // Without a write-ahead log the engine commits only while no connection reads.
+  @Test func `waiting for a reader before the commit is not reported as waiting for a migration`()
     async throws
   {
     let (lab, set) = try await lab()
@@ -99,7 +101,7 @@ import Testing
     #expect(told.withLock { $0 } == [.lock(seconds: 600)])
   }
 
-  @Test func `a mark that is taken as another one goes is the one that others see`() async throws {
+  @Test func `a mark that is set while another process removes its own is visible to others`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")
     let (held, seen) = (Locked(0), Locked(0))
@@ -107,7 +109,7 @@ import Testing
       for _ in 0..<2 {
         group.addTask {
           for _ in 0..<200 {
-            // The other one has a turn in between.
+            // Lets the other task run in between.
             usleep(500)
             guard let mark = MigrationMark(path) else { continue }
             held.withLock { $0 += 1 }
@@ -121,10 +123,12 @@ import Testing
     #expect(folder.names.isEmpty)
   }
 
-  @Test func `what a killed migration left is removed by the next, and nothing else`() async throws {
+  @Test func `the next migration removes a killed migration's unfinished copy, and nothing else`()
+    async throws
+  {
     let (lab, set) = try await lab()
     let left = "lab.store.v1-20200101T000000Z.backup.unfinished"
-    // The last is called as ours are, and is somebody's own.
+    // The last name has the form of a copy's name, but the file is a user's.
     let others = [
       "lab.store.v1-x.backup.unfinished", "other.store.v1-20200101T000000Z.backup.unfinished",
       "lab.store.v1-20200102T000000Z.backup.unfinished",
@@ -139,7 +143,7 @@ import Testing
     #expect(!names.contains(backup.lastPathComponent + ".unfinished"))
   }
 
-  @Test func `an old program's reads after a migration say what happened`() async throws {
+  @Test func `an old program's reads after a migration report the migration`() async throws {
     let (lab, set) = try await lab()
     let old = Schema { Entity(Former.Lone.self) }
     let store = try await Store.open(
@@ -155,8 +159,7 @@ import Testing
     }
   }
 
-  @Test
-  func `a context hears of a migration at its next read of whatever kind, also where its SQL still runs`()
+  @Test func `a context reports a migration at its next read of any kind, even if its SQL still works`()
     async throws
   {
     let (lab, _) = try await lab()
@@ -169,13 +172,13 @@ import Testing
     let loaded = try context.fetch(Former.Lone.self).one()
     let fault = try other.fetch(Former.Lone.self).one()
     other.refresh(fault)
-    // What the store itself writes is no migration.
+    // A write of the store itself is no migration.
     try await store.write { try $0.fetch(Former.Lone.self).one().old = 7 }
     #expect(try context.fetch(Former.Lone.self).count() == 1)
     _ = try await Store.migrate(at: lab.url, key: testKey, migrations: MigrationSet(base.steps + [more]))
     let told = StoreError.storeMigratedElsewhere(file: lab.url.path)
     #expect(throws: told) { try context.fetch(Former.Lone.self).all().count }
-    // Again: it stays so.
+    // The error repeats.
     #expect(throws: told) { try context.fetch(Former.Lone.self).count() }
     #expect(throws: told) { try other.existing(fault.id) }
     _ = fault.name
@@ -184,15 +187,13 @@ import Testing
     store.close()
   }
 
-  @Test func `what a killed copy was built as goes when the store is next opened, and nothing else`()
-    async throws
-  {
+  @Test func `the next opening removes temporary files of a killed copy, and nothing else`() async throws {
     let (lab, _) = try await lab()
     let copy = "lab.store.v1-20200101T000000Z.backup.unfinished"
     let left = try TemporaryName.random(for: copy)
     let held = try TemporaryName.random(for: copy)
     let others = [
-      // Of another store, of another kind, and called nearly so by somebody else.
+      // Files of another store, of another kind and of similar names, and one that is locked.
       try TemporaryName.random(for: "other.store.v1-20200101T000000Z.backup.unfinished"),
       try TemporaryName.random(for: "lab.store.v1-20200101T000000Z.backup.mine"),
       String(left.dropLast()) + (left.hasSuffix("0") ? "1" : "0"), "\(copy).new-0123456789abcdef", held,
@@ -201,7 +202,7 @@ import Testing
     let descriptor = unsafe open(lab.folder.path(held), O_RDONLY)
     #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
     let schema = Schema { Entity(Former.Lone.self) }
-    // Whoever was killed has left its mark; without one nobody looks through the folder.
+    // A killed process leaves its mark. Without a mark, opening does not search the folder.
     let sound = try await Store.open(
       at: lab.url, key: testKey, schema: schema, migrations: .set(lab.set([Self.base])))
     sound.close()

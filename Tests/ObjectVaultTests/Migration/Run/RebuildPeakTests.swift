@@ -1,5 +1,5 @@
-// What a rebuild takes while it runs, and not only what is left of it: trap A15 of the measurements that the design of
-// migrations rests on.
+// The peak of disk space and memory during a rebuild: trap A15 of the measurements that the design of
+// migrations is based on.
 
 import CipherSQLite
 import Foundation
@@ -14,7 +14,7 @@ import Testing
       attribute text string
     }
     """
-  /// Writes the table anew, on both engines.
+  /// Rebuilds the table, on both engines.
   private static let rebuild = "retype Parent.name to string using (upper($Parent.name))"
   private static let rows = 40_000
   private static let fill =
@@ -23,7 +23,8 @@ import Testing
   private let lab: MigrationLab
   init() async throws { lab = try await MigrationLab(Self.base, fill: [Self.fill]) }
 
-  /// How large the files of a folder are together. Nothing is opened: closing would drop the engine's locks.
+  /// The total size of the files in a folder. No file is opened: closing it would release the engine's
+  /// locks.
   private static func bytes(_ folder: URL) -> Int {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return names.reduce(0) { sum, name in
@@ -32,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `A15: never while a rebuild runs do its files take more room than was asked for`() async throws {
+  @Test func `A15: a rebuild never takes more disk space than the plan requires`() async throws {
     let set = try lab.set([Self.base, Self.rebuild])
     let folder = lab.folder.url
     let before = Self.bytes(folder)
@@ -40,7 +41,7 @@ import Testing
     #expect(plan.neededBytes > 0 && before > Self.rows * 700)
     let peak = Locked((bytes: 0, looks: 0, isOver: false))
     let looked = DispatchSemaphore(value: 0)
-    // It has looked before the run begins: on a busy machine a task may wait until the run is over.
+    // The watcher measures before the run begins: on a busy machine it may else start after the run.
     async let watching: Void = onThread {
       while peak.withLock({ state in
         state.bytes = max(state.bytes, Self.bytes(folder))
@@ -57,14 +58,14 @@ import Testing
     peak.withLock { $0.isOver = true }
     try await watching
     let found = peak.withLock { $0 }
-    // It has seen the copy: more than what is left at the end beside the backup.
+    // The watcher has seen the copy of the table: the peak exceeds the store and its backup.
     #expect(found.looks > 2 && found.bytes > before * 2, "\(found), \(before) before")
     #expect(
       found.bytes <= before + plan.neededBytes, "\(found), \(before) before, \(plan.neededBytes) asked for")
   }
 
   #if os(Linux)
-    @Test func `A15: a rebuild takes no more memory for a large table than its caches`() async throws {
+    @Test func `A15: a rebuild of a large table takes no more memory than its caches`() async throws {
       let steps = lab.folder.url.appendingPathComponent("Steps")
       try FileManager.default.createDirectory(at: steps, withIntermediateDirectories: false)
       for step in try lab.set([Self.base, Self.rebuild]).steps {
@@ -73,7 +74,7 @@ import Testing
       let store = Self.bytes(lab.folder.url)
       let peaks = try runChild("measure-lead", lab.url.path).compactMap { Int($0) }
       try #require(peaks.count == 2)
-      // The page cache of 32 MiB that a connection has by default, and half of the table beside.
+      // The connection's default page cache of 32 MiB, and half of the store's size.
       #expect(peaks[1] - peaks[0] < (32 << 20) + store / 2, "\(peaks), the store has \(store)")
       #expect(
         try lab.rows("SELECT count(*) FROM Parent WHERE name GLOB 'PARENT *'") == [

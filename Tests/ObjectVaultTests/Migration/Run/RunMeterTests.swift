@@ -1,5 +1,5 @@
-// Where a run of steps is: a part's rows are spread over all that is done to them, and nothing stands still that the engine works
-// at.
+// The progress of a run: the rows of a part are spread over its statements, and every statement moves the
+// bar.
 
 import CipherSQLite
 import Foundation
@@ -11,7 +11,7 @@ import Testing
   private let progress = Progress(totalUnitCount: 1)
   private let meter = RunMeter()
 
-  @Test func `the rows of a part are done behind its last statement`() {
+  @Test func `all rows of a part are counted only after its last statement`() {
     meter.begin(progress, rows: [[1000, 500], []])
     #expect(progress.totalUnitCount == 1502)
     meter.beginStep()
@@ -27,7 +27,7 @@ import Testing
     meter.endStatement()
     #expect(progress.completedUnitCount == 833)
     meter.beginStatement(cost: 1, "index")
-    // More than was foreseen is never all of it.
+    // Work beyond the estimate never completes a statement.
     for _ in 0..<100 { meter.worked(1000, perRow: 10) }
     #expect(progress.completedUnitCount == 991)
     meter.endStatement()
@@ -37,7 +37,7 @@ import Testing
     meter.worked(5000, perRow: 20)
     #expect(progress.completedUnitCount == 1250)
     meter.endStatement()
-    // The step itself is seen behind its record.
+    // The unit of the step itself counts at its end.
     #expect(progress.completedUnitCount == 1500)
     meter.endStep()
     #expect(progress.completedUnitCount == 1501)
@@ -47,7 +47,7 @@ import Testing
     #expect(progress.completedUnitCount == 1502)
   }
 
-  @Test func `a data block and an index move the bar while they run`() async throws {
+  @Test func `a data block and an index move the progress while they run`() async throws {
     let rows = 150_000
     let lab = try await FunctionLab(
       [
@@ -58,7 +58,7 @@ import Testing
         "INSERT INTO U(n) WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k LIMIT \(rows)) SELECT i FROM k"
       ])
     let (progress, seen, isDone) = (Progress(totalUnitCount: 0), Locked<Set<Int64>>([]), Locked(false))
-    // A thread, because tasks of a busy machine may get no turn meanwhile.
+    // A thread, because on a busy machine a task may not run meanwhile.
     let watcher = Thread {
       while !isDone.withLock({ $0 }) {
         seen.withLock { _ = $0.insert(progress.completedUnitCount) }

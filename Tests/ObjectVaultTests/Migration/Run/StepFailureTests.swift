@@ -1,4 +1,4 @@
-// Names that mean nothing, types that do not convert, constraints that fail: each is told at its operation.
+// Unknown names, types that do not convert and violated constraints: each failure names its operation.
 
 import CipherSQLite
 import Foundation
@@ -32,7 +32,7 @@ import Testing
     ("$Usr.name", "; did you mean \"$User\"? A dollar sign by itself is written $$"),
     ("$.name", "names no entity"),
   ])
-  func `a name of too many words is an error in data blocks and in expressions alike`(
+  func `a name that cannot be resolved is an error in data blocks and in expressions alike`(
     _ name: String, _ word: String
   ) async throws {
     for step in [
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `names of links and of all columns are resolved in expressions, too`() async throws {
+  @Test func `link tables and all-column names are resolved in expressions, too`() async throws {
     try await lab.migrate(
       """
       retype Post.text to int using ((SELECT count(*) FROM $Post.tags WHERE $Post.tags.Post = $Post.id))
@@ -54,9 +54,10 @@ import Testing
     #expect(try lab.rows("SELECT text FROM Post ORDER BY id") == [[2], [0], [1], [0]])
   }
 
-  // MARK: Words
+  // MARK: Missing messages
 
-  @Test func `what its author left without words is told by its line and its statement`() async throws {
+  @Test func `a require or RAISE without a message is reported with its line and its statement`() async throws
+  {
     let required = try #require(
       await failure("make User.city optional\nrequire \" \" {\n  SELECT count(*) = 10\n  FROM $User\n}"))
     let asked = "it is required that the query at line 4 is true"
@@ -83,7 +84,8 @@ import Testing
     ("data", "string"), ("string", "json"), ("decimal", "double"),
   ]
 
-  @Test func `a type converts by itself where every value has one of the other type`() async throws {
+  @Test func `retype without an expression is allowed only where the new type has every value`() async throws
+  {
     let edges: [(String, [String])] = [
       ("bool", ["0", "1"]), ("int", ["\(Int64.min)", "\(Int64.max)"]), ("int8", ["-128", "127"]),
       ("int16", ["-32768", "32767"]), ("int32", ["\(Int32.min)", "\(Int32.max)"]), ("uint8", ["0", "255"]),
@@ -120,7 +122,7 @@ import Testing
     }
   }
 
-  // MARK: Blame
+  // MARK: The failing operation
 
   @Test(arguments: [
     (
@@ -149,14 +151,14 @@ import Testing
       "retype User.age to int8 using ($User.age * 100)", "are no int8"
     ),
   ])
-  func `a failure names the operation that it is about, however many run together`(
+  func `a failure names the operation that caused it, even when several run together`(
     _ step: String, _ operation: String, _ word: String
   ) async throws {
     let found = try #require(await failure(step))
     #expect(found.operation == operation && found.reason.contains(word), "\(found)")
   }
 
-  @Test func `of many attributes the one is named that is one too many, with the number and the limit`()
+  @Test func `too many properties are reported with the first one beyond the limit, and the limit`()
     async throws
   {
     let user = try lab.set([MigrationOperations.base]).model(at: 1).entity(named: "User")

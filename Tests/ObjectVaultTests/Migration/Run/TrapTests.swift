@@ -1,6 +1,7 @@
-// What goes wrong where tables are changed by hand on one engine or the other, each by its number in the table of
-// measurements that the design of migrations rests on: that a step does not step into the trap. Of A1 and A2, which take rows
-// without a word, it is shown by hand that the trap snaps; of the others the measurements say so.
+// Traps of changing tables by hand on one engine or the other, with their numbers in the table of
+// measurements that the design of migrations is based on. Each test shows that a step avoids the trap. A1
+// and A2 lose rows silently, so their tests also provoke the trap by hand. For the others the measurements
+// show it.
 
 import CipherSQLite
 import Foundation
@@ -26,7 +27,7 @@ import Testing
     "INSERT INTO Child(id, text, parent_id) VALUES (1, 'x', 1), (2, 'y', 2)",
     "INSERT OR REPLACE INTO vault_ids VALUES ('Parent', 2), ('Child', 2)",
   ]
-  /// Writes the parents' table anew, on both engines.
+  /// Rebuilds the parents' table, on both engines.
   private static let rebuild = "retype Parent.name to string using (upper($Parent.name))"
 
   private let lab: MigrationLab
@@ -36,7 +37,8 @@ import Testing
     try lab.rows("SELECT count(*) FROM \(table)").first?.first
   }
 
-  /// A database without a store: what the engine itself does. The parents' table is written anew by hand.
+  /// Rebuilds the parents' table by hand, in a database that is no store, to show what the engine does.
+  /// - Returns: The number of children afterwards.
   private func byHand(_ pragma: String) throws -> SQLValue? {
     let connection = try Connection.create(lab.folder.path("hand.db"), key: testKey) { connection in
       try connection.executeScript(
@@ -57,21 +59,19 @@ import Testing
     return try hand.value("SELECT count(*) FROM c")
   }
 
-  @Test
-  func
-    `A1: children stay when their parents' table is written anew, and go where keys are switched off too late`()
+  @Test func `A1: rebuilding the parents' table keeps the children; keys switched off too late lose them`()
     async throws
   {
     #expect(try byHand("PRAGMA foreign_keys = OFF") == 0)
     try await lab.migrate(Self.rebuild)
     #expect(try lab.rows("SELECT text, parent_id FROM Child ORDER BY id") == [["x", 1], ["y", 2]])
-    // And the rule is alive behind it.
+    // The cascade still works.
     try lab.open().execute("DELETE FROM Parent WHERE id = 2")
     #expect(try count("Child") == 1)
     #expect(try lab.isSound())
   }
 
-  @Test func `A2: deferred keys do not keep the children, and several rebuilds in one transaction do`()
+  @Test func `A2: deferred keys lose children of a rebuilt table; several rebuilds by steps keep them`()
     async throws
   {
     #expect(try byHand("PRAGMA defer_foreign_keys = ON") == 0)
@@ -83,7 +83,7 @@ import Testing
     #expect(try count("Child") == 2 && lab.isSound())
   }
 
-  @Test func `A3: keys that cannot be switched off end the run before its first statement`() throws {
+  @Test func `A3: a run whose foreign keys cannot be switched off fails before its first statement`() throws {
     let set = try lab.set([Self.base, Self.rebuild])
     #expect {
       try Store.migrateWatched(at: lab.url, key: testKey, migrations: set) { try $0.execute("BEGIN") }
@@ -97,7 +97,7 @@ import Testing
     #expect(try lab.rows("SELECT name FROM Parent ORDER BY id") == [["a"], ["b"]])
   }
 
-  @Test func `A4: references name the table that was written anew, and none that is gone`() async throws {
+  @Test func `A4: references name the rebuilt table, and no table that no longer exists`() async throws {
     try await lab.migrate(
       Self.rebuild + "\nrename entity Parent -> Person\nrename relationship Child.parent -> person")
     let sql = try lab.rows("SELECT sql FROM sqlite_master WHERE sql NOT NULL").compactMap { $0.first?.string }
@@ -108,13 +108,13 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `A5: a view over a table does not keep it from being written anew`() async throws {
+  @Test func `A5: a view of a table does not prevent its rebuild`() async throws {
     try lab.open().execute("CREATE VIEW names AS SELECT name FROM Parent")
     try await lab.migrate(Self.rebuild)
     #expect(try lab.rows("SELECT name FROM names ORDER BY name") == [["A"], ["B"]])
   }
 
-  @Test func `A6: the id of a row that is gone is not given out again, whatever happened to the table`()
+  @Test func `A6: the id of a deleted row is not issued again after its table is rebuilt and renamed`()
     async throws
   {
     let store = try await Store.open(at: lab.url, key: testKey)
@@ -135,9 +135,7 @@ import Testing
     #expect(try lab.rows("SELECT max(id) FROM Kid") == [[4]])
   }
 
-  @Test func `A6b: a default that no row may have is refused on both engines, before the column is there`()
-    async throws
-  {
+  @Test func `A6b: an invalid default is refused on both engines, before the column is added`() async throws {
     for line in [
       "add attribute Parent.rank int8 default 1000", "add attribute Parent.price decimal default \"cheap\"",
     ] {
@@ -146,7 +144,7 @@ import Testing
     #expect(try lab.isSound() && lab.open().userVersion() == 1)
   }
 
-  @Test func `A6c: a table that refers to itself does so under its own name afterwards`() async throws {
+  @Test func `A6c: a table with a self-reference refers to its own name after a rebuild`() async throws {
     try await lab.migrate(Self.rebuild)
     let sql = try #require(
       lab.rows("SELECT sql FROM sqlite_master WHERE name = 'Parent'").first?.first?.string)
@@ -165,7 +163,7 @@ import Testing
     "ANALYZE",
     "DELETE FROM vault_migrations", "UPDATE vault_meta SET value = 9", "DELETE FROM sqlite_master",
   ])
-  func `A7: a data block reaches rows of entities alone, and the transaction stays open`(_ sql: String)
+  func `A7: a data block can write only rows of entities, and cannot end the transaction`(_ sql: String)
     async throws
   {
     await #expect {
@@ -184,8 +182,7 @@ import Testing
     #expect(try count("Parent") == 9)
   }
 
-  @Test func `A8: a last step that fails takes tables, version and history of all others back`() async throws
-  {
+  @Test func `A8: a last step that fails rolls back tables, version and history of all steps`() async throws {
     let before = try lab.rows("SELECT name, sql FROM sqlite_master ORDER BY name")
     let history = try lab.rows("SELECT * FROM vault_migrations")
     let set = try lab.set([
@@ -199,27 +196,26 @@ import Testing
     #expect(try lab.rows("SELECT name FROM Parent ORDER BY id") == [["a"], ["b"]])
   }
 
-  /// The copy that is made before a step.
+  /// Runs a step, and returns the copy that is made before it.
   private func copied() async throws -> URL {
     let set = try lab.set([Self.base, Self.rebuild])
     return try #require(try await Store.migrate(at: lab.url, key: testKey, migrations: set).backup)
   }
 
-  @Test func `A9: the copy before a step has the store's key, its version and its rows`() async throws {
+  @Test func `A9: the copy before a step has the store's key, version and rows`() async throws {
     let copy = try Connection.open(try await copied().path, key: testKey)
     defer { copy.close() }
     #expect(try copy.userVersion() == 1)
     #expect(try copy.rows("SELECT name FROM Parent ORDER BY id") == [["a"], ["b"]])
   }
 
-  @Test func `A9b: no copy lies in clear`() async throws {
+  @Test func `A9b: the copy before a step is encrypted`() async throws {
     let bytes = try Data(contentsOf: try await copied())
     #expect(!bytes.starts(with: Data("SQLite format 3".utf8)))
     for word in ["Parent", "vault_meta"] { #expect(bytes.range(of: Data(word.utf8)) == nil) }
   }
 
-  @Test
-  func `A10: a version that a tool reset in the file's header is known all the same, and is written anew`()
+  @Test func `A10: a version that a tool reset in the file's header is still known, and is restored`()
     async throws
   {
     try await lab.migrate(Self.rebuild)
@@ -232,27 +228,25 @@ import Testing
   }
 
   @Test(arguments: ["delete", "wal"])
-  func `A11: looking at the file does not let go of a lock that is held in the same process`(_ mode: String)
-    async throws
-  {
+  func `A11: reading the store's file keeps a lock that the same process has`(_ mode: String) async throws {
     let connection = try lab.open()
     defer { connection.close() }
     try connection.executeScript("PRAGMA journal_mode = \(mode)")
     try connection.execute("BEGIN IMMEDIATE")
     let (url, set) = (lab.url, try lab.set([Self.base]))
     #expect(try runChild("lock", url.path) == ["busy"])
-    // Everything that opens, looks, asks and copies while the lock is held.
+    // Everything that opens, reads or copies the file while the lock is held.
     _ = try await Store.plan(at: url, key: testKey, migrations: set)
     _ = try await Store.history(at: url, key: testKey)
     _ = try? await Store.open(at: url, key: .passphrase("wrong"))
-    // In another journal mode a pool changes that first, and waits for the lock.
+    // In another journal mode a pool changes the mode first, and waits for the lock.
     if mode == "wal" { try await Store.open(at: url, key: testKey).close() }
     #expect(try runChild("lock", url.path) == ["busy"])
     connection.rollback()
     #expect(try runChild("lock", url.path) == ["free"])
   }
 
-  @Test func `A12: the copy has what is in the log alone`() async throws {
+  @Test func `A12: the copy includes rows that are only in the write-ahead log`() async throws {
     let store = try await Store.open(at: lab.url, key: testKey)
     try await store.write { _ = try $0.insert(entity: "Child") { $0["text"] = "in the log" } }
     let log = try FileManager.default.attributesOfItem(atPath: lab.url.path + "-wal")[.size] as? Int ?? 0
@@ -263,7 +257,9 @@ import Testing
     store.close()
   }
 
-  @Test func `A13: a wrong key, a plain file, no store and no file are told apart`() async throws {
+  @Test func `A13: a wrong key, a plain file, a file without a store and no file give different errors`()
+    async throws
+  {
     let set = try lab.set([Self.base])
     let plain = lab.folder.path("plain.db")
     try lab.open().exportPlaintext(to: plain)
@@ -284,7 +280,7 @@ import Testing
     #expect(errors[1].contains("unencrypted") && errors[2].contains("no store"), "\(errors)")
   }
 
-  @Test func `A14: a program that is moved alone has its steps with it`() throws {
+  @Test func `A14: a program that is moved without other files still has its steps`() throws {
     let program = lab.folder.path("moved")
     try FileManager.default.copyItem(atPath: builtExecutable("test-child"), toPath: program)
     let result = try runTool(
@@ -292,7 +288,7 @@ import Testing
     #expect(result.output == "steps []\nusers 1\n", "\(result)")
   }
 
-  @Test func `A15: the room that is asked for is enough for what a rebuild takes`() async throws {
+  @Test func `A15: the free space that a plan requires is enough for a rebuild`() async throws {
     try lab.open().execute(
       "INSERT INTO Parent(name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'parent ' || i FROM n"
     )
@@ -306,9 +302,7 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `A16: what was written anew is there for the next process, and nothing of it was temporary`()
-    async throws
-  {
+  func `A16: rebuilt rows are visible to the next process, and no temporary table is used`() async throws {
     let set = try lab.set([Self.base, Self.rebuild])
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
     #expect(plan.steps.flatMap(\.sql).allSatisfy { !$0.uppercased().contains("TEMP") })

@@ -1,4 +1,5 @@
-// Lint of families: rows that SQL makes or changes without saying of which entity, and names that entities had before.
+// Lint of inheritance hierarchies: SQL that writes rows without naming their entity, and former names of
+// entities.
 
 import ObjectVault
 import TestSupport
@@ -37,7 +38,7 @@ import Testing
       "_entity IN ('Employee', 'Boss')"
     ),
   ])
-  func `rows are written to the table of a hierarchy, and it is not said whose they are`(
+  func `L505 reports SQL that writes rows of a hierarchy without naming their entity`(
     _ step: String, _ line: String, _ what: String, _ remedy: String
   ) throws {
     let finding = try #require(try found("L505", step).first)
@@ -55,11 +56,12 @@ import Testing
     "transform sql { UPDATE $Employee SET $Employee.salary = 1 WHERE $Employee.salary > 1 }",
     "transform sql { DELETE FROM $Note }",
   ])
-  func `who says whose the rows are is not asked`(_ step: String) throws {
+  func `L505 accepts SQL that names the entity, selects rows or is about a root entity`(_ step: String) throws
+  {
     #expect(try found("L505", step) == [])
   }
 
-  @Test func `a former name of an entity in a text finds nothing any more`() throws {
+  @Test func `L506 reports a former entity name in a step's SQL`() throws {
     let sql = "transform sql { UPDATE $Person SET name = 'x' WHERE _entity = 'Guest' }"
     let renaming = "rename entity Guest -> Visitor"
     let finding = try #require(try found("L506", renaming, sql).first)
@@ -90,12 +92,14 @@ import Testing
     ),
     ("rename entity Boss -> Chief", "UPDATE $Person SET name = 'Guest' WHERE _entity = 'Guest'"),
   ])
-  func `a name of now is nothing to ask about`(_ renaming: String, _ sql: String) throws {
+  func `L506 accepts names that an entity has at that step, and texts of other columns`(
+    _ renaming: String, _ sql: String
+  ) throws {
     #expect(try found("L506", renaming, "transform sql { \(sql) }") == [])
     #expect(try found("L506", "transform sql { \(sql) }", "add attribute Note.z int optional") == [])
   }
 
-  @Test func `an index that goes with a merged attribute is told of`() throws {
+  @Test func `L403 reports an index that is lost with a merged attribute`() throws {
     let base =
       "create entity A {\n attribute name string\n}\ncreate entity B {\n attribute name string indexed\n}"
     let finding = try #require(try found("L403", base, "set parent of B to A").first)
@@ -103,7 +107,8 @@ import Testing
     #expect(try found("L403", base, "add index A(name)\nset parent of B to A") == [])
   }
 
-  @Test func `a reader that is too old for a new entity below an old one is told of`() throws {
+  @Test func `a reader version that is too old for a new entity in an existing hierarchy is reported`() throws
+  {
     func texts(_ step: String) throws -> [String] {
       let set = try MigrationSet([
         MigrationStep(number: 1, name: "s1", text: "format: 1\n[up]\n\(HierarchyStore.base)"),
@@ -114,7 +119,7 @@ import Testing
     let found = try texts("create entity Ceo : Boss {\n attribute shares int optional\n}")
     #expect(found.count == 1, "\(found)")
     #expect(found[0].contains("objects of Ceo among those of Person"), "\(found)")
-    // A family of its own is unknown to older programs as a whole.
+    // Older programs do not know a new hierarchy at all.
     let own = "create entity Car {\n attribute seats int optional\n}"
     #expect(try texts("\(own)\ncreate entity Van : Car {\n attribute load int optional\n}") == [])
     #expect(try texts(own) == [])

@@ -1,4 +1,5 @@
-// What a step loses is what its tables lose, and nothing else: opening, plan, backup and check ask the same.
+// The losses of a step are exactly the tables and columns without a successor. Opening, plan, backup and
+// check use the same list.
 
 import CipherSQLite
 import Foundation
@@ -102,11 +103,9 @@ import Testing
     ("drop relationship User.posts", [:]), ("drop relationship Tag.statuses", [:]),
     ("drop relationship User.posts\ndrop entity Post", [:]), ("make Post.user many", [:]),
   ])
-  func `a to-many that a lost to-one leaves empty is told with that`(
+  func `a to-many that a lost to-one empties is reported with the loss`(
     _ step: String, _ emptied: [String: [String]]
-  )
-    async throws
-  {
+  ) async throws {
     let set = try lab.set([Self.base, step])
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)
     #expect(plan.steps[0].emptied == emptied)
@@ -121,7 +120,7 @@ import Testing
         throws: StoreError.lossNotAllowed(step: 2, name: "step2", losses: plan.losses, emptied: emptied)
       ) { try await Store.migrate(at: lab.url, key: testKey, migrations: set) }
     }
-    // What is allowed is the one loss.
+    // Allowing the one loss is enough.
     _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set, allowing: Set(plan.losses))
     #expect(plan.losses.count < 3 && plan.losses.filter { emptied[$0] != nil } == names)
     for name in emptied.values.joined() {
@@ -133,7 +132,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test func `what classes would lose is told with the to-many that it leaves empty`() throws {
+  @Test func `a proposal reports a loss with the to-many that it empties`() throws {
     let step = "drop relationship Post.user"
     let proposal = try lab.set([Self.base]).proposal(for: lab.set([Self.base, step]).model(at: 2))
     #expect(proposal.lines == [step] && proposal.losses == ["Post.user"])
@@ -144,14 +143,14 @@ import Testing
       review.losses.map(\.texts) == [[], proposal.lossTexts] && review.losses[1].names == ["Post.user"])
   }
 
-  @Test func `links that are not lost are there`() async throws {
+  @Test func `links that are not listed as lost are kept`() async throws {
     try await lab.migrate(
       "add relationship Status.users -> User many inverse User.statuses\ndrop relationship Tag.statuses")
     #expect(try lab.rows("SELECT Status_id, User_id FROM Status_users ORDER BY 1") == [[1, 1], [2, 1]])
     #expect(try lab.rows("SELECT Status_id, Tag_id FROM Status_tags") == [[1, 1]])
   }
 
-  @Test func `a copy is made before values are computed anew`() async throws {
+  @Test func `a copy is made before a retype with an expression`() async throws {
     let set = try lab.set([Self.base, "retype User.name to int using (length($User.name))"])
     #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: set).backup != nil)
   }
@@ -166,7 +165,7 @@ import Testing
     ("drop relationship User.posts\ndrop entity Post\ncreate entity Post {\n}", "Post", 20),
     ("drop relationship User.posts\ndrop entity Post\nrename entity User -> Post", "Post", 20),
   ])
-  func `no id is given out twice under a name, whoever had the name before`(
+  func `no id is issued twice under an entity's name, whichever entity had the name before`(
     _ step: String, _ entity: String, _ last: Int64
   ) async throws {
     try lab.open().execute(

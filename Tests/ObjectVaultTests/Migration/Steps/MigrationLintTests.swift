@@ -1,4 +1,4 @@
-// The rules of lint: each finds what it is for, and nothing where its author has done what it asks.
+// Lint rules: each rule reports its cases, and accepts steps that follow its advice.
 
 import Foundation
 import Migrations
@@ -62,9 +62,9 @@ private final class Titled: ManagedObject {
     (.requiresWithoutFilling, "rename entity U -> W\nrename entity W -> X\nadd attribute X.a int"),
   ]
 
-  @Test(arguments: guilty) func `each rule finds what it is for`(_ rule: MigrationFinding.Rule, _ up: String)
-    throws
-  {
+  @Test(arguments: guilty) func `each lint rule reports the steps that it is meant for`(
+    _ rule: MigrationFinding.Rule, _ up: String
+  ) throws {
     let found = try rules(up)
     #expect(found.contains(rule), "\(up): \(found)")
   }
@@ -98,11 +98,12 @@ private final class Titled: ManagedObject {
     ),
     ("add attribute U.a int optional", "reader: 1"), ("create entity W {\n attribute a int\n}", "reader: 1"),
   ])
-  func `a step that does what is asked has no finding`(_ up: String, _ head: String) throws {
+  func `a step that follows the advice of the lint rules has no finding`(_ up: String, _ head: String) throws
+  {
     #expect(try rules(up, head: head).isEmpty)
   }
 
-  @Test func `a head that calls the step by another name is a note`() throws {
+  @Test func `a name header that differs from the file's name is a note`() throws {
     let text = "format: 1\nname: towns\n[up]\nadd attribute U.a int optional\n"
     let first = try MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(Self.base)\n")
     for (name, count) in [("towns", 0), ("places", 1)] {
@@ -113,7 +114,8 @@ private final class Titled: ManagedObject {
   }
 
   @Test(arguments: [("lossy:U.m", "did you mean \"U.n\"?"), ("lossy:Nope", "take that out of the head")])
-  func `what is allowed and not lost is told`(_ word: String, _ advice: String) throws {
+  func `an allowed loss that does not occur is reported, with advice`(_ word: String, _ advice: String) throws
+  {
     let set = try MigrationSet([
       MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(Self.base)\n"),
       MigrationStep(number: 2, name: "step", text: "format: 1\nallow: \(word)\n[up]\ndrop attribute U.n\n"),
@@ -130,7 +132,7 @@ private final class Titled: ManagedObject {
     "create entity W {\n relationship u -> U\n}\nadd relationship U.ws -> W many inverse W.u on delete deny",
     "set delete rule of U.vs to deny",
   ])
-  func `a reader that does not know what changed is told`(_ up: String) throws {
+  func `a reader version is reported when its programs cannot handle the change`(_ up: String) throws {
     #expect(try rules(up, head: "reader: 1").contains(.readerTooOld))
     #expect(try !rules(up).contains(.readerTooOld))
   }
@@ -142,11 +144,13 @@ private final class Titled: ManagedObject {
     "add attribute U.a int unique optional", "add attribute U.a int default 1",
     "create raw trigger t { AFTER INSERT ON $U BEGIN UPDATE $U SET $U.n = 1 WHERE $U.id = NEW.$U.id; END }",
   ])
-  func `a reader that what changed does not keep from its writes is let in`(_ up: String) throws {
+  func `a reader version is accepted when the change does not affect its programs' writes`(_ up: String)
+    throws
+  {
     #expect(try !rules(up, head: "reader: 1").contains(.readerTooOld))
   }
 
-  @Test func `a first step is looked at for what needs no rows`() throws {
+  @Test func `lint checks a first step only by rules that need no existing rows`() throws {
     let text = """
       format: 1
       name: other
@@ -168,7 +172,7 @@ private final class Titled: ManagedObject {
     ("add relationship A.z -> Z", false), ("add relationship A.zs -> Z many", false),
     ("create entity B {\n relationship zs -> Z many\n}", false),
   ])
-  func `a reader that looks for links where a new inverse takes them away is told`(
+  func `a reader version is reported when a new inverse moves the links that its programs read`(
     _ up: String, _ isMoved: Bool
   ) throws {
     let base = "create entity A {\n attribute n int\n}\ncreate entity Z {\n relationship parts -> A many\n}"
@@ -180,7 +184,7 @@ private final class Titled: ManagedObject {
     #expect(found.count == (isMoved ? 1 : 0) && found.allSatisfy { $0.text.contains("Z.parts") }, "\(found)")
   }
 
-  @Test func `a way back is asked for where there is none, and a reason is enough`() throws {
+  @Test func `a missing rollback is reported, and a [down] section or a reason is enough`() throws {
     func isAsked(_ up: String, down: String? = nil) throws -> Bool {
       let text = "format: 1\n[up]\n\(up)\n" + (down.map { "[down]\n\($0)\n" } ?? "")
       return try MigrationSet([
@@ -194,12 +198,12 @@ private final class Titled: ManagedObject {
     #expect(try !isAsked("rename attribute U.s -> t"))
   }
 
-  @Test func `every rule but those of time and ways back has a guilty step here, and each code is another`() {
+  @Test func `every lint rule has a case in this suite or in a suite named here`() {
     let known = Set(Self.guilty.map(\.0)).union([
       .readerTooOld, .irreversible, .rebuildsTable, .renamingIsDone,
-      // Those of families: HierarchyLintTests.
+      // Rules about hierarchies: HierarchyLintTests.
       .losesIndex, .namesNoEntity, .namesFormerly,
-      // Those of heads, and of the lock file: see below, and AuthoringCommandTests.
+      // Rules about headers and about the lock file: this suite, and AuthoringCommandTests.
       .allowsNoLoss, .editsReleased, .namedOtherwise,
       // UnpairedMemberTests.
       .mayBePaired,
@@ -207,7 +211,7 @@ private final class Titled: ManagedObject {
     #expect(known == Set(MigrationFinding.Rule.allCases))
   }
 
-  @Test func `a class that tells of a renaming is asked to be silent once a step has done it`() throws {
+  @Test func `a class that declares a property's former name is noted once a step has renamed it`() throws {
     let schema = Schema { Entity(Titled.self) }
     let base = "create entity Titled {\n attribute name string\n relationship next -> Titled\n}"
     func findings(_ steps: String...) throws -> [MigrationFinding] {
@@ -222,8 +226,7 @@ private final class Titled: ManagedObject {
     #expect(found.first?.text.contains(".renamed(from: \"name\") out of the class") == true)
   }
 
-  @Test func `a schema that tells of a renamed entity is asked to be silent once a step has done it`() throws
-  {
+  @Test func `a schema that declares an entity's former name is noted once a step has renamed it`() throws {
     let schema = Schema { Entity(Titled.self).renamed(from: "Named") }
     let base = "create entity Named {\n attribute title string\n relationship later -> Named\n}"
     #expect(try DowngradeLab.set([base]).findings(of: schema).isEmpty)
@@ -235,16 +238,14 @@ private final class Titled: ManagedObject {
         == "Titled is renamed by this step; take .renamed(from: \"Named\") out of the schema")
   }
 
-  @Test func `the steps of the microblog have notes only`() throws {
+  @Test func `lint has only notes for the steps of the microblog`() throws {
     let findings = try MigrationSet.embedded(MicroblogMigrations.steps).findings()
     #expect(findings.filter { !$0.rule.isNote }.isEmpty, "\(findings)")
   }
 }
 
 @Suite struct FindingLines {
-  @Test
-  func `a finding says at which line its operation begins, whatever stands before, and one of two alike`()
-    throws
+  @Test func `a finding has the line where its operation begins, also when the operation is repeated`() throws
   {
     let text = """
       format: 1
@@ -276,7 +277,7 @@ private final class Titled: ManagedObject {
       #expect(found.filter { $0.rule == .irreversible }.map(\.line) == [nil])
       #expect(
         found.contains { $0.description.hasPrefix("0002_step.migration:15: L102 drop attribute U.n: ") })
-      // Where it stands says nothing of what it does.
+      // Positions do not count when steps are compared.
       #expect(
         step
           == (try MigrationStep(

@@ -1,4 +1,4 @@
-// What leads back from a step, in models: rows are in the tests of the runner.
+// The rollbacks of steps, as far as models are concerned. The tests of the runner cover rows.
 
 import Foundation
 import Migrations
@@ -71,14 +71,14 @@ import Testing
   ]
 
   @Test(arguments: reversible)
-  func `operations that lose nothing are taken back by what follows from them`(_ up: String) throws {
+  func `operations that lose nothing have a derived rollback`(_ up: String) throws {
     let step = try step(up)
     guard case .operations(let back) = try step.rollback(from: model) else {
       Issue.record("\(try step.rollback(from: model))")
       return
     }
     let (before, after) = (try model, try after(step))
-    // By the text, as the store keeps it.
+    // The store keeps the rollback as text, so the text is parsed again.
     let text = back.map(\.description).joined(separator: "\n")
     let reverse = try MigrationStep(number: 3, name: "back", text: "format: 1\n[up]\n\(text)\n")
     let first = try MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(Self.base)\n")
@@ -96,16 +96,16 @@ import Testing
       ("seed {\n INSERT INTO $V ($V.n) VALUES ('a')\n}", "which objects it made is not known any more"),
       ("rename attribute U.s -> t\ndrop attribute U.y", "drop attribute U.y: its values are gone"),
     ] as [(String, String?)])
-  func `what is lost is named`(_ up: String, _ reason: String?) throws {
+  func `the reason for a missing rollback names what is lost`(_ up: String, _ reason: String?) throws {
     guard let reason else { return }
     guard case .none(let found) = try step(up).rollback(from: model) else {
-      Issue.record("\(up) leads back")
+      Issue.record("\(up) has a rollback")
       return
     }
     #expect(found.hasSuffix(reason))
   }
 
-  @Test func `a way back that its author wrote is taken, if it leads to the model before`() throws {
+  @Test func `a [down] section is used if it results in the model before the step`() throws {
     let up = "add attribute U.first string default \"\"\ndrop attribute U.s"
     let down =
       "add attribute U.s string default \"\"\ntransform sql {\n UPDATE $U SET $U.s = $U.first\n}\n"
@@ -113,25 +113,25 @@ import Testing
     let back = try step(up, down: down).rollback(from: model)
     #expect(back == .operations(try #require(try step(up, down: down).down)))
     guard case .none(let reason) = try step(up, down: "drop attribute U.first").rollback(from: model) else {
-      Issue.record("half a way is taken")
+      Issue.record("an incomplete [down] section is accepted")
       return
     }
     #expect(reason == "its [down] section does not lead to the model before it")
     guard case .none(let unfit) = try step(up, down: "drop attribute U.frst").rollback(from: model) else {
-      Issue.record("what fits no model is taken")
+      Issue.record("a [down] section that fits no model is accepted")
       return
     }
     #expect(unfit.contains("does not fit the model after it: there is no attribute U.frst"))
   }
 
-  @Test func `links that move to the other end are gone, though nothing was dropped`() throws {
+  @Test func `links that move to the other end are lost, although nothing is dropped`() throws {
     let base = "create entity U {\n relationship more -> V many\n}\ncreate entity V {\n}"
     let set = try DowngradeLab.set([base, "add relationship V.of -> U inverse U.more"])
     #expect(try set.losses(ofStep: 2) == ["U.more"])
     #expect(try set.steps[1].rollback(from: set.model(at: 1)) == .none(reason: "what U.more held is gone"))
   }
 
-  @Test func `an author may say that there is none, and why`() throws {
+  @Test func `a [down] section can declare the step irreversible, with a reason`() throws {
     let said = try step("add index U(s)", down: "irreversible \"it took \\\"days\\\"\"")
     #expect(try said.rollback(from: model) == .none(reason: "it took \"days\""))
     #expect(said.down == nil && said.irreversible == "it took \"days\"")
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `every step of the microblog says whether it leads back`() throws {
+  @Test func `every step of the microblog has a rollback or a reason why it has none`() throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
     var reasons: [Int: String] = [:]
     for step in set.steps {
