@@ -334,7 +334,7 @@ extension Store {
           context.refresh(coin)
         default: break
         }
-        func expect(_ format: String, _ argument: Any? = nil, _ holds: (Coin) -> Bool) throws {
+        func expect(_ format: String, with argument: Any? = nil, _ holds: (Coin) -> Bool) throws {
           let all = context.fetch(Coin.self)
           let fetch = try argument == nil ? all.where(format) : all.where(format, argument)
           let (found, expected) = (try fetch.all(), coins.filter(holds))
@@ -344,21 +344,22 @@ extension Store {
         }
         let number = dice.next(6)
         switch dice.next(10) {
-        case 0: try expect("code == %@", "c\(number)") { $0.code == "c\(number)" }
-        case 1: try expect("number == %@", Double(number)) { $0.number == number }
-        case 2: try expect("price == %@", Decimal(number) / 2) { $0.price == Decimal(number) / 2 }
-        case 3: try expect("weight == %@", number) { $0.weight == Double(number) }
+        case 0: try expect("code == %@", with: "c\(number)") { $0.code == "c\(number)" }
+        case 1: try expect("number == %@", with: Double(number)) { $0.number == number }
+        case 2: try expect("price == %@", with: Decimal(number) / 2) { $0.price == Decimal(number) / 2 }
+        case 3: try expect("weight == %@", with: number) { $0.weight == Double(number) }
         case 4: try expect("price == nil") { $0.price == nil }
-        case 5: try expect("data == %@", Data([UInt8(number)])) { $0.data == Data([UInt8(number)]) }
+        case 5: try expect("data == %@", with: Data([UInt8(number)])) { $0.data == Data([UInt8(number)]) }
         case 6:
           let day = Date(timeIntervalSinceReferenceDate: Double(number))
-          try expect("day == %@", day) { $0.day == day }
-        case 7: try expect("tray == %@", trays[number % 3]) { $0.tray === trays[number % 3] }
+          try expect("day == %@", with: day) { $0.day == day }
+        case 7: try expect("tray == %@", with: trays[number % 3]) { $0.tray === trays[number % 3] }
         case 8:
-          try expect("tray == %@ AND code == 'c4'", trays[number % 3]) {
+          try expect("tray == %@ AND code == 'c4'", with: trays[number % 3]) {
             $0.tray === trays[number % 3] && $0.code == "c4"
           }
-        default: try expect("code == 'c3' OR number == %@", number) { $0.code == "c3" || $0.number == number }
+        default:
+          try expect("code == 'c3' OR number == %@", with: number) { $0.code == "c3" || $0.number == number }
         }
       }
       try checkPending(context)

@@ -48,10 +48,12 @@ import Testing
 
   @Test func `a clash in a raw index names the object, and does not hide other clashes`() throws {
     let context = store.makeContext()
-    func member(_ name: String, _ mail: String) -> Member {
+    func member(_ name: String, mail: String) -> Member {
       context.insert(Member.self) { ($0.name, $0.mail) = (name, mail) }
     }
-    let new = [member("x", "x@b"), member("y", "0@B"), member("x", "z@b"), member("1", "q@b")]
+    let new = [
+      member("x", mail: "x@b"), member("y", mail: "0@B"), member("x", mail: "z@b"), member("1", mail: "q@b"),
+    ]
     let found = failures(of: context)
     #expect(found.count == 3, "\(found)")
     #expect(
