@@ -1,4 +1,4 @@
-// Tags of suites, by which `Scripts/test` chooses. CONTRIBUTING.md says what each means.
+// Tags of suites. `Scripts/test` selects suites by them, and CONTRIBUTING.md describes each tag.
 
 import Testing
 

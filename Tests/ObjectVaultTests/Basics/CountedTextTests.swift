@@ -1,4 +1,4 @@
-// Messages of one thing and of several: a test for each kind of sentence that has a number in it.
+// Messages about one row and about several: one test for each kind of sentence that contains a number.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct CountedTexts {
   @Test(arguments: [(0, "0 rows"), (1, "1 row"), (2, "2 rows")])
-  func `a number and its noun`(_ number: Int, _ text: String) {
+  func `a counted noun is singular for one and plural otherwise`(_ number: Int, _ text: String) {
     #expect(counted(number, "row") == text)
     #expect(
       counted(number, "query was", plural: "queries were")
@@ -24,7 +24,7 @@ import Testing
     }
     """
 
-  /// How a step refuses rows: one of them, and two.
+  /// Steps that existing rows prevent: with one such row, and with two.
   @Test(arguments: [
     (
       "add index Thing(name) unique", "UPDATE Thing SET name = 'x' WHERE id <= 2",
@@ -39,15 +39,16 @@ import Testing
       "(rows 1, 2)"
     ),
   ])
-  func `rows that a step refuses`(_ step: String, _ fill: String, _ text: String, _ rows: String) async throws
-  {
+  func `a refused step states how many rows prevent it`(
+    _ step: String, _ fill: String, _ text: String, _ rows: String
+  ) async throws {
     let lab = try await MigrationLab(
       Self.base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a'), (2, 'b'), (3, 'c')", fill])
     let reason = try #require(try await lab.refusal(step)?.reason)
     #expect(reason.contains(text) && reason.hasSuffix(rows), "\(reason)")
   }
 
-  @Test func `values and references that a check finds`() async throws {
+  @Test func `a check states the number of wrong values and of dangling references`() async throws {
     let lab = try await MigrationLab(Self.base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a')"])
     let connection = try lab.open()
     try connection.executeScript("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")

@@ -1,4 +1,4 @@
-// What messages say of texts that somebody else wrote.
+// How messages show text from migration files.
 
 import ObjectVault
 import Testing
@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: [1000, 1_000_000])
-  func `a word that nobody reads to its end is cut`(_ length: Int) {
+  func `a message shortens a very long word`(_ length: Int) {
     for line in [
       String(repeating: "x", count: length), "drop attribute \(String(repeating: "y", count: length))",
       "create entity \(String(repeating: "z", count: length)) extra",
@@ -22,13 +22,13 @@ import Testing
     }
   }
 
-  @Test func `all of it is no longer than a screen`() {
+  @Test func `a message about a line of many words has fewer than 9000 characters`() {
     let told = message("create entity E \(String(repeating: "words ", count: 10_000))")
     #expect(!told.isEmpty && told.count < 9000, "\(told.count)")
   }
 
   @Test(arguments: ["\u{202E}", "\u{200F}", "\u{1B}", "\u{7}"])
-  func `what turns a line or moves a cursor is written out`(_ sign: String) {
+  func `a message escapes control characters and bidirectional marks`(_ sign: String) {
     let told = message("drop\(sign) attribute A.b")
     #expect(!told.isEmpty && !told.contains(sign) && told.contains("\\u{"), "\(told)")
   }

@@ -1,4 +1,4 @@
-// What an app that shows `localizedDescription` shows.
+// The texts of `localizedDescription`, which apps show.
 
 import CipherSQLite
 import Foundation
@@ -13,18 +13,18 @@ import Testing
   ]
 
   @Test(arguments: errors.indices)
-  func `what Foundation shows is what the error says`(_ index: Int) {
+  func `localizedDescription equals the description of the error`(_ index: Int) {
     let error = Self.errors[index]
     #expect(error.localizedDescription == "\(error)")
   }
 
-  @Test func `errors that are thrown say what they are`() async throws {
+  @Test func `localizedDescription of a thrown error names the misspelled property`() async throws {
     let temporary = try await TemporaryStore(library)
     let fetch = try temporary.store.makeContext().fetch(Book.self).where("nmae == 1")
     #expect { try fetch.all() } throws: { $0.localizedDescription.contains("nmae") }
   }
 
-  @Test func `a URL of no file is refused, and no file of its path is made`() async throws {
+  @Test func `a URL that is no file URL is refused, and no file is created at its path`() async throws {
     let folder = try TemporaryFolder()
     let url = try #require(URL(string: "https://example.com\(folder.path("x.store"))"))
     await #expect {

@@ -1,11 +1,11 @@
-// Sets of ids, compared with those of the standard library.
+// RowIDSet, compared with the sets of the standard library.
 
 import ObjectVault
 import TestSupport
 import Testing
 
 @Suite(.tags(.random, .pure, .slow)) struct RowIDSets {
-  /// Ids close together, far apart, and at the ends of what there is.
+  /// Ids close together, far apart, and at the ends of the range.
   private func ids(_ random: inout SeededGenerator) -> [Int64] {
     let count = Int.random(in: 0...60, using: &random)
     let ranges: [ClosedRange<Int64>] = [
@@ -20,7 +20,7 @@ import Testing
     [-1, 0, 1, .min, .max] + ids + ids.map { $0 &+ 1 } + ids.map { $0 &- 1 } + ids.map { $0 &+ 64 }
   }
 
-  @Test func `a set of ids has what a set has`() {
+  @Test func `a RowIDSet has the same elements as a Set`() {
     var random = SeededGenerator(seed: 88)
     for _ in 0..<(isTorture ? 20_000 : 600) {
       let (one, other) = (ids(&random), ids(&random))
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `ids that are put together bit by bit are all there`() {
+  @Test func `a RowIDAccumulator contains all ids that were added in parts`() {
     var random = SeededGenerator(seed: 89)
     for _ in 0..<300 {
       var (gathered, all) = (RowIDAccumulator(), Set<Int64>())
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `a hundred thousand ids that come one by one take no square of that`() {
+  @Test func `adding a hundred thousand ids one by one keeps the number of parts small`() {
     var gathered = RowIDAccumulator()
     for id in 0..<100_000 { gathered.formUnion(RowIDSet([Int64(id &* 7919 % 100_000)])) }
     #expect(gathered.all.ids == Array(0..<100_000))

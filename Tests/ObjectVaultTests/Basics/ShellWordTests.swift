@@ -1,4 +1,4 @@
-// Words of printed command lines, read back by the shell that they are pasted into.
+// Quoted words of printed commands, as a shell reads them.
 
 import Foundation
 import ObjectVault
@@ -11,7 +11,8 @@ import Testing
     "\u{1B}'7\\n",
     "tab\tand\nline", "\u{7}7", "a\u{85}1", "\u{202E}back", "\u{2028}",
   ])
-  func `a word is read by a shell as it is, and holds no sign that a terminal obeys`(_ word: String) throws {
+  func `a shell reads a quoted word unchanged, and the word has no control characters`(_ word: String) throws
+  {
     let printed = shellWord(word)
     let result = try runTool("/bin/bash", ["-c", "printf %s \(printed)"], environment: ["LC_ALL": "C"])
     #expect(result.output == word && result.status == 0, "\(printed): \(result)")
@@ -19,7 +20,7 @@ import Testing
     #expect(hidden.isEmpty, "\(printed)")
   }
 
-  @Test func `a path is no option, and a plain one stays as it is`() {
+  @Test func `a path that begins with a dash is prefixed, and other paths stay unchanged`() {
     #expect(shellPath("-x.store") == "./-x.store" && shellPath("a/-x") == "a/-x")
     #expect(shellPath("-\u{1B}") == "$'./-\\033'")
   }

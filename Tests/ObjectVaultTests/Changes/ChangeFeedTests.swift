@@ -1,4 +1,4 @@
-// Listeners of a store: order, bounds, ends.
+// The listeners of a store's commits: the order, bounded buffers, and the end of the sequence.
 
 import CipherSQLite
 import Foundation
@@ -19,7 +19,7 @@ import Testing
     return names
   }
 
-  @Test func `commits of many tasks reach each listener, in one order`() async throws {
+  @Test func `all listeners get the commits of many tasks in the same order`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
     let (first, second) = (store.changes(), store.changes())
@@ -42,28 +42,28 @@ import Testing
     store.close()
     let names = await Self.names(first)
     #expect(names.count == 200)
-    // Ids are given out inside the transaction, so that their order is that of the commits.
+    // Ids are assigned inside the transaction, so their order is that of the commits.
     #expect(names == rows)
     #expect(await Self.names(second) == names)
   }
 
-  @Test func `a listener that reads nothing is told of a gap and hears what comes after it`() async throws {
+  @Test func `a listener that reads too late gets a gap, and then the later commits`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
     let changes = store.changes(bufferingUpTo: 3)
     var iterator = changes.makeAsyncIterator()
     for number in 1...5 { try await Self.add("\(number)", to: store) }
-    // The fourth was too much: it and those before it are one gap.
+    // The fourth commit exceeds the buffer: it and the earlier ones become one gap.
     #expect(await iterator.next() == .missed(commits: 4))
     guard case .committed(let fifth)? = await iterator.next() else {
-      Issue.record("the fifth was not told")
+      Issue.record("the fifth commit was not delivered")
       return
     }
     #expect(fifth.inserted.first?.values["name"] == "5")
     #expect(fifth.commit?.number == 5)
   }
 
-  @Test func `a commit larger than what may wait is a gap`() async throws {
+  @Test func `a commit larger than the buffer is a gap`() async throws {
     let temporary = try await TemporaryStore(library)
     var iterator = temporary.store.changes(bufferingUpTo: 3).makeAsyncIterator()
     try await temporary.store.write { context in
@@ -72,7 +72,7 @@ import Testing
     #expect(await iterator.next() == .missed(commits: 1))
   }
 
-  @Test func `waiting ends with the task, and the sequence goes on`() async throws {
+  @Test func `cancelling a task ends its wait for a commit, and the sequence continues`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
     let changes = store.changes()
@@ -87,7 +87,7 @@ import Testing
     #expect(await Self.names(changes) == ["x"])
   }
 
-  @Test func `a closed store has no more commits to tell`() async throws {
+  @Test func `closing the store ends the sequences of its changes`() async throws {
     let temporary = try await TemporaryStore(library)
     let waiting = Task { [changes = temporary.store.changes()] in await Self.names(changes) }
     try await Self.add("x", to: temporary.store)
@@ -96,7 +96,7 @@ import Testing
     #expect(await Self.names(temporary.store.changes()) == [])
   }
 
-  @Test func `listening ends when nobody has the store any more`() async throws {
+  @Test func `releasing the store ends the sequence of its changes`() async throws {
     let folder = try TemporaryFolder()
     var store: Store? = try await Store.open(
       at: folder.url.appendingPathComponent("a.store"), key: testKey, schema: library,
@@ -106,7 +106,7 @@ import Testing
     #expect(await Self.names(changes) == [])
   }
 
-  @Test func `a transaction that began before the listener is told as a gap`() async throws {
+  @Test func `a transaction that began before the listener is delivered as a gap`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
     let changes = try await store.write { context in

@@ -1,5 +1,5 @@
-// What a store's feed tells, written to another store that was empty, gives an equal graph: the test of its
-// completeness. And taken back from the end to the beginning, it leaves nothing.
+// The feed of changes is complete: applied to an empty store, it gives an equal graph. The inverse
+// changes, applied from the last to the first, leave nothing.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.random, .slow)) struct ChangeReplays {
-  /// The rows of all tables of entities and links, without versions, as the file has them.
+  /// The stored rows of all tables of entities and links, without versions.
   static func content(_ store: Store) throws -> [String: [[SQLValue]]] {
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
@@ -28,7 +28,7 @@ import Testing
     return content
   }
 
-  /// All commits that were told until the store was closed.
+  /// All commits that were delivered until the store was closed.
   static func all(_ changes: StoreChanges) async throws -> [ChangeSet] {
     var sets: [ChangeSet] = []
     for await change in changes {
@@ -38,7 +38,8 @@ import Testing
     return sets
   }
 
-  /// Applies the changes, by way of JSON, compares, takes them back, compares.
+  /// Applies the changes, encoded as JSON in between, and compares. Then applies the inverse changes and
+  /// compares again.
   static func replay(
     _ sets: [ChangeSet], of origin: [String: [[SQLValue]]], in model: Schema = randomModel
   ) async throws {
@@ -55,20 +56,21 @@ import Testing
     let whole = ChangeSet(merging: sets)
     for set in sets.reversed() { try await other.store.apply(set.inverse) }
     #expect(try content(other.store) == empty)
-    // All of them as one.
+    // All change sets merged into one.
     try await other.store.apply(whole)
     #expect(try content(other.store) == replayed)
-    #expect(whole.updated.isEmpty, "an object that was not there before is inserted, whatever happened since")
+    #expect(
+      whole.updated.isEmpty, "an object that did not exist before is inserted, whatever happened to it since")
     #expect(whole.deleted.isEmpty && whole.unlinked.isEmpty)
   }
 
-  /// In no order.
+  /// The lines of the description, sorted.
   private static func lines(_ changes: ChangeSet) -> [String] {
     changes.descriptionWithValues.split(separator: "\n").map(String.init).sorted()
   }
 
   @Test(arguments: RandomScript.Mode.allCases)
-  func `what random scripts commit is told completely`(_ mode: RandomScript.Mode) async throws {
+  func `the feed contains all changes that random scripts commit`(_ mode: RandomScript.Mode) async throws {
     for seed in UInt64(1)...6 {
       let temporary = try await TemporaryStore(randomModel)
       let store = temporary.store
@@ -90,7 +92,8 @@ import Testing
       }
       store.close()
       let told = try await Self.all(changes)
-      // The write says of itself what its commit tells, which is put together from each save by itself.
+      // The pending changes of the write equal its commit, which is combined from the changes of each
+      // save.
       if let written, let commit = told.last {
         #expect(Self.lines(written) == Self.lines(commit), "seed \(seed)")
       }
@@ -99,7 +102,7 @@ import Testing
         let differences = PendingComparison(before, set).differences
         #expect(differences.isEmpty, "seed \(seed): \(differences)\n\(before)\n\nsaved:\n\(set)")
       }
-      // Of the others the save found nothing that was not so already.
+      // A save without a commit had no changes of rows.
       for rest in pending.values {
         #expect(rest.inserted.isEmpty && rest.updated.isEmpty && rest.deleted.isEmpty, "\(rest)")
       }
@@ -119,13 +122,13 @@ import Testing
     store.close()
     let sets = try await Self.all(changes)
     #expect(sets.map(\.commit?.number) == (1...sets.count).map { Int64($0) })
-    // A link that was there already is pending all the same, and no change.
+    // Adding a link that exists already is a pending change, but the save commits nothing.
     #expect(sets.count <= saves.committed && sets.count > Self.saves / 2)
     try await Self.replay(sets, of: Self.content(store))
   }
 }
 
-/// Small random changes, each saved by itself; what breaks a rule is rolled back.
+/// Small random changes, each saved by itself. A save that breaks a rule is rolled back.
 private struct RandomSaves {
   let context: ObjectContext
   var dice: Dice

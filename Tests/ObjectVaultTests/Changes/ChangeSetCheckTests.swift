@@ -1,5 +1,5 @@
-// Change sets that no commit could have told are refused before anything is written; and deep ones are applied and taken
-// back, whatever their references are like.
+// Change sets that no commit could have made are refused before anything is written. Deep ones are
+// applied and undone, even if their references form a ring.
 
 import CipherSQLite
 import Foundation
@@ -14,7 +14,8 @@ final class Layer: ManagedObject {
 }
 
 @Suite(.tags(.slow)) struct ChangeFits {
-  /// Ann, 1, who has passport 1, her book, a genre of it, a loan; passport 2 is nobody's.
+  /// A store with one sample and the author Ann with id 1. Ann has passport 1 and a book with a genre and
+  /// a loan. Passport 2 has no owner.
   private static func filled() async throws -> TemporaryStore {
     let temporary = try await TemporaryStore(library)
     try await temporary.store.write { context in
@@ -40,18 +41,18 @@ final class Layer: ManagedObject {
     return temporary
   }
 
-  /// An update of row 1 that would fit but for what is new.
+  /// An update of one property, of row 1 by default.
   private static func update(
-    _ entity: String, _ property: String, _ old: SQLValue, _ new: SQLValue, id: Int64 = 1
+    _ entity: String, property: String, from old: SQLValue, to new: SQLValue, id: Int64 = 1
   ) -> ChangeSet.Update {
     .init(entity: entity, rowID: id, old: [property: old], new: [property: new])
   }
 
-  private static func misfit(_ entity: String, _ rowID: Int64, _ properties: String...) -> StoreError {
+  private static func misfit(_ entity: String, row rowID: Int64, properties: String...) -> StoreError {
     .changesDoNotFit(entity: entity, rowID: rowID, properties: properties)
   }
 
-  /// That each set is refused with its error, and that the store is as it was.
+  /// Expects that each set is refused with its error, and that the store does not change.
   private static func refuse(_ sets: [(ChangeSet, StoreError)], _ store: Store) async throws {
     let before = try ChangeReplays.content(store)
     for (changes, error) in sets {
@@ -61,7 +62,7 @@ final class Layer: ManagedObject {
     #expect(try await store.verify() == [])
   }
 
-  @Test func `values that are none of their property's type are refused`() async throws {
+  @Test func `values that do not fit the type of their property are refused`() async throws {
     let temporary = try await Self.filled()
     let sample = try #require(try temporary.store.makeContext().fetch(Sample.self).first())
     let wrong: [(String, SQLValue, SQLValue)] = [
@@ -74,31 +75,35 @@ final class Layer: ManagedObject {
     ]
     try await Self.refuse(
       wrong.map { name, old, new in
-        (ChangeSet(updated: [Self.update("Sample", name, old, new)]), Self.misfit("Sample", 1, name))
+        (
+          ChangeSet(updated: [Self.update("Sample", property: name, from: old, to: new)]),
+          Self.misfit("Sample", row: 1, properties: name)
+        )
       } + [
         (
           ChangeSet(inserted: [.init(entity: "Author", rowID: 2, values: ["name": 7, "age": 30])]),
-          Self.misfit("Author", 2, "name")
+          Self.misfit("Author", row: 2, properties: "name")
         ),
         (
           ChangeSet(inserted: [.init(entity: "Author", rowID: 2, values: ["nick": "x"])]),
-          Self.misfit("Author", 2, "age", "name")
+          Self.misfit("Author", row: 2, properties: "age", "name")
         ),
         (
-          ChangeSet(updated: [Self.update("Book", "author", 1, "Ann")]), Self.misfit("Book", 1, "author")
+          ChangeSet(updated: [Self.update("Book", property: "author", from: 1, to: "Ann")]),
+          Self.misfit("Book", row: 1, properties: "author")
         ),
       ], temporary.store)
-    let fits = Self.update("Sample", "float", .real(0), .real(Double(Float(0.1))))
+    let fits = Self.update("Sample", property: "float", from: .real(0), to: .real(Double(Float(0.1))))
     try await temporary.store.apply(ChangeSet(updated: [fits]))
   }
 
-  @Test func `an id beyond the highest is refused, and behind the highest one comes no other`() async throws {
+  @Test func `an id above the limit is refused, and no id is issued after the highest one`() async throws {
     let temporary = try await Self.filled()
     let genre = { (id: Int64) in
       ChangeSet(inserted: [.init(entity: "Genre", rowID: id, values: ["name": .text("\(id)")])])
     }
     let ids: [Int64] = [.max, .max - 1, 1 << 62, 0, -1]
-    try await Self.refuse(ids.map { (genre($0), Self.misfit("Genre", $0)) }, temporary.store)
+    try await Self.refuse(ids.map { (genre($0), Self.misfit("Genre", row: $0)) }, temporary.store)
     try await temporary.store.apply(genre((1 << 62) - 2))
     try await temporary.store.write { context in _ = context.insert(Genre.self) { $0.name = "poem" } }
     await #expect(throws: StoreError.idsExhausted(entity: "Genre")) {
@@ -107,22 +112,22 @@ final class Layer: ManagedObject {
     #expect(try temporary.store.makeContext().fetch(Genre.self).count() == 3)
   }
 
-  @Test func `an object that is named twice is refused`() async throws {
+  @Test func `a change set that names an object twice is refused`() async throws {
     let temporary = try await Self.filled()
     let passport = ChangeSet.Row(entity: "Passport", rowID: 2, values: ["number": "2"])
     let new = ChangeSet.Row(entity: "Passport", rowID: 3, values: ["number": "3"])
-    let change = Self.update("Passport", "number", "2", "4", id: 2)
+    let change = Self.update("Passport", property: "number", from: "2", to: "4", id: 2)
     try await Self.refuse(
       [
-        (ChangeSet(inserted: [new, new]), Self.misfit("Passport", 3)),
-        (ChangeSet(updated: [change, change]), Self.misfit("Passport", 2)),
-        (ChangeSet(deleted: [passport, passport]), Self.misfit("Passport", 2)),
-        (ChangeSet(updated: [change], deleted: [passport]), Self.misfit("Passport", 2)),
-        (ChangeSet(inserted: [passport], deleted: [passport]), Self.misfit("Passport", 2)),
+        (ChangeSet(inserted: [new, new]), Self.misfit("Passport", row: 3)),
+        (ChangeSet(updated: [change, change]), Self.misfit("Passport", row: 2)),
+        (ChangeSet(deleted: [passport, passport]), Self.misfit("Passport", row: 2)),
+        (ChangeSet(updated: [change], deleted: [passport]), Self.misfit("Passport", row: 2)),
+        (ChangeSet(inserted: [passport], deleted: [passport]), Self.misfit("Passport", row: 2)),
       ], temporary.store)
   }
 
-  @Test func `a reference or a link that leads nowhere is refused by the object that has it`() async throws {
+  @Test func `a reference or link without a target is refused with the name of its object`() async throws {
     let temporary = try await Self.filled()
     let crime = ChangeSet.Row(entity: "Genre", rowID: 1, values: ["name": "crime"])
     let link = ChangeSet.Link(entity: "Book", relationship: "genres", source: 1, target: 1)
@@ -132,52 +137,54 @@ final class Layer: ManagedObject {
       [
         (
           ChangeSet(inserted: [.init(entity: "Loan", rowID: 2, values: ["reader": "x", "book": 9])]),
-          Self.misfit("Loan", 2, "book")
+          Self.misfit("Loan", row: 2, properties: "book")
         ),
-        (ChangeSet(updated: [Self.update("Loan", "book", 1, .null)]), Self.misfit("Loan", 1, "book")),
         (
-          ChangeSet(updated: [Self.update("Author", "club", .null, 1)], deleted: [club]),
-          Self.misfit("Author", 1, "club")
+          ChangeSet(updated: [Self.update("Loan", property: "book", from: 1, to: .null)]),
+          Self.misfit("Loan", row: 1, properties: "book")
+        ),
+        (
+          ChangeSet(updated: [Self.update("Author", property: "club", from: .null, to: 1)], deleted: [club]),
+          Self.misfit("Author", row: 1, properties: "club")
         ),
         (
           ChangeSet(linked: [.init(entity: "Book", relationship: "genres", source: 1, target: 2)]),
-          Self.misfit("Book", 1, "genres")
+          Self.misfit("Book", row: 1, properties: "genres")
         ),
         (
           ChangeSet(linked: [.init(entity: "Book", relationship: "genres", source: 2, target: 1)]),
-          Self.misfit("Book", 2, "genres")
+          Self.misfit("Book", row: 2, properties: "genres")
         ),
         (
-          ChangeSet(deleted: [crime], linked: [link], unlinked: [link]), Self.misfit("Book", 1, "genres")
+          ChangeSet(deleted: [crime], linked: [link], unlinked: [link]),
+          Self.misfit("Book", row: 1, properties: "genres")
         ),
         (
           ChangeSet(linked: [.init(entity: "Book", relationship: "author", source: 1, target: 1)]),
-          Self.misfit("Book", 1, "author")
+          Self.misfit("Book", row: 1, properties: "author")
         ),
       ], temporary.store)
   }
 
-  @Test func `a second object that leads to one end of a one-to-one is refused, and an exchange is not`()
-    async throws
-  {
+  @Test func `a second object at one end of a one-to-one is refused, an exchange is not`() async throws {
     let temporary = try await Self.filled()
-    let second = Self.update("Passport", "owner", .null, 1, id: 2)
+    let second = Self.update("Passport", property: "owner", from: .null, to: 1, id: 2)
     try await Self.refuse(
       [
-        (ChangeSet(updated: [second]), Self.misfit("Passport", 2, "owner")),
+        (ChangeSet(updated: [second]), Self.misfit("Passport", row: 2, properties: "owner")),
         (
           ChangeSet(inserted: [.init(entity: "Passport", rowID: 3, values: ["number": "3", "owner": 1])]),
-          Self.misfit("Passport", 3, "owner")
+          Self.misfit("Passport", row: 3, properties: "owner")
         ),
-        // Of the end without a column no change can tell.
+        // The end without a column cannot be in a change set.
         (
-          ChangeSet(updated: [Self.update("Author", "passport", 1, .null)]),
-          Self.misfit("Author", 1, "passport")
+          ChangeSet(updated: [Self.update("Author", property: "passport", from: 1, to: .null)]),
+          Self.misfit("Author", row: 1, properties: "passport")
         ),
       ], temporary.store)
     for updated in [
-      [second, Self.update("Passport", "owner", 1, .null)],
-      [Self.update("Passport", "owner", 1, .null), second],
+      [second, Self.update("Passport", property: "owner", from: 1, to: .null)],
+      [Self.update("Passport", property: "owner", from: 1, to: .null), second],
     ] {
       let exchange = ChangeSet(updated: updated)
       try await temporary.store.apply(exchange)
@@ -187,22 +194,19 @@ final class Layer: ManagedObject {
     }
   }
 
-  @Test func `a unique value that another object has is told of the object that was to get it`() async throws
-  {
+  @Test func `a unique value that is taken is reported for the object that should get it`() async throws {
     let temporary = try await Self.filled()
     let values: ChangeSet.Values = ["name": "Ann", "age": 30]
     try await Self.refuse(
       [
         (
           ChangeSet(inserted: [.init(entity: "Author", rowID: 2, values: values)]),
-          Self.misfit("Author", 2, "name")
+          Self.misfit("Author", row: 2, properties: "name")
         )
       ], temporary.store)
   }
 
-  @Test func `three thousand levels that hang on required references are taken back and made again`()
-    async throws
-  {
+  @Test func `three thousand levels of required references are undone and applied again`() async throws {
     let temporary = try await TemporaryStore(Schema { Entity(Layer.self) })
     let store = temporary.store
     var changes = store.changes().makeAsyncIterator()
@@ -215,11 +219,11 @@ final class Layer: ManagedObject {
       }
     }
     guard case .committed(let set)? = await changes.next() else {
-      Issue.record("the insertion was not told")
+      Issue.record("the insertion was not delivered")
       return
     }
     let before = try ChangeReplays.content(store)
-    // The top hangs on the bottom: a ring has no first one.
+    // The top refers to the bottom: in a ring no row is the first one.
     let ring = ChangeSet(updated: [.init(entity: "Layer", rowID: 1, old: ["above": 1], new: ["above": 3000])])
     let whole = ChangeSet(merging: [set, ring])
     try await store.apply(set.inverse)

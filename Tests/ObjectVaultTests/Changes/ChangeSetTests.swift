@@ -1,4 +1,4 @@
-// What a change set holds, before a commit and after it.
+// The content of change sets, before a commit and after it.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct ChangeSets {
-  /// Runs a write and gives what it tells.
+  /// Runs a write and returns the change set of its commit.
   private static func told(
     _ store: Store, _ body: @escaping @Sendable (ObjectContext) throws -> Void
   ) async throws -> ChangeSet? {
@@ -33,7 +33,8 @@ import Testing
     return temporary
   }
 
-  @Test func `an insertion has the values that are not nil, an update the old ones and the new`() async throws
+  @Test func `an insertion has all values that are not nil, an update the old and the new values`()
+    async throws
   {
     let temporary = try await Self.filled()
     let set = try await Self.told(temporary.store) { context in
@@ -54,7 +55,7 @@ import Testing
     #expect(changes.commit?.store == temporary.store.id?.uuidString && changes.commit?.number == 2)
   }
 
-  @Test func `rows that a rule takes along are told with their last values, though nobody fetched them`()
+  @Test func `rows that a cascade deletes unfetched are in the change set with their last values`()
     async throws
   {
     let temporary = try await Self.filled()
@@ -66,7 +67,7 @@ import Testing
     #expect(set?.updated == [])
   }
 
-  @Test func `an object that is made and deleted in one transaction is not told`() async throws {
+  @Test func `an object that is made and deleted in one transaction is not in the change set`() async throws {
     let temporary = try await Self.filled()
     let set = try await Self.told(temporary.store) { context in
       let carl = context.insert(Author.self) { $0.name = "Carl" }
@@ -78,7 +79,7 @@ import Testing
     #expect(set?.updated.first?.properties == ["age"])
   }
 
-  @Test func `what is rolled back is not told, and neither is a save of nothing`() async throws {
+  @Test func `changes that are rolled back and saves without changes are not delivered`() async throws {
     let temporary = try await Self.filled()
     let store = temporary.store
     var changes = store.changes().makeAsyncIterator()
@@ -98,14 +99,14 @@ import Testing
     }
     try await store.write { context in _ = context.insert(Author.self) { $0.name = "Emil" } }
     guard case .committed(let set)? = await changes.next() else {
-      Issue.record("no commit was told")
+      Issue.record("no commit was delivered")
       return
     }
     #expect(set.inserted.map { $0.values["name"] } == ["Emil"])
     #expect(set.commit?.number == 2)
   }
 
-  @Test func `pending changes are what the save tells, but for ids and what rules take along`() async throws {
+  @Test func `pending changes equal those of the commit, except for the ids of new objects`() async throws {
     let temporary = try await Self.filled()
     let store = temporary.store
     let context = store.makeContext()
@@ -118,7 +119,7 @@ import Testing
     let pending = context.pendingChanges
     try context.save()
     guard case .committed(let told)? = await changes.next() else {
-      Issue.record("no commit was told")
+      Issue.record("no commit was delivered")
       return
     }
     #expect(pending.updated == told.updated && pending.linked == told.linked)
@@ -127,7 +128,7 @@ import Testing
     #expect(context.pendingChanges.isEmpty)
   }
 
-  @Test func `pending changes name no object that the save deletes`() async throws {
+  @Test func `pending changes do not refer to objects that the save deletes`() async throws {
     let temporary = try await Self.filled()
     let context = temporary.store.makeContext()
     var changes = temporary.store.changes().makeAsyncIterator()
@@ -148,14 +149,14 @@ import Testing
     #expect(pending.inserted.map(\.values) == [["name": "Carl", "age": 30]])
     try context.save()
     guard case .committed(let told)? = await changes.next() else {
-      Issue.record("no commit was told")
+      Issue.record("no commit was delivered")
       return
     }
     #expect(pending.updated == told.updated && pending.linked == told.linked)
     #expect(pending.deleted == told.deleted && pending.inserted.map(\.values) == told.inserted.map(\.values))
   }
 
-  @Test func `a description names what changed and shows no value`() async throws {
+  @Test func `the description of a change set names what changed and shows no value`() async throws {
     let changes = ChangeSet(
       inserted: [.init(entity: "Author", rowID: 2, values: ["name": "secret"])],
       updated: [.init(entity: "Author", rowID: 1, old: ["nick": "hidden"], new: ["nick": .null])],
@@ -167,7 +168,7 @@ import Testing
     )
   }
 
-  @Test func `a link that nobody told of keeps its ends from being deleted`() async throws {
+  @Test func `deleting a row is refused while the change set does not remove its links`() async throws {
     let temporary = try await Self.filled()
     let store = temporary.store
     try await store.write { context in
@@ -182,7 +183,8 @@ import Testing
     #expect(try store.makeContext().fetch(Genre.self).count() == 0)
   }
 
-  @Test func `a row that was applied back is another one to who fetched it before`() async throws {
+  @Test func `a row restored by an inverse change set conflicts with an object fetched before`() async throws
+  {
     let temporary = try await Self.filled()
     let store = temporary.store
     let old = store.makeContext()
@@ -193,7 +195,7 @@ import Testing
     try await store.write { context in try context.delete(context.fetch(Genre.self).one()) }
     _ = await iterator.next()
     guard case .committed(let deletion)? = await iterator.next() else {
-      Issue.record("the deletion was not told")
+      Issue.record("the deletion was not delivered")
       return
     }
     try await store.apply(deletion.inverse)
@@ -207,7 +209,9 @@ import Testing
     #expect(known.name == "novel")
   }
 
-  @Test func `a value of a row that goes is told as it was, whoever takes it over`() async throws {
+  @Test func `a deleted row has its stored value in the change set, even if a new row takes it over`()
+    async throws
+  {
     let temporary = try await TemporaryStore(randomModel)
     let store = temporary.store
     try await store.write { context in
@@ -222,7 +226,7 @@ import Testing
     var iterator = store.changes().makeAsyncIterator()
     try context.save()
     guard case .committed(let set)? = await iterator.next() else {
-      Issue.record("no commit was told")
+      Issue.record("no commit was delivered")
       return
     }
     #expect(set.deleted.first { $0.entity == "Label" }?.values["name"] == "a")
@@ -230,13 +234,13 @@ import Testing
     #expect(try store.makeContext().fetch(Label.self).one().name == "a")
   }
 
-  @Test func `infinity comes back from JSON`() throws {
+  @Test func `a change set with an infinite value survives a JSON round trip`() throws {
     let set = ChangeSet(
       inserted: [.init(entity: "Book", rowID: 1, values: ["rating": .real(-.infinity), "year": 1])])
     #expect(try JSONDecoder().decode(ChangeSet.self, from: JSONEncoder().encode(set)) == set)
   }
 
-  @Test func `changes that do not fit are refused, and nothing of them is written`() async throws {
+  @Test func `a change set that does not fit is refused, and nothing of it is written`() async throws {
     let temporary = try await Self.filled()
     let store = temporary.store
     let fits = ChangeSet.Update(entity: "Author", rowID: 1, old: ["age": 30], new: ["age": 31])
@@ -271,7 +275,7 @@ import Testing
     let incomplete: ChangeSet.Values = ["name": "Ann", "age": 30]
     let more: [(ChangeSet, StoreError)] = [
       (
-        // A row that nobody told of would go along.
+        // The deletion would cascade to a row that is not in the change set.
         ChangeSet(deleted: [.init(entity: "Author", rowID: 1, values: ann)]),
         .changesDoNotFit(entity: "Book", rowID: 1, properties: ["author"])
       ),

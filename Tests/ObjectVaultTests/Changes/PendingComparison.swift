@@ -1,5 +1,6 @@
-// What was pending before a save, against what the save told: the same, but for ids, and for what delete rules took along
-// besides. Of objects of the random model, whose keys say which is which.
+// Compares the changes that were pending before a save with those of its commit. They are equal, except
+// for ids and for the additional changes of delete rules. The keys of the random model identify the
+// objects.
 
 import CipherSQLite
 import ObjectVault
@@ -12,7 +13,7 @@ struct PendingComparison {
 
   private let pending: ChangeSet
   private let told: ChangeSet
-  /// The ids that new objects got.
+  /// The ids that the save assigned to new objects.
   private let ids: [Place: Int64]
   private let deleted: Set<Place>
 
@@ -31,21 +32,22 @@ struct PendingComparison {
 
   var differences: [String] { inserted + updated + deletions + links }
 
-  /// The id that a row has after the save; nil for one that was taken along.
+  /// The id of a row after the save, or nil if a delete rule has deleted the row.
   private func final(_ entity: String, _ rowID: Int64) -> Int64? {
     if rowID < 0 { return ids[Place(entity: entity, rowID: rowID)] }
     return deleted.contains(Place(entity: entity, rowID: rowID)) ? nil : rowID
   }
 
-  /// What a property holds after the save: a to-one that leads to what was taken along, nil.
-  private func final(_ value: SQLValue, _ entity: String, _ property: String) -> SQLValue {
+  /// The value of a property after the save. A to-one whose target a delete rule has deleted becomes
+  /// null.
+  private func final(_ value: SQLValue, in entity: String, property: String) -> SQLValue {
     guard case .integer(let rowID) = value,
       let destination = randomModel.entity(named: entity)?.relationship(named: property)?.destination
     else { return value }
     return final(destination, rowID).map { .integer($0) } ?? .null
   }
 
-  /// The to-ones that name an object whose deletion is pending.
+  /// Whether a to-one refers to an object whose deletion is pending.
   private func namesDeleted(_ entity: String, _ values: ChangeSet.Values) -> Bool {
     values.contains { property, value in
       guard let destination = randomModel.entity(named: entity)?.relationship(named: property)?.destination
@@ -58,10 +60,10 @@ struct PendingComparison {
     var found: [String] = []
     for row in pending.inserted {
       if namesDeleted(row.entity, row.values) { found.append("\(row.entity) \(row.rowID) names what goes") }
-      // One that is not told went with what it belongs to.
+      // A new object without an id was deleted with its owner.
       guard let id = final(row.entity, row.rowID) else { continue }
       var values: ChangeSet.Values = [:]
-      for (name, value) in row.values { values[name] = final(value, row.entity, name) }
+      for (name, value) in row.values { values[name] = final(value, in: row.entity, property: name) }
       let saved = told.inserted.first { $0.entity == row.entity && $0.rowID == id }?.values
       if saved != values.filter({ !$0.value.isNull }) {
         found.append("\(row.entity) \(row.rowID) has other values")
@@ -79,7 +81,7 @@ struct PendingComparison {
       guard final(row.entity, row.rowID) != nil else { continue }
       let saved = told.updated.first { $0.entity == row.entity && $0.rowID == row.rowID }
       for (name, value) in row.new {
-        let (old, new) = (row.old[name] ?? .null, final(value, row.entity, name))
+        let (old, new) = (row.old[name] ?? .null, final(value, in: row.entity, property: name))
         if old == new, saved?.new[name] == nil { continue }
         if saved?.new[name] != new || saved?.old[name] != old {
           found.append("\(row.entity) \(row.rowID).\(name)")
@@ -89,7 +91,7 @@ struct PendingComparison {
     for row in told.updated {
       let known = pending.updated.first { $0.entity == row.entity && $0.rowID == row.rowID }?.new ?? [:]
       for (name, value) in row.new where known[name] == nil {
-        // Set to nil by a rule.
+        // A delete rule has set it to nil.
         let isToOne = randomModel.entity(named: row.entity)?.relationship(named: name) != nil
         if !isToOne || !value.isNull { found.append("\(row.entity) \(row.rowID).\(name) was not pending") }
       }
@@ -100,7 +102,7 @@ struct PendingComparison {
   private var deletions: [String] {
     pending.deleted.compactMap { row in
       let saved = told.deleted.first { $0.entity == row.entity && $0.rowID == row.rowID }
-      // Of a fault no value is known.
+      // The values of a fault are unknown.
       return saved == nil || !row.values.isEmpty && saved != row
         ? "\(row.entity) \(row.rowID) is not gone so" : nil
     }

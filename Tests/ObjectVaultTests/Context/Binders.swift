@@ -1,4 +1,5 @@
-// Binders, leaves and tacks: a cascade, and behind it a rule that denies it.
+// Binders, leaves and tacks: a cascade from a binder to its leaves, and a deny rule from a leaf to its
+// tacks.
 
 import ObjectVault
 

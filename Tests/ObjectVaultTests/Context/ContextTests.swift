@@ -1,3 +1,5 @@
+// Contexts: identity, changes, conflicts, rollbacks, failed saves, faults, and temporary ids.
+
 import CipherSQLite
 import Foundation
 import ObjectVault
@@ -22,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `there is one object for a row, whichever way it is reached`() throws {
+  @Test func `a context has one object for each row, however it is reached`() throws {
     let ann = author("Ann")
     ann.books = [context.insert(Book.self) { $0.title = "One" }]
     try context.save()
@@ -31,7 +33,7 @@ import Testing
     #expect(try context.fetch(Book.self).one().author === ann)
   }
 
-  @Test func `only changed columns are written`() throws {
+  @Test func `changedValues has the properties that differ from the row, and is empty after a save`() throws {
     let ann = author("Ann")
     try context.save()
     let other = store.makeContext()
@@ -46,14 +48,14 @@ import Testing
     #expect(same.nick == "Annie" && same.age == 30)
   }
 
-  @Test func `writing the value that is there already is no change`() throws {
+  @Test func `writing the present value of a property is no change`() throws {
     let ann = author("Ann")
     try context.save()
     ann.age = 30
     #expect(!ann.hasChanges && !context.hasChanges)
   }
 
-  @Test func `two contexts that change one row get a conflict with both versions`() throws {
+  @Test func `saving a row that another context has changed is a conflict with both versions`() throws {
     let ann = author("Ann")
     try context.save()
     let other = store.makeContext()
@@ -72,7 +74,7 @@ import Testing
     #expect(try store.makeContext().existing(ann.id)?.age == 50)
   }
 
-  @Test func `changing or deleting a row that is gone is a conflict`() throws {
+  @Test func `changing a row that is gone is a conflict, and deleting it is none`() throws {
     let ann = author("Ann")
     try context.save()
     let other = store.makeContext()
@@ -85,13 +87,13 @@ import Testing
     #expect(throws: StoreError.conflict(gone)) { try other.save() }
     other.rollback()
     #expect(same.state == .invalid)
-    // Nothing is left to be deleted.
+    // The row is gone, so the deletion has no effect.
     other.delete(same)
     try other.save()
     #expect(throws: StoreError.objectGone(entity: "Author", rowID: 1)) { try same.load() }
   }
 
-  @Test func `rollback forgets everything`() throws {
+  @Test func `a rollback discards all pending changes`() throws {
     let ann = author("Ann")
     let one = context.insert(Book.self) { $0.title = "One" }
     ann.books = [one]
@@ -123,7 +125,7 @@ import Testing
     #expect(context.hasChanges)
   }
 
-  @Test func `all broken rules are reported at once`() throws {
+  @Test func `a save reports all broken rules at once`() throws {
     context.insert(Author.self) {
       $0.name = "  "
       $0.age = 200
@@ -139,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `an id is never given out again`() throws {
+  @Test func `the id of a deleted object is not issued again`() throws {
     let ids = try (0..<3).map { _ -> Int64 in
       let ann = author("Ann")
       try context.save()
@@ -151,7 +153,7 @@ import Testing
     #expect(ids == [1, 2, 3])
   }
 
-  @Test func `a fault whose row is gone gives placeholders, and the next save tells`() throws {
+  @Test func `a fault whose row is gone gives placeholders, and the next save throws`() throws {
     let ann = author("Ann")
     ann.books = [context.insert(Book.self) { $0.title = "One" }]
     try context.save()
@@ -169,7 +171,7 @@ import Testing
     try other.save()
   }
 
-  @Test func `an object outlives its context without harm`() throws {
+  @Test func `an object that outlives its context keeps its values and ignores writes`() throws {
     var author: Author?
     do {
       let short = store.makeContext()
@@ -181,7 +183,7 @@ import Testing
     #expect(author?.name == "Ann")
   }
 
-  @Test func `a context with objects that hold each other is released`() throws {
+  @Test func `objects that refer to each other are released with their context`() throws {
     weak var released: Author?
     do {
       let short = store.makeContext()
@@ -195,7 +197,7 @@ import Testing
     #expect(released == nil)
   }
 
-  @Test func `a detached object holds nothing and does not crash`() {
+  @Test func `a detached object ignores writes and has no values`() {
     let loose = Author()
     loose.name = "Nobody"
     loose.books = []
@@ -204,7 +206,7 @@ import Testing
     #expect(throws: (any Error).self) { try loose.load() }
   }
 
-  @Test func `random operations keep the graph equal to plain arrays`() async throws {
+  @Test func `random operations leave the same graph as in plain dictionaries`() async throws {
     var random = SeededGenerator(seed: 20)
     var model: [String: (age: Int, books: Set<String>)] = [:]
     var owner: [String: String] = [:]
@@ -258,7 +260,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `a temporary id finds its object in its own context alone`() async throws {
+  @Test func `a temporary id finds its object only in its own context`() async throws {
     let temporary = try await TemporaryStore(library)
     let (one, two) = (temporary.store.makeContext(), temporary.store.makeContext())
     let (a, b) = (one.insert(Genre.self) { $0.name = "a" }, two.insert(Genre.self) { $0.name = "b" })

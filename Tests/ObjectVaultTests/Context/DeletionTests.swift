@@ -1,4 +1,4 @@
-// Deletions where memory, file and pending changes do not say the same of a relationship.
+// Deletions where memory, file and pending changes differ about a relationship.
 
 import CipherSQLite
 import Foundation
@@ -29,7 +29,7 @@ final class Seal: ManagedObject {
     Entity(Seal.self)
   }
 
-  @Test func `a deny asks the file and not objects that are older than it`() async throws {
+  @Test func `a deny rule checks the file, not outdated objects in memory`() async throws {
     let temporary = try await TemporaryStore(library)
     let (context, other) = (temporary.store.makeContext(), temporary.store.makeContext())
     let one = context.insert(Book.self) { $0.title = "One" }
@@ -46,7 +46,9 @@ final class Seal: ManagedObject {
     withExtendedLifetime(loan) {}
   }
 
-  @Test func `who was moved away by somebody else stays, whatever memory says`() async throws {
+  @Test func `a member that another context moved to a new owner is not deleted with the former one`()
+    async throws
+  {
     let temporary = try await TemporaryStore(library)
     let (context, other) = (temporary.store.makeContext(), temporary.store.makeContext())
     let ann = context.insert(Author.self) { $0.name = "Ann" }
@@ -65,7 +67,7 @@ final class Seal: ManagedObject {
     withExtendedLifetime(one) {}
   }
 
-  @Test func `a new partner saves from the deletion of the former one, also where that was never fetched`()
+  @Test func `a new partner protects an object from the cascade of its unfetched former partner`()
     async throws
   {
     let temporary = try await TemporaryStore(Self.holders)
@@ -89,7 +91,7 @@ final class Seal: ManagedObject {
     #expect(try await temporary.store.verify().isEmpty)
   }
 
-  @Test func `a member that was given to another owner does not go with its former owner`() async throws {
+  @Test func `a member that was moved to another owner is not deleted with its former owner`() async throws {
     let temporary = try await TemporaryStore(Self.holders)
     try await temporary.store.write { context in
       let seal = context.insert(Seal.self) { $0.text = "s" }
@@ -113,9 +115,7 @@ final class Seal: ManagedObject {
     #expect(try reader.fetch(Seal.self).one().holder?.name == "b")
   }
 
-  @Test func `what is written to an object that an earlier save deleted is told by the next save`()
-    async throws
-  {
+  @Test func `the next save reports a write to an object that an earlier save deleted`() async throws {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     let (ann, one) = (
@@ -133,7 +133,8 @@ final class Seal: ManagedObject {
     try context.save()
   }
 
-  @Test func `what a deleted object had let go of does not hold its deletion back`() async throws {
+  @Test func `an object removed from its owner before a deletion survives the owner's cascade`() async throws
+  {
     let temporary = try await TemporaryStore(library)
     try await temporary.store.write { context in
       let ann = context.insert(Author.self) { $0.name = "Ann" }
@@ -151,7 +152,9 @@ final class Seal: ManagedObject {
     }
   }
 
-  @Test func `sets do not keep an object that goes, whatever it was`() async throws {
+  @Test func `a deletion removes the object from member sets, and deletes members that are faults`()
+    async throws
+  {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     let ann = context.insert(Author.self) { $0.name = "Ann" }
@@ -164,7 +167,7 @@ final class Seal: ManagedObject {
     let club = context.insert(Club.self) { $0.name = "C" }
     ann.club = club
     #expect(club.members == [ann])
-    // As a fault, whom it leads to is not known any more.
+    // As a fault, the book does not have its author in memory.
     context.refresh(one)
     let books = ann.books
     context.delete(ann)
@@ -172,9 +175,10 @@ final class Seal: ManagedObject {
     #expect(club.members.isEmpty && one.state == .invalid && books == [one])
   }
 
-  @Test func `ids near the end of all numbers are taken`() async throws {
+  @Test func `objects with ids near the highest integer can be fetched and linked`() async throws {
     let temporary = try await TemporaryStore(library)
-    // By somebody else: a change set with such an id is refused, as it would leave none for new rows.
+    // Another program inserts the row: a change set with such an id is refused, because it leaves no id
+    // for new rows.
     let connection = try Connection.open(temporary.store.url.path, key: testKey)
     try connection.execute("INSERT INTO Genre(id, name) VALUES (\(Int64.max - 1), 'last')")
     connection.close()

@@ -1,4 +1,5 @@
-// Deletions of new objects that a delete rule denies: they wait as those of saved objects do, and go when they are put right.
+// Denied deletions of new objects: like those of saved objects, they stay pending until nothing denies
+// them.
 
 import ObjectVault
 import TestSupport
@@ -12,7 +13,7 @@ import Testing
     temporary = try await TemporaryStore(binders)
   }
 
-  /// How many binders, leaves and tacks are in the file.
+  /// The numbers of binders, leaves and tacks in the file.
   private func counts() throws -> [Int] {
     let context = store.makeContext()
     return [
@@ -29,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `a denied deletion that is put right is carried out by the save`() throws {
+  @Test func `a save carries out a denied deletion once nothing denies it`() throws {
     let context = store.makeContext()
     let leaf = context.insert(Leaf.self)
     let tack = context.insert(Tack.self) { $0.leaf = leaf }
@@ -41,7 +42,7 @@ import Testing
     #expect(try counts() == [0, 0, 0])
   }
 
-  @Test func `the save throws until it is put right, and saves nothing`() throws {
+  @Test func `the save throws and writes nothing while a deletion is denied`() throws {
     let context = store.makeContext()
     let leaf = context.insert(Leaf.self)
     let tack = context.insert(Tack.self) { $0.leaf = leaf }
@@ -54,7 +55,7 @@ import Testing
     #expect(try counts() == [0, 1, 1])
   }
 
-  @Test func `the objects that it would take along stay`() throws {
+  @Test func `the cascade of a denied deletion deletes nothing until nothing denies it`() throws {
     let context = store.makeContext()
     let binder = context.insert(Binder.self)
     let leaves = (0..<4).map { _ in context.insert(Leaf.self) { $0.binder = binder } }
@@ -68,7 +69,7 @@ import Testing
     #expect(try counts() == [0, 0, 1])
   }
 
-  @Test func `one that goes by itself before the save is not tried again`() throws {
+  @Test func `a denied object that a cascade deletes before the save is not deleted again`() throws {
     let context = store.makeContext()
     let binder = context.insert(Binder.self)
     let leaf = context.insert(Leaf.self)
@@ -81,7 +82,7 @@ import Testing
     #expect(try context.faultErrors.isEmpty && counts() == [0, 0, 1])
   }
 
-  @Test func `a rollback forgets it`() throws {
+  @Test func `a rollback discards a denied deletion`() throws {
     let context = store.makeContext()
     let leaf = context.insert(Leaf.self)
     context.insert(Tack.self).leaf = leaf
@@ -93,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: [[], [0], [1], [0, 1], [0, 1, 2]])
-  func `in a write it goes, whatever was fetched on the way`(_ fetches: Set<Int>) async throws {
+  func `a write carries out a denied deletion, whatever is fetched before`(_ fetches: Set<Int>) async throws {
     for way in 0..<3 {
       try await store.write { context in
         for object in try context.fetch(Tack.self).all() { context.delete(object) }
@@ -125,8 +126,7 @@ import Testing
     } throws: { isDenied($0) }
   }
 
-  @Test func `a denied deletion of a saved object names a new one by the id that it was given`() async throws
-  {
+  @Test func `the error of a denied deletion names a new object by its assigned id`() async throws {
     try await store.write { context in
       let binder = context.insert(Binder.self)
       try context.save()
@@ -161,7 +161,7 @@ import Testing
       })
   }
 
-  /// New objects of which each refers to the one before it, and so denies the deletion of that one.
+  /// New objects, each of which refers to the one before it and so denies its deletion.
   private func chain(_ count: Int, in context: ObjectContext) -> [Shackle] {
     var hooks: [Shackle] = []
     for number in 0..<count {
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test(arguments: [2, 3, 4, 5, 40], [true, false])
-  func `a chain that is deleted from the top is gone with one save`(_ count: Int, _ isFetched: Bool)
+  func `one save deletes a chain of objects that was deleted from the top`(_ count: Int, _ isFetched: Bool)
     async throws
   {
     let context = store.makeContext()
@@ -198,7 +198,7 @@ import Testing
     #expect(try self.count(Shackle.self) == 0)
   }
 
-  @Test func `a chain whose last object stays is kept; cut in two, the free part is deleted`() throws {
+  @Test func `a chain stays while its last object stays, and a part that is cut off is deleted`() throws {
     let context = store.makeContext()
     let hooks = chain(5, in: context)
     for hook in hooks[..<4] { context.delete(hook) }
@@ -214,7 +214,7 @@ import Testing
     #expect(hooks.allSatisfy { $0.state == .inserted })
     hooks[2].above = nil
     #expect(throws: StoreError.self) { try context.save() }
-    // The first two hang together, and nothing on them.
+    // The first two form a chain of their own, and no other object refers to them.
     #expect(hooks.map { $0.state == .invalid } == [true, true, false, false, false])
     hooks[4].above = nil
     try context.save()
@@ -223,7 +223,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `two that deny each other go together`(_ isSaved: Bool) throws {
+  func `two objects that deny each other's deletion are deleted together`(_ isSaved: Bool) throws {
     let context = store.makeContext()
     let left = context.insert(Left.self)
     let right = context.insert(Right.self) { $0.left = left }
@@ -234,7 +234,7 @@ import Testing
     #expect(try count(Left.self) == 0 && count(Right.self) == 0)
   }
 
-  @Test func `a fetch in a write never throws because a deletion waits`() async throws {
+  @Test func `a fetch in a write does not throw because of a denied deletion`() async throws {
     for isPutRight in [true, false] {
       let work: @Sendable (ObjectContext) throws -> Void = { context in
         let upper = context.insert(Shackle.self)
@@ -258,7 +258,9 @@ import Testing
   }
 
   @Test(arguments: [true, false], [true, false])
-  func `removing the link that denies a deletion permits it`(_ isLinkSaved: Bool, _ isTried: Bool) throws {
+  func `removing the link that denies a deletion allows the deletion`(_ isLinkSaved: Bool, _ isTried: Bool)
+    throws
+  {
     let context = store.makeContext()
     let (topic, other, paper) = try linked(isLinkSaved, in: context)
     context.delete(topic)
@@ -271,7 +273,7 @@ import Testing
   }
 
   @Test(arguments: [true, false], 0..<8)
-  func `writing to the property leaves the link that denies a deletion`(_ isLinkSaved: Bool, _ way: Int)
+  func `writing a to-many property keeps the link that denies a deletion`(_ isLinkSaved: Bool, _ way: Int)
     throws
   {
     let context = store.makeContext()
@@ -302,7 +304,7 @@ import Testing
     #expect(paper.topics == (isLinkSaved ? [topic, other] : []))
   }
 
-  @Test func `by names the link that denies a deletion is removed, too`() async throws {
+  @Test func `removing the link by its property's name also allows the deletion`() async throws {
     let context = try await Store.open(at: store.url, key: testKey).makeContext()
     let topic = try context.insert(entity: "Topic")
     let paper = try context.insert(entity: "Essay")
@@ -311,7 +313,7 @@ import Testing
     context.delete(topic)
     #expect(throws: StoreError.self) { try context.save() }
     #expect(throws: StoreError.self) { try paper.add(topic, to: "topics") }
-    // One of another entity has nothing to do with it.
+    // The deleted object belongs to another entity, so it cannot be a member.
     let other = try context.insert(entity: "Shackle")
     context.delete(other)
     #expect(throws: StoreError.self) { try paper.remove(other, from: "topics") }
@@ -320,7 +322,7 @@ import Testing
     #expect(try count(Topic.self) == 0 && count(Essay.self) == 1)
   }
 
-  @Test func `a link to a deleted object that never was a member is no change`() throws {
+  @Test func `removing a deleted object that never was a member is no change`() throws {
     let context = store.makeContext()
     let (topic, _, _) = try linked(true, in: context)
     let paper = context.insert(Essay.self)
@@ -343,7 +345,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `members that were never read go along with a saved object, too`(_ isRead: Bool) throws {
+  func `the cascade of a saved object also deletes members that were never read`(_ isRead: Bool) throws {
     let made = store.makeContext()
     let owner = made.insert(Ream.self)
     made.insert(Ream.self) { $0.owner = owner }
@@ -362,9 +364,7 @@ import Testing
     #expect(try count(Ream.self) == 0)
   }
 
-  @Test func `in a write what was denied before a fetch and deleted after it is judged with the rest`()
-    async throws
-  {
+  @Test func `deletions denied before and after a fetch in a write are decided together`() async throws {
     try await store.write { context in
       let (member, held) = (context.insert(Ream.self), context.insert(Ream.self))
       let first = context.insert(Ream.self) { $0.denied = held }
@@ -379,7 +379,9 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what the cascade of a saved object deletes holds no new one`(_ isFetched: Bool) async throws {
+  func `an object that a saved object's cascade deletes does not deny another deletion`(_ isFetched: Bool)
+    async throws
+  {
     try await store.write { context in
       let (saved, middle) = (context.insert(Essay.self), context.insert(Essay.self))
       saved.next = middle
@@ -406,7 +408,7 @@ import Testing
     #expect(try count(Essay.self) == 0 && count(Shackle.self) == 0)
   }
 
-  @Test func `a saved object holds a new one while the object that would take it along stays`() throws {
+  @Test func `a saved object denies a deletion while the object that cascades to it stays`() throws {
     let context = store.makeContext()
     let saved = context.insert(Essay.self)
     try context.save()
@@ -423,19 +425,19 @@ import Testing
     #expect(try count(Essay.self) == 0 && count(Shackle.self) == 0 && count(Topic.self) == 1)
   }
 
-  @Test func `to delete a new object twice is no error`() throws {
+  @Test func `deleting a new object twice is no error`() throws {
     let context = store.makeContext()
     let hook = context.insert(Shackle.self)
     for _ in 0..<2 { context.delete(hook) }
     try context.save()
     #expect(context.faultErrors.isEmpty)
-    // One of another context is told.
+    // Deleting an object of another context is an error.
     let stranger = store.makeContext().insert(Shackle.self)
     context.delete(stranger)
     #expect(throws: StoreError.self) { try context.save() }
   }
 
-  @Test func `in a write a link to a deleted object can be removed after a fetch`() async throws {
+  @Test func `a link to a deleted object can be removed after a fetch in a write`() async throws {
     try await store.write { context in
       _ = context.insert(Topic.self)
       _ = context.insert(Essay.self)
@@ -451,7 +453,7 @@ import Testing
     #expect(try count(Topic.self) == 0 && count(Essay.self) == 1)
   }
 
-  @Test func `deletions that deny each other one after the other are judged in linear time`() async {
+  @Test func `a long chain of denied deletions is decided in linear time`() async {
     let factor = await timeFactor(from: 250, to: 2000, below: 24) { count in
       let context = store.makeContext()
       var last = context.insert(Essay.self)
@@ -471,7 +473,7 @@ import Testing
   }
 
   @Test(arguments: ["from its start", "from its end", "with one end for all"])
-  func `the deletions of a long cascade that is denied are linear`(_ way: String) async {
+  func `denied deletions of a long cascade take linear time`(_ way: String) async {
     let factor = await timeFactor(from: 250, to: 2000, below: 24) { count in
       let context = store.makeContext()
       let papers = (0..<count).map { _ in context.insert(Essay.self) }

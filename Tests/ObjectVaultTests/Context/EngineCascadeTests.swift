@@ -1,5 +1,5 @@
-// Members that go with their owner and that nobody has in memory: the engine takes them along, and what is left is the same as
-// where each is looked at.
+// Cascades to members that are not in memory are left to the engine. The result is the same as if each
+// member were read.
 
 import CipherSQLite
 import Foundation
@@ -13,7 +13,7 @@ private final class House: ManagedObject {
   @ToMany(inverse: \Door.house, onDelete: .cascade) var doors: Set<Door>
 }
 
-/// Goes with its house, and nothing goes with it.
+/// Is deleted with its house, and nothing is deleted with it.
 private final class Room: ManagedObject {
   @Attribute(.unique) var name: String
   @ToOne var house: House?
@@ -25,7 +25,7 @@ private final class Color: ManagedObject {
   @ToMany var rooms: Set<Room>
 }
 
-/// Goes with its house, and its keys with it, or keep it.
+/// Is deleted with its house. Its keys are deleted with it, and its guards deny the deletion.
 private final class Door: ManagedObject {
   @Attribute var name: String
   @ToOne var house: House?
@@ -64,7 +64,7 @@ private final class Floor: ManagedObject {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 
-  /// Three houses of 20 rooms in two colors, and of one door with a key.
+  /// Three houses, each with 20 rooms in two colors and with one door that has a key.
   init() async throws {
     temporary = try await TemporaryStore(
       Schema {
@@ -103,7 +103,8 @@ private final class Floor: ManagedObject {
     ]
   }
 
-  @Test func `members that nobody knows go with all that is theirs`() async throws {
+  @Test func `members that are not in memory are deleted with everything that belongs to them`() async throws
+  {
     let context = store.makeContext()
     context.delete(try house("1", context))
     try context.save()
@@ -113,13 +114,13 @@ private final class Floor: ManagedObject {
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `somebody who listens hears of each`() throws {
+  @Test func `a listener is notified of each deleted member`() throws {
     let feed = store.changes()
     let context = store.makeContext()
     context.delete(try house("0", context))
     try context.save()
     guard case .committed(let changes)? = feed.takeWaiting().first else {
-      Issue.record("nothing was told")
+      Issue.record("no commit was delivered")
       return
     }
     let deleted = Dictionary(grouping: changes.deleted, by: \.entity).mapValues(\.count)
@@ -128,7 +129,7 @@ private final class Floor: ManagedObject {
     #expect(try counts() == [2, 40, 40, 2, 2])
   }
 
-  @Test func `one that is in memory is gone there too, and one that moved away stays`() throws {
+  @Test func `a deleted member in memory becomes invalid, and a member that moved away stays`() throws {
     let context = store.makeContext()
     let (first, second) = (try house("0", context), try house("1", context))
     let known = try context.fetch(Room.self).where("name IN {'0-1', '0-2'}").sorted(by: \.name).all()
@@ -139,7 +140,7 @@ private final class Floor: ManagedObject {
     #expect(try counts() == [2, 41, 41, 2, 2])
   }
 
-  @Test func `a unique value of one that goes can be taken in the same save`() throws {
+  @Test func `a unique value of a deleted member can be used again in the same save`() throws {
     let context = store.makeContext()
     context.delete(try house("0", context))
     context.insert(Room.self) { $0.name = "0-1" }
@@ -148,7 +149,7 @@ private final class Floor: ManagedObject {
     #expect(try store.makeContext().fetch(Room.self).where("name == '0-1'").one().house == nil)
   }
 
-  @Test func `a second way from the owner to a member refuses nothing that goes`() async throws {
+  @Test func `a deny rule ignores members that another relationship deletes in the same save`() async throws {
     let temporary = try await TemporaryStore(
       Schema {
         Entity(Hotel.self)
@@ -174,7 +175,7 @@ private final class Floor: ManagedObject {
     }
   }
 
-  @Test func `triggers find the owner of a member that goes`() async throws {
+  @Test func `a trigger on the deletion of a member finds the owner's row`() async throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
     try StoreInfo.prepare(connection)
@@ -190,7 +191,7 @@ private final class Floor: ManagedObject {
     #expect(try connection.value("SELECT count(*) FROM log WHERE name = '1'")?.int64 == 20)
   }
 
-  @Test func `what a member has may refuse`() throws {
+  @Test func `a cascade is refused if a member has members that deny its deletion`() throws {
     let context = store.makeContext()
     context.insert(Guard.self) {
       $0.name = "G"

@@ -1,4 +1,4 @@
-// A read that fails says nothing about the row: the object is a fault as before, and the next read finds what is there.
+// A failed read leaves the object a fault, as before. The next read gets the stored values.
 
 import CipherSQLite
 import Foundation
@@ -13,7 +13,7 @@ import Testing
   let ann: Author
   let one: Book
 
-  /// A book of Ann, who has a passport; both are faults.
+  /// Ann has a passport and a book. Ann and the book are faults.
   init() async throws {
     temporary = try await TemporaryStore(library)
     context = temporary.store.makeContext()
@@ -26,7 +26,7 @@ import Testing
     context.refresh(one)
   }
 
-  /// What the file says.
+  /// Expects these values in the file.
   private func expectInFile(title: String, author: String?, number: String?) throws {
     let other = store.makeContext()
     let (book, author) = (try other.fetch(Book.self).one(), author)
@@ -34,7 +34,7 @@ import Testing
     #expect(try other.fetch(Author.self).where("name == 'Ann'").one().passport?.number == number)
   }
 
-  @Test func `a getter whose read failed once gives the value the next time`() throws {
+  @Test func `a getter whose read failed gives the value at the next read`() throws {
     try store.whileReadsFail {
       #expect(ann.name == "" && ann.age == 0 && ann.isFault)
     }
@@ -43,8 +43,8 @@ import Testing
     try context.save()
   }
 
-  @Test func `a getter that gets no file descriptor gives the value when there is one again`() async throws {
-    // Another read has the reader that is open, so that the getter needs a connection of its own.
+  @Test func `a getter that gets no file descriptor gives the value once one is available`() async throws {
+    // Another read uses the open connection, so the getter needs a new one.
     let gate = DispatchSemaphore(value: 0)
     let started = AsyncStream<Void>.makeStream()
     let store = store
@@ -70,7 +70,7 @@ import Testing
     try expectInFile(title: "One", author: "Ann", number: "1")
   }
 
-  /// Runs `body` while this process can open no file.
+  /// Runs `body` while this process cannot open any file.
   private func withoutFileDescriptors(_ body: () -> Void) {
     #if canImport(Darwin)
       let resource = RLIMIT_NOFILE
@@ -89,7 +89,7 @@ import Testing
   enum Way: CaseIterable { case fetch, existing, load, toOne, prefetch, refresh }
 
   @Test(arguments: Way.allCases)
-  func `whatever finds the row behind a failed read gives the object with its values`(_ way: Way) throws {
+  func `after a failed read, every way to the row gives the object with its values`(_ way: Way) throws {
     try store.whileReadsFail { #expect(ann.name == "") }
     #expect(throws: StoreError.self) { try context.save() }
     let found: Author?
@@ -111,7 +111,7 @@ import Testing
     #expect(try store.makeContext().existing(ann.id)?.age == 40)
   }
 
-  @Test func `a read that fails because it was cancelled leaves a fault, too`() async throws {
+  @Test func `a cancelled read also leaves a fault`() async throws {
     let id = ann.id
     let gate = DispatchSemaphore(value: 0)
     let started = AsyncStream<Void>.makeStream()
@@ -135,7 +135,8 @@ import Testing
     #expect(told.texts == ["  true 1"])
   }
 
-  @Test func `a property of an object whose row cannot be read is not set, which is told once`() throws {
+  @Test func `a property of an object whose row cannot be read is not set, and the next save throws`() throws
+  {
     try store.whileReadsFail {
       one.title = "Two"
       one.author = nil
@@ -148,12 +149,12 @@ import Testing
     try expectInFile(title: "Two", author: "Ann", number: "1")
   }
 
-  @Test func `a one-to-one is changed at all ends, or at none where a row cannot be read`() throws {
+  @Test func `a one-to-one is not changed at any end if a row cannot be read`() throws {
     let bob = context.insert(Author.self) { $0.name = "Bob" }
     let two = context.insert(Passport.self) { $0.number = "2" }
     bob.passport = two
     try context.save()
-    // Of the four ends Ann and her passport are unread.
+    // Of the four objects at the ends, Ann and her passport are not read yet.
     let other = store.makeContext()
     let (b, t) = (try #require(try other.existing(bob.id)), try #require(try other.existing(two.id)))
     let a = try #require(try other.existing(ann.id))
@@ -171,7 +172,7 @@ import Testing
     #expect(try reader.existing(two.id)?.owner == nil)
   }
 
-  @Test func `a set of members that cannot be read is not replaced`() async throws {
+  @Test func `a member set that cannot be read is not replaced`() async throws {
     let genres = ["a", "b", "c"].map { name in context.insert(Genre.self) { $0.name = name } }
     one.genres = Set(genres[..<2])
     try context.save()

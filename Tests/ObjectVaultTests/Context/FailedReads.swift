@@ -1,4 +1,4 @@
-// Reads that fail for a while, for tests.
+// Makes the reads of a store fail for a while.
 
 import CipherSQLite
 import Foundation
@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 extension Store {
-  /// Calls `body` while each read and save of the store's contexts fails, as it does for one whose tables another process has
-  /// changed; it is put right afterwards. A write or read that has begun already goes on.
+  /// Calls `body` while each new read and save of the store's contexts fails, as if another process had
+  /// changed the tables. Afterwards they work again. A read or write that has already begun continues.
   func whileReadsFail<Result>(_ body: () throws -> Result) throws -> Result {
     try raiseGeneration(by: 1)
     defer { #expect(throws: Never.self) { try raiseGeneration(by: -1) } }

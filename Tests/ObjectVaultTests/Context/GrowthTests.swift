@@ -1,5 +1,5 @@
-// What takes as long or as much at the end of a loop as at its beginning: fetches, sets that lose their members, and
-// the memory of a long transaction.
+// Work that takes as much time or memory at the end of a loop as at its beginning: fetches, member sets
+// that lose their members, and long transactions.
 
 import Foundation
 import ObjectVault
@@ -7,12 +7,13 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct Growth {
-  /// How many times as long eight times the work takes: 8 when the time is linear, 64 when it is quadratic.
+  /// How many times longer eight times the work takes: 8 if the time is linear, 64 if it is quadratic.
   private func factor(_ work: (_ count: Int) async throws -> Double) async throws -> Double {
     try await timeFactor(from: 500, to: 4000, below: 24, work)
   }
 
-  @Test func `a half-filled object gathers links with a fetch after each, in linear time`() async throws {
+  @Test func `adding links to an incomplete object, with a fetch after each, takes linear time`() async throws
+  {
     let factor = try await factor { count in
       let temporary = try await TemporaryStore(library)
       let time = try await temporary.store.write { context in
@@ -34,7 +35,7 @@ import Testing
     #expect(factor < 24)
   }
 
-  @Test func `members that are added one by one, of either kind, take linear time`() async throws {
+  @Test func `adding members one by one to either kind of to-many takes linear time`() async throws {
     let temporary = try await TemporaryStore(library)
     let factor = try await timeFactor(from: 2500, to: 20_000, below: 24) { count in
       let context = temporary.store.makeContext()
@@ -44,7 +45,7 @@ import Testing
       let made = (0..<count).map { _ in (context.insert(Book.self), context.insert(Genre.self)) }
       let time = threadTime {
         for (other, genre) in made {
-          // To one whose members are known, and to one of whom nobody knows them.
+          // To owners whose members are in memory, and to one whose members are not.
           author.add(other, to: \.books)
           saved.add(other, to: \.books)
           book.add(genre, to: \.genres)
@@ -56,7 +57,7 @@ import Testing
     #expect(factor < 24)
   }
 
-  @Test func `a set whose first member is deleted, until there is none, takes linear time`() async throws {
+  @Test func `deleting the first member of a set until it is empty takes linear time`() async throws {
     let factor = try await factor { count in
       let temporary = try await TemporaryStore(library)
       try await temporary.store.write { context in
@@ -83,7 +84,7 @@ import Testing
     #expect(factor < 24)
   }
 
-  @Test func `sets know what was deleted, taken back, saved and fetched between two looks at them`()
+  @Test func `member sets reflect all deletions, rollbacks and saves since they were last read`()
     async throws
   {
     let temporary = try await TemporaryStore(library)
@@ -91,7 +92,7 @@ import Testing
     let (one, two) = (
       context.insert(Book.self) { $0.title = "One" }, context.insert(Book.self) { $0.title = "Two" }
     )
-    // More than a context remembers one by one.
+    // More deletions than the log of a context keeps.
     let genres = (0..<3000).map { number in context.insert(Genre.self) { $0.name = "genre \(number)" } }
     (one.genres, two.genres) = (Set(genres), Set(genres))
     try context.save()
@@ -117,7 +118,7 @@ import Testing
     #expect(try other.fetch(Genre.self).count() == left.count)
   }
 
-  @Test func `links of a half-filled object outlast fetches, its completion, and its deletion`() async throws
+  @Test func `links of an incomplete object survive fetches, until it is completed or deleted`() async throws
   {
     let temporary = try await TemporaryStore(library)
     try await temporary.store.write { context in
@@ -143,14 +144,14 @@ import Testing
     #expect(try context.fetch(Book.self).one().genres.count == 2)
   }
 
-  @Test func `the memory of a write that fetches between its changes does not grow with their number`()
+  @Test func `the memory of a write with fetches between its changes does not grow with their number`()
     async throws
   {
     let folder = try TemporaryFolder()
     let path = folder.url.appendingPathComponent("blog.store").path
     let lines = try await onThread { try runChild("fetch-and-insert", path) }
     let grown = try #require(lines.first.flatMap { Int($0) })
-    // A fetch that writes keeps two pages or more for each of 4,500 turns: 60 MiB.
+    // A fetch that writes pending changes keeps two pages or more in each of 4,500 turns: 60 MiB.
     #expect(grown < 25, "\(grown) MiB")
   }
 }

@@ -1,4 +1,5 @@
-// Triggers on tables of links that make the engine do nothing and tell of no error: a link that was told to be saved is there.
+// Triggers with RAISE(IGNORE) on link tables make the engine skip a statement without an error. A save
+// detects this and throws.
 
 import CipherSQLite
 import Foundation
@@ -54,7 +55,7 @@ import Testing
       && failures[0].reason.contains(words)
   }
 
-  @Test func `a link that a trigger kept out is no saved one`() async throws {
+  @Test func `a save throws if a trigger ignores the insertion of a link`() async throws {
     try ignore("INSERT", silent)
     first.genres.insert(silent)
     second.genres.insert(kept)
@@ -76,7 +77,7 @@ import Testing
     #expect(try links == 3)
   }
 
-  @Test func `a link that a trigger kept in is no removed one`() throws {
+  @Test func `a save throws if a trigger ignores the deletion of a link`() throws {
     try ignore("DELETE", kept)
     first.genres = []
     #expect { try context.save() } throws: { isSilence($0, "was not unlinked from Genre \(kept.id.rowID)") }
@@ -84,7 +85,7 @@ import Testing
     #expect(try links == 1)
   }
 
-  @Test func `a link that somebody else has made or removed is as it was asked for`() throws {
+  @Test func `a save succeeds if another program has already made or removed the links`() throws {
     first.genres = [silent]
     try run("UPDATE Book_genres SET Genre_id = \(silent.id.rowID)")
     try context.save()
@@ -92,7 +93,7 @@ import Testing
     #expect(try other.existing(first.id)?.genres.map(\.name) == ["silent"])
   }
 
-  @Test func `a place that a trigger kept is no new one`() async throws {
+  @Test func `a save throws if a trigger ignores the new place of a member`() async throws {
     let temporary = try await TemporaryStore(orderedModel)
     let context = temporary.store.makeContext()
     let songs = [1, 2, 3].map { key in context.insert(Song.self) { $0.key = key } }

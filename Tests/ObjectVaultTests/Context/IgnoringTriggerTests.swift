@@ -1,4 +1,5 @@
-// Triggers that make the engine do nothing and tell of no error: a save that was told to be one has written its rows.
+// Triggers with RAISE(IGNORE) make the engine skip a statement without an error. A save detects rows that
+// were not written, and throws.
 
 import CipherSQLite
 import Foundation
@@ -34,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [1, 20])
-  func `an object that a trigger kept out is no saved one`(_ count: Int) throws {
+  func `a save throws if a trigger ignores the insertion of an object`(_ count: Int) throws {
     try ignore("INSERT")
     let loud = (0..<count).map { number in context.insert(Genre.self) { $0.name = "g\(number)" } }
     let silent = context.insert(Genre.self) { $0.name = "silent" }
@@ -47,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [1, 20])
-  func `an object that a trigger kept in is no deleted one`(_ count: Int) async throws {
+  func `a save throws if a trigger ignores the deletion of an object`(_ count: Int) async throws {
     let genres = (0..<count).map { number in context.insert(Genre.self) { $0.name = "g\(number)" } }
     let silent = context.insert(Genre.self) { $0.name = "silent" }
     try context.save()
@@ -66,7 +67,7 @@ import Testing
     #expect(try store.makeContext().fetch(Genre.self).count() == count + 1)
   }
 
-  @Test func `an object that a trigger kept as it was is no conflict with somebody else`() throws {
+  @Test func `a save reports an update that a trigger ignores, and no conflict`() throws {
     let silent = context.insert(Genre.self) { $0.name = "silent" }
     try context.save()
     try ignore("UPDATE")
@@ -75,7 +76,7 @@ import Testing
     #expect(silent.hasChanges && silent.name == "loud")
   }
 
-  @Test func `a row that somebody else has deleted is deleted`() throws {
+  @Test func `deleting a row that another program has deleted succeeds`() throws {
     let genre = context.insert(Genre.self) { $0.name = "gone" }
     try context.save()
     let connection = try Connection.open(store.url.path, key: testKey)

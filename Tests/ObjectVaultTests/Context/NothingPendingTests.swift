@@ -1,4 +1,5 @@
-// Members that are read while something is pending that comes to nothing: afterwards they are those of the file.
+// Member sets that are read while changes are pending which are discarded later. Afterwards the sets
+// equal the file.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +11,7 @@ import Testing
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 
-  /// A book of three genres.
+  /// A book with three genres.
   init() async throws {
     temporary = try await TemporaryStore(library)
     let context = store.makeContext()
@@ -23,8 +24,7 @@ import Testing
 
   private func names(_ book: Book) -> [String] { book.genres.map(\.name).sorted() }
 
-  @Test func `a member whose deletion is taken back is one again, though the set was read meanwhile`() throws
-  {
+  @Test func `a rollback of a deletion restores the member in a set that was read meanwhile`() throws {
     let context = store.makeContext()
     let book = try context.fetch(Book.self).one()
     let genre = try context.fetch(Genre.self).where("name == 'b'").one()
@@ -40,7 +40,7 @@ import Testing
     #expect(try names(other.fetch(Book.self).one()) == ["a", "c"])
   }
 
-  @Test func `so it is where the save was refused`() throws {
+  @Test func `a rollback after a refused save also restores the deleted member`() throws {
     let context = store.makeContext()
     let book = try context.fetch(Book.self).one()
     context.delete(try context.fetch(Genre.self).where("name == 'b'").one())
@@ -53,7 +53,9 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a link that came and went hides none that somebody else makes`(_ isRead: Bool) async throws {
+  func `a link that was added and removed does not hide the same link made by another context`(_ isRead: Bool)
+    async throws
+  {
     let context = store.makeContext()
     let other = context.insert(Genre.self) { $0.name = "d" }
     try context.save()

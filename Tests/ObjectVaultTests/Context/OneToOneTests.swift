@@ -1,4 +1,5 @@
-// One-to-ones: one end has the column, the other one is looked up by it, and no program sees which.
+// One-to-ones. One end has the column, and the other end is looked up through it. Callers see no
+// difference.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +13,7 @@ import Testing
   let authors: [Author]
   let passports: [Passport]
 
-  /// Three authors, of whom the first two have the passports of their numbers, and three passports.
+  /// Three authors and three passports. The first two authors have the passports with their numbers.
   init() async throws {
     temporary = try await TemporaryStore(library)
     context = temporary.store.makeContext()
@@ -23,14 +24,14 @@ import Testing
     try context.save()
   }
 
-  /// Whose passport each is, as the file has it.
+  /// The owner of each passport in the file.
   private func stored() throws -> [SQLValue] {
     let connection = try Connection.open(temporary.store.url.path, key: testKey)
     defer { connection.close() }
     return try connection.rows("SELECT owner_id FROM Passport ORDER BY id").map { $0[0] }
   }
 
-  /// That both ends say the same in a context, and what they say.
+  /// Expects that both ends agree in a context, and returns the names of the passports' owners.
   private func owners(_ context: ObjectContext) throws -> [String?] {
     let passports = try context.fetch(Passport.self).sorted(by: \.number).all()
     for author in try context.fetch(Author.self).all() {
@@ -40,7 +41,7 @@ import Testing
     return passports.map { $0.owner?.name }
   }
 
-  @Test func `one column holds both ends, with a unique index`() async throws {
+  @Test func `one column with a unique index stores both ends of a one-to-one`() async throws {
     #expect(try stored() == [1, 2, .null])
     let connection = try Connection.open(temporary.store.url.path, key: testKey)
     #expect(try !connection.tableInfo("Author").columns.contains { $0.name == "passport_id" })
@@ -52,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [[1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0], [0, 2, 1]], [true, false])
-  func `partners are changed in any order, from either end, in one save`(_ order: [Int], _ fromColumn: Bool)
+  func `one save exchanges partners in any order, set from either end`(_ order: [Int], _ fromColumn: Bool)
     async throws
   {
     for (passport, author) in order.enumerated() {
@@ -68,7 +69,7 @@ import Testing
     #expect(try owners(temporary.store.makeContext()) == order.map { "\($0 + 1)" })
   }
 
-  @Test(arguments: [true, false]) func `a new object takes the place of one that is there, or is deleted`(
+  @Test(arguments: [true, false]) func `a new partner replaces an existing or a deleted one`(
     _ isDeleted: Bool
   ) async throws {
     let new = context.insert(Passport.self) { $0.number = "4" }
@@ -81,7 +82,7 @@ import Testing
     #expect(try reader.fetch(Author.self).where("name == '1'").one().passport?.number == "4")
   }
 
-  @Test func `two contexts that give one object two partners: the second one is told who has it`()
+  @Test func `the second of two contexts that set a partner gets an error that names the present one`()
     async throws
   {
     let other = temporary.store.makeContext()
@@ -97,7 +98,7 @@ import Testing
     guard case .validation(let failures)? = error else { throw try #require(error) }
     #expect(failures.map(\.property) == ["owner"] && failures.first?.description.contains("unique") == true)
     #expect(failures.first?.holder?.rowID == passports[1].id.rowID)
-    // Nothing is lost, and it goes on from there.
+    // Nothing is lost, and the context can continue.
     #expect(third.owner === theirs)
     other.rollback()
     other.refresh(theirs)
@@ -107,9 +108,7 @@ import Testing
     #expect(try stored() == [1, .null, 3])
   }
 
-  @Test func `what was read of an end that is looked up is never older than the row of the other end`()
-    async throws
-  {
+  @Test func `an end without a column changes as soon as the row of the other end is read`() async throws {
     let reader = temporary.store.makeContext()
     let ann = try reader.fetch(Author.self).where("name == '1'").one()
     let passport = try #require(ann.passport)
@@ -124,7 +123,7 @@ import Testing
     #expect(try stored() == [1, 2, .null])
   }
 
-  @Test func `an end that is looked up is prefetched by one query for all`() throws {
+  @Test func `an end without a column is prefetched for all objects with one query`() throws {
     let context = temporary.store.makeContext()
     let found = try context.fetch(Author.self).sorted(by: \.name).prefetch(\.passport).all()
     let queries = context.statistics.queries
@@ -132,7 +131,7 @@ import Testing
     #expect(context.statistics.queries == queries)
   }
 
-  @Test func `a rollback brings both ends back, and a refresh what the row has`() throws {
+  @Test func `a rollback restores both ends, and a refresh restores the stored partners`() throws {
     authors[2].passport = passports[0]
     #expect(authors[0].passport == nil)
     context.rollback()
@@ -145,8 +144,8 @@ import Testing
     #expect(try owners(context) == ["1", "2", nil])
   }
 
-  @Test func `whoever leads where a refreshed object leads goes back with it`() throws {
-    // 1 leads to the second author, and 2 to the first; 3 took the place that 1 has left.
+  @Test func `refreshing a former partner also reverts the object that took its place`() throws {
+    // Passport 1 leaves its owner, and passport 3 takes its place.
     (passports[0].owner, passports[2].owner) = (nil, authors[0])
     context.refresh(passports[0])
     #expect(authors[0].passport === passports[0] && passports[2].owner == nil)
@@ -155,8 +154,9 @@ import Testing
     #expect(try stored() == [1, 2, .null])
   }
 
-  @Test func `an object that has gone elsewhere since stays there when another one is refreshed`() throws {
-    // 3 took the place that 1 has left, and went on.
+  @Test func `refreshing a former partner does not revert an object that took its place and left it`() throws
+  {
+    // Passport 3 takes the place that passport 1 has left, and then moves on.
     (passports[0].owner, passports[2].owner) = (nil, authors[0])
     passports[2].owner = authors[2]
     context.refresh(passports[0])
@@ -165,7 +165,9 @@ import Testing
     #expect(try stored() == [1, 2, 3])
   }
 
-  @Test func `who was read without a partner has the one whose row was read later`() async throws {
+  @Test func `an object that was read without a partner gets the partner whose row is read later`()
+    async throws
+  {
     let reader = temporary.store.makeContext()
     let all = try reader.fetch(Author.self).sorted(by: \.name).prefetch(\.passport).all()
     let third = try reader.fetch(Passport.self).where("number == '3'").one()
@@ -174,7 +176,7 @@ import Testing
     try context.save()
     reader.refresh(third)
     #expect(third.owner === all[2] && all[2].passport === third)
-    // Its former partner gives way to another one.
+    // Another partner replaces it.
     let second = try #require(try reader.existing(passports[1].id))
     second.owner = all[2]
     #expect(third.owner == nil && all[2].passport === second)
@@ -186,7 +188,7 @@ import Testing
     #expect(try owners(temporary.store.makeContext()) == ["1", nil, "3"])
   }
 
-  @Test func `a partner that was given here goes before one that another context gave`() throws {
+  @Test func `a partner set in this context takes precedence over one that another context saved`() throws {
     let reader = temporary.store.makeContext()
     let author = try #require(try reader.existing(authors[2].id))
     #expect(author.passport == nil)
@@ -243,7 +245,9 @@ import Testing
           \.name))
   }
 
-  @Test func `predicates and sorts look it up, in the file and beside what is pending`() async throws {
+  @Test func `predicates and sorts use an end without a column, in the file and in pending changes`()
+    async throws
+  {
     try expectSame(temporary.store.makeContext())
     try expectSame(context)
     authors[2].passport = passports[0]
@@ -264,14 +268,14 @@ import Testing
     }
   }
 
-  @Test func `a predicate of Swift looks it up, too`() throws {
+  @Test func `a #Predicate uses an end without a column`() throws {
     let found = try context.fetch(Author.self).where(#Predicate<Author> { $0.passport?.number == "2" }).all()
     #expect(found.map(\.name) == ["2"])
     let none = try context.fetch(Author.self).where(#Predicate<Author> { $0.passport == nil }).all()
     #expect(none.map(\.name) == ["3"])
   }
 
-  @Test func `objects without classes have both ends, too`() async throws {
+  @Test func `objects without classes have both ends of a one-to-one`() async throws {
     let store = try await Store.open(at: temporary.store.url, key: testKey)
     let context = store.makeContext()
     let ann = try context.fetch(entity: "Author").where("name == '1'").one()
@@ -288,7 +292,7 @@ import Testing
     #expect(try stored() == [1, 2, .null])
   }
 
-  @Test func `by names it throws that a look-up fails, or that the object is gone`() async throws {
+  @Test func `access by name throws if a lookup fails or the object is gone`() async throws {
     let store = try await Store.open(at: temporary.store.url, key: testKey)
     let gone = try {
       let context = store.makeContext()
@@ -318,7 +322,7 @@ import Testing
     #expect(try passport.value("owner") == .integer(3))
   }
 
-  @Test func `who tells of changes names the end with the column`() async throws {
+  @Test func `a change set names the end with the column`() async throws {
     var changes = temporary.store.changes().makeAsyncIterator()
     try await temporary.store.write { context in
       let author = try context.fetch(Author.self).where("name == '3'").one()

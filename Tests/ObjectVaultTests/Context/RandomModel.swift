@@ -1,5 +1,5 @@
-// A model with every kind of relationship, delete rule and rule for values, and what random changes should make of it:
-// the same in plain Swift values.
+// A model with every kind of relationship, delete rule and value rule, and the same model in plain Swift
+// values, which have the expected result of random changes.
 
 import Foundation
 import ObjectVault
@@ -59,7 +59,8 @@ let randomModel = Schema {
   Entity(Group.self)
 }
 
-/// What a store holds, object by object, by their keys; nil where a required value has not been given yet.
+/// The expected content of a store, by the keys of the objects. A required value that is not set yet is
+/// nil.
 struct World: Equatable {
   struct Maker: Equatable {
     var code: Int?
@@ -79,13 +80,13 @@ struct World: Equatable {
 
   var makers: [Int: Maker] = [:]
   var parts: [Int: Part] = [:]
-  /// Their owners.
+  /// The owner of each paper.
   var papers: [Int: Int?] = [:]
-  /// Their names.
+  /// The name of each label.
   var labels: [Int: String?] = [:]
-  /// Their owners.
+  /// The owner of each badge.
   var badges: [Int: Int?] = [:]
-  /// Their labels.
+  /// The labels of each group.
   var groups: [Int: Set<Int>] = [:]
 
   func keys(_ kind: Kind) -> [Int] {
@@ -101,7 +102,7 @@ struct World: Equatable {
 
   func contains(_ key: Int) -> Bool { Kind.allCases.contains { keys($0).contains(key) } }
 
-  /// Deletes by the rules of the model.
+  /// Deletes an object and applies the delete rules of the model.
   mutating func delete(_ key: Int) {
     if makers.removeValue(forKey: key) != nil {
       for part in keys(.part) where parts[part]?.owner == key { delete(part) }
@@ -123,7 +124,7 @@ struct World: Equatable {
     badges[key] = nil
   }
 
-  /// Which rules are broken, so that a save has to fail.
+  /// The broken rules. A save must fail if there are any.
   var problems: [String] {
     var found: [String] = []
     for (key, maker) in makers.sorted(by: { $0.key < $1.key }) {
@@ -146,7 +147,7 @@ struct World: Equatable {
 
   static func hasTwice(_ values: [some Hashable]) -> Bool { Set(values).count < values.count }
 
-  /// Whether `whole` is a piece of `part`, or that itself.
+  /// Whether `whole` is `part` itself, or one of its pieces at any depth.
   func isPiece(_ whole: Int, of part: Int) -> Bool {
     var above: Int? = whole
     while let key = above {

@@ -1,4 +1,4 @@
-// What the random script takes away and back: deletions, rollbacks, and rules that were broken on the way.
+// The random script's deletions, rollbacks, and repairs of broken rules.
 
 import ObjectVault
 
@@ -8,7 +8,7 @@ extension RandomScript {
     let object: ManagedObject
     switch kind {
     case .maker:
-      // The deletion of a new object is denied at once, as an error that is noted.
+      // A denied deletion of a new object stays pending, and fetches still find the object.
       if isNew(key), world.papers.values.contains(key) { return }
       object = try maker(key)
     case .part: object = try part(key)
@@ -34,7 +34,7 @@ extension RandomScript {
     (world, objects) = (saved, [:])
   }
 
-  /// Puts right what is broken: all of it, or some.
+  /// Repairs all broken rules, or some of them.
   func putRight(all: Bool) throws {
     log(all ? "put right all" : "put right some")
     func isChosen() -> Bool { all || dice.isOne(in: 2) }

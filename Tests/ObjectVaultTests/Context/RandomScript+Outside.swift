@@ -1,5 +1,5 @@
-// What happens beside the random script's context: reads fail for a while, and rows go and come back. Nothing of it changes what
-// the context is to find afterwards.
+// Disturbances from outside of the random script's context: reads fail for a while, and rows are deleted
+// and restored. None of them changes what the context must find afterwards.
 
 import CipherSQLite
 import Foundation
@@ -13,7 +13,7 @@ extension RandomScript {
     if outsideDice.isOne(in: 2) || !(object is Paper) {
       try failReads(of: object, key, store)
     } else {
-      try takeAway(object, key, store)
+      try takeAway(object, key: key, from: store)
     }
     guard let found = try find(object, key) else { throw Mismatch("\(key) is not found again") }
     if found !== object { throw Mismatch("\(key) is another object") }
@@ -26,7 +26,7 @@ extension RandomScript {
     context.refresh(object)
     try store.whileReadsFail {
       if name(object) == key { throw Mismatch("\(key) was read") }
-      // The rows of others, if they are read at all.
+      // Reads of other objects, which may be in memory.
       for other in objects.values.prefix(3) { _ = name(other) }
       (object as? Maker)?.size = 7
       if let maker = object as? Maker { _ = (maker.parts.count, maker.labels.count, maker.boss?.key) }
@@ -34,8 +34,8 @@ extension RandomScript {
     try forgetErrors()
   }
 
-  /// Takes the row of a paper out of the file and puts it back, as it is done and undone elsewhere.
-  private func takeAway(_ object: ManagedObject, _ key: Int, _ store: Store) throws {
+  /// Deletes the row of a paper and restores it, as another process could delete it and undo that.
+  private func takeAway(_ object: ManagedObject, key: Int, from store: Store) throws {
     guard let row = rows[key] else { return }
     log("paper \(key) goes and comes back")
     let connection = try Connection.open(store.url.path, key: testKey)
@@ -44,14 +44,14 @@ extension RandomScript {
     let owner = try connection.value("SELECT owner_id FROM Paper WHERE id = \(row)") ?? .null
     try connection.execute("DELETE FROM Paper WHERE id = \(row)")
     context.refresh(object)
-    // What was read before can still be read.
+    // Values that were read before can still be read.
     if name(object) != key || object.state != .invalid { throw Mismatch("\(key) is not gone") }
     try forgetErrors()
     try connection.execute(
       "INSERT INTO Paper (id, _version, key, owner_id) VALUES (\(row), \(77), \(key), \(owner))")
   }
 
-  /// The next save throws the first of them, and forgets them all.
+  /// Saves: the save throws the first noted error and discards them all.
   private func forgetErrors() throws {
     guard !context.faultErrors.isEmpty else { throw Mismatch("no error was noted") }
     if (try? context.save()) != nil { throw Mismatch("the save told no error") }

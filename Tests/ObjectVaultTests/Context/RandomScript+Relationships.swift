@@ -1,5 +1,5 @@
-// The random script's changes of relationships, each by one of the ways that there are: from either end, by a member or
-// by the whole set.
+// The random script's changes of relationships. Each is made in one of several ways: from either end, by
+// one member or by the whole set.
 
 import ObjectVault
 
@@ -43,7 +43,7 @@ extension RandomScript {
     let adds = dice.isOne(in: 2)
     let known = !adds && dice.isOne(in: 2) ? dice.pick(present.sorted()) : nil
     guard let other = known ?? dice.pick(world.keys(.label)) else { return }
-    // Whether an object is a member, when its set is not in memory, only the ways that read the set find out.
+    // If the set is not in memory, only the ways that read it detect whether an object is a member.
     let way = adds == present.contains(other) ? 1 + dice.next(2) : dice.next(4)
     log("labels of \(key): \(adds ? "+" : "-") \(other), way \(way)")
     switch (adds, way) {
@@ -107,7 +107,7 @@ extension RandomScript {
 
   func changeTree() throws {
     if dice.isOne(in: 2) {
-      // Not in a ring, which a cascade would take as a whole.
+      // Rings are excluded, because a cascade would delete a whole ring.
       guard let key = dice.pick(world.keys(.part)), let whole = dice.pick(world.keys(.part)),
         !world.isPiece(whole, of: key)
       else { return }
@@ -133,7 +133,7 @@ extension RandomScript {
   }
 
   func movePaper() throws {
-    // Mostly one whose owner's deletion it denies: then that is put right.
+    // Prefers a paper that denies the deletion of its owner, and so repairs that.
     let papers = world.keys(.paper)
     let denying = papers.filter { (world.papers[$0] ?? nil).map { world.makers[$0] == nil } ?? false }
     guard let key = dice.pick(denying.isEmpty ? papers : denying), let owner = dice.pick(world.keys(.maker))

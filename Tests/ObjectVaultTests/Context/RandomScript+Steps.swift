@@ -1,5 +1,5 @@
-// The kinds of changes of the random script: which comes next, new objects, values. Relationships are in
-// RandomScript+Relationships, deletions and what takes changes back in RandomScript+Deletions.
+// The steps of the random script: the choice of the next step, new objects, and values. Relationships are
+// in RandomScript+Relationships, and deletions, rollbacks and repairs are in RandomScript+Deletions.
 
 import ObjectVault
 
@@ -26,7 +26,7 @@ extension RandomScript {
     for key in objects.keys where !world.contains(key) { objects[key] = nil }
   }
 
-  // MARK: Making
+  // MARK: New objects
 
   private func insert() throws {
     let key = nextKey
@@ -74,7 +74,8 @@ extension RandomScript {
     }
   }
 
-  /// With members, another new object inside, and now and then an error at the end.
+  /// Inserts a maker with members, sometimes with another new object inside, and sometimes with an error
+  /// at the end.
   private func insertMaker(_ key: Int, _ isHalf: Bool) throws {
     struct Stop: Error {}
     let code = dice.next(25)
@@ -115,7 +116,7 @@ extension RandomScript {
       innerPart.owner = key
     } catch is Stop {
       log("  not made")
-      // Who was given to it has nobody now.
+      // The part that was given to the maker has no owner now.
       if let part { world.parts[part]?.owner = nil }
     }
     if let inner { world.parts[inner] = innerPart }

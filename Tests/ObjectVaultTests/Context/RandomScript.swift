@@ -1,16 +1,16 @@
-// Random changes, the same for each seed, made to objects and to plain values side by side. Rules are broken on the way,
-// and put right later. The kinds of changes are in RandomScript+Steps.
+// Random changes, determined by a seed, made to objects and to plain values side by side. Some changes
+// break rules, which are repaired later. The kinds of changes are in RandomScript+Steps.
 
 import Foundation
 import ObjectVault
 
-/// What a store holds is not what it should.
+/// The content of a store differs from the expected content.
 struct Mismatch: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 }
 
-/// Numbers that are the same for each seed.
+/// A generator of numbers that are determined by a seed.
 struct Dice {
   private var state: UInt64
 
@@ -26,41 +26,42 @@ struct Dice {
     return Int((state >> 11) % UInt64(max(1, count)))
   }
 
-  /// Once in so many times.
+  /// Returns true once in `count` times, on average.
   mutating func isOne(in count: Int) -> Bool { next(count) == 0 }
   mutating func pick<Element>(_ elements: [Element]) -> Element? {
     elements.isEmpty ? nil : elements[next(elements.count)]
   }
 }
 
-/// A script that runs on one context.
+/// A random script that runs on one context.
 final class RandomScript {
-  /// Where changes are made.
+  /// The context that is changed, and whether fetches run between the changes.
   enum Mode: CaseIterable { case writeWithFetches, write, contextWithSaves, contextWithFetches }
 
   let context: ObjectContext
   let mode: Mode
   var dice: Dice
-  /// No part of `dice`: the script without fetches draws the same numbers.
+  /// Is separate from `dice`, so that the script without fetches draws the same numbers.
   private var fetchDice: Dice
-  /// What should be there now, and what was at the last save.
+  /// The expected content now, and at the last save.
   var world: World
   var saved: World
-  /// The objects by key, as far as somebody holds them, and the rows of those that were saved.
+  /// The objects that the script retains, by key, and the row ids of those that were saved.
   var objects: [Int: ManagedObject] = [:]
   var rows: [Int: Int64]
   var nextKey: Int
-  /// Whether something is half done, so that what a fetch finds is not compared.
+  /// Whether a change is incomplete, so that the results of fetches are not compared.
   var isInside = false
-  /// What was pending before each save that came to an end, by the name that its commit has.
+  /// The changes that were pending before each successful save, by the name of its commit.
   private(set) var pending: [String: ChangeSet] = [:]
   private let name = UUID().uuidString
-  /// What was done, for who looks for the reason of a mismatch.
+  /// The log of changes, for finding the cause of a mismatch.
   private(set) var trace: [String] = []
 
-  /// The store whose rows go and come back, and whose reads fail, between two steps; nil where none do. No mode of a write.
+  /// The store for disturbances between two steps. It is nil if there are none, as in each mode with a
+  /// write.
   private let store: Store?
-  /// No part of `dice` either.
+  /// Is separate from `dice`, too.
   var outsideDice: Dice
 
   init(
@@ -105,12 +106,12 @@ final class RandomScript {
   func part(_ key: Int) throws -> Part { try object(key) }
   func label(_ key: Int) throws -> Label { try object(key) }
 
-  /// Whether no save has written it.
+  /// Whether no save has written the object yet.
   func isNew(_ key: Int) -> Bool { !saved.contains(key) }
 
-  // MARK: Looking and saving
+  // MARK: Fetching and saving
 
-  /// Asks for something, where that is part of the mode.
+  /// Fetches or reads something, if the mode includes fetches.
   func look() throws {
     guard mode == .writeWithFetches || mode == .contextWithFetches else { return }
     switch fetchDice.next(10) {
@@ -129,7 +130,7 @@ final class RandomScript {
     if let error = context.faultErrors.first { throw Mismatch("an error was noted: \(error)") }
   }
 
-  /// Saves, which has to fail exactly when a rule is broken.
+  /// Saves. The save must fail exactly if a rule is broken.
   func save() throws {
     let problems = world.problems
     log("save: \(problems)")
@@ -153,7 +154,7 @@ final class RandomScript {
 }
 
 extension ManagedObject {
-  /// The row's number, whatever the class.
+  /// The row id, for each class of the model.
   fileprivate var rowNumber: Int64 {
     switch self {
     case let object as Maker: object.id.rowID

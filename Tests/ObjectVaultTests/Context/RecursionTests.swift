@@ -1,4 +1,4 @@
-// Deletions of rows that hang on each other further down than the engine's own cascade goes.
+// Deletions of chains of rows that are longer than the depth of the engine's own cascades.
 
 import CipherSQLite
 import Foundation
@@ -26,13 +26,14 @@ private final class Strand: ManagedObject {
 
 @Suite(.tags(.slow)) struct Recursions {
   private static let schema = Schema {
-    // Before its owner's: the engine cascades to its table last.
+    // Before the entity of its owner, so that the engine cascades to this table last.
     Entity(Strand.self)
     Entity(Bead.self)
     Entity(Ribbon.self)
   }
 
-  /// A chain of 1,500, each with a mark and a thread; as a ring, the first hangs on the last.
+  /// A chain of 1,500 beads, each with a mark and a thread. In a ring, the first bead refers to the last
+  /// one.
   private func fill(_ store: Store, isRing: Bool) throws {
     let context = store.makeContext()
     let mark = context.insert(Ribbon.self) { $0.name = "m" }
@@ -48,7 +49,9 @@ private final class Strand: ManagedObject {
   }
 
   @Test(arguments: [false, true], [false, true])
-  func `what hangs on rows of a long chain goes with them`(_ isRing: Bool, _ isInWrite: Bool) async throws {
+  func `deleting a long chain of rows also deletes everything that belongs to them`(
+    _ isRing: Bool, _ isInWrite: Bool
+  ) async throws {
     let temporary = try await TemporaryStore(Self.schema)
     let store = temporary.store
     try fill(store, isRing: isRing)

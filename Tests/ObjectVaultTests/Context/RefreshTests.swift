@@ -1,4 +1,4 @@
-// What refreshing one object does to those at the other end of its relationships.
+// How refreshing one object affects the objects at the other ends of its relationships.
 
 import Foundation
 import ObjectVault
@@ -13,7 +13,7 @@ import Testing
   let one: Passport
   let two: Passport
 
-  /// Ann has the first passport, Bob the second, and a club has both.
+  /// Ann has the first passport and is in a club. Bob has the second passport.
   init() async throws {
     temporary = try await TemporaryStore(library)
     context = temporary.store.makeContext()
@@ -27,7 +27,7 @@ import Testing
     try context.save()
   }
 
-  /// What the file says, when all is saved.
+  /// Saves, and expects the original partners in the file and in memory.
   private func expectUnchanged() async throws {
     try checkPending(context)
     try context.save()
@@ -38,7 +38,7 @@ import Testing
     #expect(ann.passport === one && one.owner === ann && bob.passport === two && two.owner === bob)
   }
 
-  @Test func `a new partner stays, as the change is its own`() async throws {
+  @Test func `refreshing an owner keeps its new partner, because the partner has the change`() async throws {
     let three = context.insert(Passport.self) { $0.number = "3" }
     ann.passport = three
     context.refresh(ann)
@@ -49,9 +49,7 @@ import Testing
     try await expectUnchanged()
   }
 
-  @Test func `whom the partner was taken from gets it back where the end with the column is refreshed`()
-    async throws
-  {
+  @Test func `refreshing the end with the column gives the partner back to its former owner`() async throws {
     ann.passport = two
     #expect(bob.passport == nil && one.owner == nil)
     context.refresh(two)
@@ -61,7 +59,7 @@ import Testing
     try await expectUnchanged()
   }
 
-  @Test func `whoever has taken the place of one that is refreshed goes back with it`() async throws {
+  @Test func `refreshing an object also reverts the object that took its place`() async throws {
     ann.passport = two
     context.refresh(one)
     try await expectUnchanged()
@@ -70,7 +68,7 @@ import Testing
     try await expectUnchanged()
   }
 
-  @Test func `a set loses a member that goes back, and the former one gets it again`() async throws {
+  @Test func `refreshing a member moves it back from its new member set to the former one`() async throws {
     let former = try #require(ann.club)
     #expect(former.members == [ann])
     let club = context.insert(Club.self) { $0.name = "D" }
@@ -82,7 +80,7 @@ import Testing
     #expect(club.members == [bob] && former.members == [ann])
   }
 
-  @Test func `a row that is gone leaves what was read of it, and is reported once`() throws {
+  @Test func `refreshing an object whose row is gone keeps its values and reports it once`() throws {
     let other = temporary.store.makeContext()
     let gone = try #require(try other.existing(bob.id))
     gone.passport = nil
@@ -95,14 +93,14 @@ import Testing
     #expect(context.faultErrors.map { "\($0)" } == ["\(StoreError.objectGone(entity: "Author", rowID: 2))"])
     #expect(throws: StoreError.objectGone(entity: "Author", rowID: 2)) { try bob.load() }
     #expect(throws: StoreError.objectGone(entity: "Author", rowID: 2)) { try context.save() }
-    // Asked again, it is gone as before.
+    // A second refresh has the same result.
     context.refresh(bob)
     #expect(bob.name == "Bob" && bob.state == .invalid)
     let id = bob.id
     #expect(try context.existing(id) == nil && bob.name == "Bob")
   }
 
-  @Test func `other changes of who is at the other end stay`() async throws {
+  @Test func `refreshing an object keeps other changes of its partner`() async throws {
     ann.passport = nil
     one.number = "0"
     context.refresh(ann)
@@ -111,7 +109,7 @@ import Testing
     #expect(one.owner == nil && ann.passport == nil && one.number == "0")
   }
 
-  @Test func `a conflict with a row that was deleted says what can be done, and that can be done`()
+  @Test func `the conflict about a deleted row suggests a new object, and inserting one works`()
     async throws
   {
     let temporary = try await TemporaryStore(library)

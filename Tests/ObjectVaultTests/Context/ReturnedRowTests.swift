@@ -1,5 +1,5 @@
-// Rows that go and come back with their ids, as when a deletion is undone: whatever finds such a row in a context that has met
-// the gap gives the object with the row's values.
+// Rows that are deleted and restored with their ids, as when a deletion is undone. A context that noticed
+// the deletion finds the former object again, with the values of the restored row.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 @Suite struct ReturnedRows {
   enum Way: CaseIterable { case fetch, existing, load, toOne, heldToOne, prefetch, refresh }
 
-  /// A context that has met the gap, and brings the row back by the inverse of its deletion.
+  /// A context that noticed the deletion of a row, and restores the row by the inverse change set.
   struct Gap {
     let temporary: TemporaryStore
     let context: ObjectContext
@@ -30,7 +30,7 @@ import Testing
       let id = ann.id
       try await store.write { other in if let ann = try other.existing(id) { other.delete(ann) } }
       guard case .committed(let set)? = await changes.next() else {
-        Issue.record("the deletion was not told")
+        Issue.record("the deletion was not delivered")
         return
       }
       #expect(set.deleted.count == 2)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `a cascade takes a row along that went and came back, and finds no conflict`() async throws {
+  @Test func `a cascade deletes a row that was deleted and restored, without a conflict`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
     let context = store.makeContext()
@@ -54,7 +54,7 @@ import Testing
     let id = book.id
     try await store.write { other in if let book = try other.existing(id) { other.delete(book) } }
     guard case .committed(let set)? = await changes.next() else {
-      Issue.record("the deletion was not told")
+      Issue.record("the deletion was not delivered")
       return
     }
     context.refresh(book)
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: Way.allCases)
-  func `a row that is found again fills its object anew`(_ way: Way) async throws {
+  func `a restored row is read into its former object, however it is found`(_ way: Way) async throws {
     let gap = try await Gap()
     let (context, ann) = (gap.context, gap.ann)
     let found: Author?
@@ -90,7 +90,7 @@ import Testing
     #expect(try gap.temporary.store.makeContext().fetch(Author.self).one().age == 41)
   }
 
-  @Test func `its members are those of the row that came back`() async throws {
+  @Test func `the members of a restored object are those in the file`() async throws {
     let gap = try await Gap()
     try await gap.temporary.store.write { context in
       let two = context.insert(Book.self) { $0.title = "Two" }
@@ -100,7 +100,7 @@ import Testing
     #expect(found === gap.ann && found.books.map(\.title).sorted() == ["One", "Two"])
   }
 
-  @Test func `a row that is still gone is told once, however often it is looked for`() async throws {
+  @Test func `a missing row is reported once, however often it is read`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
     let context = store.makeContext()
@@ -120,7 +120,7 @@ import Testing
     #expect(context.faultErrors.count == 1)
   }
 
-  @Test func `an object of a hierarchy comes back as what its row is by then`() async throws {
+  @Test func `a restored row of a hierarchy gives an object of its present entity`() async throws {
     let temporary = try await TemporaryStore(company)
     let store = temporary.store
     let context = store.makeContext()
@@ -150,6 +150,6 @@ import Testing
     #expect(eve.state == .invalid)
   }
 
-  /// Whether a save tells an error.
+  /// Whether a save throws.
   private func isRefused(_ context: ObjectContext) -> Bool { (try? context.save()) == nil }
 }

@@ -1,4 +1,4 @@
-// What is taken back: by a rollback, and where the making of an object fails.
+// Rollbacks, and insertions whose closure throws.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +12,7 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  @Test func `a rollback inside a write takes back all that was not saved`() async throws {
+  @Test func `a rollback inside a write reverts all changes since the last save`() async throws {
     try await temporary.begin()
     try await store.write { context in
       let one = try context.fetch(Book.self).one()
@@ -36,9 +36,8 @@ import Testing
     #expect(try context.fetch(Loan.self).count() == 0)
   }
 
-  // Rows are asked for some hundred at a time.
-  @Test func `a rollback takes back changes and deletions of the same objects, however many they are`() throws
-  {
+  // Rows are read a few hundred at a time.
+  @Test func `a rollback reverts changes and deletions of the same objects, however many they are`() throws {
     let context = store.makeContext()
     for number in 0..<600 { context.insert(Genre.self) { $0.name = "\(number)" } }
     try context.save()
@@ -51,7 +50,7 @@ import Testing
     #expect(all.allSatisfy { $0.state == .fault } && all.last?.name == "599" && !context.hasChanges)
   }
 
-  @Test func `a rollback forgets the errors of what it takes back`() throws {
+  @Test func `a rollback discards the errors of the changes that it reverts`() throws {
     let context = store.makeContext()
     let one = context.insert(Book.self) { $0.title = "One" }
     try context.save()
@@ -67,7 +66,7 @@ import Testing
   enum Change: CaseIterable { case attribute, deletion, refresh }
 
   @Test(arguments: Change.allCases)
-  func `a rollback leaves an object invalid whose row was deleted elsewhere`(_ change: Change) throws {
+  func `after a rollback, an object whose row was deleted elsewhere is invalid`(_ change: Change) throws {
     let context = store.makeContext()
     let (one, two) = (
       context.insert(Book.self) { $0.title = "One" }, context.insert(Book.self) { $0.title = "Two" }
@@ -101,7 +100,7 @@ import Testing
     #expect(one.title == "One" && one.state == .loaded)
   }
 
-  @Test func `an object whose making fails after a fetch is not made either, and the next one is`()
+  @Test func `an insertion whose closure throws after a fetch leaves no object, and the next one works`()
     async throws
   {
     struct Stop: Error {}
@@ -129,7 +128,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `ids that a rollback takes back are not given out again`() async throws {
+  @Test func `ids of objects that were rolled back are not issued again`() async throws {
     try await store.write { context in
       let first = context.insert(Genre.self) { $0.name = "a" }
       _ = try context.fetch(Genre.self).count()
@@ -141,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func `an object whose making fails is not made, and takes nobody along`() throws {
+  @Test func `an insertion whose closure throws leaves no object and changes no other one`() throws {
     struct Stop: Error {}
     let context = store.makeContext()
     let one = context.insert(Book.self) { $0.title = "One" }

@@ -1,4 +1,4 @@
-// What a failed save leaves, and what a successful one tells.
+// The state of objects, file and feed after failed saves.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-// Safe to share: each test uses one from one task after the other.
+// Safe to share: each test uses its own, in one task at a time.
 private final class Escape: @unchecked Sendable {
   var genre: Genre?
   var author: Author?
@@ -26,7 +26,7 @@ private final class Escape: @unchecked Sendable {
   private func author(_ name: String) -> Author { context.insert(Author.self) { $0.name = name } }
   private func book(_ title: String) -> Book { context.insert(Book.self) { $0.title = title } }
 
-  @Test func `a new object that a delete rule takes along is pending again when the save fails`() throws {
+  @Test func `a new object that a cascade deletes is pending again after the save fails`() throws {
     let ann = author("Ann")
     let club = context.insert(Club.self) { $0.name = "C" }
     ann.club = club
@@ -49,7 +49,7 @@ private final class Escape: @unchecked Sendable {
     #expect(try store.makeContext().fetch(Book.self).count() == 0)
   }
 
-  @Test func `a saved object that would have gone along can be moved when the save failed`() throws {
+  @Test func `a member of a deleted owner can be moved to another owner after a failed save`() throws {
     let ann = author("Ann")
     let bob = author("Bob")
     let one = book("One")
@@ -67,7 +67,9 @@ private final class Escape: @unchecked Sendable {
     #expect(try other.fetch(Book.self).one().author?.name == "Bob")
   }
 
-  @Test func `what a rolled back write had saved is gone from its objects`() async throws {
+  @Test func `objects of a rolled-back write lose their values, and those of a committed one keep them`()
+    async throws
+  {
     struct Stop: Error {}
     let escape = Escape()
     await #expect(throws: Stop.self) {
@@ -85,7 +87,7 @@ private final class Escape: @unchecked Sendable {
     #expect(throws: StoreError.self) { try escape.genre?.load() }
   }
 
-  @Test func `an object whose context is gone says so when its relationships are asked for`() throws {
+  @Test func `reading a relationship of an object whose context is gone reports an error`() throws {
     let told = Told()
     var ann: Author?
     do {
@@ -100,7 +102,7 @@ private final class Escape: @unchecked Sendable {
     #expect(told.texts.contains { $0.contains("Author.books") && $0.contains("no context") })
   }
 
-  @Test func `a rollback after a conflict shows what is stored, and the change can be made again`() throws {
+  @Test func `a rollback after a conflict shows the stored values, and the change can be repeated`() throws {
     let ann = author("Ann")
     try context.save()
     let other = store.makeContext()
@@ -123,7 +125,7 @@ private final class Escape: @unchecked Sendable {
     #expect(ann.state == .invalid)
   }
 
-  @Test func `an object that was refreshed and changed again is written once`() throws {
+  @Test func `an object that was refreshed and changed again is saved`() throws {
     let ann = author("Ann")
     try context.save()
     ann.age = 40
@@ -136,7 +138,9 @@ private final class Escape: @unchecked Sendable {
     #expect(try store.makeContext().fetch(Author.self).one().age == 60)
   }
 
-  @Test func `a link to a row that was deleted elsewhere names the object and the property`() async throws {
+  @Test func `the error about a link to a row deleted elsewhere names the object and the property`()
+    async throws
+  {
     let (ann, one) = (author("Ann"), book("One"))
     let genre = context.insert(Genre.self) { $0.name = "g" }
     try context.save()
@@ -163,9 +167,7 @@ private final class Escape: @unchecked Sendable {
     }
   }
 
-  @Test func `an object that is half filled does not stand in the way of a fetch inside a write`()
-    async throws
-  {
+  @Test func `an incomplete object does not prevent a fetch inside a write`() async throws {
     try await store.write { context in
       let one = context.insert(Book.self)
       let loan = context.insert(Loan.self) {
@@ -192,7 +194,7 @@ private final class Escape: @unchecked Sendable {
     }
   }
 
-  @Test func `a commit that fails for want of room leaves everything pending, and the next save works`()
+  @Test func `a commit that fails on a full disk leaves everything pending, and the next save works`()
     throws
   {
     let lines = try runChild("full-disk-objects", store.url.path + ".full")
@@ -200,7 +202,7 @@ private final class Escape: @unchecked Sendable {
     #expect(Set(lines) == ["done", "full"])
   }
 
-  /// A trigger of somebody else that takes back the whole transaction, as the engine does on some errors of the disk.
+  /// Adds a trigger that rolls back the whole transaction, as the engine does after some disk errors.
   private func refuse(_ name: String) throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
@@ -211,7 +213,7 @@ private final class Escape: @unchecked Sendable {
       """)
   }
 
-  @Test func `a transaction that the engine takes back by itself leaves everything pending`() async throws {
+  @Test func `a transaction that the engine rolls back by itself leaves everything pending`() async throws {
     try refuse("bad")
     let ann = author("Ann")
     let genre = context.insert(Genre.self) { $0.name = "bad" }
@@ -254,10 +256,11 @@ final class Told: @unchecked Sendable {
   var texts: [String] { lock.withLock { lines } }
   func add(_ text: String) { lock.withLock { lines.append(text) } }
 
-  // The process has one who hears; tests run side by side.
+  // The process has one error handler, and tests run side by side.
   private static let hearing = NSLock()
 
-  /// Hears alone what objects without a context tell, until ``endHearing()``; not to be called before an await.
+  /// Records the errors of objects without a context, excluding other tests, until ``endHearing()``. Must
+  /// not be called before an await.
   func hearStrayErrors() {
     Self.hearing.lock()
     ObjectContext.onStrayError = { self.add("\($0)") }

@@ -1,4 +1,4 @@
-// Both ends of relationships through deletions, replacements and saves: in memory at once, and in the file.
+// Both ends of relationships after deletions, replacements and saves, in memory and in the file.
 
 import CipherSQLite
 import Foundation
@@ -19,9 +19,7 @@ import Testing
   private func author(_ name: String) -> Author { context.insert(Author.self) { $0.name = name } }
   private func book(_ title: String) -> Book { context.insert(Book.self) { $0.title = title } }
 
-  @Test func `a deleted partner leaves the sets that are in memory at once, and comes back by rollback`()
-    throws
-  {
+  @Test func `a deleted object leaves member sets in memory at once, and a rollback restores it`() throws {
     let (one, genre) = (book("One"), context.insert(Genre.self) { $0.name = "g" })
     one.genres = [genre]
     try context.save()
@@ -37,7 +35,7 @@ import Testing
     #expect(same.genres.isEmpty)
   }
 
-  @Test func `a deletion follows the references as they are, and not as they were`() throws {
+  @Test func `a cascade follows the present references, not the stored ones`() throws {
     let ann = author("Ann")
     let (first, second) = (
       context.insert(Passport.self) { $0.number = "1" }, context.insert(Passport.self) { $0.number = "2" }
@@ -50,7 +48,7 @@ import Testing
     #expect(try store.makeContext().fetch(Passport.self).all().map(\.number) == ["1"])
   }
 
-  @Test func `of two changes of a link the last one counts, whether the members are known or not`() throws {
+  @Test func `the last of two changes of a link counts, whether or not the members were read`() throws {
     let (one, two) = (book("One"), book("Two"))
     let genre = context.insert(Genre.self) { $0.name = "g" }
     two.genres = [genre]
@@ -85,7 +83,7 @@ import Testing
     #expect(try store.makeContext().fetch(Book.self).where("ANY genres.name == 'new'").count() == 1)
   }
 
-  @Test func `an object of another store is taken out of no set`() async throws {
+  @Test func `removing an object of another store from a member set is an error`() async throws {
     let elsewhere = try await TemporaryStore(library)
     let (one, genre) = (book("One"), context.insert(Genre.self) { $0.name = "g" })
     one.genres = [genre]
@@ -99,7 +97,7 @@ import Testing
     #expect(try store.makeContext().fetch(Book.self).where("genres.@count == 1").count() == 1)
   }
 
-  @Test func `a partner that was replaced stays when its former owner goes`() throws {
+  @Test func `a partner that was replaced is not deleted with its former owner`() throws {
     let ann = author("Ann")
     ann.passport = context.insert(Passport.self) { $0.number = "8" }
     try context.save()

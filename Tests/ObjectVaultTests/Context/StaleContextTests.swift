@@ -1,4 +1,4 @@
-// Three contexts beside each other, each of which saves what it knew before the others did. More seeds: VAULT_SECONDS.
+// Three contexts, each of which saves changes of outdated objects. More seeds: VAULT_SECONDS.
 
 import Foundation
 import ObjectVault
@@ -6,8 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.random, .slow)) struct StaleContexts {
-  @Test func `contexts that are stale lose no update, and find what was deleted and came back`() async throws
-  {
+  @Test func `stale contexts lose no update, and find rows that were deleted and restored`() async throws {
     let end = ContinuousClock.now + .seconds(childSeconds)
     var seed: UInt64 = 0
     var counts: [String: Int] = [:]

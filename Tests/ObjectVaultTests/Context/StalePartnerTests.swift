@@ -1,4 +1,4 @@
-// One-to-ones whose partner in memory is older than its row, because somebody else has written it.
+// One-to-ones whose partner in memory is outdated, because another context has changed its row.
 
 import Foundation
 import ObjectVault
@@ -12,7 +12,8 @@ import Testing
   let bob: Author
   let passport: Passport
 
-  /// Ann has a passport here; in the file Bob has it. Both authors were fetched again, and the passport was not.
+  /// Ann has a passport in this context, and Bob has it in the file. Both authors were fetched again, and
+  /// the passport was not.
   init() async throws {
     temporary = try await TemporaryStore(library)
     context = temporary.store.makeContext()
@@ -34,17 +35,17 @@ import Testing
     return try reader.fetch(Passport.self).one().owner?.name
   }
 
-  @Test func `both ends are as old as the row of the end with the column`() throws {
+  @Test func `both ends of a one-to-one reflect the row of the end with the column as last read`() throws {
     #expect(ann.passport === passport && passport.owner === ann && bob.passport == nil)
     context.refresh(passport)
     #expect(passport.owner === bob && ann.passport == nil)
-    // That nobody led to Bob was read before.
+    // Before, Bob was read without a passport.
     context.refresh(bob)
     #expect(bob.passport === passport)
   }
 
   @Test(arguments: [true, false])
-  func `taking it away, or giving it to somebody else, is a conflict of that row`(_ isTaken: Bool) throws {
+  func `removing or reassigning an outdated partner is a conflict of its row`(_ isTaken: Bool) throws {
     if isTaken { ann.passport = nil } else { passport.owner = bob }
     let error = #expect(throws: StoreError.self) { try context.save() }
     guard case .conflict(let conflict)? = error else { throw try #require(error) }
@@ -52,7 +53,7 @@ import Testing
     #expect(try owner() == "Bob")
   }
 
-  @Test func `who is told who has it can give it back`() throws {
+  @Test func `a partner can be reassigned after a refresh`() throws {
     context.refresh(passport)
     ann.passport = passport
     #expect(ann.passport === passport && bob.passport == nil && passport.owner === ann)

@@ -1,5 +1,6 @@
-// Random changes by three contexts that know nothing of one another, so that what they hold is mostly older than the file:
-// values, owners, deletions with what goes along, their undoing, and reads that fail. Beside them, what the file should hold.
+// Random changes by three independent contexts, whose objects are mostly older than the file: values,
+// owners, deletions with their cascades, undone deletions, and reads that fail. Plain values have the
+// expected content of the file.
 
 import Foundation
 import ObjectVault
@@ -9,7 +10,7 @@ final class StaleScript {
     var text: Int
     var owner: Int64?
   }
-  /// What the file holds, by id.
+  /// The expected content of the file, by id.
   struct World: Equatable {
     var makers: [Int64: Int] = [:]
     var parts: [Int64: Row] = [:]
@@ -19,15 +20,15 @@ final class StaleScript {
   let contexts: [ObjectContext]
   var dice: Dice
   var world = World()
-  /// Committed deletions that can be taken back, each with what was there before.
+  /// Committed deletions that can be undone, each with the content before it.
   private var deletions: [(changes: ChangeSet, before: World)] = []
   private let changes: StoreChanges
-  /// By context: what somebody holds.
+  /// The retained objects of each context.
   private var makers: [[Int64: Maker]] = [[:], [:], [:]]
   private var parts: [[Int64: Part]] = [[:], [:], [:]]
   private var nextKey = 0
   private(set) var trace: [String] = []
-  /// What happened how often, so that a test sees that all of it did.
+  /// How often each kind of event happened, so that a test can check that all of them did.
   private(set) var counts: [String: Int] = [:]
 
   init(_ store: Store, seed: UInt64) {
@@ -37,7 +38,7 @@ final class StaleScript {
     changes = store.changes()
   }
 
-  private func note(_ what: String, _ line: String) {
+  private func note(_ what: String, detail line: String) {
     counts[what, default: 0] += 1
     trace.append("\(what) \(line)")
   }
@@ -63,7 +64,7 @@ final class StaleScript {
 
   // MARK: Finding
 
-  /// The object that a context holds, however old it is, or finds.
+  /// The retained object of a context, however old it is, or the one that the context finds.
   private func maker(_ id: Int64, _ number: Int) throws -> Maker? {
     if let known = makers[number][id] { return known }
     let found = try contexts[number].existing(ObjectID<Maker>(rowID: id))
@@ -95,7 +96,7 @@ final class StaleScript {
       context.insert(Part.self) { ($0.text, $0.first, $0.owner) = ("part", place, maker) }
     }
     try context.save()
-    note("insert", "maker \(maker.id.rowID) by \(number)")
+    note("insert", detail: "maker \(maker.id.rowID) by \(number)")
     world.makers[maker.id.rowID] = maker.size
     makers[number][maker.id.rowID] = maker
     for part in parts {
@@ -112,12 +113,12 @@ final class StaleScript {
       let maker = try maker(id, number)
     else { return }
     let before = maker.size
-    // Another one: what is written as it is, is no change, and minds nothing.
+    // A different value: writing the present value is no change and causes no conflict.
     let size = (before + 1 + dice.next(99)) % 100
-    guard try isThere(maker, id, world.makers[id] != nil, number) else { return }
+    guard try isThere(maker, id: id, expected: world.makers[id] != nil, in: number) else { return }
     maker.size = size
-    try save(number, maker, id, isThere: world.makers[id] != nil) {
-      // No update is lost: what was changed was known as it is.
+    try save(in: number, maker, id: id, isThere: world.makers[id] != nil) {
+      // No update is lost: a save succeeds only if the context had the stored value.
       if before != world.makers[id] { throw Mismatch("maker \(id) was \(before), and a save did not mind") }
       world.makers[id] = size
     } conflict: {
@@ -132,7 +133,7 @@ final class StaleScript {
     let known = Set(world.parts.keys).union(parts[number].keys).sorted()
     guard let id = dice.pick(known), let part = try part(id, number) else { return }
     let before = Row(text: part.first ?? -1, owner: part.owner?.id.rowID)
-    guard try isThere(part, id, world.parts[id] != nil, number) else { return }
+    guard try isThere(part, id: id, expected: world.parts[id] != nil, in: number) else { return }
     var wanted = Row(text: (before.text + 1 + dice.next(999)) % 1000, owner: before.owner)
     part.first = wanted.text
     if dice.isOne(in: 2), let owner = dice.pick(world.makers.keys.sorted()),
@@ -141,7 +142,7 @@ final class StaleScript {
       wanted.owner = owner
       part.owner = maker
     }
-    try save(number, part, id, isThere: world.parts[id] != nil) {
+    try save(in: number, part, id: id, isThere: world.parts[id] != nil) {
       if before != world.parts[id] { throw Mismatch("part \(id) was \(before), and a save did not mind") }
       world.parts[id] = wanted
     } conflict: {
@@ -154,10 +155,10 @@ final class StaleScript {
   private func delete(_ number: Int) throws {
     guard let id = dice.pick(world.makers.keys.sorted()), let maker = try maker(id, number) else { return }
     let before = maker.size
-    guard try isThere(maker, id, true, number) else { return }
+    guard try isThere(maker, id: id, expected: true, in: number) else { return }
     contexts[number].delete(maker)
     let former = world
-    try save(number, maker, id, isThere: true) {
+    try save(in: number, maker, id: id, isThere: true) {
       if before != world.makers[id] { throw Mismatch("maker \(id) was deleted, and was another by then") }
       world.makers[id] = nil
       world.parts = world.parts.filter { $0.value.owner != id }
@@ -165,45 +166,48 @@ final class StaleScript {
       if maker.size != world.makers[id] { throw Mismatch("maker \(id) is not as in the file") }
     }
     guard world != former else { return }
-    // What its own context has deleted stays invalid.
+    // An object that its own context has deleted stays invalid.
     makers[number][id] = nil
     for part in former.parts.keys where world.parts[part] == nil { parts[number][part] = nil }
     guard case .committed(let set)? = changes.takeWaiting().last else { throw Mismatch("no commit was told") }
     deletions.append((set, former))
   }
 
-  /// Takes a deletion back, that others may have built upon since.
+  /// Undoes a deletion. Other changes may have followed it.
   private func undo() async throws {
     guard !deletions.isEmpty else { return }
     let (set, before) = deletions.remove(at: dice.next(deletions.count))
     try await store.apply(set.inverse)
     _ = changes.takeWaiting()
-    note("undo", "\(set.deleted.map(\.rowID))")
+    note("undo", detail: "\(set.deleted.map(\.rowID))")
     for row in set.deleted {
       if row.entity == "Maker" { world.makers[row.rowID] = before.makers[row.rowID] }
       if row.entity == "Part" { world.parts[row.rowID] = before.parts[row.rowID] }
     }
   }
 
-  /// Whether an object has its row. One that another context has deleted may say so or not, and never that it is empty.
-  private func isThere(_ object: ManagedObject, _ id: Int64, _ isThere: Bool, _ number: Int) throws -> Bool {
+  /// Whether an object has its row. An object that another context has deleted may be invalid or not, but
+  /// never empty.
+  private func isThere(_ object: ManagedObject, id: Int64, expected isThere: Bool, in number: Int) throws
+    -> Bool
+  {
     let context = contexts[number]
     guard object.state == .invalid else { return true }
     if !context.faultErrors.isEmpty { try? context.save() }
     if isThere {
-      // Deleted and back again: whoever looks for it finds it, under its id.
+      // The row was deleted and restored: loading finds it by its id.
       makers[number][id] = nil
       parts[number][id] = nil
-      note("back", "\(id)")
+      note("back", detail: "\(id)")
       do { try object.load() } catch { throw Mismatch("\(id) is not found again: \(error)") }
       return false
     }
-    note("gone", "\(id)")
+    note("gone", detail: "\(id)")
     return false
   }
 
   private func save(
-    _ number: Int, _ object: ManagedObject, _ id: Int64, isThere: Bool, saved: () throws -> Void,
+    in number: Int, _ object: ManagedObject, id: Int64, isThere: Bool, saved: () throws -> Void,
     conflict: () throws -> Void
   ) throws {
     let context = contexts[number]
@@ -212,14 +216,14 @@ final class StaleScript {
       case StoreError.conflict, StoreError.validation, StoreError.objectGone: break
       default: throw Mismatch("a save of \(id) failed: \(error)")
       }
-      note("conflict", "\(id) in \(number): \(error)")
+      note("conflict", detail: "\(id) in \(number): \(error)")
       context.rollback()
       if let error = context.faultErrors.first { throw Mismatch("a rollback noted \(error)") }
       if !isThere, object.state != .invalid { throw Mismatch("\(id) is gone, and \(object.state)") }
       try conflict()
       return
     }
-    note("save", "\(id) in \(number)")
+    note("save", detail: "\(id) in \(number)")
     try saved()
     if object.state == .loaded { _ = changes.takeWaiting() }
   }
@@ -230,7 +234,7 @@ final class StaleScript {
     guard let id = dice.pick(world.makers.keys.sorted()), let maker = try maker(id, number) else { return }
     let context = contexts[number]
     context.refresh(maker)
-    note("fail", "reads of \(id) in \(number)")
+    note("fail", detail: "reads of \(id) in \(number)")
     try store.whileReadsFail {
       _ = (maker.size, maker.parts.count, maker.boss?.size)
       if maker.state != .fault { throw Mismatch("\(id) is \(maker.state) after a failed read") }
@@ -250,13 +254,13 @@ final class StaleScript {
       if let size = world.makers[id] {
         if after != size || maker.state != .loaded { throw Mismatch("maker \(id) is \(after), not \(size)") }
       } else {
-        // What was read before can still be read, and the error is noted.
+        // Values that were read before can still be read, and the error is noted.
         if maker.state != .invalid || (wasThere && after != before) {
           throw Mismatch("maker \(id) is \(after)")
         }
         if context.faultErrors.isEmpty { throw Mismatch("maker \(id) is gone without a word") }
         try? context.save()
-        note("lost", "\(id) in \(number)")
+        note("lost", detail: "\(id) in \(number)")
       }
     }
   }

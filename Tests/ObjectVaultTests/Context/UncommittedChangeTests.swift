@@ -1,4 +1,4 @@
-// What a write says that it has changed: all that is not committed, whatever saves have put into the file.
+// The uncommitted changes of a write: all since the last commit, including those that were saved.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import Testing
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 
-  /// Ann has a book, which a genre has.
+  /// Two authors, and a book of the first author with a genre.
   init() async throws {
     temporary = try await TemporaryStore(library)
     try await temporary.begin()
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// In no order, as a set of lines.
+  /// The lines of the description, in no order.
   private static func lines(_ changes: ChangeSet) -> Set<String> {
     Set(changes.descriptionWithValues.split(separator: "\n").map(String.init))
   }
@@ -28,9 +28,7 @@ import Testing
   enum Moment: CaseIterable { case pending, fetched, fetchedBetween, saved }
 
   @Test(arguments: Moment.allCases)
-  func `the changes of a write are the same whatever was fetched and saved in between`(_ moment: Moment)
-    async throws
-  {
+  func `the changes of a write do not depend on fetches and saves in between`(_ moment: Moment) async throws {
     var changes = store.changes().makeAsyncIterator()
     let (pending, values) = try await store.write { context in
       func look() throws {
@@ -74,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `rows that a deletion takes along, and links, are among them once they are saved`(_ saves: Bool)
+  func `the changes of a write include cascaded deletions and links after a save`(_ saves: Bool)
     async throws
   {
     var changes = store.changes().makeAsyncIterator()
@@ -83,17 +81,17 @@ import Testing
       if saves { try context.save() } else { _ = try context.fetch(Author.self).count() }
       return context.pendingChanges
     }
-    // What delete rules take along is found by the save.
+    // The save finds the rows that delete rules affect.
     #expect(pending.deleted.map(\.entity) == (saves ? ["Author", "Book"] : ["Author"]))
     guard case .committed(let told)? = await changes.next() else {
-      Issue.record("no commit was told")
+      Issue.record("no commit was delivered")
       return
     }
     #expect(told.deleted.map(\.entity) == ["Author", "Book"] && told.unlinked.count == 1)
     if saves { #expect(Self.lines(pending) == Self.lines(told)) }
   }
 
-  @Test func `so are rows that the engine would take along where nobody listens`() async throws {
+  @Test func `the changes of a write include cascaded deletions even without a listener`() async throws {
     let pending = try await store.write { context in
       context.delete(try context.fetch(Author.self).where("name == 'Ann'").one())
       try context.save()
@@ -102,7 +100,7 @@ import Testing
     #expect(pending.deleted.map(\.entity) == ["Author", "Book"])
   }
 
-  @Test func `a rollback takes back what was not saved, and nothing else`() async throws {
+  @Test func `a rollback in a write reverts only the changes since the last save`() async throws {
     try await store.write { context in
       let ann = try context.fetch(Author.self).where("name == 'Ann'").one()
       ann.age = 50
@@ -122,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `nothing leads to what is deleted and waits`() async throws {
+  @Test func `the changes of a write do not refer to objects whose deletion is pending`() async throws {
     try await store.write { context in
       let one = try context.fetch(Book.self).one()
       let loan = context.insert(Loan.self) { $0.reader = "R" }

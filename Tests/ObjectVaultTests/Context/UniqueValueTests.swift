@@ -1,4 +1,4 @@
-// Values that change hands in one save, of rows that objects stand for and of rows that go unseen.
+// Unique values that move between rows in one save, also from rows that are deleted without being read.
 
 import CipherSQLite
 import Foundation
@@ -19,7 +19,7 @@ import Testing
   @discardableResult
   private func author(_ name: String) -> Author { context.insert(Author.self) { $0.name = name } }
 
-  @Test func `a unique value may be deleted and inserted, swapped, and handed on in one save`() throws {
+  @Test func `one save can delete and insert a unique value again, swap two, or pass one on`() throws {
     let (ann, bob) = (author("Ann"), author("Bob"))
     try context.save()
     context.delete(ann)
@@ -38,7 +38,7 @@ import Testing
     #expect(try store.makeContext().fetch(Author.self).where("name == 'Cid'").one().id == bob.id)
   }
 
-  @Test func `a unique value of a row that is deleted unseen is free`() async throws {
+  @Test func `a unique value of a row that a cascade deletes unread is free`() async throws {
     let temporary = try await TemporaryStore(
       Schema {
         Entity(Crate.self)
@@ -63,7 +63,7 @@ import Testing
       try temporary.store.makeContext().fetch(Ware.self).sorted(by: \.code).all().map(\.code) == [1, 3])
   }
 
-  @Test func `unique values of rows that go unseen by a to-one, a link or a key of references are free`()
+  @Test func `unique values of unread rows deleted through a to-one, a link or a unique to-one are free`()
     async throws
   {
     let temporary = try await TemporaryStore(
@@ -102,8 +102,7 @@ import Testing
     #expect(try await temporary.store.verify().isEmpty)
   }
 
-  @Test func `what was just linked goes by a cascade, new or not, and its unique value is free`() async throws
-  {
+  @Test func `a cascade deletes objects linked just before, and their unique values are free`() async throws {
     let temporary = try await TemporaryStore(
       Schema {
         Entity(Holder.self)
@@ -133,7 +132,7 @@ import Testing
     #expect(try await temporary.store.verify().isEmpty)
   }
 
-  @Test func `a value that is taken names the object that wanted it`() throws {
+  @Test func `the error about a taken unique value names the object that should get it`() throws {
     author("Ann")
     try context.save()
     let bob = author("Bob")
@@ -151,7 +150,7 @@ import Testing
 }
 
 extension UniqueValues {
-  @Test func `a rule of somebody else's table is not told as one of ours`() throws {
+  @Test func `a unique failure in another program's table is not reported as a rule of the schema`() throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     try connection.executeScript(
       """
@@ -167,7 +166,7 @@ extension UniqueValues {
       try context.save()
     } throws: { error in
       guard case StoreError.validation(let failures) = error else { return false }
-      // Of the object that woke the trigger, and of none of its properties.
+      // The failure names the object whose insertion fired the trigger, and none of its properties.
       return failures.map(\.property) == ["id"] && failures.map(\.rowID) == [bob.id.rowID]
         && "\(error)".contains(
           "Author of new object -2 is refused by the file: UNIQUE constraint failed: book_log.tax_id")
@@ -176,7 +175,9 @@ extension UniqueValues {
     try context.save()
   }
 
-  @Test func `a rule of several properties names each, a to-one by its own name`() async throws {
+  @Test func `the error of a unique rule of several properties names each of them, also a to-one`()
+    async throws
+  {
     let temporary = try await TemporaryStore(
       Schema {
         Entity(Crate.self)

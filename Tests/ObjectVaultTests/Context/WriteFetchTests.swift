@@ -1,4 +1,4 @@
-// Fetches inside a write: they find what the next save will leave, and write nothing.
+// Fetches inside a write: they find what the next save will store, and write nothing.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension TemporaryStore {
-  /// Two authors, and a book of the first.
+  /// Inserts two authors, and a book of the first one.
   func begin() async throws {
     try await store.write { context in
       let ann = context.insert(Author.self) { $0.name = "Ann" }
@@ -30,7 +30,7 @@ extension TemporaryStore {
     try store.makeContext().fetch(Book.self).sorted(by: \.title).all().map(\.title)
   }
 
-  @Test func `a fetch writes nothing, and objects stay as they are`() async throws {
+  @Test func `a fetch in a write writes nothing and leaves the objects as they are`() async throws {
     try await temporary.begin()
     try await store.write { context in
       let ann = try context.fetch(Author.self).where("name == 'Ann'").one()
@@ -41,7 +41,7 @@ extension TemporaryStore {
       #expect(try context.fetch(Book.self).where("author.age == 44").count() == 2)
       #expect(try context.fetch(Author.self).all() == [ann])
       #expect(book.isInserted && ann.hasChanges && context.pendingChanges == before)
-      // Only what is in the file, without what was deleted here.
+      // Only rows of the file, without those that are deleted here.
       #expect(try context.fetch(Book.self).includingPending(false).all().map(\.title) == ["One"])
       #expect(try context.fetch(Author.self).where("age == 44").includingPending(false).count() == 0)
       #expect(try context.fetch(Author.self).includingPending(false).ids() == [ann.id])
@@ -52,7 +52,7 @@ extension TemporaryStore {
     #expect(try titles() == ["One", "Two"])
   }
 
-  @Test func `a new object is found by the id that it will have, and by who refers to it`() async throws {
+  @Test func `a fetch in a write finds a new object by its final id and by references to it`() async throws {
     try await temporary.begin()
     try await store.write { context in
       let books = (0..<3).map { number in context.insert(Book.self) { $0.title = "new \(number)" } }
@@ -70,14 +70,14 @@ extension TemporaryStore {
       #expect(try context.fetch(Book.self).where("author == %@", author).count() == 2)
       #expect(try context.fetch(Book.self).where("author.id == %@", id).count() == 2)
       #expect(try context.fetch(Book.self).sorted(by: \.author).all().suffix(2) == [books[0], books[1]])
-      // Two books go with their author.
+      // The cascade deletes two books with their author.
       context.delete(author)
       #expect(try context.fetch(Book.self).where("author == nil").one() === books[2])
     }
     #expect(try titles() == ["One", "new 2"])
   }
 
-  @Test func `what breaks a rule as yet is found as it stands`() async throws {
+  @Test func `a fetch in a write finds incomplete objects as they are`() async throws {
     try await store.write { context in
       let open = context.insert(Book.self)
       for number in 0..<300 {
@@ -95,7 +95,7 @@ extension TemporaryStore {
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `an object that is never finished fails the write, whatever was fetched`() async throws {
+  @Test func `an object that stays incomplete makes the write fail, whatever was fetched`() async throws {
     let work: @Sendable (ObjectContext) throws -> Void = { context in
       let open = context.insert(Book.self)
       context.insert(Loan.self) { ($0.reader, $0.book) = ("R", open) }
@@ -106,7 +106,7 @@ extension TemporaryStore {
     #expect(try store.makeContext().fetch(Loan.self).count() == 0)
   }
 
-  @Test func `unique values are found with whoever has them in memory`() async throws {
+  @Test func `a fetch in a write finds unique values at the objects that have them in memory`() async throws {
     try await temporary.begin()
     try await store.write { context in
       let all = try context.fetch(Author.self).sorted(by: \.name).all()
@@ -126,7 +126,7 @@ extension TemporaryStore {
     #expect(names == ["Ann", "Bob", "Zoe"])
   }
 
-  @Test func `deleted objects and what goes with them are not found, and stay until the save`() async throws {
+  @Test func `a fetch in a write excludes deleted objects and the objects of their cascades`() async throws {
     try await temporary.begin()
     try await store.write { context in
       let ann = try context.fetch(Author.self).where("name == 'Ann'").one()
@@ -137,7 +137,7 @@ extension TemporaryStore {
       #expect(try context.fetch(Book.self).count() == 0)
       #expect(try context.fetch(Club.self).where("members.@count == 0").count() == 1)
       #expect(ann.isDeleted)
-      // A book that was moved away stays.
+      // A book that is moved to another author stays.
       let bob = try context.fetch(Author.self).where("name == 'Bob'").one()
       try context.fetch(Book.self).includingPending(false).one().author = bob
       #expect(try context.fetch(Book.self).where("author == %@", bob).count() == 1)
@@ -148,7 +148,7 @@ extension TemporaryStore {
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `what stands in the way of a deletion can be fetched and moved away`() async throws {
+  @Test func `objects that deny a deletion can be fetched and moved to another owner`() async throws {
     try await temporary.begin()
     try await store.write { context in
       let one = try context.fetch(Book.self).one()
@@ -166,7 +166,7 @@ extension TemporaryStore {
     #expect(try titles() == ["Two"])
   }
 
-  @Test func `a rollback takes back what was not saved, whatever was fetched`() async throws {
+  @Test func `a rollback in a write reverts unsaved changes, whatever was fetched`() async throws {
     try await store.write { context in
       let kept = context.insert(Author.self) { $0.name = "kept" }
       try context.save()

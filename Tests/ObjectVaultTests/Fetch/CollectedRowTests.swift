@@ -1,4 +1,5 @@
-// Rows of a fetch, which its statement hands over: in the order that was asked for, with what the file holds.
+// Fetches whose statement passes its rows to a function. The rows have the requested order and the stored
+// values.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +13,7 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  /// So many books by ten authors: few different years and ratings, so that sorts meet equals.
+  /// Inserts books by ten authors. There are few different years and ratings, so that sorts have ties.
   private func fill(_ count: Int) throws {
     let context = store.makeContext()
     let authors = (0..<10).map { number in context.insert(Author.self) { $0.name = "author \(number)" } }
@@ -30,7 +31,7 @@ import Testing
 
   private typealias Precedes = (Book, Book) -> Bool
 
-  @Test func `5,000 rows come in the order of each sort, and windows are parts of it`() throws {
+  @Test func `5,000 rows have the order of each sort, and limited fetches are parts of it`() throws {
     try fill(5000)
     let context = store.makeContext()
     let all = try context.fetch(Book.self).all()
@@ -59,12 +60,9 @@ import Testing
   }
 
   @Test(arguments: [0, 1])
-  func `the first rows of a table are those of a query with a window, whatever the engine's statistics say`(
-    _ known: Int
-  )
-    throws
-  {
-    // Statistics of a table with hardly a row, and an index that has all columns: the engine would rather sort than scan.
+  func `a limited fetch has the first rows by id, whatever the engine's statistics`(_ known: Int) throws {
+    // The statistics are of a nearly empty table, and an index has all columns. The engine would prefer
+    // sorting to scanning.
     if known > 0 { try fill(known) }
     try store.withWritingConnection { connection in
       let columns = try connection.rows(sql: "PRAGMA table_info(Book)").compactMap { $0[1].string }
@@ -93,19 +91,19 @@ import Testing
       }
       let limited = fetch.limit(20)
       guard case .handedOver(let text) = try limited.sql.execution else {
-        Issue.record("not handed over")
+        Issue.record("the statement does not hand its rows over")
         continue
       }
       #expect(text.contains("vault_place"))
-      // What it is printed as is for a shell.
+      // The printed text is for a shell.
       #expect(try !limited.sql.text.contains("vault_"))
     }
   }
 
-  @Test func `pages of a fetch that is not sorted do not overlap, whatever index there is`() throws {
+  @Test func `pages of an unsorted fetch do not overlap, whatever indexes exist`() throws {
     try fill(300)
     try store.withWritingConnection { connection in
-      // With a column that no fetch asks for the index is less to read than the table.
+      // With a column that no fetch reads, the index is smaller than the table.
       let columns = try connection.rows(sql: "PRAGMA table_info(Book)").compactMap { $0[1].string }
       let names = columns.filter { $0 != "id" }.reversed().map { "\"\($0)\"" }.joined(separator: ", ")
       try connection.executeScript(
@@ -122,13 +120,12 @@ import Testing
     #expect(Set(pages.joined().map(\.id)).count == 300)
   }
 
-  @Test func `the first rows of a table that does not lie in the order of its ids are those by their ids`()
-    throws
+  @Test func `a limited fetch has the first rows by id, even if the table is stored in another order`() throws
   {
     try fill(300)
     let all = try store.makeContext().fetch(Book.self).sorted(by: \.id).all().map(\.id.rowID)
     try store.withWritingConnection { connection in
-      // The rows lie in another order, and no number of a row is its id.
+      // The rows are stored in another order, and no rowid equals the id.
       try connection.executeScript(
         """
         CREATE TABLE other AS SELECT * FROM Book ORDER BY id % 7, id DESC;
@@ -147,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `sorted rows are those of a context that has none of them yet`() throws {
+  @Test func `a sorted fetch in an empty context reads all rows in one query, in order`() throws {
     try fill(1000)
     let other = store.makeContext()
     let expected = try other.fetch(Book.self).all()
@@ -158,7 +155,7 @@ import Testing
     #expect(context.statistics.queries == 1 && context.statistics.rows == 1000)
   }
 
-  @Test func `who is known stays who it is, and keeps what was written`() throws {
+  @Test func `a fetch reuses objects in memory and keeps their unsaved values`() throws {
     try fill(100)
     let context = store.makeContext()
     let before = try context.fetch(Book.self).where("year >= 0").all()
@@ -174,7 +171,7 @@ import Testing
     #expect(again[0].year == 7 && again[0].title != "by another" && again[1].title == "by another")
   }
 
-  @Test func `prefetched members and targets are those of each object`() throws {
+  @Test func `prefetched members and targets equal those that are read one by one`() throws {
     try fill(2000)
     let context = store.makeContext()
     let authors = try context.fetch(Author.self).prefetch(\.books).all()
@@ -189,13 +186,13 @@ import Testing
     #expect(context.statistics.queries == queries && targets.statistics.faultsFired == 0)
   }
 
-  @Test func `a path is prefetched through members that were known before`() async throws {
+  @Test func `a path is prefetched through members that were in memory before`() async throws {
     try fill(2000)
     let dynamic = try await Store.open(at: store.url, key: testKey)
     defer { dynamic.close() }
     let context = dynamic.makeContext()
     let all = try context.fetch(entity: "Author").all()
-    // Of one the members are known, of the others not.
+    // The members of one author are in memory, those of the others are not.
     let known = try #require(all.first { !$0[toMany: "books"].isEmpty })
     _ = try context.fetch(entity: "Author").prefetch("books.genres").all()
     let (fired, queries) = (context.statistics.faultsFired, context.statistics.queries)
@@ -204,7 +201,7 @@ import Testing
     #expect(context.statistics.faultsFired == fired && context.statistics.queries == queries)
   }
 
-  @Test func `a fetch prints the statement that a person can run`() throws {
+  @Test func `a fetch prints a statement that a shell can run`() throws {
     let context = store.makeContext()
     try fill(200)
     let connection = try Connection.open(store.url.path, key: testKey)
@@ -216,12 +213,12 @@ import Testing
     for fetch in fetches {
       let printed = "\(try fetch.sql)"
       #expect(!printed.contains("vault_"))
-      // As it stands there, values and comments included.
+      // As it is printed, with values and comments.
       #expect(try connection.rows(sql: printed).map { $0[0].int64 } == fetch.all().map(\.id.rowID))
     }
   }
 
-  @Test func `a statement that calls what a shell has not says what it calls`() throws {
+  @Test func `a printed statement names the functions that a shell does not have`() throws {
     let context = store.makeContext()
     let plain = "\(try context.fetch(Book.self).where("title BEGINSWITH 'vault_fold'").sql)"
     let folded = "\(try context.fetch(Book.self).where("title ==[c] 'vault_like' AND title LIKE 'a*'").sql)"
@@ -229,7 +226,7 @@ import Testing
     #expect(folded.hasSuffix("\n-- a shell has not: vault_fold, vault_like"))
   }
 
-  // Safe to share: set by the read, and looked at when that is over.
+  // Safe to share: set by the read, and checked after the read has ended.
   private final class Ending: @unchecked Sendable {
     var wasReached = false
   }
@@ -237,7 +234,8 @@ import Testing
   @Test func `a cancelled read ends inside of a long fetch`() async throws {
     try fill(4000)
     let (store, ending, started) = (store, Ending(), DispatchSemaphore(value: 0))
-    // The texts of all of its author's books are searched for each row, again and again: many seconds, if nobody ended it.
+    // Each row searches the texts of all books of its author, again and again. Without the cancellation
+    // this takes many seconds.
     let slow = (0..<50).map { "NOT (ANY author.books.title CONTAINS 'none \($0)')" }.joined(
       separator: " AND ")
     let task = Task {

@@ -1,5 +1,5 @@
-// Texts that stand for dates in the format language: what SQL finds and what the evaluation in memory finds, against
-// Swift's own comparison of dates.
+// Texts that stand for dates in the format language. The results of SQL and of the evaluation in memory
+// are compared with Swift's own comparison of dates.
 
 import CipherSQLite
 import Foundation
@@ -14,13 +14,13 @@ final class Event: ManagedObject {
 }
 
 @Suite struct DateTexts {
-  /// Seconds from 1970: around midnight of 2024-05-01, which is the first, and far away.
+  /// Seconds since 1970. `midnight` is that of 2024-05-01, and the moments are around it and far from it.
   static let midnight = 1_714_521_600.0
   static let moments: [Double] = [
     midnight, midnight - 0.5, midnight + 0.25, midnight - 1, midnight + 1, midnight + 3600, midnight + 7200,
     midnight - 7200, midnight + 86_400, midnight - 86_400, 0, -1, -86_400, -62_135_596_800, 253_402_300_799,
   ]
-  /// Each form that is documented, and the moment that it means.
+  /// Each documented form, and the moment that it denotes.
   static let texts: [(text: String, seconds: Double)] = [
     ("2024-05-01", midnight), ("2024-05-01T00:00:00Z", midnight), ("2024-05-01T00:00Z", midnight),
     ("2024-05-01 01:00:00Z", midnight + 3600), ("2024-05-01T02:00:00+02:00", midnight),
@@ -49,7 +49,7 @@ final class Event: ManagedObject {
     return temporary
   }
 
-  /// What SQL finds, and what is found of the same objects when all of them are pending.
+  /// Compares the results of SQL, and the results for pending copies of the objects, with `holds`.
   private static func check(
     _ format: String, in store: Store, _ holds: (Event) -> Bool
   ) throws {
@@ -72,7 +72,7 @@ final class Event: ManagedObject {
     new.rollback()
   }
 
-  @Test func `a text that is a date is one to each comparison, on either side`() async throws {
+  @Test func `each comparison accepts a date as text, on either side`() async throws {
     let temporary = try await Self.filled()
     for (text, seconds) in Self.texts {
       let date = Date(timeIntervalSince1970: seconds)
@@ -85,7 +85,7 @@ final class Event: ManagedObject {
     }
   }
 
-  @Test func `lists, ranges, what stands for nil and variables take such texts too`() async throws {
+  @Test func `lists, ranges, replacements of nil and variables accept dates as text`() async throws {
     let temporary = try await Self.filled()
     let (first, second) = (
       Date(timeIntervalSince1970: Self.midnight), Date(timeIntervalSince1970: Self.midnight + 86_400)
@@ -115,7 +115,7 @@ final class Event: ManagedObject {
     ])
     #expect(try context.fetch(Event.self).where(node).count() == 2)
     #expect(try context.fetch(Event.self).where("at > %@", "2024-05-01T01:00Z").count() == 3)
-    // The index of the column serves.
+    // The index of the column is used.
     #expect(try context.fetch(Event.self).where("at > '2024-05-01'").sql.text.contains("\"at\" > ?"))
   }
 
@@ -126,7 +126,7 @@ final class Event: ManagedObject {
     "2024-05-01T12:00+01:60", "2024-05-01Z", "01.05.2024", "２０２４-05-01", "20240501", "0000-01-01",
     "-2024-05-01",
   ])
-  func `a text that is no date is an error that says what one looks like`(_ text: String) async throws {
+  func `a text that is no date is an error that shows a valid date`(_ text: String) async throws {
     let temporary = try await Self.filled()
     let context = temporary.store.makeContext()
     for format in [

@@ -1,4 +1,4 @@
-// Each form of predicate on each type, asked of SQL and, with all objects pending and the same, of memory.
+// Each form of predicate on each type. SQL and the evaluation in memory must find the same objects.
 
 import CipherSQLite
 import Foundation
@@ -39,13 +39,13 @@ import Testing
     ("double != %@", [Double.nan]), ("int IN {}", []),
   ]
 
-  @Test func `each form finds in memory what SQL finds`() async throws {
+  @Test func `each form of predicate finds the same objects in memory as in SQL`() async throws {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     for number in 0..<6 { Self.fill(context.insert(Sample.self), number) }
     try context.save()
     let all = try context.fetch(Sample.self).all()
-    // Changed and changed back: pending, and the same.
+    // Changed and changed back: the objects are pending, and equal their rows.
     for sample in all {
       let int = sample.int
       sample.int = int + 1

@@ -1,4 +1,4 @@
-// What the verbs of a fetch give, and what they say when there is nothing to give.
+// The results of a fetch's methods, and their errors if there is no single result.
 
 import Foundation
 import ObjectVault
@@ -10,7 +10,7 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  @Test func `one has errors of its own for nothing and for several`() throws {
+  @Test func `one throws different errors for no result and for several results`() throws {
     let context = temporary.store.makeContext()
     #expect(throws: StoreError.noResult(entity: "Author")) { try context.fetch(Author.self).one() }
     for name in ["A", "B"] { context.insert(Author.self) { $0.name = name } }
@@ -24,7 +24,8 @@ import Testing
   }
 
   @Test(arguments: [SortOrder.forward, .reverse])
-  func `pages after the last key have each object once, in the order of all`(_ order: SortOrder) throws {
+  func `paging by the last key returns each object once, in the order of the sort`(_ order: SortOrder) throws
+  {
     let context = temporary.store.makeContext()
     // Pages of seven end between objects with the same title.
     for number in 0..<100 { context.insert(Book.self) { $0.title = "title \(number * 7 % 11)" } }
@@ -37,7 +38,7 @@ import Testing
       page = try fetch.where(
         "title \(beyond)= %@ AND (title \(beyond) %@ OR \(id) %@)", last.title, last.title, last.id
       ).all()
-      // One of the pages is changed while it is shown: no other object moves.
+      // Changing an earlier page moves no object of the later pages.
       if found.count == 14 {
         context.delete(found[3])
         context.insert(Book.self) { $0.title = found[0].title }
@@ -51,7 +52,7 @@ import Testing
     #expect(found.dropFirst(14).map(\.title) == Array(titles.dropFirst(14)))
   }
 
-  @Test func `a predicate that names a new object finds the objects that refer to it`() async throws {
+  @Test func `a predicate with a new object finds the objects that refer to it`() async throws {
     try await temporary.store.write { context in
       let author = context.insert(Author.self) { $0.name = "A" }
       let genre = context.insert(Genre.self) { $0.name = "G" }
@@ -75,7 +76,7 @@ import Testing
         #expect(try fetch.one().title == "b")
       }
     }
-    // Nothing leads to an object that no other one of its context holds.
+    // No object refers to this new one.
     let context = temporary.store.makeContext()
     let author = context.insert(Author.self) { $0.name = "B" }
     let fetch = try context.fetch(Book.self).where("author == %@", author)

@@ -1,11 +1,11 @@
-// Folding by a table against the definition, for every character and for texts of all kinds of them.
+// Folding by a table, compared with its definition for every character and for random texts.
 
 import Foundation
 import ObjectVault
 import TestSupport
 import Testing
 
-/// The definition: decomposed, marks out, composed; then lower, upper and lower case.
+/// The definition: decompose, remove marks and compose; then apply lower, upper and lower case.
 private func defined(_ text: String, _ options: StringOptions) -> String {
   var result = text
   if options.contains(.diacriticInsensitive) {
@@ -34,7 +34,8 @@ private func defined(_ text: String, _ options: StringOptions) -> String {
     .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive],
   ]
 
-  /// Swift calls composed and decomposed texts equal; the engine does not.
+  /// Compares bytes, because to Swift composed and decomposed texts are equal. To the engine they are
+  /// not.
   private func expectSame(_ text: String, _ options: StringOptions) {
     let (found, expected) = (Folding.fold(text, options), defined(text, options))
     guard !found.utf8.elementsEqual(expected.utf8) else { return }
@@ -43,9 +44,9 @@ private func defined(_ text: String, _ options: StringOptions) -> String {
   }
 
   @Test(arguments: choices)
-  func `every character becomes what the definition says, alone and between others`(_ options: StringOptions)
+  func `folding every character, alone and between others, gives the defined result`(_ options: StringOptions)
   {
-    // Beyond the Basic Multilingual Plane all in torture: most of it is not assigned.
+    // Torture tests all characters. Most of those beyond these ranges are not assigned.
     let ranges: [ClosedRange<UInt32>] =
       isTorture
       ? [0...0x10FFFF] : [0...0x33FF, 0xA000...0xABFF, 0xF900...0xFFFF, 0x10400...0x104FF, 0x11000...0x119FF]
@@ -57,7 +58,7 @@ private func defined(_ text: String, _ options: StringOptions) -> String {
   }
 
   @Test(arguments: choices)
-  func `texts of letters, marks, syllables and their parts become what the definition says`(
+  func `folding random texts of letters, marks and syllables gives the defined result`(
     _ options: StringOptions
   ) {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 4711)
@@ -78,7 +79,7 @@ private func defined(_ text: String, _ options: StringOptions) -> String {
     }
   }
 
-  @Test func `without options nothing is folded`() {
+  @Test func `folding without options changes nothing`() {
     #expect(Folding.fold("Ångström ẞ", []).utf8.elementsEqual("Ångström ẞ".utf8))
   }
 }

@@ -1,4 +1,5 @@
-// Prefetches of more objects than any list of parameters takes, and rows that change size again and again.
+// Prefetches of more objects than a statement can have parameters, and rows whose size changes
+// repeatedly.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +13,8 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  /// 1,500 authors with a book each, in two of thirty genres; every tenth has no author, every seventh no genre.
+  /// 1,500 authors with a book each, in two of thirty genres. Every tenth book has no author, and every
+  /// seventh has no genre.
   private func fill() throws {
     let context = store.makeContext()
     let genres = (0..<30).map { number in context.insert(Genre.self) { $0.name = "genre \(number)" } }
@@ -27,13 +29,13 @@ import Testing
     try context.save()
   }
 
-  @Test func `each relationship is one query, and every object has what it has`() throws {
+  @Test func `prefetching uses one query for each relationship and gives the stored values`() throws {
     try fill()
     let context = store.makeContext()
     let authors = try context.fetch(Author.self).sorted(by: \.name).prefetch(\.books).all()
     #expect(context.statistics.queries == 2)
     let books = try context.fetch(Book.self).sorted(by: \.title).prefetch(\.genres).prefetch(\.author).all()
-    // The authors are in memory.
+    // The authors are in memory already.
     #expect(context.statistics.queries == 4)
     let other = store.makeContext()
     let plain = try other.fetch(Author.self).sorted(by: \.name).all()
@@ -49,7 +51,7 @@ import Testing
     #expect(targets.statistics.queries == 2 && targets.statistics.faultsFired == 0)
   }
 
-  @Test func `texts that grow and shrink in turns are what was last written, pending and saved`() throws {
+  @Test func `texts that grow and shrink repeatedly keep the last value, pending and saved`() throws {
     var random = SeededGenerator(seed: 21)
     let context = store.makeContext()
     var authors: [Author] = []
@@ -81,14 +83,15 @@ import Testing
   }
 }
 
-/// Rows that are fetched by their ids: in runs where these follow each other, one by one elsewhere.
+/// Rows that are fetched by their ids: in ranges if the ids are consecutive, one by one otherwise.
 @Suite struct RowsByID {
   let temporary: TemporaryStore
   var store: Store { temporary.store }
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  /// 140 authors, of whom `isKept` says which stay, each with a book and every second with a club.
+  /// Inserts 140 authors with a passport each, every second with a club, and deletes those that `isKept`
+  /// rejects. The others get two or three books.
   private func fill(_ isKept: (Int) -> Bool) throws {
     let context = store.makeContext()
     let clubs = (0..<5).map { number in context.insert(Club.self) { $0.name = "club \(number)" } }
@@ -120,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 7, 50])
-  func `targets are found whatever gaps their ids have`(_ divisor: Int) throws {
+  func `targets are prefetched whatever gaps their ids have`(_ divisor: Int) throws {
     try fill { divisor == 1 || $0 % divisor != 0 }
     let (context, plain) = (store.makeContext(), store.makeContext())
     let books = try context.fetch(Book.self).sorted(by: \.title).prefetch(\.author).all()
@@ -131,8 +134,7 @@ import Testing
     #expect(context.statistics.faultsFired == 0 && plain.statistics.faultsFired > 0)
   }
 
-  @Test func `an object keeps the targets of all its to-ones, and gives them up when it is refreshed`() throws
-  {
+  @Test func `an object retains the prefetched targets of its to-ones until it is refreshed`() throws {
     try fill { _ in true }
     let context = store.makeContext()
     let authors = try context.fetch(Author.self).sorted(by: \.age).prefetch(\.club).prefetch(\.passport).all()

@@ -1,5 +1,5 @@
-// Fetches that ask for ids first: what they find, and in which order, is what the one statement finds, which a connection of
-// its own runs beside them, and what a plain filter keeps.
+// Fetches in two statements, which read the ids first. Results and order are compared with those of one
+// statement on a separate connection, and with a plain filter.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +16,7 @@ private final class Writer: ManagedObject {
 }
 
 private final class Work: ManagedObject {
-  /// In an order of its own, so that the index on it leads all over the table.
+  /// Is not in the order of the ids, so that its index refers to rows all over the table.
   @Attribute(.indexed) var key: Int
   @Attribute var note: String
   @ToOne var writer: Writer?
@@ -79,7 +79,7 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
   }
 
   @Test(arguments: fetches.map(\.name))
-  func `both ways find the same objects in the same order`(_ name: String) throws {
+  func `a fetch in two statements finds the same objects in the same order as in one`(_ name: String) throws {
     let fetch = try #require(Self.fetches.first { $0.name == name }).fetch
     let first = store.makeContext()
     let one = try fetch(first).all()
@@ -96,18 +96,18 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
     let two = try fetch(second).all()
     #expect(second.statistics.queries == 2 && second.statistics.rows == two.count)
     #expect(two.map(line) == one.map(line) && Set(two.map(\.id.rowID)).count == two.count && two.count >= 500)
-    // Both texts are for a shell, too.
+    // A shell can run both texts, too.
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
     try StoreInfo.prepare(connection)
     let ids = two.map(\.id.rowID)
     #expect(try connection.query(sql: sql.text, sql.bindings) { $0.int64(0) } == ids)
     #expect(try connection.query(sql: text, sql.bindings) { $0.int64(0) } == ids)
-    // Who knows the objects already finds those.
+    // A context that has the objects finds the same ones.
     #expect(try zip(fetch(second).all(), two).allSatisfy { $0 === $1 })
   }
 
-  @Test func `they are those that a plain filter keeps`() throws {
+  @Test func `a fetch in two statements finds the objects that a plain filter keeps`() throws {
     for _ in 0..<2 {
       let context = store.makeContext()
       let all = try context.fetch(Work.self).all()
@@ -127,21 +127,21 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
     }
     #expect(try queries(Self.byKey(0..<400)) == [1, 1, 1])
     #expect(try queries(Self.byKey(0..<3000)) == [1, 2, 2])
-    // Another value of the same shape: it is seen behind the ids that they are few.
+    // Another value of the same shape: after the ids are read, it turns out that there are few rows.
     #expect(try queries(Self.byKey(0..<10)) == [2, 1, 1])
     #expect(try queries(Self.byKey(0..<0)) == [1, 1, 1])
     #expect(try queries(Self.byKey(0..<3000)) == [1, 2, 2])
     #expect(try queries(Self.byKey(0..<0)) == [1, 1, 1])
     #expect(try queries { try $0.fetch(Work.self).where("id > 10") } == [1, 1, 1])
     #expect(try queries { try $0.fetch(Work.self).where("note BEGINSWITH 'note'") } == [1, 1, 1])
-    // The index does not know the note.
+    // The index does not have the note.
     #expect(try queries { try Self.byKey(0..<3500)($0).where("note != ''") } == [1, 1, 1])
     #expect(try queries { try Self.byKey(0..<3500)($0).sorted(by: \.note) } == [1, 1, 1])
     #expect(try queries { $0.fetch(Work.self).sorted(by: \.note) } == [1, 1, 1])
     #expect(try queries { $0.fetch(Work.self).sorted(by: \.key).limit(400) } == [1, 1, 1])
   }
 
-  @Test func `what is pending takes part, in contexts and in writing transactions`() async throws {
+  @Test func `a fetch in two statements includes pending changes, in contexts and in writes`() async throws {
     for _ in 0..<3 {
       let context = store.makeContext()
       let all = try context.fetch(Work.self).all()
@@ -164,22 +164,23 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
     }
   }
 
-  @Test func `both statements see one moment while somebody commits`() async throws {
+  @Test func `both statements of a fetch see one snapshot while another store commits`() async throws {
     let fetch = Self.byKey(1000..<3000)
     _ = try fetch(store.makeContext()).all()
     let other = try await temporary.again()
     let isDone = Flag()
     let hasCommitted = DispatchSemaphore(value: 0)
-    // Both on threads that begin at once: those of the tasks may be at work for others as long as this test takes.
+    // Both run on threads that start at once. The threads of tasks may be busy with other tests as long
+    // as this test runs.
     let writing = ThreadWork {
-      // Who waits is woken by an error, too.
+      // An error also wakes the reader.
       defer { hasCommitted.signal() }
       let context = other.makeContext()
       let works = try context.fetch(Work.self).where("key IN {500, 2000}").all()
       var round = 0
       while !isDone.value.load(ordering: .acquiring) {
         round += 1
-        // Who is in the range leaves it, and another one comes in.
+        // One object leaves the range, and another one enters it.
         for work in works { work.key = 2500 - work.key }
         try context.save()
         if round == 1 { hasCommitted.signal() }
@@ -202,7 +203,7 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
     other.close()
   }
 
-  @Test func `a cancelled read ends`() async throws {
+  @Test func `a cancelled read ends during fetches in two statements`() async throws {
     _ = try Self.byName(store.makeContext()).all()
     let begun = DispatchSemaphore(value: 0)
     let reading = Task { () async throws -> Int in
@@ -219,14 +220,13 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
   }
 
   @Test(arguments: [1000..<3000, 1900..<2100])
-  func `an index that knows of rows which are gone is told as damage, as by one statement`(_ keys: Range<Int>)
-    throws
+  func `an index entry whose row is gone is an error, in two statements as in one`(_ keys: Range<Int>) throws
   {
-    // Few rows are not worth two statements, and come by two where many came before.
+    // A fetch of few rows uses two statements only after a fetch of many rows.
     let fetch = Self.byKey(keys)
     _ = try Self.byKey(1000..<3000)(store.makeContext()).all()
     let connection = try Connection.open(store.url.path, key: testKey)
-    // Rows go while the schema does not know of the index, which comes back behind.
+    // Deletes a row while the schema lacks the index, and then restores the index.
     try connection.execute("PRAGMA writable_schema = ON")
     try connection.execute(
       "CREATE TABLE kept AS SELECT * FROM sqlite_master WHERE type = 'index' AND sql LIKE '%\"key\"%'")
@@ -242,8 +242,7 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
 }
 
 @Suite struct RowIDOrders {
-  @Test func `elements that were read in the order of their ids come back in the one that was given`() throws
-  {
+  @Test func `a RowIDOrder puts elements that were read in id order back into the given order`() throws {
     var generator = SeededGenerator(seed: 7)
     for count in [1, 2, 64, 65, 500, 3000] {
       let ids = (0..<count).map { Int64($0 * 3 - 70) }.shuffled(using: &generator)
@@ -261,7 +260,7 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
     #expect(!isBack && three == ["3", "4", "5"])
   }
 
-  @Test func `ids far apart, ids in order and ids of few pages are read as they are`() {
+  @Test func `ids that are far apart, in order or on few pages are not reordered`() {
     #expect(
       RowIDOrder([]) == nil && RowIDOrder([Int64.min, Int64.max]) == nil && RowIDOrder([0, 100_000]) == nil)
     let passes = (0..<10).flatMap { start in stride(from: Int64(start), to: 100_000, by: 1000) }

@@ -1,5 +1,5 @@
-// Conditions on members, where an index begins with their link to the owner: as much of it serves as the condition asks for, and
-// no index that begins with rows of all owners.
+// Conditions on members that use an index which begins with the link to the owner. As many columns of the
+// index are used as the condition has, and no index that begins with rows of all owners.
 
 import CipherSQLite
 import Foundation
@@ -44,14 +44,15 @@ private let talks = Schema {
         ).sql
       }
     ),
-    // Without the second column the index does not lead to the third one, and another index would begin with all owners.
+    // Without a condition on the second column, the index cannot be used for the third one. Another index
+    // would begin with rows of all owners.
     ("without-second-column", { try $0.fetch(Talk.self).where("NONE lines.size > 3").sql }),
     ("own-id", { try $0.fetch(Line.self).where("NONE talk.lines.id > id").sql }),
     ("by-id-of-link", { try $0.fetch(Talk.self).where("NONE topics.name == 'x'").sql }),
   ]
 
   @Test(arguments: fetches.map(\.name))
-  func `each condition on members has the plan of its golden file`(_ name: String) async throws {
+  func `the plan of each condition on members equals its golden file`(_ name: String) async throws {
     let temporary = try await TemporaryStore(talks)
     let fetch = try #require(Self.fetches.first { $0.name == name })
     let sql = try fetch.compile(temporary.store.makeContext())
@@ -59,7 +60,8 @@ private let talks = Schema {
       of: sql.text, sql.bindings, temporary.store, file: "members-\(name).txt")
   }
 
-  /// How many hundreds of steps of the engine the latest line of a single talk takes, and how many there are.
+  /// The engine's work for finding the latest line of a single talk, in hundreds of steps, and the number
+  /// of lines found.
   private static func steps(lines: Int) async throws -> (steps: Int, found: Int) {
     let temporary = try await TemporaryStore(talks)
     try await temporary.store.write { context in
@@ -84,7 +86,7 @@ private let talks = Schema {
     return (steps, found)
   }
 
-  @Test func `the work for the latest member grows with the members`() async throws {
+  @Test func `the work for finding the latest member is linear in the number of members`() async throws {
     let (small, large) = (try await Self.steps(lines: 400), try await Self.steps(lines: 1600))
     #expect(small.found == 1 && large.found == 1)
     #expect(large.steps < 6 * small.steps, "\(small.steps) \(large.steps)")

@@ -1,4 +1,5 @@
-// A long list of ids is fed to the engine. What is found is what the statement finds, which a connection of its own runs beside it.
+// Fetches by a long list of ids, which are passed to the engine. The results are compared with those of
+// the statement on a separate connection.
 
 import CipherSQLite
 import Foundation
@@ -17,16 +18,16 @@ import Testing
     try context.save()
   }
 
-  /// Ids in no order, some of them twice, and some of no row.
+  /// Random ids: some occur twice, and some have no row.
   private func ids(_ count: Int, _ seed: UInt64) -> [ObjectID<Genre>] {
     var dice = Dice(seed)
     return (0..<count).map { _ in ObjectID(rowID: Int64(dice.next(900)) + 1) }
   }
 
   @Test(arguments: [101, 400, 5000], [1, 2, 3] as [UInt64])
-  func `the rows of a list are those that its statement finds, in its order`(_ count: Int, _ seed: UInt64)
-    throws
-  {
+  func `a fetch by a list of ids finds the rows of its statement, in the same order`(
+    _ count: Int, _ seed: UInt64
+  ) throws {
     let ids = ids(count, seed)
     let context = store.makeContext()
     let fetch = try context.fetch(Genre.self).where(#Predicate { ids.contains($0.id) })
@@ -43,12 +44,12 @@ import Testing
     #expect(found.map(\.id.rowID) == Set(ids.map(\.rowID).filter { $0 <= 600 }).sorted())
     #expect(found.allSatisfy { $0.name == "genre \($0.id.rowID - 1)" })
     #expect(try fetch.count() == found.count && fetch.ids() == found.map(\.id))
-    // The objects themselves stand for their ids.
+    // Objects can be given instead of their ids.
     let same = try context.fetch(Genre.self).where("SELF IN %@", found).all()
     #expect(same == found)
   }
 
-  @Test func `ids of nobody, of one row and from the ends of all numbers are a list, too`() throws {
+  @Test func `a list may have repeated ids, ids without a row, and the highest ids`() throws {
     let context = store.makeContext()
     func found(_ ids: [Int64]) throws -> [Int64] {
       let objects = ids.map { ObjectID<Genre>(rowID: $0) }
@@ -60,7 +61,7 @@ import Testing
     #expect(try found((500...700).map { $0 } + [.max, .max - 1]) == Array(500...600) + Array(500...600))
   }
 
-  @Test func `what is more than a list is run as it was`() throws {
+  @Test func `a fetch with more than a list of ids runs as its ordinary statement`() throws {
     let ids = ids(300, 4)
     let context = store.makeContext()
     func expect(_ fetch: Fetch<Genre>, _ holds: (Genre) -> Bool) throws {
@@ -80,7 +81,7 @@ import Testing
     #expect(try fetch.limit(5).offset(3).all() == Array(fetch.all().dropFirst(3).prefix(5)))
   }
 
-  @Test func `what is pending takes part, in contexts and in writing transactions`() async throws {
+  @Test func `a fetch by a list of ids includes pending changes, in contexts and in writes`() async throws {
     let ids = ids(400, 5)
     let sorted = Set(ids.map(\.rowID).filter { $0 <= 600 }).sorted()
     let context = store.makeContext()
@@ -101,7 +102,7 @@ import Testing
     #expect(stored.sorted() == sorted.filter { $0 != sorted[2] })
   }
 
-  @Test func `ids of others in the table of a hierarchy are not found`() async throws {
+  @Test func `a fetch by a list of ids excludes other entities of the same table`() async throws {
     let temporary = try await TemporaryStore(company)
     let context = temporary.store.makeContext()
     for number in 0..<400 {

@@ -1,4 +1,4 @@
-// A fetch that asks the file more than once sees it as it is at one moment, whoever commits meanwhile.
+// A fetch that reads the file more than once sees one snapshot, whatever is committed meanwhile.
 
 import Foundation
 import ObjectVault
@@ -15,7 +15,7 @@ import Testing
     try await store.write { context in try Self.renew(context, 0) }
   }
 
-  /// Everything anew, so that nobody who was there before is there now.
+  /// Replaces all objects by new ones.
   private static func renew(_ context: ObjectContext, _ round: Int) throws {
     for author in try context.fetch(Author.self).all() { context.delete(author) }
     try context.save()
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// Runs `body` again and again while everything is made anew some hundred times.
+  /// Runs `body` repeatedly while all objects are replaced 300 times.
   private func whileRenewing(_ body: (ObjectContext) throws -> Void) async throws {
     let store = store
     let isDone = Atomic(false)
@@ -48,7 +48,7 @@ import Testing
     try await writing
   }
 
-  @Test func `objects and what is prefetched of them are of one moment`() async throws {
+  @Test func `objects and their prefetched targets are from one snapshot`() async throws {
     try await whileRenewing { context in
       let books = try context.fetch(Book.self).prefetch(\.author).all()
       #expect(books.count == 10 && Set(books.map(\.year)).count == 1)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `what is pending is merged with the file of one moment`() async throws {
+  @Test func `pending changes are merged with one snapshot of the file`() async throws {
     try await whileRenewing { context in
       let mine = context.insert(Author.self) { $0.name = "mine" }
       context.insert(Book.self) {

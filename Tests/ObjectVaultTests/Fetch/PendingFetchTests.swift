@@ -1,4 +1,5 @@
-// Fetches in a context with pending changes find what a save would leave, against plain values.
+// Fetches in a context with pending changes find what a save would store. The results are compared with
+// plain values.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +9,9 @@ import Testing
 
 @Suite(.tags(.random, .slow)) struct PendingFetches {
   @Test(arguments: Workplace.allCases)
-  func `random fetches find what is pending, as plain values say`(_ place: Workplace) async throws {
+  func `random fetches find pending changes, like an evaluation of plain values`(_ place: Workplace)
+    async throws
+  {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 815)
     let temporary = try await TemporaryStore(library)
     try await temporary.store.work(in: place) { context in
@@ -36,7 +39,7 @@ import Testing
     try await temporary.begin()
   }
 
-  @Test func `the id of a new object is above all numbers, and inside a write its final one`()
+  @Test func `in predicates, the id of a new object is above all others, and final inside a write`()
     async throws
   {
     let context = store.makeContext()
@@ -55,7 +58,8 @@ import Testing
     #expect(written == count + 1)
   }
 
-  @Test func `who has other links here is found by the row that somebody else has written`() async throws {
+  @Test func `an object with pending links is found by a value that another context has saved`() async throws
+  {
     let context = store.makeContext()
     let book = context.insert(Book.self) { $0.title = "x" }
     let genre = context.insert(Genre.self) { $0.name = "g" }
@@ -68,7 +72,7 @@ import Testing
     #expect(try context.fetch(Book.self).where("title == 'y'").one().genres == [genre])
   }
 
-  @Test func `what is new, changed and deleted here is found as it is here`() throws {
+  @Test func `fetches reflect the new, changed and deleted objects of their context`() throws {
     let context = store.makeContext()
     let bob = try context.fetch(Author.self).where("name == 'Bob'").one()
     bob.name = "Rob"
@@ -83,12 +87,12 @@ import Testing
     #expect(try fetch.count() == 3 && fetch.offset(2).count() == 1 && fetch.limit(0).count() == 0)
     context.delete(bob)
     #expect(try fetch.count() == 2 && fetch.where("name == 'Rob'").first() == nil)
-    // Nothing of it is in the file.
+    // Nothing of this is in the file.
     #expect(try store.makeContext().fetch(Author.self).where("name == 'Bob'").count() == 1)
     #expect(try fetch.includingPending(false).all().map(\.name) == ["Ann"])
   }
 
-  @Test func `a change is seen through relationships`() throws {
+  @Test func `fetches reflect pending changes through relationships`() throws {
     let context = store.makeContext()
     let (ann, one) = (
       try context.fetch(Author.self).where("name == 'Ann'").one(), try context.fetch(Book.self).one()
@@ -105,7 +109,7 @@ import Testing
     #expect(
       try context.fetch(Author.self).where("ANY books.title == 'Two'").includingPending(false).count() == 0)
     #expect(try books.sorted(by: \.author?.name).sorted(by: \.title).all() == [one, two])
-    // Its books go with her.
+    // The cascade also deletes her books.
     context.delete(ann)
     #expect(try books.count() == 0 && books.where("author == nil").count() == 0)
     #expect(try books.includingPending(false).count() == 1)
@@ -113,7 +117,7 @@ import Testing
     #expect(try books.where("author.name == 'Ann'").count() == 1)
   }
 
-  @Test func `a new object is found by what refers to it`() throws {
+  @Test func `predicates find objects that refer to a new object`() throws {
     let (context, other) = (store.makeContext(), store.makeContext())
     let cid = context.insert(Author.self) { $0.name = "Cid" }
     let book = context.insert(Book.self) {
@@ -132,7 +136,7 @@ import Testing
     #expect(try books.where("author == %@", cid).one() === book)
   }
 
-  @Test func `a fetch with nothing pending for it asks once`() throws {
+  @Test func `a fetch without pending changes of its entity uses one query`() throws {
     let context = store.makeContext()
     context.insert(Genre.self) { $0.name = "crime" }
     let before = context.statistics.queries
@@ -140,7 +144,7 @@ import Testing
     #expect(context.statistics.queries == before + 1)
   }
 
-  @Test func `inside a write, new objects are found by a value while they are new`() async throws {
+  @Test func `fetches in a write find new objects by value before they are saved`() async throws {
     try await store.write { context in
       for number in 0..<10 {
         let name = "genre \(number)"

@@ -1,18 +1,20 @@
-// A graph in a context, the same in plain Swift values, and the comparison of what fetches find with what these say.
+// A graph of objects in a context, the same graph in plain Swift values, and the comparison of fetches
+// with these values.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 import TestSupport
 
-/// Objects with the same in plain values, and changes to both.
+/// Objects with their plain counterparts, and changes to both.
 final class PendingGraph {
   private let context: ObjectContext
   private var books: [(object: Book, plain: PlainObject)] = []
   private var authors: [(object: Author, plain: PlainObject)] = []
   private var genres: [(object: Genre, plain: PlainObject)] = []
   private var count = 0
-  /// What somebody else has changed, so that memory holds something older: it is not changed here any more.
+  /// Plain objects that another context has changed, so that memory is outdated. They are not changed
+  /// here any more.
   private var stale: Set<ObjectIdentifier> = []
   private var linked: Set<[ObjectIdentifier]> = []
 
@@ -51,9 +53,9 @@ final class PendingGraph {
       author.plain.values["nick"] = author.object.nick.map { .text($0) } ?? .null
     case 4, 5:
       guard let book, !stale.contains(ObjectIdentifier(book.plain)) else { break }
-      give(book, Bool.random(using: &random) ? author : nil)
+      give(book, to: Bool.random(using: &random) ? author : nil)
     case 6, 7:
-      guard let book, let genre, link(book.plain, genre.plain) else { break }
+      guard let book, let genre, link(book.plain, to: genre.plain) else { break }
       let isMember = book.plain.many["genres"]?.contains { $0 === genre.plain } == true
       if isMember {
         book.object.remove(genre.object, from: \.genres)
@@ -68,7 +70,7 @@ final class PendingGraph {
       let new = (object: context.insert(Book.self), plain: PlainObject())
       PredicateDifferential.change(new.object, new.plain, count, &random)
       books.append(new)
-      give(new, author)
+      give(new, to: author)
     case 10: if let book { delete(book) }
     default:
       guard Bool.random(using: &random), let author else { break }
@@ -78,7 +80,7 @@ final class PendingGraph {
     }
   }
 
-  /// Lets another context change what was not changed here, which memory does not hear of.
+  /// Lets another context change objects that have no changes here. Memory is not updated.
   func changeElsewhere(_ store: Store, _ random: inout SeededGenerator) throws {
     count += 1
     let other = store.makeContext()
@@ -99,10 +101,10 @@ final class PendingGraph {
       stale.insert(ObjectIdentifier(author.plain))
     case 2:
       theirs.author = writer
-      move(book.plain, author.plain)
+      move(book.plain, to: author.plain)
       stale.insert(ObjectIdentifier(book.plain))
     case 3:
-      guard link(book.plain, genre.plain) else { return }
+      guard link(book.plain, to: genre.plain) else { return }
       if theirs.genres.contains(theirGenre) {
         theirs.remove(theirGenre, from: \.genres)
         book.plain.many["genres"]?.removeAll { $0 === genre.plain }
@@ -116,7 +118,7 @@ final class PendingGraph {
       let (new, plain) = (other.insert(Book.self), PlainObject())
       PredicateDifferential.change(new, plain, count, &random)
       new.author = writer
-      move(plain, author.plain)
+      move(plain, to: author.plain)
       try other.save()
       guard let here = try context.existing(new.id) else { return }
       books.append((here, plain))
@@ -129,22 +131,23 @@ final class PendingGraph {
     try other.save()
   }
 
-  /// Whether nobody has changed the link yet.
-  private func link(_ book: PlainObject, _ genre: PlainObject) -> Bool {
+  /// Notes that a link is changed, and returns whether it may be: a link is not changed twice once
+  /// objects are stale.
+  private func link(_ book: PlainObject, to genre: PlainObject) -> Bool {
     linked.insert([ObjectIdentifier(book), ObjectIdentifier(genre)]).inserted || stale.isEmpty
   }
 
-  private func move(_ book: PlainObject, _ author: PlainObject?) {
+  private func move(_ book: PlainObject, to author: PlainObject?) {
     book.one["author"]?.many["books"]?.removeAll { $0 === book }
     book.one["author"] = author
     author?.many["books", default: []].append(book)
   }
 
   private func give(
-    _ book: (object: Book, plain: PlainObject), _ author: (object: Author, plain: PlainObject)?
+    _ book: (object: Book, plain: PlainObject), to author: (object: Author, plain: PlainObject)?
   ) {
     book.object.author = author?.object
-    move(book.plain, author?.plain)
+    move(book.plain, to: author?.plain)
   }
 
   private func delete(_ book: (object: Book, plain: PlainObject)) {
@@ -187,8 +190,9 @@ final class PendingGraph {
     let ranked = expected.sorted { left, right in
       let (a, b) = (Self.value(left.plain, sort.names), Self.value(right.plain, sort.names))
       let areDecimals = sort.names == ["price"]
-      if Self.precedes(a, b, areDecimals) { return true }
-      return !Self.precedes(b, a, areDecimals) && Self.rank(left.object) < Self.rank(right.object)
+      if Self.precedes(a, b, areDecimals: areDecimals) { return true }
+      return !Self.precedes(b, a, areDecimals: areDecimals)
+        && Self.rank(left.object) < Self.rank(right.object)
     }
     let inOrder = Array(
       (isReverse ? ranked.reversed() : ranked).dropFirst(offset).prefix(limit).map(\.object))
@@ -201,7 +205,7 @@ final class PendingGraph {
     try expect(try window.exists() == !inOrder.isEmpty, "it exists or not, \(offset) and \(limit)")
   }
 
-  /// New objects get ids above all others, in their order.
+  /// The rank of a book by its id. New objects follow all others, in the order of their insertion.
   private static func rank(_ book: Book) -> Int64 {
     book.id.isTemporary ? (1 << 62) - book.id.rowID : book.id.rowID
   }
@@ -211,7 +215,7 @@ final class PendingGraph {
     return owner?.values[names.last ?? ""] ?? .null
   }
 
-  private static func precedes(_ left: SQLValue, _ right: SQLValue, _ areDecimals: Bool) -> Bool {
+  private static func precedes(_ left: SQLValue, _ right: SQLValue, areDecimals: Bool) -> Bool {
     switch (left, right) {
     case (.null, .null): return false
     case (.null, _): return true
@@ -219,7 +223,7 @@ final class PendingGraph {
     case (.integer(let a), .integer(let b)): return a < b
     case (.real(let a), .real(let b)): return a < b
     case (.text(let a), .text(let b)):
-      // A name may be made of digits, too.
+      // A name may consist of digits, too.
       if areDecimals, let first = Decimal(string: a), let second = Decimal(string: b) {
         return first < second
       }

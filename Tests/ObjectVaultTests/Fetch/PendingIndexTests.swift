@@ -1,4 +1,5 @@
-// Fetches by a value among many pending objects: as many are looked at as have the value, in a write and in a context that stays.
+// Fetches by a value among many pending objects. Only the objects with the value are checked, in a write
+// and in a context that stays.
 
 import CipherSQLite
 import Foundation
@@ -68,7 +69,7 @@ extension Store {
 }
 
 @Suite(.tags(.random, .slow)) struct PendingIndexes {
-  /// How many times as long eight times the work takes: 8 when the time is linear, 64 when it is quadratic.
+  /// How many times longer eight times the work takes: 8 if the time is linear, 64 if it is quadratic.
   private func factor(
     _ place: Workplace, _ work: @escaping @Sendable (ObjectContext, Int) throws -> Double
   ) async throws -> Double {
@@ -80,7 +81,7 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `objects are found or made by a key in linear time`(_ place: Workplace) async throws {
+  func `finding or inserting objects by a key takes linear time`(_ place: Workplace) async throws {
     let factor = try await factor(place) { context, count in
       let start = threadTime()
       for number in 0..<count {
@@ -98,7 +99,9 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `saved objects are found by a key and changed in linear time`(_ place: Workplace) async throws {
+  func `finding saved objects by a key and changing the key takes linear time`(_ place: Workplace)
+    async throws
+  {
     let factor = try await factor(place) { context, count in
       for number in 0..<count { context.insert(Coin.self) { $0.code = "\(number)" } }
       try context.save()
@@ -115,7 +118,8 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `objects are found or made by an owner and a key in linear time`(_ place: Workplace) async throws {
+  func `finding or inserting objects by an owner and a key takes linear time`(_ place: Workplace) async throws
+  {
     let factor = try await factor(place) { context, count in
       let tray = context.insert(Tray.self)
       context.insert(Coin.self)
@@ -133,7 +137,7 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `objects are deleted with a fetch after each in linear time, also where a rule denies it`(
+  func `deleting objects with a fetch after each takes linear time, even if a rule denies it`(
     _ place: Workplace
   ) async throws {
     let factor = try await factor(place) { context, count in
@@ -154,9 +158,9 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `new members are found by owner and key in linear time while a former owner goes with its own`(
-    _ place: Workplace
-  ) async throws {
+  func `finding members by owner and key takes linear time while another owner is deleted`(_ place: Workplace)
+    async throws
+  {
     let factor = try await factor(place) { context, count in
       let (old, new) = (context.insert(Case.self), context.insert(Case.self))
       for number in 0..<4 { context.insert(Watch.self) { ($0.name, $0.owner) = ("\(number)", old) } }
@@ -178,7 +182,7 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `what leads to an object that is to be deleted leads to nil, in memory and in the file`(
+  func `a reference to an object whose deletion is pending is nil, in memory and in the file`(
     _ place: Workplace
   ) async throws {
     let temporary = try await TemporaryStore(coinModel)
@@ -202,7 +206,7 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `objects of entities below are found by inherited properties, and by their own`(_ place: Workplace)
+  func `objects of child entities are found by inherited properties and by their own`(_ place: Workplace)
     async throws
   {
     let temporary = try await TemporaryStore(coinModel)
@@ -225,7 +229,7 @@ extension Store {
     }
   }
 
-  @Test func `an object that is refreshed is not kept alive by what is pending beside it`() async throws {
+  @Test func `a refreshed object is not kept alive by pending changes of other objects`() async throws {
     let temporary = try await TemporaryStore(coinModel)
     try await temporary.store.write { context in _ = context.insert(Tray.self) }
     let context = temporary.store.makeContext()
@@ -242,9 +246,7 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `objects that give a value up after a fetch by it are passed over in linear time`(_ place: Workplace)
-    async throws
-  {
+  func `skipping objects that have lost a fetched value takes linear time`(_ place: Workplace) async throws {
     let factor = try await factor(place) { context, count in
       let start = threadTime()
       for _ in 0..<count {
@@ -261,7 +263,9 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `one object that is written again and again is found by its value`(_ place: Workplace) async throws {
+  func `finding an object by a value that is written again and again takes linear time`(_ place: Workplace)
+    async throws
+  {
     let factor = try await factor(place) { context, count in
       let coins = (0..<3).map { _ in context.insert(Coin.self) }
       let start = threadTime()
@@ -276,7 +280,7 @@ extension Store {
   }
 
   @Test(arguments: Workplace.allCases)
-  func `what led to a new object that was deleted again leads to nil`(_ place: Workplace) async throws {
+  func `a reference to a new object that was deleted again is nil`(_ place: Workplace) async throws {
     let temporary = try await TemporaryStore(coinModel)
     try await temporary.store.work(in: place) { context in
       let mint = context.insert(Mint.self)
@@ -287,7 +291,7 @@ extension Store {
       context.delete(mint)
       #expect(try without.where("origin == nil").one() === coin)
       #expect(try without.where("origin != nil").exists() == false)
-      // Saved, it goes with the save.
+      // The deletion of a saved target is pending until the save.
       coin.origin = context.insert(Mint.self)
       try context.save()
       let origin = try context.fetch(Mint.self).one()
@@ -298,7 +302,7 @@ extension Store {
     #expect(try temporary.store.makeContext().fetch(Coin.self).where("origin == nil").count() == 1)
   }
 
-  // By a model in an array. Numbers are asked for as other types than they are stored in.
+  // The expected results come from an array. Numbers are given in other types than they are stored in.
   @Test(arguments: Workplace.allCases, 0..<(isTorture ? 60 : 4))
   func `random changes and fetches by values agree with an array`(_ place: Workplace, _ seed: UInt64)
     async throws
@@ -330,7 +334,7 @@ extension Store {
           context.refresh(coin)
         default: break
         }
-        func expect(_ format: String, _ argument: Any? = nil, _ holds: (Coin) -> Bool) throws {
+        func expect(_ format: String, with argument: Any? = nil, _ holds: (Coin) -> Bool) throws {
           let all = context.fetch(Coin.self)
           let fetch = try argument == nil ? all.where(format) : all.where(format, argument)
           let (found, expected) = (try fetch.all(), coins.filter(holds))
@@ -340,21 +344,22 @@ extension Store {
         }
         let number = dice.next(6)
         switch dice.next(10) {
-        case 0: try expect("code == %@", "c\(number)") { $0.code == "c\(number)" }
-        case 1: try expect("number == %@", Double(number)) { $0.number == number }
-        case 2: try expect("price == %@", Decimal(number) / 2) { $0.price == Decimal(number) / 2 }
-        case 3: try expect("weight == %@", number) { $0.weight == Double(number) }
+        case 0: try expect("code == %@", with: "c\(number)") { $0.code == "c\(number)" }
+        case 1: try expect("number == %@", with: Double(number)) { $0.number == number }
+        case 2: try expect("price == %@", with: Decimal(number) / 2) { $0.price == Decimal(number) / 2 }
+        case 3: try expect("weight == %@", with: number) { $0.weight == Double(number) }
         case 4: try expect("price == nil") { $0.price == nil }
-        case 5: try expect("data == %@", Data([UInt8(number)])) { $0.data == Data([UInt8(number)]) }
+        case 5: try expect("data == %@", with: Data([UInt8(number)])) { $0.data == Data([UInt8(number)]) }
         case 6:
           let day = Date(timeIntervalSinceReferenceDate: Double(number))
-          try expect("day == %@", day) { $0.day == day }
-        case 7: try expect("tray == %@", trays[number % 3]) { $0.tray === trays[number % 3] }
+          try expect("day == %@", with: day) { $0.day == day }
+        case 7: try expect("tray == %@", with: trays[number % 3]) { $0.tray === trays[number % 3] }
         case 8:
-          try expect("tray == %@ AND code == 'c4'", trays[number % 3]) {
+          try expect("tray == %@ AND code == 'c4'", with: trays[number % 3]) {
             $0.tray === trays[number % 3] && $0.code == "c4"
           }
-        default: try expect("code == 'c3' OR number == %@", number) { $0.code == "c3" || $0.number == number }
+        default:
+          try expect("code == 'c3' OR number == %@", with: number) { $0.code == "c3" || $0.number == number }
         }
       }
       try checkPending(context)

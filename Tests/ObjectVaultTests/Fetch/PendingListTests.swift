@@ -1,5 +1,5 @@
-// `IN` with long lists against many pending objects: a look into the list for each object, not a walk through it. The lists that
-// are walked through take minutes here.
+// `IN` with long lists and many pending objects: each object is looked up in the list. Linear searches of
+// the lists would take minutes here.
 
 import Foundation
 import ObjectVault
@@ -27,7 +27,7 @@ private final class Weighing: ManagedObject {
       migrations: .creatingSchema)
   }
 
-  /// Every third object has no values, the others those of their number.
+  /// Inserts objects. Every third object has no values, and the others have those of their number.
   private func fill(_ context: ObjectContext) {
     for number in 0..<Self.count {
       context.insert(Weighing.self) {
@@ -41,10 +41,10 @@ private final class Weighing: ManagedObject {
     }
   }
 
-  @Test func `lists of decimals, doubles, dates and bytes find the pending objects that they name`() throws {
+  @Test func `long lists of decimals, doubles, dates and bytes find pending and saved objects`() throws {
     let context = store.makeContext()
     fill(context)
-    // Values of even numbers and of numbers beyond: half of the list is found.
+    // Values of even numbers up to twice the count: half of the list is found.
     let even = (0..<Self.count).map { $0 * 2 }
     let lists: [(name: String, values: [Any])] = [
       ("price", even.map { Decimal($0) / 4 }), ("weight", even.map { Double($0) / 8 }),

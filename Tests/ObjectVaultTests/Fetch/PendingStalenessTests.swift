@@ -1,4 +1,4 @@
-// Fetches in a context with pending changes, where somebody else has written since its objects were fetched.
+// Fetches in a context with pending changes after another context has saved changes of its objects.
 
 import CipherSQLite
 import Foundation
@@ -15,7 +15,8 @@ import Testing
     try await temporary.begin()
   }
 
-  @Test func `what was not changed here is asked as the file has it, as plain values say`() async throws {
+  @Test func `random fetches read unchanged objects from the file and agree with plain values`() async throws
+  {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 1122)
     var random = SeededGenerator(seed: seed)
     for round in 0..<(isTorture ? 50 : 3) {
@@ -23,7 +24,7 @@ import Testing
       let context = temporary.store.makeContext()
       let pairs = PredicateDifferential.fill(context, &random)
       try context.save()
-      // All that is related is in memory, and gets older.
+      // All related objects are in memory, and become outdated.
       for case let book as Book in pairs.map(\.0) {
         _ = (book.author?.books.count, book.genres.map(\.books.count))
       }
@@ -43,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `an older object at the end of a way is read anew`() async throws {
+  @Test func `a fetch reads an outdated object at the end of a path again`() async throws {
     let context = store.makeContext()
     let book = try context.fetch(Book.self).one()
     #expect(book.author?.nick == nil)
@@ -55,7 +56,7 @@ import Testing
     #expect(book.author?.nick == "Annie")
   }
 
-  @Test func `members that somebody else has added or taken count`() async throws {
+  @Test func `a fetch counts members that another context has added`() async throws {
     let context = store.makeContext()
     let ann = try context.fetch(Author.self).where("name == 'Ann'").one()
     #expect(ann.books.count == 1)
@@ -67,14 +68,14 @@ import Testing
     let authors = context.fetch(Author.self)
     #expect(try authors.where("books.@count == 2").one() === ann)
     #expect(try authors.where("ANY books.title == 'Two'").one() === ann)
-    // Whoever goes with her goes, whether memory knows of it or not.
+    // The cascade deletes all her books, whether or not they are in memory.
     context.delete(ann)
     #expect(try context.fetch(Book.self).count() == 0)
     try context.save()
     #expect(try store.makeContext().fetch(Book.self).count() == 0)
   }
 
-  @Test func `what is gone from the file is nobody's any more`() async throws {
+  @Test func `a fetch excludes members that another context has deleted`() async throws {
     let context = store.makeContext()
     let book = try context.fetch(Book.self).one()
     #expect(book.author != nil)
@@ -87,7 +88,7 @@ import Testing
     #expect(try context.fetch(Book.self).where("ANY genres.name == 'crime'").exists() == false)
   }
 
-  @Test func `pages of equal values neither overlap nor leave anybody out`() async throws {
+  @Test func `pages of equal values neither overlap nor omit objects`() async throws {
     try await store.write { context in
       for number in 0..<200 {
         context.insert(Book.self) { ($0.title, $0.year) = ("\(number)", number % 3) }
@@ -110,12 +111,12 @@ import Testing
           #expect(keys == (order == .forward ? inOrder : inOrder.reversed()), "round \(round)")
         }
       }
-      // Again with one that memory merges in.
+      // Again, with a pending object that is merged in.
       if round == 0 { context.insert(Book.self) { ($0.title, $0.year) = ("1", 1) } }
     }
   }
 
-  @Test func `many members of a list are sought by their owner, however long the list is`() throws {
+  @Test func `a condition on a long list of members looks them up by their owner`() throws {
     let context = store.makeContext()
     let books = (0..<3000).map { number in context.insert(Book.self) { $0.title = "\(number)" } }
     try context.save()
@@ -123,7 +124,7 @@ import Testing
     #expect(plan.contains("+t1.\"id\" IN"), "\(plan.prefix(300))")
   }
 
-  @Test func `a member is asked for its id by name, in the file and in memory`() throws {
+  @Test func `a condition on the ids of members works in the file and in memory`() throws {
     let context = store.makeContext()
     let ann = try context.fetch(Author.self).where("name == 'Ann'").one()
     let id = try context.fetch(Book.self).one().id.rowID

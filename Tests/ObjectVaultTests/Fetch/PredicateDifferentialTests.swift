@@ -1,5 +1,5 @@
-// Generated predicates: the rows that SQL finds and the objects that the library's evaluation in memory finds, against
-// an evaluation of the same tree on plain values that is written here. What is not saved: PendingFetchTests.
+// Generated predicates: the results of SQL and of the evaluation in memory are compared with a second
+// evaluation of the same tree on plain values. PendingFetchTests covers unsaved changes.
 
 import CipherSQLite
 import Foundation
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `the generator makes everything that the tables hold`() {
+  @Test func `the generator uses every operator, function and quantifier`() {
     var random = SeededGenerator(seed: 4711)
     var seen = SeenParts()
     for _ in 0..<2000 { seen.note(Self.node(depth: 3, &random)) }
@@ -57,7 +57,7 @@ import Testing
     #expect(seen.quantifiers == Set(Quantifier.allCases))
   }
 
-  @Test func `each function has its name in the format language`() throws {
+  @Test func `the format language has the name of each function`() throws {
     for function in PredicateFunction.allCases {
       let format = "\(function.rawValue.uppercased())(title) == 3"
       let operand = PredicateOperand.path(PropertyPath(["title"]))
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  /// Genres, authors and books, with the same in plain values.
+  /// Inserts genres, authors and books, and returns them with their plain counterparts.
   static func fill(_ context: ObjectContext, _ random: inout SeededGenerator) -> [(
     ManagedObject, PlainObject
   )] {
@@ -114,7 +114,7 @@ import Testing
     return pairs
   }
 
-  /// Gives a book other values.
+  /// Gives a book random values.
   static func change(_ book: Book, _ plain: PlainObject, _ number: Int, _ random: inout SeededGenerator) {
     let title = (names.randomElement(using: &random) ?? "") + (number % 2 == 0 ? "" : " II")
     book.title = title.isEmpty ? "~" : title
@@ -139,7 +139,7 @@ import Testing
       case 2, 3: return .not(node(depth: depth - 1, &random))
       case 4, 5:
         let quantifier = [Quantifier.any, .all, .none].randomElement(using: &random) ?? .any
-        // Of the members, or of the object around.
+        // Paths to members, each with the property that a condition compares.
         let ways: [([String], String)] = [
           (["genres"], "name"), (["author", "books"], "title"), (["author", "books", "genres"], "name"),
           (["genres", "books", "author"], "nick"), (["genres", "books"], "title"),
@@ -230,7 +230,7 @@ import Testing
     return .comparison(path, kinds.randomElement(using: &random) ?? .equal, value, options)
   }
 
-  /// What predicates are made of.
+  /// The operators, functions and quantifiers that occurred in predicates.
   private struct SeenParts {
     var comparisons: Set<ComparisonOperator> = []
     var calculations: Set<ArithmeticOperator> = []

@@ -1,3 +1,5 @@
+// Errors of predicates in the format language: positions, hints, and limits of depth and length.
+
 import Foundation
 import ObjectVault
 import TestSupport
@@ -19,11 +21,12 @@ import Testing
     ("length(title > 2", 13, ") is missing"), ("length() > 2", 7, "missing"),
     ("length(length(length(length(length(title))))) > 2", 0, "nested deeper"),
   ])
-  func `what is no predicate is an error with its place`(_ format: String, _ position: Int, _ reason: String)
-  {
+  func `a text that is no predicate is an error with a position`(
+    _ format: String, _ position: Int, _ reason: String
+  ) {
     do {
       _ = try PredicateNode(format: format)
-      // A lone name is a Bool; only its compilation can say that it is none.
+      // A name alone is parsed as a Bool. Only the compilation detects that it is none.
       #expect(format == "title")
     } catch StoreError.predicate(let error) {
       if position > 0 { #expect(error.position == position, "\(error)") }
@@ -43,7 +46,9 @@ import Testing
     ("length(author) > 2", "no string"), ("uppercase(title) == 3", "string"),
     ("length(length(title)) > 2", "no string"),
   ])
-  func `what does not fit the model is an error that helps`(_ format: String, _ hint: String) async throws {
+  func `a predicate that does not fit the model is an error with a hint`(_ format: String, _ hint: String)
+    async throws
+  {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     #expect {
@@ -54,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `a sort by members says what can be sorted by`() async throws {
+  @Test func `the error of a sort by members names what can be sorted by`() async throws {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     func reason(_ body: () throws -> Void) -> String {
@@ -72,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `too few, too many and wrong arguments are told`() {
+  @Test func `too few, too many and wrong arguments are errors`() {
     #expect(throws: (any Error).self) { try PredicateNode(format: "a == %@ AND b == %@", 1) }
     #expect(throws: (any Error).self) { try PredicateNode(format: "a == %@", 1, 2) }
     #expect(throws: (any Error).self) { try PredicateNode(format: "a == %d", "x") }
@@ -81,7 +86,7 @@ import Testing
     #expect(throws: (any Error).self) { try PredicateNode(format: "a == %@", ["k": 1]) }
   }
 
-  @Test func `depth and length are bounded`() throws {
+  @Test func `formats that are too deep or too long are errors`() throws {
     let deep = String(repeating: "(", count: 300) + "a == 1" + String(repeating: ")", count: 300)
     #expect(throws: (any Error).self) { try PredicateNode(format: deep) }
     #expect(throws: (any Error).self) {

@@ -1,4 +1,4 @@
-// The meaning of a predicate, written down a second time: on plain values, without the store's functions.
+// A second implementation of the meaning of predicates: on plain values, without the store's functions.
 
 import CipherSQLite
 import Foundation
@@ -19,9 +19,10 @@ extension PlainObject: PredicateSubject {
   func members(of relationship: String) -> [PlainObject] { many[relationship] ?? [] }
 }
 
-/// Evaluates predicates on an object and the members around.
+/// Evaluates predicates on an object and its members.
 struct PredicateEvaluation {
-  /// By depth: the object, and the names between it and the member that paths of the depth begin at.
+  /// By the depth of paths: the object, and the names from it to the member at which paths of the depth
+  /// begin.
   private var scopes: [(object: PlainObject, prefix: [String])]
 
   init(_ object: PlainObject) { scopes = [(object, [])] }
@@ -34,12 +35,12 @@ struct PredicateEvaluation {
     case .not(let inner): return !holds(inner)
     case .truth(let operand): return value(operand) == .integer(1)
     case .comparison(let left, let comparison, let right, let options):
-      return compare(value(left), comparison, value(right), options)
+      return compare(value(left), comparison, to: value(right), options: options)
     case .between(let operand, let low, let high):
-      return compare(value(operand), .greaterOrEqual, value(low), [])
-        && compare(value(operand), .lessOrEqual, value(high), [])
+      return compare(value(operand), .greaterOrEqual, to: value(low), options: [])
+        && compare(value(operand), .lessOrEqual, to: value(high), options: [])
     case .isIn(let operand, let list, let options):
-      return list.contains { compare(value(operand), .equal, value($0), options) }
+      return list.contains { compare(value(operand), .equal, to: value($0), options: options) }
     case .quantified(let quantifier, let path, let inner):
       let (members, rest) = members(path)
       let results = members.map { member -> Bool in
@@ -55,7 +56,7 @@ struct PredicateEvaluation {
     }
   }
 
-  /// The objects behind the last to-many of a path, and the names behind it.
+  /// Returns the objects at the last to-many of a path, and the names after it.
   private func members(_ path: PropertyPath) -> ([PlainObject], [String]) {
     var names = (scopes[path.depth].prefix + path.names)[...]
     var objects = [scopes[path.depth].object]
@@ -80,7 +81,7 @@ struct PredicateEvaluation {
       guard let object = owner(scopes[path.depth].object, names.dropLast()) else { return .null }
       return .integer(Int64(object.many[names.last ?? ""]?.count ?? 0))
     case .arithmetic(let left, let operation, let right):
-      return calculate(value(left), operation, value(right))
+      return calculate(value(left), operation, with: value(right))
     case .call(let function, let arguments): return call(function, arguments.map(value))
     case .coalesce(let first, let second): return value(first).isNull ? value(second) : value(first)
     }
@@ -90,10 +91,11 @@ struct PredicateEvaluation {
     names.reduce(object) { $0?.one[$1] }
   }
 
-  private func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, _ right: SQLValue) -> SQLValue {
+  private func calculate(_ left: SQLValue, _ operation: ArithmeticOperator, with right: SQLValue) -> SQLValue
+  {
     if left.isNull || right.isNull { return .null }
     if case .integer(let a) = left, case .integer(let b) = right {
-      // The generator divides by constants alone.
+      // The generator divides only by constants, and none of them is zero.
       let result =
         switch operation {
         case .add: a.addingReportingOverflow(b)
@@ -122,14 +124,14 @@ struct PredicateEvaluation {
     }
   }
 
-  /// The generator's own letters, by a table, and not by the library's functions.
+  /// Changes the case of the generator's letters by a table, and not by the library's functions.
   private func call(_ function: PredicateFunction, _ arguments: [SQLValue]) -> SQLValue {
     switch (function, arguments[0]) {
     case (.lowercase, .text(let text)):
-      return .text(mapped(text, ["Ä": "ä", "ẞ": "ß"]) { (65...90).contains($0) ? $0 + 32 : $0 })
+      return .text(mapped(text, letters: ["Ä": "ä", "ẞ": "ß"]) { (65...90).contains($0) ? $0 + 32 : $0 })
     case (.uppercase, .text(let text)):
       return .text(
-        mapped(text, ["ä": "Ä", "é": "É", "ß": "SS"]) { (97...122).contains($0) ? $0 - 32 : $0 })
+        mapped(text, letters: ["ä": "Ä", "é": "É", "ß": "SS"]) { (97...122).contains($0) ? $0 - 32 : $0 })
     case (.length, .text(let text)):
       return .integer(Int64(text.unicodeScalars.count { !(0x300...0x36F).contains($0.value) }))
     case (.absolute, .integer(let number)): return number < 0 ? .integer(-number) : .integer(number)
@@ -140,7 +142,7 @@ struct PredicateEvaluation {
   }
 
   private func mapped(
-    _ text: String, _ letters: [Unicode.Scalar: String], _ ascii: (UInt32) -> UInt32
+    _ text: String, letters: [Unicode.Scalar: String], _ ascii: (UInt32) -> UInt32
   ) -> String {
     text.unicodeScalars.map { scalar in
       letters[scalar] ?? String(Character(Unicode.Scalar(ascii(scalar.value)) ?? scalar))
@@ -150,12 +152,12 @@ struct PredicateEvaluation {
   // MARK: Comparing
 
   private func compare(
-    _ left: SQLValue, _ comparison: ComparisonOperator, _ right: SQLValue, _ options: StringOptions
+    _ left: SQLValue, _ comparison: ComparisonOperator, to right: SQLValue, options: StringOptions
   ) -> Bool {
-    if comparison == .notEqual { return !compare(left, .equal, right, options) }
+    if comparison == .notEqual { return !compare(left, .equal, to: right, options: options) }
     if left.isNull || right.isNull { return comparison == .equal && left.isNull && right.isNull }
     if case .text(let a) = left, case .text(let b) = right, number(a) == nil || number(b) == nil {
-      return strings(fold(a, options), comparison, fold(b, options))
+      return strings(fold(a, options), comparison, to: fold(b, options))
     }
     for case .real(let value) in [left, right] where value.isNaN { return false }
     let (a, b) = (exact(left), exact(right))
@@ -169,7 +171,8 @@ struct PredicateEvaluation {
     }
   }
 
-  /// Decimals are marked in the generator's values, and no string of it begins with a digit or a minus.
+  /// Returns the number of a decimal, or nil for other texts. Of the generator's constants, only decimals
+  /// consist of digits.
   private func number(_ text: String) -> Decimal? {
     guard let first = text.first, first == "-" && text.count > 1 || ("0"..."9").contains(first) else {
       return nil
@@ -177,7 +180,8 @@ struct PredicateEvaluation {
     return text.allSatisfy { "-.0123456789".contains($0) } ? Decimal(string: text) : nil
   }
 
-  /// By value: a Decimal holds every number of the generator but for those that are beyond everything.
+  /// Compares by value: a Decimal represents every number of the generator exactly. Numbers beyond its
+  /// range become very large ones.
   private func exact(_ value: SQLValue) -> Decimal {
     switch value {
     case .integer(let number): return Decimal(number)
@@ -190,7 +194,7 @@ struct PredicateEvaluation {
     }
   }
 
-  private func strings(_ a: String, _ comparison: ComparisonOperator, _ b: String) -> Bool {
+  private func strings(_ a: String, _ comparison: ComparisonOperator, to b: String) -> Bool {
     let (left, right) = (Array(a.unicodeScalars), Array(b.unicodeScalars))
     switch comparison {
     case .equal: return left == right
@@ -201,25 +205,26 @@ struct PredicateEvaluation {
     case .beginsWith: return left.starts(with: right)
     case .endsWith: return left.reversed().starts(with: right.reversed())
     case .contains: return right.isEmpty || left.indices.contains { left[$0...].starts(with: right) }
-    case .like: return like(left[...], right[...])
+    case .like: return like(left[...], pattern: right[...])
     case .notEqual: return left != right
     }
   }
 
-  private func like(_ text: ArraySlice<Unicode.Scalar>, _ pattern: ArraySlice<Unicode.Scalar>) -> Bool {
+  private func like(_ text: ArraySlice<Unicode.Scalar>, pattern: ArraySlice<Unicode.Scalar>) -> Bool {
     guard let first = pattern.first else { return text.isEmpty }
     switch first {
-    case "*": return (text.startIndex...text.endIndex).contains { like(text[$0...], pattern.dropFirst()) }
-    case "?": return !text.isEmpty && like(text.dropFirst(), pattern.dropFirst())
+    case "*":
+      return (text.startIndex...text.endIndex).contains { like(text[$0...], pattern: pattern.dropFirst()) }
+    case "?": return !text.isEmpty && like(text.dropFirst(), pattern: pattern.dropFirst())
     case "\\" where pattern.count > 1:
       let literal = pattern[pattern.index(after: pattern.startIndex)]
-      return text.first == literal && like(text.dropFirst(), pattern.dropFirst(2))
+      return text.first == literal && like(text.dropFirst(), pattern: pattern.dropFirst(2))
     case "\\": return text.isEmpty
-    default: return text.first == first && like(text.dropFirst(), pattern.dropFirst())
+    default: return text.first == first && like(text.dropFirst(), pattern: pattern.dropFirst())
     }
   }
 
-  /// The generator's own letters, folded by a table and not by the library's function.
+  /// Folds the generator's letters by a table, and not by the library's function.
   private func fold(_ text: String, _ options: StringOptions) -> String {
     var result = text
     if options.contains(.diacriticInsensitive) {

@@ -1,4 +1,5 @@
-// What is as large as the limits allow runs, on both engines and on a small stack; what is larger is our error.
+// Predicates at the limits run on both engines and on a small stack. Predicates beyond a limit are errors
+// of the library.
 
 import CipherSQLite
 import Foundation
@@ -43,13 +44,13 @@ import Testing
 
   private func repeated(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
 
-  @Test func `formats at the limits run`() async throws {
+  @Test func `formats at the limits of depth and length run`() async throws {
     let deep = PredicateError.maximumDepth
     try await run(repeated("(", deep) + "year == 1" + repeated(")", deep))
     try await run(repeated("NOT ", deep) + "year == 1")
     try await run(repeated("NOT (", deep / 2) + "year < 1" + repeated(")", deep / 2))
     try await run("year == " + repeated("-", deep) + "year")
-    // One level for each AND and OR, whichever side is the deep one.
+    // Each AND and OR is one level, whichever side is the deep one.
     for (open, close) in [("(year == 1 AND (year == 2 OR ", "))"), ("(year == 1 OR (year == 2 AND ", "))")] {
       try await run(
         repeated(open, deep / 2 - 1) + "author.nick LIKE[cd] 'a*'" + repeated(close, deep / 2 - 1))
@@ -66,7 +67,7 @@ import Testing
     try await run("title IN {'x'" + repeated(", 'y'", 5000) + "}")
   }
 
-  @Test func `trees at the limits run`() async throws {
+  @Test func `predicate trees at the limits run`() async throws {
     let (nick, age) = (PropertyPath(["author", "nick"]), PropertyPath(["author", "age"]))
     let text = { PredicateOperand.value(PredicateValue(type: .string, stored: .text($0))) }
     let number = PredicateOperand.value(PredicateValue(type: .int, stored: .integer(7)))
@@ -90,9 +91,9 @@ import Testing
   }
 
   private func trees(with leaf: PredicateNode) async throws {
-    // The members of members, with conditions on each level, and the depth that is left on top.
+    // Nested members with conditions on each level, and the remaining depth above them.
     var members = 0
-    func nested(_ depth: Int, _ quantifiers: Int) -> PredicateNode {
+    func nested(depth: Int, quantifiers: Int) -> PredicateNode {
       var node = leaf
       for level in (0..<depth).reversed() {
         let other = PredicateNode.not(
@@ -111,8 +112,9 @@ import Testing
     }
     let most = PredicateError.maximumMemberDepth
     for node in [
-      nested(PredicateError.maximumDepth - 4 - 2 * most, most), nested(PredicateError.maximumDepth - 4, 0),
-      nested(0, most),
+      nested(depth: PredicateError.maximumDepth - 4 - 2 * most, quantifiers: most),
+      nested(depth: PredicateError.maximumDepth - 4, quantifiers: 0),
+      nested(depth: 0, quantifiers: most),
     ] {
       try await run { $0.where(node) }
       try await run { $0.where(.not(node)) }
@@ -120,8 +122,8 @@ import Testing
     #expect(members > 0)
   }
 
-  /// All AND and OR of a balanced tree, for which no order of the parts is flat.
-  @Test func `a full tree of nine levels runs`() async throws {
+  /// A balanced tree of AND and OR, which no order of its parts makes flat.
+  @Test func `a full predicate tree of nine levels runs`() async throws {
     func tree(_ depth: Int) -> PredicateNode {
       guard depth > 0 else {
         return .not(
@@ -137,7 +139,7 @@ import Testing
     try await run { $0.where(.quantified(.none, PropertyPath(["genres"]), node)) }
   }
 
-  @Test func `what is beyond a limit is our error, and no crash`() async throws {
+  @Test func `a predicate beyond a limit is an error and no crash`() async throws {
     for format in [
       repeated("(", 30_000), repeated("{", 60_000), repeated("-", 10_000), repeated("NOT ", 15_000),
       repeated("(", 51) + "year == 1" + repeated(")", 51), "year == " + repeated("-", 60) + "1",
@@ -169,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func `a tree that is decoded is measured, however deep, on a small stack`() async throws {
+  @Test func `decoding a tree that is too deep throws, even on a small stack`() async throws {
     let path = #"{"path":{"_0":{"depth":0,"names":["year"]}}}"#
     let sum = #"{"arithmetic":{"_0":\#(path),"_1":"+","_2":"#
     for (start, open, leaf, close, end) in [
@@ -196,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func `a decoded tree is the one that was encoded`() throws {
+  @Test func `a predicate tree survives a JSON round trip, and invalid JSON throws`() throws {
     let (year, one) = (PredicateOperand.path(PropertyPath(["year"])), try PredicateValue(1))
     let node = PredicateNode.and([
       .or([.constant(true), .not(.truth(year))]),
@@ -216,8 +218,8 @@ import Testing
     }
   }
 
-  @Test func `trees made by hand are measured before anything descends into them`() async throws {
-    // On a thread whose stack bears its release.
+  @Test func `trees that are built in code are measured before any recursion`() async throws {
+    // On a thread whose stack is large enough for releasing the tree.
     let store = temporary.store
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       let thread = Thread {
@@ -249,7 +251,7 @@ import Testing
     }
   }
 
-  @Test func `as many to-ones as allowed are followed, and one more is our error`() async throws {
+  @Test func `a path may have the maximum number of to-ones, and more are an error`() async throws {
     let chain = try await TemporaryStore(Schema { Entity(Link.self) })
     let context = chain.store.makeContext()
     func names(_ count: Int) -> String { String(repeating: "next.", count: count) + "number == 1" }
@@ -262,7 +264,7 @@ import Testing
     }
   }
 
-  @Test func `the time to read or refuse a text grows with its length alone`() throws {
+  @Test func `parsing or refusing a long text takes less than five seconds`() throws {
     let texts = [
       repeated("(", 40) + "year ==", repeated("(", 40) + "year CONATINS 3" + repeated(")", 40),
       "year == 1 " + repeated("AND (year == 1) ", 900), "title IN {" + repeated("'x', ", 12_000),

@@ -1,4 +1,5 @@
-// #Predicate: what SQL finds, against Foundation's own evaluation of the same predicate on the same objects.
+// #Predicate: the results of SQL are compared with Foundation's own evaluation of the predicate on the
+// same objects.
 
 import Foundation
 import ObjectVault
@@ -46,7 +47,7 @@ import Testing
       sourceLocation: location)
   }
 
-  @Test func `comparisons and logic`() throws {
+  @Test func `comparisons and logic in a #Predicate give Foundation's results`() throws {
     try check(#Predicate { $0.year == 1975 })
     try check(#Predicate { $0.year != 1975 })
     try check(#Predicate { $0.year > 1980 && $0.year <= 2000 || $0.title == "x" })
@@ -55,7 +56,7 @@ import Testing
     try check(#Predicate { $0.title == wanted })
   }
 
-  @Test func `nil and optional chaining`() throws {
+  @Test func `nil and optional chaining in a #Predicate give Foundation's results`() throws {
     try check(#Predicate { $0.rating == nil })
     try check(#Predicate { $0.rating != nil })
     try check(#Predicate { $0.author == nil })
@@ -71,14 +72,14 @@ import Testing
     try check(#Predicate { $0.author?.nick?.contains("1") ?? true })
   }
 
-  @Test func `the length of a string and the magnitude of a number`() throws {
+  @Test func `string lengths and magnitudes in a #Predicate give Foundation's results`() throws {
     try check(#Predicate { $0.title.count > 4 })
     try check(#Predicate { $0.author?.nick?.count == 3 })
     try check(#Predicate { ($0.author?.nick?.count ?? 0) < 3 })
     try check(#Predicate { (($0.rating ?? 0) - 8).magnitude < 3 })
   }
 
-  @Test func `flatMap gives nil for nil, whatever it makes of a value`() throws {
+  @Test func `flatMap in a #Predicate gives nil for nil, whatever its closure returns`() throws {
     try check(#Predicate { $0.author.flatMap { $0.nick ?? "none" } == "none" })
     try check(#Predicate { $0.author.flatMap { $0.nick ?? "none" } != "none" })
     try check(#Predicate { $0.author.flatMap { $0.nick ?? "none" } == nil })
@@ -92,14 +93,14 @@ import Testing
     }
   }
 
-  @Test func `strings`() throws {
+  @Test func `string searches in a #Predicate give Foundation's results`() throws {
     try check(#Predicate { $0.title.contains("Watch") })
     try check(#Predicate { $0.title.starts(with: "The") })
     try check(#Predicate { !$0.title.contains("1") })
     try check(#Predicate { $0.title.contains("北") })
   }
 
-  @Test func `arithmetic, ranges and lists`() throws {
+  @Test func `arithmetic, ranges and lists in a #Predicate give Foundation's results`() throws {
     try check(#Predicate { $0.year - 1970 > 20 })
     try check(#Predicate { $0.year * 2 < 3960 })
     try check(#Predicate { $0.year / 100 == 19 })
@@ -112,7 +113,7 @@ import Testing
     try check(#Predicate { titles.contains($0.title) })
   }
 
-  @Test func `members of a to-many`() throws {
+  @Test func `conditions on members in a #Predicate give Foundation's results`() throws {
     try check(#Predicate { $0.genres.contains { $0.name == "poem" } })
     try check(#Predicate { !$0.genres.contains { $0.name == "poem" } })
     try check(#Predicate { $0.genres.allSatisfy { $0.name == "crime" } })
@@ -122,13 +123,13 @@ import Testing
       #Predicate { book in book.genres.contains { genre in genre.name == "crime" && book.year > 1990 } })
   }
 
-  @Test func `ids stand for objects`() throws {
+  @Test func `a #Predicate compares objects by their ids`() throws {
     let author = try #require(try context.fetch(Author.self).first()).id
     let books = try context.fetch(Book.self).where(#Predicate { $0.author?.id == author }).all()
     #expect(books.map(\.author?.id) == [author])
   }
 
-  @Test func `a computed property is an error that says what to do`() throws {
+  @Test func `a computed property in a #Predicate is an error that gives the reason`() throws {
     #expect {
       _ = try context.fetch(Book.self).where(#Predicate { $0.shout == "X" })
     } throws: { error in

@@ -1,4 +1,4 @@
-// What messages say, where the caret stands, and how long they get.
+// The messages of predicate errors: their text, the position of the caret, and their length.
 
 import Foundation
 import ObjectVault
@@ -13,7 +13,7 @@ import Testing
   private func message(_ format: String, _ arguments: Any?...) throws -> ObjectVault.PredicateError? {
     do {
       let fetch = temporary.store.makeContext().fetch(Book.self)
-      // Not by way of a node, which has no text for the place.
+      // Not through a node, which has no text for the position.
       _ = try arguments.isEmpty ? fetch.where(format).ids() : fetch.where(format, arguments[0]).ids()
       Issue.record("no error: \(format.prefix(100))")
       return nil
@@ -36,7 +36,9 @@ import Testing
     ("year == 1 AND year CONTAINS 'x'", 14, "no string"),
     ("genres.@count > 1 AND title.@count > 1", 22, "@count"), ("year == 1e999", 8, "beyond"),
   ])
-  func `an error says what is wrong and where`(_ format: String, _ position: Int, _ reason: String) throws {
+  func `a predicate error states the reason and the position`(
+    _ format: String, _ position: Int, _ reason: String
+  ) throws {
     let error = try #require(try message(format))
     #expect(error.reason.contains(reason), "\(error)")
     #expect(error.position == position, "\(error)")
@@ -46,7 +48,7 @@ import Testing
     #expect(lines.last?.count == position + 3)
   }
 
-  @Test func `the caret stands below its place in a text of several lines`() throws {
+  @Test func `the caret marks the position in a text of several lines`() throws {
     let error = try #require(try message("year == 1\n  AND titel == 'x'\n\tOR year == 3"))
     #expect(error.position == 16)
     #expect(error.description.hasSuffix("Line 2:\n    AND titel == 'x'\n        ^"), "\(error)")
@@ -56,7 +58,7 @@ import Testing
     #expect(marks.position == 18, "\(marks)")
   }
 
-  @Test func `a message quotes little of a long text`() throws {
+  @Test func `a message quotes only a small part of a long text`() throws {
     let long = String(repeating: "x", count: 60_000)
     for format in [
       "year == 1 AND \(long) == 3", "year == '\(long)'", "\(long)() == 3", "year ==[\(long)] 1",
@@ -73,7 +75,7 @@ import Testing
     #expect(try #require(try message("uuid == %@", long)).description.count < 800)
   }
 
-  @Test func `an argument that is no value is told by its number`() throws {
+  @Test func `an argument that is no value is reported by its number`() throws {
     #expect(try #require(try message("year == %@", ["key": 1])).reason.contains("argument 1"))
   }
 }

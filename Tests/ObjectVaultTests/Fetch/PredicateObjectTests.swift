@@ -1,4 +1,4 @@
-// Objects and ids as values of predicates, members behind members, and objects whose deletion is pending.
+// Objects and ids as values in predicates, members of members, and objects whose deletion is pending.
 
 import Foundation
 import ObjectVault
@@ -19,7 +19,7 @@ import Testing
     return Set(try context.fetch(Book.self).where(node).all().map(\.title))
   }
 
-  @Test func `an object or id of another entity or store is an error and finds nothing`() async throws {
+  @Test func `an object or id of another entity or store in a predicate is an error`() async throws {
     let author = context.insert(Author.self) { $0.name = "A" }
     let club = context.insert(Club.self) { $0.name = "C" }
     context.insert(Book.self) {
@@ -61,9 +61,9 @@ import Testing
 
   // MARK: New objects
 
-  /// What a plain Swift filter keeps of the books, and what every verb of a fetch says of them.
+  /// Compares the results of all methods of a fetch with the books that a plain Swift filter keeps.
   private static func check(
-    _ context: ObjectContext, _ format: String, _ argument: Any, _ isKept: (Book) -> Bool
+    _ context: ObjectContext, where format: String, with argument: Any, _ isKept: (Book) -> Bool
   ) throws {
     let all = try context.fetch(Book.self).sorted(by: \.title).all()
     let expected = all.filter(isKept).map(\.title)
@@ -83,19 +83,21 @@ import Testing
     if pending != .half { new.name = "new" }
     if pending == .besidesAnother { context.insert(Book.self) { $0.title = "pending" } }
     if pending == .withBook { context.insert(Book.self) { ($0.title, $0.author) = ("of the new one", new) } }
-    try check(context, "author == %@", new) { $0.author === new }
-    try check(context, "NOT author == %@", new) { $0.author !== new }
-    try check(context, "author != %@", new) { $0.author !== new }
-    try check(context, "author IN %@", [new, ann]) { $0.author === new || $0.author === ann }
-    try check(context, "NOT author IN %@", [new]) { $0.author !== new }
-    try check(context, "author == %@ OR author == nil", new) { $0.author == nil || $0.author === new }
+    try check(context, where: "author == %@", with: new) { $0.author === new }
+    try check(context, where: "NOT author == %@", with: new) { $0.author !== new }
+    try check(context, where: "author != %@", with: new) { $0.author !== new }
+    try check(context, where: "author IN %@", with: [new, ann]) { $0.author === new || $0.author === ann }
+    try check(context, where: "NOT author IN %@", with: [new]) { $0.author !== new }
+    try check(context, where: "author == %@ OR author == nil", with: new) {
+      $0.author == nil || $0.author === new
+    }
     #expect(try context.fetch(Author.self).where("SELF == %@", new).all() == [new])
     if pending == .half { new.name = "new" }
   }
 
   enum NewObject: CaseIterable { case alone, half, besidesAnother, withBook }
 
-  @Test func `nil is in a list of objects or ids that holds nil`() throws {
+  @Test func `a list of objects or ids that contains nil matches nil`() throws {
     let ann = context.insert(Author.self) { $0.name = "Ann" }
     let bob = context.insert(Author.self) { $0.name = "Bob" }
     for (title, author) in [("a", ann), ("b", bob), ("c", nil)] {
@@ -110,7 +112,7 @@ import Testing
     for (list, expected) in lists { #expect(try titles("author IN %@", list) == Set(expected), "\(list)") }
   }
 
-  @Test func `an id that was made from 0 is told apart from that of a new object`() throws {
+  @Test func `the errors for an id made from 0 and for the id of a new object differ`() throws {
     for title in ["a", "b"] { context.insert(Book.self) { $0.title = title } }
     try context.save()
     let none = ObjectID<Book>(rowID: 0)
@@ -127,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: NewObject.allCases)
-  func `a new object takes part in each fetch of its context, and in none of another`(_ pending: NewObject)
+  func `a new object can be used in each fetch of its context, and in no other context`(_ pending: NewObject)
     async throws
   {
     context.insert(Book.self) { $0.title = "of nobody" }
@@ -150,7 +152,7 @@ import Testing
 
   // MARK: Members
 
-  @Test func `a many-to-many step may stand behind another to-many`() throws {
+  @Test func `a path may have a many-to-many after another to-many`() throws {
     let genres = ["x", "y"].map { name in context.insert(Genre.self) { $0.name = name } }
     let author = context.insert(Author.self) { $0.name = "A" }
     for title in ["a", "b", "c"] {
@@ -171,7 +173,7 @@ import Testing
 
   // MARK: Pending deletions
 
-  @Test func `what is deleted and not yet saved is gone for every verb`() throws {
+  @Test func `all methods of a fetch exclude objects whose deletion is pending`() throws {
     for (year, title) in ["1", "2", "3", "4"].enumerated() {
       context.insert(Book.self) { ($0.title, $0.year) = (title, year) }
     }

@@ -1,5 +1,5 @@
-// Which way the engine takes: a store of the size and shape of Debian's package index, where a wrong guess about
-// what a table holds makes a second a minute.
+// The engine's plans on a store with the size and shape of Debian's package index, where a wrong guess
+// about the content of a table turns a second into a minute.
 
 import CipherSQLite
 import Foundation
@@ -31,7 +31,8 @@ final class Mark: ManagedObject {
   static let packs = 63_440
   static let edges = 287_168
 
-  /// One package in ten edges is the one that nearly everything needs; the others have their turn.
+  /// Every tenth edge refers to one package that nearly all others need. The other edges are spread
+  /// evenly.
   private func filled() async throws -> TemporaryStore {
     let temporary = try await TemporaryStore(
       Schema {
@@ -60,7 +61,7 @@ final class Mark: ManagedObject {
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%\\_marks' ESCAPE '\\' OR name LIKE '%\\_packs' ESCAPE '\\'"
         )?.string)
       let ends = try connection.query(sql: "PRAGMA table_info(\"\(join)\")") { $0.text(1) ?? "" }
-      // Mark or Pack, whichever end is which.
+      // Determines which of the two columns refers to Mark.
       let isMark = try connection.query(sql: "PRAGMA foreign_key_list(\"\(join)\")") {
         ($0.text(2), $0.text(3))
       }
@@ -71,29 +72,29 @@ final class Mark: ManagedObject {
     return temporary
   }
 
-  /// Counts what is found, and looks at the plan. A wrong plan takes minutes here; the bound is far from what a right one
-  /// takes on a slow machine.
+  /// Checks the number of results and the plan. A wrong plan takes minutes here, and the bound is far
+  /// above the time of a right one on a slow machine.
   private func check<Object: ManagedObject>(
-    _ context: ObjectContext, _ connection: Connection, _ fetch: Fetch<Object>, count: Int?,
+    _ context: ObjectContext, on connection: Connection, fetch: Fetch<Object>, count: Int?,
     scans: Bool = false
   ) throws {
     let sql = try fetch.sql
     let start = threadTime()
     let found = try fetch.ids().count
-    // What has to ask every object is bounded by the edges.
+    // A fetch that must check every object may take longer.
     #expect(threadTime() - start < (scans ? 60 : 10), "\(sql)")
     if let count { #expect(found == count, "\(sql)") }
     let plan = try connection.query(sql: "EXPLAIN QUERY PLAN " + sql.text, sql.bindings) {
       $0.text(3) ?? ""
     }
-    // Of a table, and not of the numbers that a long list is unpacked by.
+    // A scan of a table, and not of the numbers that unpack a long list.
     let isScan = plan.contains {
       $0.hasPrefix("SCAN") && !$0.contains("USING") && $0.contains(#/Pack|Edge|Mark|\bt\d/#)
     }
     #expect(isScan == scans, "\(sql)\n\(plan.joined(separator: "\n"))")
   }
 
-  @Test func `a fetch by an index takes the index, whatever lies between`() async throws {
+  @Test func `a fetch by an indexed property uses the index, through any relationships`() async throws {
     let temporary = try await filled()
     let context = temporary.store.makeContext()
     let connection = try Connection.open(temporary.store.url.path, key: testKey)
@@ -102,35 +103,48 @@ final class Mark: ManagedObject {
     let (packs, edges) = (context.fetch(Pack.self), context.fetch(Edge.self))
     let (hub, mark) = ("pack1", "mark7")
     let needers = try packs.where("ANY edges.target.id == 1").count()
-    try check(context, connection, edges.where("target.name == %@", hub), count: nil)
-    try check(context, connection, edges.where(#Predicate { $0.target?.name == hub }), count: nil)
+    try check(context, on: connection, fetch: edges.where("target.name == %@", hub), count: nil)
+    try check(context, on: connection, fetch: edges.where(#Predicate { $0.target?.name == hub }), count: nil)
     try check(
-      context, connection, packs.where(#Predicate { $0.edges.contains { $0.target?.name == hub } }),
+      context, on: connection,
+      fetch: packs.where(#Predicate { $0.edges.contains { $0.target?.name == hub } }),
       count: needers)
-    try check(context, connection, packs.where("ANY edges.target.name == %@", hub), count: needers)
+    try check(context, on: connection, fetch: packs.where("ANY edges.target.name == %@", hub), count: needers)
     try check(
-      context, connection, packs.where("NONE edges.target.name == %@", hub), count: Self.packs - needers,
+      context, on: connection, fetch: packs.where("NONE edges.target.name == %@", hub),
+      count: Self.packs - needers,
       scans: true)
-    try check(context, connection, packs.where("ANY marks.name == %@", mark), count: Self.packs / 40)
     try check(
-      context, connection, packs.where("name == 'pack500' AND ANY edges.target.name == %@", hub), count: nil)
+      context, on: connection, fetch: packs.where("ANY marks.name == %@", mark), count: Self.packs / 40)
     try check(
-      context, connection, packs.where("section == 'section7' AND ANY edges.target.name == %@", hub),
+      context, on: connection, fetch: packs.where("name == 'pack500' AND ANY edges.target.name == %@", hub),
       count: nil)
     try check(
-      context, connection, packs.where("section == 'section7' AND ANY edges.kind == 'depends'"), count: nil)
-    try check(context, connection, packs.where("ANY edges.kind == 'suggests'"), count: nil)
-    try check(context, connection, packs.where("ANY edges.target.edges.target.name == 'pack77'"), count: nil)
+      context, on: connection,
+      fetch: packs.where("section == 'section7' AND ANY edges.target.name == %@", hub),
+      count: nil)
     try check(
-      context, connection,
-      packs.where("ANY edges.target.marks.name == %@ AND name BEGINSWITH 'pack12'", mark), count: nil)
+      context, on: connection, fetch: packs.where("section == 'section7' AND ANY edges.kind == 'depends'"),
+      count: nil)
+    try check(context, on: connection, fetch: packs.where("ANY edges.kind == 'suggests'"), count: nil)
     try check(
-      context, connection, edges.where("pack.name == 'pack500' AND target.name BEGINSWITH 'pack'"), count: nil
+      context, on: connection, fetch: packs.where("ANY edges.target.edges.target.name == 'pack77'"),
+      count: nil)
+    try check(
+      context, on: connection,
+      fetch: packs.where("ANY edges.target.marks.name == %@ AND name BEGINSWITH 'pack12'", mark), count: nil)
+    try check(
+      context, on: connection, fetch: edges.where("pack.name == 'pack500' AND target.name BEGINSWITH 'pack'"),
+      count: nil
     )
-    try check(context, connection, packs.where("name IN %@", (0..<5000).map { "pack\($0)" }), count: 4999)
-    try check(context, connection, packs.where("ALL edges.target.size > 10"), count: nil, scans: true)
-    try check(context, connection, packs.where("edges.@count > 4 AND section == 'section7'"), count: nil)
     try check(
-      context, connection, edges.where("target.name == %@", hub).sorted(by: \.pack?.name).limit(5), count: 5)
+      context, on: connection, fetch: packs.where("name IN %@", (0..<5000).map { "pack\($0)" }), count: 4999)
+    try check(
+      context, on: connection, fetch: packs.where("ALL edges.target.size > 10"), count: nil, scans: true)
+    try check(
+      context, on: connection, fetch: packs.where("edges.@count > 4 AND section == 'section7'"), count: nil)
+    try check(
+      context, on: connection, fetch: edges.where("target.name == %@", hub).sorted(by: \.pack?.name).limit(5),
+      count: 5)
   }
 }

@@ -1,4 +1,4 @@
-// The SQL of each form of predicate, against golden files: one switch writes them (UPDATE_GOLDEN=1).
+// The SQL of each form of predicate, compared with golden files. UPDATE_GOLDEN=1 writes them.
 
 import Foundation
 import ObjectVault
@@ -35,25 +35,25 @@ import Testing
   ]
 
   @Test(arguments: formats.map(\.name))
-  func `each form has the SQL of its golden file`(_ name: String) async throws {
+  func `the SQL of each form of predicate equals its golden file`(_ name: String) async throws {
     let temporary = try await TemporaryStore(library)
     let form = try #require(Self.formats.first { $0.name == name })
     let node = try PredicateNode(format: form.format, arguments: form.arguments)
     let sql = try temporary.store.makeContext().fetch(Book.self).where(node).sql
-    try expectGolden("\(form.format)\n\(sql)\n", "predicate-\(name)")
+    try expectGolden("\(form.format)\n\(sql)\n", file: "predicate-\(name)")
   }
 
-  @Test func `sort, limit, offset, count and exists have their SQL`() async throws {
+  @Test func `the SQL of a sorted and limited fetch equals its golden file`() async throws {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     let fetch = context.fetch(Book.self).sorted(by: \.author?.name, .reverse).sorted(by: \.title).limit(5)
       .offset(10)
-    try expectGolden("\(try fetch.sql)\n", "fetch-sorted")
-    try expectGolden("\(try context.fetch(Book.self).offset(3).sql)\n", "fetch-offset")
+    try expectGolden("\(try fetch.sql)\n", file: "fetch-sorted")
+    try expectGolden("\(try context.fetch(Book.self).offset(3).sql)\n", file: "fetch-offset")
   }
 }
 
-private func expectGolden(_ text: String, _ name: String) throws {
+private func expectGolden(_ text: String, file name: String) throws {
   let difference = try Golden.difference(of: text, from: "\(name).txt", in: "ObjectVaultTests")
   #expect(difference == nil, "\(difference ?? "")")
 }

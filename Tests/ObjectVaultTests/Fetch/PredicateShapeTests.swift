@@ -1,5 +1,5 @@
-// Predicates of one shape share their SQL: with other captured values it has to be what compiling them afresh
-// gives.
+// Predicates of one shape share their SQL. With other captured values it must equal the SQL of a new
+// compilation.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +16,7 @@ import Testing
     context = temporary.store.makeContext()
   }
 
-  /// Each value of a form in turn, twice: the first makes what the others use.
+  /// Checks each value of a form twice. The first one compiles the SQL that the others use.
   private func check<Value>(
     _ values: [Value], _ location: SourceLocation = #_sourceLocation, _ make: (Value) -> Predicate<Book>
   ) throws {
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `comparisons take the values of the call`() throws {
+  @Test func `comparisons of one shape use the values of each predicate`() throws {
     try check([(1, 2), (3, 4), (-5, .max)]) { (low: Int, high: Int) in
       #Predicate { $0.year > low && !($0.year <= high) || $0.year != low }
     }
@@ -59,7 +59,7 @@ import Testing
     try check([Decimal(1), Decimal(string: "0.1")!]) { price in #Predicate { $0.price == price } }
   }
 
-  @Test func `values on the left, and several in an order of their own`() throws {
+  @Test func `values of one shape keep their order, also on the left side of a comparison`() throws {
     try check([(1, "x", 2), (9, "y", 8)]) { (a: Int, text: String, b: Int) in
       #Predicate { a < $0.year && ($0.title.contains(text) || b == $0.year) }
     }
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `nil and values alternate`() throws {
+  @Test func `predicates of one shape may have nil and values in turn`() throws {
     try check([1, nil, 2, nil] as [Double?]) { rating in #Predicate { $0.rating == rating } }
     try check([nil, "A", nil, "B"] as [String?]) { name in #Predicate { $0.author?.nick != name } }
     try check([ObjectID<Author>(rowID: 1), ObjectID<Author>(rowID: 2)]) { id in
@@ -76,18 +76,18 @@ import Testing
     }
   }
 
-  @Test func `truth values decide on the condition around them`() throws {
+  @Test func `captured Bools of one shape change the condition around them`() throws {
     try check([true, false]) { truth in #Predicate { $0.author?.nick?.contains("1") == truth } }
     try check([true, false]) { truth in #Predicate { $0.author?.nick?.contains("1") ?? truth } }
     try check([true, false]) { truth in #Predicate { truth == ($0.title.contains("x") == truth) } }
   }
 
-  @Test func `strings that begin with nothing, with something, with the last code point`() throws {
+  @Test func `prefixes of one shape may be empty, ordinary, or the last code point`() throws {
     try check(["", "The", "\u{10FFFF}", "a"]) { start in #Predicate { $0.title.starts(with: start) } }
     try check(["", "x"]) { part in #Predicate { !$0.title.contains(part) } }
   }
 
-  @Test func `lists and ranges of any length`() throws {
+  @Test func `lists and ranges of one shape may have any length`() throws {
     try check([[1], [], [1, 2, 3], [4]]) { years in #Predicate { years.contains($0.year) } }
     try check([["a"], ["b", "c"]]) { titles in #Predicate { titles.contains($0.title) } }
     try check([1...2, 3...4]) { years in #Predicate { years.contains($0.year) } }
@@ -95,21 +95,21 @@ import Testing
     try check([(1, 2), (3, 4)]) { low, high in #Predicate { (low..<high).contains($0.year + high) } }
   }
 
-  @Test func `calculations keep their operators and operands apart`() throws {
+  @Test func `calculations of one shape keep their operators and operands`() throws {
     try check([(1, 2), (3, 4)]) { a, b in #Predicate { $0.year * a - b > a % 7 } }
     try check([(1, 2), (3, 4)]) { a, b in #Predicate { $0.year + a - b > a / 7 } }
     try check([(1, 2), (3, 4)]) { a, b in #Predicate { $0.year + a + b > -b } }
     try check([(1.5, 2.0), (3, 4)]) { a, b in #Predicate { ($0.rating ?? a) / b > a } }
   }
 
-  @Test func `members of a to-many, and which variable is meant`() throws {
+  @Test func `conditions on members of one shape keep the variable that they refer to`() throws {
     try check([("a", 1), ("b", 2)]) { name, year in
       #Predicate { book in
         book.genres.contains { $0.name == name && book.year > year }
           && !book.genres.allSatisfy { $0.name != name } && book.genres.count > year
       }
     }
-    // The same types throughout; only the variables differ.
+    // The types are the same, and only the variables differ.
     try check([1, 2]) { (year: Int) in
       #Predicate { book in
         book.genres.contains { genre in genre.books.contains { other in other.year == year } }
@@ -122,12 +122,12 @@ import Testing
     }
   }
 
-  @Test func `the same place with another key path or operator is another shape`() async throws {
+  @Test func `another key path or operator in the same place is another shape`() async throws {
     let pairs = try await TemporaryStore(Schema { Entity(Pair.self) })
     let context = pairs.store.makeContext()
     typealias Path = any KeyPath<Pair, Int> & Sendable
     typealias Operator = PredicateExpressions.ComparisonOperator
-    func compared(_ path: Path, _ comparison: Operator, _ number: Int) -> Predicate<Pair> {
+    func compared(_ path: Path, _ comparison: Operator, to number: Int) -> Predicate<Pair> {
       Predicate {
         PredicateExpressions.build_Comparison(
           lhs: PredicateExpressions.build_KeyPath(root: $0, keyPath: path),
@@ -136,13 +136,13 @@ import Testing
     }
     for (path, name) in [(\Pair.left as Path, "left"), (\Pair.right as Path, "right")] {
       for (comparison, sign) in [(Operator.lessThan, "<"), (.greaterThanOrEqual, ">=")] {
-        let sql = try context.fetch(Pair.self).where(compared(path, comparison, 7)).sql
+        let sql = try context.fetch(Pair.self).where(compared(path, comparison, to: 7)).sql
         #expect(sql.text.hasSuffix("WHERE t0.\"\(name)\" \(sign) ?") && sql.bindings == [.integer(7)])
       }
     }
   }
 
-  @Test func `count, existence and ids of one predicate are statements of their own`() throws {
+  @Test func `count, existence, ids and first of one predicate have their own statements`() throws {
     for number in 0..<5 {
       context.insert(Book.self) {
         $0.title = "b\(number)"
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func `many tasks meet a shape at once`() async throws {
+  @Test func `many tasks can use one shape at once`() async throws {
     let store = temporary.store
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<200 {

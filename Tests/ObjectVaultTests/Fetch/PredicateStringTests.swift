@@ -1,4 +1,4 @@
-// Strings of predicates: escapes, folding, LIKE, names that are words.
+// Strings in predicates: escapes, folding, LIKE, and names that are keywords.
 
 import Foundation
 import ObjectVault
@@ -14,8 +14,8 @@ import Testing
     context = temporary.store.makeContext()
   }
 
-  /// Whether the title is found.
-  private func finds(_ title: String, _ format: String, _ arguments: Any?...) throws -> Bool {
+  /// Whether the predicate finds a book with the title.
+  private func finds(_ title: String, where format: String, _ arguments: Any?...) throws -> Bool {
     let book = context.insert(Book.self) { $0.title = title }
     try context.save()
     let id = book.id.rowID
@@ -34,20 +34,20 @@ import Testing
     ("'\u{301}x'", "\u{301}x"), ("'\u{200D}x'", "\u{200D}x"), ("\"\u{20E3}\"", "\u{20E3}"),
     (#"'\\n'"#, "\\n"),
   ])
-  func `a literal means what it means in Swift`(_ literal: String, _ text: String) throws {
+  func `escapes in a string literal give the expected text`(_ literal: String, _ text: String) throws {
     #expect(
       try PredicateNode(format: "title == \(literal)") == PredicateNode(format: "title == %@", text))
-    #expect(try finds(text, "title == \(literal)"))
+    #expect(try finds(text, where: "title == \(literal)"))
   }
 
-  @Test func `one half of a character is an error with its place`() throws {
+  @Test func `half of a surrogate pair is an error with a position`() throws {
     do {
       _ = try PredicateNode(format: #"title == 'x\uD83Dy'"#)
       Issue.record("no error")
     } catch StoreError.predicate(let error) { #expect(error.position == 11 && error.reason.contains("half")) }
   }
 
-  @Test func `case and marks fold as Unicode has it`() throws {
+  @Test func `case and diacritics are folded by the rules of Unicode`() throws {
     let pairs: [(String, String, String)] = [
       ("STRAẞE", "==[c]", "strasse"), ("straße", "==[c]", "STRAẞE"), ("ΣΑΣ", "==[c]", "σας"),
       ("ﬁn", "==[c]", "FIN"), ("K", "==[c]", "k"), ("Ångström", "==[cd]", "angstrom"),
@@ -56,7 +56,7 @@ import Testing
       ("straße", "LIKE[c]", "stra??e"), ("straße", "LIKE", "stra?e"),
     ]
     for (title, comparison, other) in pairs {
-      #expect(try finds(title, "title \(comparison) %@", other), "\(title) \(comparison) \(other)")
+      #expect(try finds(title, where: "title \(comparison) %@", other), "\(title) \(comparison) \(other)")
     }
     let unequal: [(String, String, String)] = [
       ("ı", "==[c]", "i"), ("한국", "CONTAINS[d]", "하"), ("é", "==[c]", "e"), ("कि", "==[d]", "क"),
@@ -65,13 +65,13 @@ import Testing
       ("abc", "CONTAINS", ""), ("straße", "LIKE[c]", "stra?e"),
     ]
     for (title, comparison, other) in unequal {
-      #expect(try !finds(title, "title \(comparison) %@", other), "\(title) \(comparison) \(other)")
+      #expect(try !finds(title, where: "title \(comparison) %@", other), "\(title) \(comparison) \(other)")
     }
-    #expect(try !finds("abc", "title CONTAINS[d] author.nick"))
-    #expect(try !finds("abc", "%@ IN[d] title", "\u{301}"))
+    #expect(try !finds("abc", where: "title CONTAINS[d] author.nick"))
+    #expect(try !finds("abc", where: "%@ IN[d] title", "\u{301}"))
   }
 
-  @Test func `a long LIKE takes no time`() throws {
+  @Test func `LIKE with long texts and patterns takes less than ten seconds`() throws {
     let (run, text) = (String(repeating: "a", count: 10_000), String(repeating: "a", count: 20_000) + "b")
     let book = context.insert(Author.self) { $0.nick = text }
     book.name = "x"
@@ -97,7 +97,7 @@ import Testing
     ("abab", "ab", false), ("mississippi", "*iss*ip*", true), ("mississippi", "*is?*i?p*", true),
     ("xaay", "*a?a*", false),
     ("ab", "ab*ab", false), ("abab", "*aba*b", true), ("aaa", "?*?*?*?", false),
-    // Behind the last backslash is nothing to make literal.
+    // After the last backslash there is no character to escape.
     (#"a\"#, #"a\"#, true), ("a", #"a\"#, false), (#"a\"#, #"a\\"#, true), (#"b\\"#, #"*\\\"#, true),
   ])
   func `LIKE matches the whole text`(_ text: String, _ pattern: String, _ isFound: Bool) throws {
@@ -109,7 +109,7 @@ import Testing
     #expect(try context.fetch(Author.self).where("nick LIKE %@", pattern).exists() == isFound)
   }
 
-  @Test func `any name can be written`() async throws {
+  @Test func `names that are keywords can be written in a format`() async throws {
     let words = try await TemporaryStore(Schema { Entity(Words.self) })
     let context = words.store.makeContext()
     context.insert(Words.self) {
@@ -130,7 +130,7 @@ import Testing
     #expect(try context.fetch(Words.self).where("%K == 1 AND %K", "not", "between").count() == 1)
   }
 
-  @Test func `a key path alone is a condition only where it is a Bool`() async throws {
+  @Test func `a key path alone is a condition only if it is a Bool`() async throws {
     let samples = try await TemporaryStore(Schema { Entity(Typed.self) })
     let context = samples.store.makeContext()
     context.insert(Typed.self) {
@@ -155,7 +155,7 @@ import Testing
     #expect(throws: StoreError.self) { try self.context.fetch(Book.self).where("ANY genres.name").count() }
   }
 
-  @Test func `an enum is captured by #Predicate as the documentation has it`() async throws {
+  @Test func `a #Predicate captures an enum as documented`() async throws {
     let moods = try await TemporaryStore(Schema { Entity(Moody.self) })
     let context = moods.store.makeContext()
     for feeling in Documented.allCases { context.insert(Moody.self) { $0.feeling = feeling } }

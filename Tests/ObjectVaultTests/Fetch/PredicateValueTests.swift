@@ -1,4 +1,4 @@
-// Numbers, nil and lists where an easy way gives wrong rows.
+// Numbers, nil and lists in predicates, for which a simple translation would find wrong rows.
 
 import CipherSQLite
 import Foundation
@@ -15,7 +15,7 @@ import Testing
     context = temporary.store.makeContext()
   }
 
-  /// A book for each price.
+  /// Inserts a book for each price.
   private func fill(_ prices: [String?]) throws {
     for (index, price) in prices.enumerated() {
       context.insert(Book.self) {
@@ -51,7 +51,7 @@ import Testing
     #expect(try titles("price == 9007199254740993.5") == ["9007199254740993.5"])
   }
 
-  @Test func `numbers of all kinds compare by value, columns too`() throws {
+  @Test func `numbers of all types compare by value, also between columns`() throws {
     try fill(["0", "1.5", "2", "3", "9007199254740993.5"])
     for book in try context.fetch(Book.self).all() { book.rating = [0.1, 1.5, 3, 3, 1e300][book.year] }
     try context.save()
@@ -70,7 +70,7 @@ import Testing
     #expect(try titles("year == %@", Decimal(string: "9007199254740993.5")).isEmpty)
   }
 
-  @Test func `a calculation that leaves the numbers gives nil and never traps`() throws {
+  @Test func `a calculation whose result is out of range gives nil and never traps`() throws {
     try fill(["99999999999999999999999999999999999999", "0"])
     let huge = Decimal.greatestFiniteMagnitude
     #expect(try titles("price * %@ == nil", huge) == ["99999999999999999999999999999999999999"])
@@ -94,7 +94,7 @@ import Testing
       }
       #expect(try titles("\(attribute) != %@", Double.nan).count == 2)
     }
-    // Nor is it nil, which the engine makes of it.
+    // NaN is not nil either, although the engine stores it as NULL.
     for format in ["%@ == nil", "%@ IN {nil}", "%@ IN {year + 1, nil}", "%@ BETWEEN {nil, nil}"] {
       #expect(try titles(format, Double.nan).isEmpty, "\(format)")
       #expect(try titles("NOT (\(format))", Double.nan).count == 2, "\(format)")
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `infinity is calculated with, and NaN stands in for nil, as Foundation has it`() throws {
+  @Test func `calculations with infinity and NaN give Foundation's results`() throws {
     let (far, none, step, never) = (Double.infinity, Double.nan, 1.0, 0.0)
     let ratings: [Double?] = [nil, 0, 1.5, -2, far, -far]
     for rating in ratings {
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `nil is nil, whatever type a tree gives it`() throws {
+  @Test func `nil compares as nil, whatever type a tree gives it`() throws {
     try fill(["1", nil])
     let price = PredicateOperand.path(PropertyPath(["price"]))
     for type in AttributeType.allCases {
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func `a captured value that has no stored form is a predicate's error`() async throws {
+  @Test func `a captured value that cannot be stored is an error of the predicate`() async throws {
     let samples = try await TemporaryStore(Schema { Entity(Odd.self) })
     let context = samples.store.makeContext()
     let (never, relative) = (
@@ -191,13 +191,13 @@ import Testing
       }
     }
     #expect(throws: StoreError.self) { try PredicateValue(never) }
-    // A name that looks like it is none.
+    // The name contains "nan", but the value is not NaN.
     #expect(throws: StoreError.self) { try PredicateValue(Fruit.banana) }
   }
 
   // MARK: Lists
 
-  @Test func `IN finds nil wherever it stands`() throws {
+  @Test func `IN matches nil on both of its sides`() throws {
     let author = context.insert(Author.self) { $0.name = "A" }
     for (title, rating) in [("a", nil), ("b", 30.0)] as [(String, Double?)] {
       context.insert(Book.self) {
@@ -264,7 +264,7 @@ struct Failing: Codable, Equatable, AttributeValue {
   func encode(to encoder: any Encoder) throws { throw CancellationError() }
 }
 
-/// Stored as a number, which this one has not.
+/// Is declared to be stored as a number, but has none.
 enum Fruit: AttributeValue {
   case banana
   static var attributeType: AttributeType { .double }

@@ -1,5 +1,5 @@
-// Variables of predicates: $name in the format language, bound at once or later, against the same text with the values
-// written in place.
+// Variables in predicates ($name in the format language), bound while parsing or later, compared with the
+// same text with the values in place.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 @Suite struct PredicateVariables {
   static let id = UUID(uuidString: "6BA7B810-9DAD-11D1-80B4-00C04FD430C8") ?? UUID()
 
-  /// A format, its values, and the same with placeholders.
+  /// A format with variables, their values, and the same format with placeholders.
   static let forms:
     [(format: String, values: [String: any Sendable], plain: String, arguments: [any Sendable])] =
       [
@@ -29,7 +29,7 @@ import Testing
       ]
 
   @Test(arguments: forms.indices)
-  func `a variable is what its value would be in its place`(_ index: Int) async throws {
+  func `a bound variable gives the same values to SQL as a placeholder`(_ index: Int) async throws {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     let form = Self.forms[index]
@@ -44,7 +44,7 @@ import Testing
     #expect(kept == open)
   }
 
-  @Test func `bound while parsing, a variable is a placeholder in every place`() throws {
+  @Test func `a variable bound while parsing equals a placeholder in every position`() throws {
     let author = ObjectID<Author>(rowID: 7)
     let pairs: [(String, [String: Any?], String, Any?)] = [
       ("year > $x", ["x": 3], "year > %@", 3), ("rating == $x", ["x": nil], "rating == %@", nil),
@@ -71,7 +71,7 @@ import Testing
     return "no error"
   }
 
-  @Test func `what is missing or cannot stand is told by the variable's name`() async throws {
+  @Test func `the error about a missing or unsuitable value names the variable`() async throws {
     #expect(
       reason { _ = try PredicateNode(format: "year > $limt", variables: ["limit": 3]) }
         .contains("$limt has no value; did you mean \"limit\""))
@@ -90,7 +90,7 @@ import Testing
     #expect(try context.fetch(Book.self).where(whole).count() == 0)
   }
 
-  @Test func `what a Predicate captures is a constant of its tree, and no name`() throws {
+  @Test func `a value captured by a #Predicate is a constant of its tree, without a name`() throws {
     let (low, name): (Int, String?) = (3, nil)
     let node = try PredicateNode(#Predicate<Book> { $0.year > low && $0.author?.name == name })
     #expect(try node == PredicateNode(format: "year > 3 AND author.name == nil"))

@@ -1,5 +1,5 @@
-// How the engine answers usual fetches, against golden files: an index that is no longer taken shows as a difference, and
-// not as an app that has become slow.
+// The engine's plans of usual fetches, compared with golden files. An index that is no longer used shows
+// as a difference, before an app becomes slow.
 
 import CipherSQLite
 import Foundation
@@ -49,7 +49,7 @@ import Testing
   ]
 
   @Test(arguments: fetches.map(\.name))
-  func `each fetch has the plan of its golden file`(_ name: String) async throws {
+  func `the plan of each usual fetch equals its golden file`(_ name: String) async throws {
     let temporary = try await TemporaryStore(library)
     let fetch = try #require(Self.fetches.first { $0.name == name })
     let sql = try fetch.compile(temporary.store.makeContext())
@@ -67,13 +67,14 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// A line of a plan in the words that all versions share: older ones name the table beside its alias.
+  /// Returns a line of a plan in the form that all versions share: older ones name the table beside its
+  /// alias.
   static func common(_ line: String) -> String {
     line.replacing(#/TABLE (\S+) AS (\S+)/#) { "\($0.2)" }.replacing("TABLE ", with: "")
       .replacing("EXECUTE ", with: "")
   }
 
-  @Test func `no golden file is left of a fetch that is gone`() throws {
+  @Test func `each golden file of a plan belongs to a fetch`() throws {
     let names = Set(Self.fetches.map { "plan-\($0.name)" })
     for file in try Golden.names(in: "ObjectVaultTests") where file.hasPrefix("plan-") {
       #expect(names.contains(String(file.prefix { $0 != "." })), "\(file)")

@@ -1,5 +1,5 @@
-// A query as a value: where each of its parts stands in the text, and that their values are in the text's order. What the
-// compiler makes of predicates is in the golden files of PredicateSQLTests.
+// A query as a value: the order of its parts and of their values in the text. The golden files of
+// PredicateSQLTests cover the SQL of predicates.
 
 import CipherSQLite
 import ObjectVault
@@ -10,7 +10,7 @@ import Testing
 
   private func values(_ sql: SQL) -> [SQLValue] { sql.values.map { $0.sqlValue(dates: .secondsSince1970) } }
 
-  @Test func `all parts stand in their places, with their values in order`() {
+  @Test func `a statement has its parts in their places, with their values in order`() {
     var query = SelectStatement("t0.\"city\", count(*) > \(1)", from: .table(Self.owner, alias: 0))
     query.joins = [
       .init(kind: .inner, table: SQLName("A"), alias: 1, condition: "t1.\"id\" = t0.\"a_id\""),
@@ -19,7 +19,7 @@ import Testing
     ]
     query.condition = "t0.\"age\" > \(3)"
     query.having = "count(*) > \(4)"
-    // HAVING is of groups.
+    // HAVING requires groups.
     #expect(!query.sql.text.contains("HAVING"))
     query.grouping = ["t0.\"city\"", "t0.\"age\" / \(5)"]
     query.order = [

@@ -1,4 +1,5 @@
-// A fetch of a whole large table, which two connections read at once: the same rows, of one moment.
+// Fetches of a whole large table that two connections read at once. They find the same rows, from one
+// snapshot.
 
 import CipherSQLite
 import Foundation
@@ -17,7 +18,8 @@ private let isShared = usableProcessors() > 1
   private static let count = 30_000
   private var count: Int { Self.count }
 
-  /// A store with the rows, closed: to insert them takes longer than all that the tests do.
+  /// A closed store with the rows. The tests copy it, because inserting the rows takes longer than all
+  /// that they do.
   private static let filled = Task {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
@@ -34,8 +36,8 @@ private let isShared = usableProcessors() > 1
 
   init() async throws { temporary = try await TemporaryStore(copying: Self.filled.value) }
 
-  /// Fetches again and again until a second connection had a part in it, which it has not where no core is free.
-  /// - Returns: Whether it ever had.
+  /// Fetches repeatedly until a second connection has read a part, which requires a free core.
+  /// - Returns: Whether a second connection has read a part.
   private func isEverShared(_ store: Store, _ fetch: (ObjectContext) throws -> [Book]) throws -> Bool {
     for _ in 0..<200 {
       let context = store.makeContext()
@@ -46,7 +48,7 @@ private let isShared = usableProcessors() > 1
     return false
   }
 
-  @Test func `the rows are those of a fetch that one connection reads, in their order`() throws {
+  @Test func `a shared fetch finds the rows of one connection, in the same order`() throws {
     var found: [Book] = []
     let isEverShared = try isEverShared(store) { context in
       found = try context.fetch(Book.self).all()
@@ -60,12 +62,12 @@ private let isShared = usableProcessors() > 1
     #expect(found.map(line) == sorted.map(line))
   }
 
-  // In the part of the second connection, which are the rows above three tenths of the ids. Each by itself: a batch that ends
-  // because of the one would hide that nobody looks at the other.
+  // The changes are in the part of the second connection, the rows above three tenths of the ids. Each is
+  // tested alone: a batch that ends because of one would hide a missing check of the other.
   @Test(arguments: [
-    // Farther than 32 bits between neighbours.
+    // Neighbouring ids differ by more than 32 bits.
     "UPDATE Book SET id = id * 5000000000 WHERE id > 20000",
-    // By 31 bits, by 32, and so far that the difference does not fit into 64.
+    // Versions differ by 31 bits, by 32 bits, and by more than fits into 64 bits.
     "UPDATE Book SET _version = 1 + id % 3 * 2147483648 WHERE id > 20000",
     "UPDATE Book SET _version = 1 + id % 3 * 4294967296 WHERE id > 20000",
     """
@@ -73,7 +75,7 @@ private let isShared = usableProcessors() > 1
       WHEN 0 THEN 9223372036854775807 WHEN 1 THEN -9223372036854775807 ELSE id END WHERE id > 20000
     """,
   ])
-  func `rows whose ids, or versions, lie far apart are those that they are`(_ change: String) throws {
+  func `a shared fetch reads ids and versions correctly that are far apart`(_ change: String) throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     try connection.execute(sql: change)
     var expected: [String] = []
@@ -91,7 +93,7 @@ private let isShared = usableProcessors() > 1
     #expect(found.map { "\($0.id.rowID) \($0.rowVersion) \($0.title)" } == expected)
   }
 
-  @Test func `the first fetch of a file that was just opened is shared, too`() async throws {
+  @Test func `the first fetch of a store that was just opened is shared`() async throws {
     store.close()
     var ahead = 0
     for _ in 0..<100 where ahead == 0 {
@@ -105,7 +107,7 @@ private let isShared = usableProcessors() > 1
     #expect((ahead > 0) == isShared)
   }
 
-  @Test func `reading transactions, and fetches that prefetch, are shared`() async throws {
+  @Test func `fetches in read transactions and fetches with prefetching are shared`() async throws {
     var ahead = 0
     for _ in 0..<200 where ahead == 0 {
       ahead = try await store.read { context in
@@ -116,7 +118,7 @@ private let isShared = usableProcessors() > 1
     }
     #expect((ahead > 0) == isShared)
     #expect(try isEverShared(store) { try $0.fetch(Book.self).prefetch(\.author).all() } == isShared)
-    // What is not committed is seen by one connection alone.
+    // Uncommitted rows are visible to one connection only.
     let written = try await store.write { context in
       context.insert(Book.self) { $0.title = "new" }
       return (count: try context.fetch(Book.self).all().count, ahead: context.statistics.rowsReadAhead)
@@ -124,13 +126,12 @@ private let isShared = usableProcessors() > 1
     #expect(written.count == 30_001 && written.ahead == 0)
   }
 
-  @Test func `a cancelled read ends, and leaves nobody reading in a store that is closed then`() async throws
-  {
+  @Test func `a cancelled shared read ends, and the store can be closed then`() async throws {
     for round in 1...8 {
       let opened = try await temporary.again()
       let isThere = DispatchSemaphore(value: 0)
       let reading = Task { () async throws -> Int in
-        // Who waits is woken by an error, too.
+        // An error also wakes the thread that waits.
         defer { isThere.signal() }
         return try await opened.read { context throws -> Int in
           var fetches = 0
@@ -141,7 +142,7 @@ private let isShared = usableProcessors() > 1
           }
         }
       }
-      // In the middle of one of the next fetches.
+      // During one of the next fetches.
       cancel(reading, when: isThere)
       await #expect(throws: CancellationError.self) { try await reading.value }
       opened.close()
@@ -150,7 +151,7 @@ private let isShared = usableProcessors() > 1
     #expect(!FileManager.default.fileExists(atPath: store.url.path + "-wal"))
   }
 
-  @Test func `a new key can be set right behind a fetch, which has let go of both connections`() async throws
+  @Test func `a shared fetch releases both connections, so that the key can be changed at once`() async throws
   {
     for byte in 1...5 {
       _ = try store.makeContext().fetch(Book.self).all()
@@ -159,14 +160,15 @@ private let isShared = usableProcessors() > 1
     #expect(try store.makeContext().fetch(Book.self).all().count == count)
   }
 
-  @Test func `rows are of one moment while another store commits`() async throws {
+  @Test func `a shared fetch sees one snapshot while another store commits`() async throws {
     let other = try await temporary.again()
     let (first, last) = (Int64(1), Int64(count))
     let isDone = Flag()
     let hasCommitted = DispatchSemaphore(value: 0)
-    // Both on threads that begin at once. Those of the tasks may be at work for others as long as this test takes.
+    // Both run on threads that start at once. The threads of tasks may be busy with other tests as long
+    // as this test runs.
     let writing = ThreadWork {
-      // Who waits is woken by an error, too.
+      // An error also wakes the reader.
       defer { hasCommitted.signal() }
       var round = 0
       let context = other.makeContext()
@@ -197,8 +199,7 @@ private let isShared = usableProcessors() > 1
     #expect((ahead > 0) == isShared)
   }
 
-  @Test
-  func `rows of a file that was put into its place are not mixed with those of the one that was opened`()
+  @Test func `a shared fetch does not mix rows of the opened file with those of its replacement`()
     async throws
   {
     store.close()
@@ -212,7 +213,7 @@ private let isShared = usableProcessors() > 1
       try Connection.open(path, key: testKey).execute(sql: "UPDATE Book SET year = 0")
       let opened = try await Store.open(
         at: store.url, key: testKey, schema: store.schema, migrations: .creatingSchema)
-      // One connection has its file; those that are opened later get the other one.
+      // One connection has the opened file. Connections that are opened later get the replacement.
       #expect(try opened.makeContext().fetch(Book.self).limit(1).first()?.year == 0)
       for end in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
       let next = path + ".next"
@@ -225,9 +226,9 @@ private let isShared = usableProcessors() > 1
     }
   }
 
-  @Test func `who is known stays who it is in both parts, and keeps what was written`() throws {
+  @Test func `a shared fetch reuses objects in memory and keeps their unsaved values`() throws {
     let context = store.makeContext()
-    // Not the first and the last one: who knows both of them reads alone.
+    // Without the first and the last row: a context that has both objects reads alone.
     let before = try context.fetch(Book.self).where("id > 1 AND id < \(count)").all()
     for index in [0, count - 3] { before[index].title = "mine" }
     let other = store.makeContext()
@@ -244,7 +245,7 @@ private let isShared = usableProcessors() > 1
     #expect(context.statistics.rowsReadAhead == queries.rowsReadAhead)
   }
 
-  @Test func `one reader reads all by itself`() async throws {
+  @Test func `a store with one reader reads a whole table on one connection`() async throws {
     var configuration = Store.Configuration()
     configuration.readers = 1
     let alone = try await Store.open(
@@ -267,11 +268,14 @@ private let isShared = usableProcessors() > 1
     #expect(try last.fetch(Book.self).all().count == 3 && last.statistics.rowsReadAhead == 0)
   }
 
-  @Test func `a damaged page in the part of the other connection is told, and nothing hangs`() async throws {
+  @Test func `a damaged page in the part of the second connection is an error, and nothing hangs`()
+    async throws
+  {
     store.close()
     let file = try FileHandle(forUpdating: store.url)
     let size = try file.seekToEnd()
-    // The leaves of the table lie about in the order of its ids, the index of the titles behind and between them.
+    // The leaf pages of the table are roughly in the order of its ids, and those of the index on titles
+    // are after and between them.
     for page in stride(from: size / 2 / 4096, to: size / 4096, by: 1) {
       try file.seek(toOffset: page * 4096 + 100)
       try file.write(contentsOf: Data(repeating: 7, count: 200))

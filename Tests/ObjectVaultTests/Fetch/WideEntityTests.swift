@@ -1,5 +1,5 @@
-// Entities about as wide as a function takes arguments, 127 on every engine: an id, a version, and 125 columns more. Rows of
-// wider ones come out of their statements one by one, and nobody sees a difference.
+// Entities about as wide as the 127 arguments that a function takes on every engine: an id, a version,
+// and 125 more columns. Rows of wider entities are read one by one, with the same results.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// How wide: columns beside the id and the version.
+/// The widths: the numbers of columns beside the id and the version.
 private let widths = [124, 125, 126, 130, 512]
 
 @Suite(.tags(.slow)) struct WideEntities {
@@ -27,33 +27,29 @@ private let widths = [124, 125, 126, 130, 512]
     return try await Store.open(at: url, key: testKey)
   }
 
-  /// What row `row` has in column `column`: something in four of five.
-  private static func value(_ row: Int, _ column: Int) -> Int? {
+  /// The value of a row in a column; nil in one of five.
+  private static func value(row: Int, column: Int) -> Int? {
     (column + row) % 5 == 0 ? nil : row * 1000 + column
   }
 
-  private func fill(_ object: DynamicObject, _ names: [String], _ row: Int) {
-    for (column, name) in names.enumerated() { object[name] = Self.value(row, column) }
+  private func fill(_ object: DynamicObject, _ names: [String], row: Int) {
+    for (column, name) in names.enumerated() { object[name] = Self.value(row: row, column: column) }
   }
 
-  private func isFilled(_ object: DynamicObject, _ names: [String], _ row: Int) -> Bool {
-    names.indices.allSatisfy { object[names[$0]] as Int? == Self.value(row, $0) }
+  private func isFilled(_ object: DynamicObject, _ names: [String], row: Int) -> Bool {
+    names.indices.allSatisfy { object[names[$0]] as Int? == Self.value(row: row, column: $0) }
   }
 
   @Test(arguments: widths)
-  func `rows are written in one statement, fetched, looked up and changed, however wide they are`(
-    _ width: Int
-  )
-    async throws
-  {
+  func `rows of any width are inserted, fetched, looked up and changed`(_ width: Int) async throws {
     let names = Self.names(width)
     let store = try await open(
       Schema(entities: [EntityDescription(name: "Wide", attributes: Self.attributes(names))]))
     defer { store.close() }
     let context = store.makeContext()
-    // More than are written one by one, of new rows and of changed ones.
+    // More rows than are written one by one, both new and changed.
     let made = try (1...80).map { row in
-      try context.insert(entity: "Wide") { fill($0, names, row) }
+      try context.insert(entity: "Wide") { fill($0, names, row: row) }
     }
     try context.save()
     #expect(made.indices.allSatisfy { made[$0].id.rowID == Int64($0 + 1) })
@@ -63,20 +59,20 @@ private let widths = [124, 125, 126, 130, 512]
       try fresh.fetch(entity: "Wide").where("a1 > 0").limit(70),
     ] {
       let found = try fetch.all()
-      #expect(!found.isEmpty && found.allSatisfy { isFilled($0, names, Int($0.id.rowID)) })
+      #expect(!found.isEmpty && found.allSatisfy { isFilled($0, names, row: Int($0.id.rowID)) })
     }
-    for (index, object) in made.enumerated() { fill(object, names, index + 101) }
+    for (index, object) in made.enumerated() { fill(object, names, row: index + 101) }
     try context.save()
     let single = store.makeContext()
     for (index, object) in made.enumerated() {
       let found = try #require(try single.existing(object.id))
-      #expect(isFilled(found, names, index + 101), "\(index)")
+      #expect(isFilled(found, names, row: index + 101), "\(index)")
     }
-    // The file itself, by a connection that knows nothing of objects.
+    // The file itself, read by plain SQL.
     let columns = names.map { "sum(ifnull(\"\($0)\", 0))" }.joined(separator: " + ")
     let sum = try Connection.open(store.url.path, key: testKey).rows(sql: "SELECT \(columns) FROM Wide")
     let expected = (101...180).reduce(0) { sum, row in
-      sum + names.indices.reduce(0) { $0 + (Self.value(row, $1) ?? 0) }
+      sum + names.indices.reduce(0) { $0 + (Self.value(row: row, column: $1) ?? 0) }
     }
     #expect(sum == [[.integer(Int64(expected))]])
   }
@@ -106,7 +102,7 @@ private let widths = [124, 125, 126, 130, 512]
       let owner = try context.insert(entity: "Owner") { $0["number"] = number }
       for place in 0..<20 {
         try context.insert(entity: "Wide") {
-          fill($0, names, number * 20 + place + 1)
+          fill($0, names, row: number * 20 + place + 1)
           $0[toOne: "owner"] = owner
         }
       }
@@ -121,13 +117,14 @@ private let widths = [124, 125, 126, 130, 512]
       for owner in owners {
         let members = owner[toMany: "members"]
         #expect(members.count == 20)
-        #expect(members.allSatisfy { isFilled($0, names, Int($0.id.rowID)) && $0[toOne: "owner"] === owner })
+        #expect(
+          members.allSatisfy { isFilled($0, names, row: Int($0.id.rowID)) && $0[toOne: "owner"] === owner })
       }
     }
   }
 
   @Test(arguments: [60, 63, 64, 80])
-  func `a hierarchy that is wider together than each of its entities is fetched whole`(_ width: Int)
+  func `a hierarchy whose table is wider than each of its entities is fetched completely`(_ width: Int)
     async throws
   {
     let (own, below) = (Self.names(width), (0..<width).map { "b\($0)" })
@@ -140,8 +137,8 @@ private let widths = [124, 125, 126, 130, 512]
     let context = store.makeContext()
     for row in 1...30 {
       try context.insert(entity: row % 2 == 0 ? "Child" : "Base") { object in
-        fill(object, own, row)
-        if row % 2 == 0 { fill(object, below, row + 500) }
+        fill(object, own, row: row)
+        if row % 2 == 0 { fill(object, below, row: row + 500) }
       }
     }
     try context.save()
@@ -153,8 +150,8 @@ private let widths = [124, 125, 126, 130, 512]
       #expect(found.count >= 29)
       for object in found {
         let row = Int(object.id.rowID)
-        #expect(isFilled(object, own, row))
-        if row % 2 == 0 { #expect(isFilled(object, below, row + 500)) }
+        #expect(isFilled(object, own, row: row))
+        if row % 2 == 0 { #expect(isFilled(object, below, row: row + 500)) }
       }
     }
     #expect(try fresh.fetch(entity: "Child").count() == 15)

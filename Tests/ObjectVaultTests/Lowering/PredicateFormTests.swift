@@ -1,5 +1,5 @@
-// A predicate whose like was met before is recognized in memory: it has to be what writing it down gives, which is
-// what PredicateNode(_:) always does.
+// A predicate whose type and shape occurred before is recognized in memory. Its SQL must equal that of
+// PredicateNode(_:), which always walks the predicate.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +16,7 @@ import Testing
     context = temporary.store.makeContext()
   }
 
-  /// Compares what is fetched by a predicate with what is fetched by its tree, made afresh.
+  /// Compares the SQL of a predicate with the SQL of its newly made tree.
   private func check<Object: ManagedObject>(
     _ predicate: Predicate<Object>, in context: ObjectContext? = nil,
     _ location: SourceLocation = #_sourceLocation
@@ -25,26 +25,32 @@ import Testing
     let found = try context.fetch(Object.self).where(predicate).sql
     let expected = try context.fetch(Object.self).where(try PredicateNode(predicate)).sql
     #expect(found == expected, sourceLocation: location)
-    // Strings are equal whose bytes are not.
+    // Strings can be equal while their bytes differ.
     #expect(Array(found.description.utf8) == Array(expected.description.utf8), sourceLocation: location)
   }
 
   @Test(arguments: 0..<8)
-  func `random predicates of few types are what they are when written down`(_ seed: Int) throws {
+  func `random predicates of few types give the SQL of their newly made trees`(_ seed: Int) throws {
     var random = SeededNumbers(seed: UInt64(seed))
     for _ in 0..<300 {
       switch Int.random(in: 0..<6, using: &random) {
       case 0: try check(TriplePredicates.twoComparisons(.random(&random), .random(&random)))
-      case 1: try check(TriplePredicates.calculation(.random(&random), .random(&random), .random(&random)))
-      case 2: try check(BookPredicates.optionals(.random(&random), .random(&random), .random(&random)))
-      case 3: try check(BookPredicates.nested(.random(&random), .random(&random), .random(&random)))
+      case 1:
+        try check(
+          TriplePredicates.calculation(.random(&random), number: .random(&random), adds: .random(&random)))
+      case 2:
+        try check(
+          BookPredicates.optionals(name: .random(&random), rating: .random(&random), truth: .random(&random)))
+      case 3:
+        try check(
+          BookPredicates.nested(isOuter: .random(&random), year: .random(&random), name: .random(&random)))
       case 4: try check(BookPredicates.list(.random(&random), .random(&random)))
       default: try check(BookPredicates.manyTypes(.random(&random), .random(&random)))
       }
     }
   }
 
-  @Test func `nil, values, and numbers that are none take turns`() throws {
+  @Test func `nil, values, NaN and infinity in turn give the SQL of newly made trees`() throws {
     let ratings: [Double?] = [1, nil, .nan, -.infinity, 0.5, nil, -0.0, 2]
     for rating in ratings + ratings + ratings {
       try check(#Predicate<Book> { $0.rating == rating })
@@ -60,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `objects and ids are of the call, and what is wrong with one is found each time`() async throws {
+  @Test func `each fetch uses the object ids of its own predicate and checks them every time`() async throws {
     let authors = (0..<3).map { number in context.insert(Author.self) { $0.name = "a\(number)" } }
     for author in authors {
       context.insert(Book.self) {
@@ -89,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `a type of predicates serves stores of several schemas at once`() async throws {
+  @Test func `one predicate type serves stores of several schemas at once`() async throws {
     let narrow = try await TemporaryStore(Schema { Entity(Triple.self) })
     let contexts = [context, narrow.store.makeContext()]
     for (index, context) in contexts.enumerated() {
@@ -112,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func `many threads meet the shapes of one type`() async throws {
+  @Test func `many threads use the shapes of one predicate type at once`() async throws {
     let store = temporary.store
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for seed in 0..<8 {
@@ -133,7 +139,7 @@ import Testing
   }
 }
 
-/// The model of the tests, with an entity whose properties have one type.
+/// The model of most tests without Sample, and an entity whose properties have one type.
 private let formLibrary = Schema {
   Entity(Triple.self)
   Entity(Author.self)
@@ -150,7 +156,7 @@ final class Triple: ManagedObject {
   @Attribute var right = 0
 }
 
-/// A comparison whose key path and operator are values: predicates of one type have any of them.
+/// A comparison whose key path and operator are values, so that they vary within one predicate type.
 private struct Comparison {
   typealias Path = any KeyPath<Triple, Int> & Sendable
   typealias Sign = PredicateExpressions.ComparisonOperator
@@ -216,7 +222,7 @@ private enum TriplePredicates {
     }
   }
 
-  static func calculation(_ comparison: Comparison, _ number: Int, _ adds: Bool) -> Predicate<Triple> {
+  static func calculation(_ comparison: Comparison, number: Int, adds: Bool) -> Predicate<Triple> {
     Predicate {
       PredicateExpressions.build_Comparison(
         lhs: PredicateExpressions.build_Arithmetic(
@@ -228,14 +234,15 @@ private enum TriplePredicates {
 }
 
 private enum BookPredicates {
-  static func optionals(_ name: String?, _ rating: Double?, _ truth: Bool) -> Predicate<Book> {
+  static func optionals(name: String?, rating: Double?, truth: Bool) -> Predicate<Book> {
     #Predicate {
       ($0.author?.nick == name || $0.rating != rating) && ($0.author?.nick?.contains("n") == truth)
     }
   }
 
-  /// Whose year is meant, the one of the book or that of another, is said by the variable alone.
-  static func nested(_ isOuter: Bool, _ year: Int, _ name: String) -> Predicate<Book> {
+  /// Only the variable determines whose year is compared: that of the outer book or that of the inner
+  /// one.
+  static func nested(isOuter: Bool, year: Int, name: String) -> Predicate<Book> {
     Predicate { book in
       PredicateExpressions.build_contains(
         PredicateExpressions.build_KeyPath(root: book, keyPath: \.genres)

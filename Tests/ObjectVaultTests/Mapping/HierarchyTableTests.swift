@@ -1,4 +1,4 @@
-// The table of entities with parents, as the engine has it in a file.
+// The tables of entities with parents in the file.
 
 import CipherSQLite
 import Foundation
@@ -29,7 +29,9 @@ import Testing
     }
     """
 
-  @Test func `one table has the columns of all below its root, which take NULL`() async throws {
+  @Test func `one table has the columns of the whole hierarchy, and those of subentities are nullable`()
+    async throws
+  {
     let connection = try await MigrationLab(Self.steps).open()
     let columns = try connection.rows(sql: "PRAGMA table_info(Person)").map { Array($0[1...4]) }
     #expect(
@@ -51,13 +53,13 @@ import Testing
           ["Person", "ix_Person__entity"], ["Person", "ux_Employee_badge"],
           ["Employee_admirers", "ix_Employee_admirers_target"],
         ].sorted { ($0[0].string ?? "", $0[1].string ?? "") < ($1[0].string ?? "", $1[1].string ?? "") })
-    // A column keeps the order of its type wherever its entity stands.
+    // A column has the collation of its type at every level of the hierarchy.
     #expect(
       try connection.value("SELECT sql FROM sqlite_master WHERE name = 'Person'")?.string?
         .contains("\"pay\" TEXT COLLATE") == true)
   }
 
-  @Test func `what leads to an entity with a parent refers to the root's table`() async throws {
+  @Test func `foreign keys to an entity with a parent reference the root entity's table`() async throws {
     let connection = try await MigrationLab(Self.steps).open()
     func keys(_ table: String) throws -> [[SQLValue]] {
       try connection.rows(sql: "PRAGMA foreign_key_list(\(table))").map { [$0[3], $0[2], $0[6]] }
@@ -75,13 +77,13 @@ import Testing
     #expect(try keys("Person") == [["boss_id", "Person", "CASCADE"]])
   }
 
-  @Test func `an entity without children has no column for names of entities`() async throws {
+  @Test func `the table of an entity outside of a hierarchy has no _entity column`() async throws {
     let connection = try await MigrationLab("create entity Lone {\n attribute a int\n}").open()
     #expect(
       try connection.rows(sql: "PRAGMA table_info(Lone)").map { $0[1] } == ["id", "_version", "a"])
   }
 
-  @Test func `an index that would be called like that of the names is a clash`() throws {
+  @Test func `an index with the name of the index on _entity is a schema fault`() throws {
     let schema = Schema(entities: [
       EntityDescription(name: "P"), EntityDescription(name: "Q", parent: "P"),
       EntityDescription(

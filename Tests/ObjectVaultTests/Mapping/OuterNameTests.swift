@@ -1,4 +1,5 @@
-// A name of an outer query's row, within a query over another table that has such a column itself.
+// Names that refer to a row of an outer query, inside a query over another table that has a column of
+// that name.
 
 import CipherSQLite
 import Foundation
@@ -53,7 +54,7 @@ import Testing
       "UPDATE $Admin SET $Admin.count = (SELECT 1 FROM $Post WHERE $Post.title = $Admin.name)", "Admin.name",
       "Post"
     ),
-    // Of a child's own column, whose table is called after its root.
+    // A child's own column; its table has the name of the root entity.
     (
       "UPDATE $User SET $User.count = (SELECT count(*) FROM $Post WHERE $Post.title = '' AND $Admin.team = 3)",
       "Admin.team", "Post"
@@ -80,18 +81,20 @@ import Testing
     ),
     ("DELETE FROM $User WHERE EXISTS (SELECT 1 FROM ($Post) WHERE $User.id = 1)", "User.id", "Post"),
   ])
-  func `is refused, with what means that row`(_ sql: String, _ name: String, _ table: String) throws {
+  func `an outer name that an inner table would capture is refused with the qualified name`(
+    _ sql: String, _ name: String, _ table: String
+  ) throws {
     let told = outcome(of: "transform sql { \(sql) }")
     let entity = try #require(name.split(separator: ".").first)
     #expect(
       told.contains("$\(name) stands where \(table) is read, whose own column")
         && told.contains("write $\(entity).$\(name) for the row outside of it"), "\(told)")
-    // What is told runs.
-    #expect(outcome(of: "transform sql { \(qualified(sql, name)) }") == "")
+    // The suggested name compiles.
+    #expect(outcome(of: "transform sql { \(qualified(sql, name: name)) }") == "")
   }
 
-  /// The SQL with its last such name as the message says.
-  private func qualified(_ sql: String, _ name: String) -> String {
+  /// Replaces the last occurrence of the name in the SQL by the qualified name of the message.
+  private func qualified(_ sql: String, name: String) -> String {
     guard let range = sql.range(of: "$\(name)", options: .backwards) else { return sql }
     return sql.replacingCharacters(in: range, with: "$\(name.prefix { $0 != "." }).$\(name)")
   }
@@ -104,7 +107,7 @@ import Testing
     "create raw index i { ON $User (lower($Post.name)) }",
     "transform sql { DELETE FROM $User WHERE $User.id IN (SELECT $User.id FROM $User WHERE $Post.name = '') }",
   ])
-  func `of what is read nowhere is refused as well`(_ step: String) {
+  func `a name whose entity no query reads is refused if another table would capture it`(_ step: String) {
     let told = outcome(of: step)
     #expect(
       told.contains(
@@ -113,9 +116,9 @@ import Testing
   }
 
   @Test(arguments: [
-    // The column is there outside alone.
+    // Only the outer table has the column.
     "UPDATE $User SET $User.count = (SELECT count(*) FROM $Post WHERE $Post.title = '' AND $User.count = 1)",
-    // The query has a table of the name's own entity.
+    // The inner query reads the entity of the name.
     "DELETE FROM $User WHERE $User.id IN (SELECT $User.id FROM $User)",
     "DELETE FROM $Post WHERE $Post.user IN (SELECT u.$User.id FROM $User u JOIN $Tag t ON t.$Tag.id = u.$User.id)",
     "DELETE FROM $Admin WHERE $Admin.id IN (SELECT $User.id FROM $Admin)",
@@ -123,19 +126,19 @@ import Testing
     "DELETE FROM $User WHERE $Admin.team IN (SELECT $Tag.id FROM $Tag WHERE $Admin.level = 2)",
     "INSERT INTO $Tag ($Tag.label) SELECT $User.name FROM $User",
     "INSERT INTO $Tag ($Tag.label) SELECT $User.name FROM $User UNION SELECT $Post.title FROM $Post",
-    // Links have no such column.
+    // The link table has no such column.
     "UPDATE $User SET $User.count = (SELECT count(*) FROM $User.tags WHERE $User.tags.User = $User.id)",
-    // What a query in brackets has, nobody tells.
+    // The columns of a subquery or of a common table expression are unknown.
     "DELETE FROM $User WHERE EXISTS (SELECT 1 FROM (SELECT 1 AS id) WHERE $User.id = 1)",
     "DELETE FROM $User WHERE EXISTS (WITH p AS (SELECT $Post.id FROM $Post) SELECT 1 FROM p WHERE $User.id = 1)",
-    // Behind several queries the columns are those of the first.
+    // ORDER BY after a UNION refers to the columns of the first query.
     "INSERT INTO $Tag ($Tag.label) SELECT $User.name FROM $User UNION SELECT $Post.title FROM $Post ORDER BY $User.name",
-    // A text, and a name in front of it.
+    // A string literal, a name that is already qualified, and OR IGNORE.
     "DELETE FROM $Post WHERE $Post.title IN (SELECT '$User.id' FROM $Tag)",
     "UPDATE $User SET $User.count = (SELECT 1 FROM $Post WHERE $Post.user = $User.$User.id)",
     "UPDATE OR IGNORE $User SET $User.count = (SELECT 1)",
   ])
-  func `is what it says in all other places`(_ sql: String) {
+  func `a name that no inner table captures is accepted`(_ sql: String) {
     #expect(outcome(of: "transform sql { \(sql) }") == "")
   }
 
@@ -144,7 +147,7 @@ import Testing
     "create raw view Busy { SELECT $User.id FROM $User WHERE EXISTS (SELECT 1 FROM $Post WHERE $Post.user = $User.id) }",
     "require \"x\" { SELECT count(*) = 0 FROM $User WHERE EXISTS (SELECT 1 FROM $Post WHERE $Post.user = $User.id) }",
   ])
-  func `is refused wherever SQL stands`(_ step: String) {
+  func `an outer name that an inner table would capture is refused in other operations, too`(_ step: String) {
     #expect(outcome(of: step).contains("$User.id stands where Post is read"))
   }
 }

@@ -1,4 +1,5 @@
-// Rows that another program inserts get ids that the store never gave out: the store goes on behind them, and verify names them.
+// Rows that another program inserts have ids that the store never issued. The store continues above these
+// ids, and verify reports them.
 
 import CipherSQLite
 import Foundation
@@ -28,7 +29,9 @@ import Testing
     return try connection.value("SELECT last FROM vault_ids WHERE entity = 'Genre'")?.int64
   }
 
-  @Test func `the next insertion goes on behind them, and verify names them until then`() async throws {
+  @Test func `an insertion continues above ids of outside rows, which verify reports until then`()
+    async throws
+  {
     #expect(try await store.verify().isEmpty)
     try insert("second")
     try insert("third", id: 70)
@@ -42,7 +45,7 @@ import Testing
     #expect(try context.fetch(Genre.self).count() == 4)
   }
 
-  @Test func `so do a write with fetches in between, and an id that is asked for at once`() async throws {
+  @Test func `a write with fetches and early ids also continues above ids of outside rows`() async throws {
     try insert("second", id: 70)
     let ids = try await store.write { context in
       let third = context.insert(Genre.self) { $0.name = "third" }
@@ -55,7 +58,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `the id of a deleted row is not given out again, whatever rows are left`() async throws {
+  @Test func `the id of a deleted row is not issued again, whatever rows remain`() async throws {
     try await store.write { context in
       for name in ["a", "b"] { context.insert(Genre.self) { $0.name = name } }
       try context.save()
@@ -66,7 +69,7 @@ import Testing
     #expect(id.rowID == 4)
   }
 
-  @Test func `a row with an id above all that may be is told by the save`() async throws {
+  @Test func `a save reports that no ids are left after an outside row with a very high id`() async throws {
     try insert("far", id: .max - 1)
     await #expect(throws: StoreError.idsExhausted(entity: "Genre")) {
       try await store.write { context in _ = context.insert(Genre.self) { $0.name = "x" } }

@@ -1,4 +1,4 @@
-// A store reserves ids beyond those that a save needs. No id comes twice, whatever else writes to the file.
+// A store reserves more ids than a save needs. No id is issued twice, whatever else writes to the file.
 
 import CipherSQLite
 import Foundation
@@ -22,7 +22,9 @@ import Testing
     try await store.write { context in context.insert(Genre.self) { $0.name = name }.id.rowID }
   }
 
-  @Test func `ids of one store follow each other, and its mark is raised ever more rarely`() async throws {
+  @Test func `ids of one store are consecutive, and its high-water mark rises less and less often`()
+    async throws
+  {
     var ids: [Int64] = []
     var marks: Set<Int64> = []
     for number in 0..<400 {
@@ -36,7 +38,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `a program that saves once leaves no gap, and one that saved often leaves a short one`()
+  @Test func `a store that saves once leaves no gap of ids, one that saves often leaves a short one`()
     async throws
   {
     #expect(try await insert(store, "first") == 1)
@@ -50,7 +52,7 @@ import Testing
     third.close()
   }
 
-  @Test func `a deleted row's id does not come back, whichever process goes on`() async throws {
+  @Test func `the id of a deleted row is not issued again, whichever store continues`() async throws {
     for number in 0..<20 { _ = try await insert(store, "\(number)") }
     let other = try await Store.open(at: store.url, key: testKey, schema: library, migrations: .automatic)
     try await other.write { context in
@@ -64,10 +66,10 @@ import Testing
     other.close()
   }
 
-  @Test func `a reservation that was rolled back does not count`() async throws {
+  @Test func `ids stay unique and ascending after a reservation is rolled back`() async throws {
     struct Stop: Error {}
     for number in 0..<4 { _ = try await insert(store, "\(number)") }
-    // The mark stands at 4 or above: a write that fails after its save raises it in vain.
+    // The high-water mark is 4 or higher. A write that fails after its save raises it without effect.
     for count in [1, 70, 200] {
       await #expect(throws: Stop.self) {
         try await store.write { context in
@@ -92,7 +94,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `a row that comes from outside with a reserved id ends the reservation`() async throws {
+  @Test func `a change set that inserts a reserved id ends the reservation of another store`() async throws {
     for number in 0..<40 { _ = try await insert(store, "\(number)") }
     let reserved = try #require(try mark())
     #expect(reserved > 42)
@@ -104,7 +106,7 @@ import Testing
     }
     other.close()
     #expect(try await insert(store, "next") == reserved + 2)
-    // In the store that has the reservation such a row only uses a part of it.
+    // In the store that owns the reservation, such a row only uses up a part of it.
     let context = store.makeContext()
     for number in 0..<9 {
       context.insert(Genre.self) { $0.name = "again \(number)" }
@@ -123,7 +125,7 @@ import Testing
 }
 
 @Suite(.tags(.random)) struct SharedIDs {
-  @Test func `several stores on one file assign each id once, in rising order`() async throws {
+  @Test func `several stores on one file assign each id once, in ascending order`() async throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["VAULT_SEED"].flatMap { Int($0) } ?? 2902)
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
@@ -154,7 +156,7 @@ import Testing
         try contexts[place].save()
         note([new.id.rowID])
       case 3, 4:
-        // Ids before the save, a save between, and one more object after it.
+        // Ids before the save, a save in between, and one more object after it.
         note(
           try await stores[place].write { context in
             let first = context.insert(Genre.self) { $0.name = label }.id.rowID

@@ -1,3 +1,5 @@
+// Attributes of every type: stored values, defaults, and values that are refused.
+
 import CipherSQLite
 import Foundation
 import ObjectVault
@@ -33,7 +35,7 @@ import Testing
     sample.address = Address(street: "Élysée", number: 55)
   }
 
-  @Test func `every type comes back exactly, from the store and not from memory`() async throws {
+  @Test func `values of every type are read back from the store exactly`() async throws {
     let context = store.makeContext()
     let sample = context.insert(Sample.self) { fill($0) }
     try context.save()
@@ -54,7 +56,7 @@ import Testing
     #expect(back.maybeInt == nil && back.maybeString == nil && back.maybeDate == nil && back.maybeMood == nil)
   }
 
-  @Test func `optionals come back with a value, and as nil again`() async throws {
+  @Test func `optional attributes are stored with a value and as nil`() async throws {
     let context = store.makeContext()
     let sample = context.insert(Sample.self) {
       fill($0)
@@ -79,9 +81,7 @@ import Testing
     #expect(third.maybeInt == nil && third.maybeMood == nil && third.maybeString == "")
   }
 
-  @Test func `defaults are there before the first save, and required values without one are asked for`()
-    throws
-  {
+  @Test func `defaults are set before the first save, and required values without one are reported`() throws {
     let context = store.makeContext()
     let author = context.insert(Author.self)
     #expect(author.age == 30)
@@ -98,7 +98,7 @@ import Testing
     #expect(author.id.rowID == 1)
   }
 
-  @Test func `NaN has no stored form and is refused by name`() throws {
+  @Test func `a save refuses NaN and names the property`() throws {
     let context = store.makeContext()
     let book = context.insert(Book.self) {
       $0.title = "T"
@@ -134,7 +134,7 @@ import Testing
     #expect(equal == ["0.1"])
   }
 
-  @Test func `a UUID is stored as the text that Foundation makes of it`() throws {
+  @Test func `a UUID is stored as Foundation's text of it`() throws {
     for _ in 0..<500 {
       let id = UUID()
       #expect(try id.stored() == .text(id.uuidString))

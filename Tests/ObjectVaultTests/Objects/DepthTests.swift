@@ -1,4 +1,4 @@
-// Deep graphs and many members: no recursion with the depth, no square of the number.
+// Deep graphs and many members: the work is not recursive in the depth, and not quadratic in the number.
 
 import CipherSQLite
 import Foundation
@@ -19,7 +19,7 @@ final class Node: ManagedObject {
 
   init() async throws { temporary = try await TemporaryStore(Schema { Entity(Node.self) }) }
 
-  /// Runs `body` on a thread with a stack of 512 KiB, as those of Dispatch and of many apps are.
+  /// Runs `body` on a thread with a stack of 512 KiB, like the threads of Dispatch and of many apps.
   private func onSmallStack(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       let thread = Thread { done.resume(with: Result { try body() }) }
@@ -55,7 +55,7 @@ final class Node: ManagedObject {
       }
       #expect(length == 24_999)
       node = nil
-      // The last one holds the next, and so on: the context lives on.
+      // The last object retains the next one, and so on. The context stays alive.
       last = nil
       #expect(context.statistics.rows >= 25_000)
     }
@@ -66,7 +66,7 @@ final class Node: ManagedObject {
     }
   }
 
-  @Test func `a cascade of 5,000 levels deletes, loaded and not`() async throws {
+  @Test func `a cascade of 5,000 levels deletes objects in memory and unread rows`() async throws {
     for isLoaded in [true, false] {
       try await store.write { context in _ = chain(5_000, in: context) }
       let store = store
@@ -80,7 +80,7 @@ final class Node: ManagedObject {
     }
   }
 
-  @Test func `a ring of 2,000 rows deletes`() async throws {
+  @Test func `a cascade deletes a ring of 2,000 rows`() async throws {
     try await store.write { context in
       let last = chain(2_000, in: context)
       try context.fetch(Node.self).where("number == 0").one().parent = last
@@ -91,14 +91,14 @@ final class Node: ManagedObject {
     #expect(try context.fetch(Node.self).count() == 0)
   }
 
-  @Test func `inserting into a set and deleting new objects take no square of time`() throws {
+  @Test func `adding 40,000 members and deleting 20,000 new objects takes no quadratic time`() throws {
     let context = store.makeContext()
     let root = context.insert(Node.self)
     let inserting = threadTime {
       for number in 1...40_000 { root.add(context.insert(Node.self) { $0.number = number }, to: \.children) }
     }
     #expect(root.children.count == 40_000)
-    // One after the other into the set, they took hours.
+    // Inserting them into the set one by one took hours.
     #expect(inserting < 120, "\(inserting)")
     for child in Array(root.children.prefix(20_000)) { root.remove(child, from: \.children) }
     #expect(root.children.count == 20_000 && root.children.allSatisfy { $0.parent === root })
@@ -116,7 +116,7 @@ final class Node: ManagedObject {
     #expect(!context.hasChanges)
   }
 
-  @Test func `a new object that is deleted takes its new children along`() throws {
+  @Test func `deleting a new object also deletes its new children`() throws {
     let context = store.makeContext()
     let root = context.insert(Node.self) { $0.number = 1 }
     let child = context.insert(Node.self) {
@@ -134,7 +134,7 @@ final class Node: ManagedObject {
     #expect(try other.fetch(Node.self).one().previous == nil)
   }
 
-  @Test func `a leaf that loses its reference through rows that are not loaded can be saved again`() throws {
+  @Test func `an object that lost a reference through unread rows can be saved again`() throws {
     let context = store.makeContext()
     let numbers = (0...2).map { number in context.insert(Node.self) { $0.number = number } }
     numbers[1].parent = numbers[0]
@@ -142,7 +142,7 @@ final class Node: ManagedObject {
     try context.save()
     let other = store.makeContext()
     let leaf = try #require(try other.existing(numbers[2].id))
-    // The root takes the middle along by SQL alone: it was never fetched here.
+    // The cascade from the root deletes the middle by SQL alone: it was never fetched here.
     other.delete(try #require(try other.existing(numbers[0].id)))
     try other.save()
     leaf.number = 5
@@ -151,7 +151,7 @@ final class Node: ManagedObject {
     #expect(try store.makeContext().fetch(Node.self).one().number == 5)
   }
 
-  @Test func `after the highest id an insertion is an error and no trap`() async throws {
+  @Test func `an insertion after the highest id is an error and no trap`() async throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     try connection.execute("INSERT OR REPLACE INTO vault_ids VALUES ('Node', 9223372036854775807)")
     connection.close()
@@ -160,12 +160,12 @@ final class Node: ManagedObject {
     }
   }
 
-  @Test func `inserting, setting and fetching notice that a write was cancelled`() async throws {
+  @Test func `insertions, setters and fetches have no effect after a write was cancelled`() async throws {
     let started = AsyncStream<Void>.makeStream()
     let gate = DispatchSemaphore(value: 0)
     let (store, told) = (store, Told())
     let task = Task {
-      // Also when it fails before: nobody is to wait for ever.
+      // Also on an earlier error, so that the test does not wait forever.
       defer { started.continuation.finish() }
       try await store.write { context in
         let node = context.insert(Node.self) { $0.number = 1 }
@@ -183,7 +183,7 @@ final class Node: ManagedObject {
     #expect(told.texts == ["1 detached true"])
   }
 
-  @Test func `a ring of thousands of required references goes in one save`() async throws {
+  @Test func `one save deletes a ring of thousands of required references`() async throws {
     let temporary = try await TemporaryStore(Schema { Entity(Layer.self) })
     let context = temporary.store.makeContext()
     var layers: [Layer] = []

@@ -1,4 +1,5 @@
-// What keeps an object without a class from changing is thrown by the methods that may throw, and noted nowhere.
+// Changes of objects without classes: throwing methods throw the error that prevents a change, and note
+// it nowhere.
 
 import CipherSQLite
 import ObjectVault
@@ -15,7 +16,7 @@ import Testing
     try context.insert(entity: "Author") { $0["name"] = name }
   }
 
-  /// What each throwing method does to an author, with a book of the same context where it takes one.
+  /// The throwing methods, each applied to an author and, if it takes one, to a book of the same context.
   private static let changes:
     [(name: String, change: @Sendable (DynamicObject, DynamicObject) throws -> Void)] = [
       ("set", { author, _ in try author.set("age", to: 31) }),
@@ -26,23 +27,23 @@ import Testing
     ]
 
   @Test(arguments: changes.indices)
-  func `a method that may throw throws what keeps an object from changing, and notes nothing`(_ index: Int)
+  func `a throwing method throws the error that prevents a change, and notes nothing`(_ index: Int)
     async throws
   {
     let (name, change) = Self.changes[index]
     let gone = StoreError.objectGone(entity: "Author", rowID: 1)
-    // To be deleted.
+    // The deletion of the object is pending.
     let (ann, book) = (try author("Ann"), try context.insert(entity: "Book") { $0["title"] = "Dune" })
     try context.save()
     context.delete(ann)
     #expect(throws: gone, "\(name)") { try change(ann, book) }
     context.rollback()
-    // A new one that was taken back.
+    // A new object that was rolled back.
     let new = try author("New")
     let id = new.id.rowID
     context.rollback()
     #expect(throws: StoreError.objectGone(entity: "Author", rowID: id), "\(name)") { try change(new, book) }
-    // Deleted by somebody else before it was fetched.
+    // Another context deletes the row of a fault.
     let other = dynamic.store.makeContext()
     let (fault, title) = (
       try other.fetch(entity: "Author").one(), try other.fetch(entity: "Book").one()
@@ -61,9 +62,7 @@ import Testing
   }
 
   @Test(arguments: changes.indices)
-  func `after its context was released, and in one that may only read, an object throws`(_ index: Int)
-    async throws
-  {
+  func `changing an object throws after its context was released, and in a read`(_ index: Int) async throws {
     let (name, change) = Self.changes[index]
     _ = (try author("Ann"), try context.insert(entity: "Book") { $0["title"] = "Dune" })
     try context.save()
@@ -86,8 +85,7 @@ import Testing
     }
   }
 
-  @Test
-  func `an object of another context, a deleted one and one that is gone are refused by what takes them`()
+  @Test func `methods refuse objects of other contexts, deleted objects, and objects that are gone`()
     async throws
   {
     let (ann, book) = (try author("Ann"), try context.insert(entity: "Book") { $0["title"] = "Dune" })
@@ -109,14 +107,14 @@ import Testing
     refused("passport") { try ann.set("passport", toOne: passport) }
     try context.save()
     refused("books") { try ann.add(book, to: "books") }
-    // Its column would say whose it is, and its row is gone.
+    // Its column would have the reference, but its row is gone.
     other.refresh(foreignBook)
     let same = try other.fetch(entity: "Author").one()
     #expect(throws: StoreError.objectGone(entity: "Book", rowID: 1)) {
       try same.add(foreignBook, to: "books")
     }
     #expect(context.faultErrors.isEmpty && other.faultErrors.isEmpty)
-    // The subscript goes by the road of setters, with the same error.
+    // The subscript notes the same error, as setters do.
     ann[toOne: "passport"] = foreignPassport
     let errors = context.faultErrors.map { $0 as? StoreError }
     #expect(errors == [.foreignObject(entity: "Author", property: "passport")])

@@ -1,5 +1,5 @@
-// Objects without classes: the same rows and rules as with them, by names. The witnesses are the classes on one side and
-// SQL on the other.
+// Objects without classes: properties by name, with the same rows and rules as with classes. The results
+// are compared with those of classes and of SQL.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// A file that has been made with classes, and is open without them.
+/// A store that was made with classes and is open without them.
 struct DynamicStore {
   let made: TemporaryStore
   let store: Store
@@ -47,7 +47,7 @@ struct DynamicStore {
     sample.address = Address(street: "Main \"1\"", number: 7)
   }
 
-  @Test func `every type that classes wrote is read by name, and the reverse`() async throws {
+  @Test func `values of every type that classes wrote are read by name, and the reverse`() async throws {
     try await dynamic.made.store.write { context in _ = context.insert(Sample.self, Self.sample) }
     let object = try context.fetch(entity: "Sample").one()
     let copy = try context.insert(entity: "Sample")
@@ -75,7 +75,7 @@ struct DynamicStore {
     #expect(context.faultErrors.isEmpty && context.unreadableValues.isEmpty)
   }
 
-  @Test func `new objects have the constants of the model, and a save asks for what is required`() throws {
+  @Test func `new objects have the model's defaults, and a save reports missing required values`() throws {
     let ann = try author("Ann")
     #expect(ann["age"] == 30 && ann["nick"] == nil as String? && ann.entityName == "Author")
     #expect(ann.id.isTemporary && ann.state == .inserted)
@@ -89,7 +89,7 @@ struct DynamicStore {
     ) { try context.save() }
   }
 
-  @Test func `relationships hold both sides, and reach what classes see`() async throws {
+  @Test func `relationships by name update both ends, and classes see the result`() async throws {
     let (ann, bob) = (try author("Ann"), try author("Bob"))
     let book = try context.insert(entity: "Book") {
       $0["title"] = "Dune"
@@ -119,7 +119,7 @@ struct DynamicStore {
     #expect(try book.value("author") == .null)
   }
 
-  @Test func `delete rules, unique values and conflicts are the model's`() async throws {
+  @Test func `objects without classes follow delete rules, unique values and conflicts`() async throws {
     let ann = try author("Ann")
     let book = try context.insert(entity: "Book") {
       $0["title"] = "Dune"
@@ -141,7 +141,7 @@ struct DynamicStore {
     #expect(try book.state == .invalid && classes.fetch(Book.self).count() == 0)
     let other = try author("Cid")
     try context.save()
-    // The id of a deleted row is not given out again.
+    // The id of a deleted row is not issued again.
     #expect(other.id.rowID == 2)
     _ = try author("Cid")
     #expect(throws: StoreError.self) { try context.save() }
@@ -156,7 +156,7 @@ struct DynamicStore {
     }
   }
 
-  @Test func `what is wrong with a name, a type or an object is told, and nothing is written`() throws {
+  @Test func `wrong names, types and objects are errors, and nothing is written`() throws {
     let ann = try author("Ann")
     try context.save()
     let wrong: [(DynamicObject) throws -> Void] = [
@@ -176,14 +176,14 @@ struct DynamicStore {
         entity: "Author", property: "passport", reason: "leads to Passport, and was given an object of Author"
       )
     ) { try ann.set("passport", toOne: ann) }
-    // Subscripts tell by the road of getters and setters.
+    // Subscripts note their errors, as getters and setters do.
     let age: String = ann["age"]
     ann["nmae"] = "x"
     ann[toOne: "books"] = ann
     #expect(age.isEmpty && ann[toMany: "club"].isEmpty && context.faultErrors.count == 4)
     #expect("\(context.faultErrors[1])" == "Author has no property \"nmae\"; did you mean \"name\"?")
     #expect(throws: StoreError.self) { try context.save() }
-    // A value of another type is a broken rule of the object, which the next value puts right.
+    // A value of another type breaks a rule of the object, and the next value repairs it.
     ann["age"] = "old"
     #expect(
       throws: StoreError.validation([
@@ -197,7 +197,7 @@ struct DynamicStore {
     #expect(try classes.fetch(Author.self).one().age == 31)
   }
 
-  @Test func `numbers fit where they lose nothing, and texts where they are in stored form`() throws {
+  @Test func `numbers are accepted if they lose nothing, and texts if they are in stored form`() throws {
     let sample = try context.insert(entity: "Sample")
     try sample.set("double", to: 3)
     try sample.set("decimal", to: 3)
@@ -216,7 +216,7 @@ struct DynamicStore {
     }
   }
 
-  @Test func `an object outlives its context with what was read`() async throws {
+  @Test func `an object outlives its context with the values that were read`() async throws {
     try await dynamic.made.store.write { context in _ = context.insert(Author.self) { $0.name = "Ann" } }
     var gone: DynamicObject?
     do {
@@ -234,7 +234,7 @@ struct DynamicStore {
 }
 
 extension Store {
-  /// Rows by plain SQL, beside all mapping.
+  /// Returns rows by plain SQL, without any mapping.
   fileprivate func rows(_ sql: String) async throws -> [[SQLValue]] {
     let connection = try Connection.open(url.path, key: testKey)
     defer { connection.close() }

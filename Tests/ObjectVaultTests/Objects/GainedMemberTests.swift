@@ -1,4 +1,5 @@
-// Members that objects gained through the other end and that stand in nobody's set: whoever asks finds them, however late.
+// Members that owners gained through the inverse and that are in no set yet. Every later access finds
+// them.
 
 import CipherSQLite
 import Foundation
@@ -26,10 +27,10 @@ import Testing
   }
 
   @Test(arguments: 0..<12)
-  func `each owner has the members of a plain dictionary, whenever it is asked`(_ seed: UInt64) throws {
+  func `each owner has the members of a plain dictionary, whenever they are read`(_ seed: UInt64) throws {
     var dice = Dice(seed)
     let authors = (0..<6).map { author("\($0)") }
-    // Half of them are in the file, and asked for nothing before.
+    // With every other seed they are in the file, and their members were not read.
     if seed % 2 == 0 { try context.save() }
     var books: [Book] = []
     var owners: [Book: Int] = [:]
@@ -67,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `a member that is refreshed is gone from where nobody has looked`() throws {
+  @Test func `refreshing a member removes it from an owner whose members were not read`() throws {
     let (old, new) = (author("old"), author("new"))
     let book = book("a", by: old)
     try context.save()
@@ -77,7 +78,7 @@ import Testing
     #expect(new.books.isEmpty && old.books == [book] && book.author === old)
   }
 
-  @Test func `who was related to a new object that is deleted unread is related to nobody`() throws {
+  @Test func `deleting an unread new object removes it from all its relationships`() throws {
     let (gone, club) = (author("gone"), context.insert(Club.self) { $0.name = "C" })
     gone.club = club
     let genre = context.insert(Genre.self) { $0.name = "G" }
@@ -91,7 +92,7 @@ import Testing
     #expect(try context.fetch(Genre.self).where("books.@count == 0").count() == 1)
   }
 
-  @Test func `a fetch sees that an owner has other members than in the file`() throws {
+  @Test func `a fetch reflects members that an owner gained through the inverse`() throws {
     let authors = ["a", "b"].map(author)
     try context.save()
     _ = [book("1", by: authors[0]), book("2", by: authors[0])]
@@ -100,7 +101,7 @@ import Testing
     try checkPending(context)
   }
 
-  @Test func `an owner that nobody holds is there with its members`() throws {
+  @Test func `an owner that the caller does not retain keeps its gained members`() throws {
     let id: ObjectID<Author>
     do {
       let author = author("a")
@@ -112,17 +113,15 @@ import Testing
     #expect(again.books.map(\.title) == ["unsaved"])
   }
 
-  @Test func `members of an unread owner that is half filled are found when it is asked`()
-    async throws
-  {
+  @Test func `members that an incomplete owner gained are found when it is read`() async throws {
     try await store.write { context in
-      // Half filled, without a name.
+      // The owner is incomplete: it has no name.
       let open = context.insert(Author.self)
       let first = context.insert(Book.self) {
         $0.title = "first"
         $0.author = open
       }
-      // So is this one, without a title.
+      // This book is incomplete, too: it has no title.
       let second = context.insert(Book.self) { $0.author = open }
       #expect(try context.fetch(Book.self).where("title == 'first'").one() === first)
       try checkPending(context)
@@ -138,9 +137,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `new objects have ids of their own in the order of their making, few of them from -1 down`()
-    throws
-  {
+  @Test func `new objects have distinct temporary ids from -1 down, in the order of creation`() throws {
     let some = [author("a").id.rowID, book("b", by: nil).id.rowID, author("c").id.rowID]
     #expect(some == [-1, -2, -3])
     var (authors, books): ([Int64], [Int64]) = ([], [])
@@ -155,7 +152,7 @@ import Testing
     let all = some + authors + books
     #expect(Set(all).count == all.count && all.allSatisfy { $0 < 0 })
     #expect(authors == authors.sorted(by: >) && books == books.sorted(by: >))
-    // Of five hundreds two were rolled back, and one stood before.
+    // Two of the five hundreds were rolled back, and one book existed before.
     #expect(try context.fetch(Book.self).count() == 301)
   }
 }

@@ -1,4 +1,5 @@
-// One object for one row, as long as somebody holds it: against a model in a dictionary.
+// A context has one object for a row while the object is retained. The results are compared with a
+// dictionary.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +13,7 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  /// Rows with these ids, written past the store.
+  /// Inserts rows with these ids by SQL.
   private func addRows(_ ids: [Int64]) throws {
     let connection = try Connection.open(temporary.store.url.path, key: testKey)
     try connection.transaction {
@@ -21,19 +22,19 @@ import Testing
     connection.close()
   }
 
-  // Side by side, far apart, a power of two apart, and at the end of what a row id can be.
+  // Consecutive, a power of two apart, far apart, and at the end of the range of row ids.
   private static let ids: [Int64] =
     (1...600).map { $0 } + (1...300).map { $0 << 20 } + (1...300).map { $0 &* 1_000_003 }
     + (1...100).map { ($0 << 40) | 7 } + (0..<100).map { .max - $0 * 3 }
 
-  @Test func `a row leads to one object while it is held, and to a new one afterwards`() async throws {
+  @Test func `a row gives the same object while it is retained, and a new one afterwards`() async throws {
     try addRows(Self.ids)
     let context = store.makeContext()
     var held: [Int64: Author] = [:]
     var random = SeededGenerator(seed: 20)
     var (queries, wrong) = (0, 0)
     for step in 0..<30_000 {
-      // Mostly held, mostly dropped, by turns: the map grows, empties and fills again.
+      // Most objects are retained or released, in turns: the map grows, empties and fills again.
       let wants = Double.random(in: 0..<1, using: &random) < (step / 3000 % 2 == 0 ? 0.9 : 0.2)
       let id = Self.ids[Int.random(in: 0..<Self.ids.count, using: &random)]
       if !wants {
@@ -43,7 +44,7 @@ import Testing
       let before = context.statistics.queries
       let existing = try context.existing(ObjectID<Author>(rowID: id))
       let found = try #require(existing)
-      // An object in memory is found without asking the store; one that was dropped is not found.
+      // An object in memory is found without a query, and one that was released is read again.
       queries += context.statistics.queries - before
       if let known = held[id] {
         if known !== found || context.statistics.queries != before { wrong += 1 }
@@ -60,7 +61,7 @@ import Testing
     #expect(Set(all.map(\.id.rowID)) == Set(Self.ids))
   }
 
-  @Test func `objects that come and go one by one leave nothing behind`() async throws {
+  @Test func `objects that were released are read again, and none stays in memory`() async throws {
     try addRows(Self.ids)
     let context = store.makeContext()
     var names = 0
@@ -90,9 +91,8 @@ import Testing
     #expect(gone)
   }
 
-  @Test func `a fault of a row that comes only later is invalid then, and outlives its context`() async throws
-  {
-    // Written past the store, which would refuse a reference to nothing.
+  @Test func `a fault without a row becomes invalid when a new object gets its id`() async throws {
+    // Written by SQL, because the store would refuse a reference without a target.
     let connection = try Connection.open(temporary.store.url.path, key: testKey)
     try connection.executeScript(
       "PRAGMA foreign_keys = OFF; INSERT INTO Book(title, author_id) VALUES ('x', 1)")
@@ -119,7 +119,7 @@ import Testing
   @Test func `an object that is made by a class known at run time is of that class`() async throws {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
-    // As a program does that reads the names of its entities from a file.
+    // Like a program that reads the names of its entities from a file.
     let type: ManagedObject.Type = Author.self
     let made = context.insert(type)
     #expect(made is Author)
@@ -130,9 +130,7 @@ import Testing
     #expect(found.first === made)
   }
 
-  @Test func `results of many objects, new ones among them, are of the class that was asked for`()
-    async throws
-  {
+  @Test func `the results of a fetch, new objects among them, are of the fetched class`() async throws {
     let temporary = try await TemporaryStore(library)
     let context = temporary.store.makeContext()
     for index in 0..<50 { context.insert(Author.self) { $0.name = "a\(index)" } }

@@ -1,4 +1,4 @@
-// Objects that are made while another one is: the numbers of its wrappers go on behind them.
+// Objects that are made during the initialization of another one, whose properties keep their places.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +6,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// What the property in the middle does when an object is made; one test alone sets it.
+/// Called by the initializer of the property in the middle. Only one test sets it.
 private nonisolated(unsafe) var whileMaking: () -> Int = { 0 }
 
 private final class Nested: ManagedObject {
@@ -21,9 +21,10 @@ private final class Neighbour: ManagedObject {
   @Attribute var second = 0
 }
 
-// Serialized, as the closure is of the file.
+// Serialized, because the closure is global to the file.
 @Suite(.serialized) struct NestedMaking {
-  @Test func `a property between wrappers may fetch and insert, and no value changes its place`() async throws
+  @Test func `a property between wrappers may fetch and insert, and all values keep their places`()
+    async throws
   {
     let temporary = try await TemporaryStore(
       Schema {
@@ -39,7 +40,7 @@ private final class Neighbour: ManagedObject {
     try context.save()
 
     let fresh = store.makeContext()
-    // Before the closure is there: naming the property makes a prototype of the class.
+    // Before the closure is set, because the key path makes a prototype of the class.
     let fetch = fresh.fetch(Nested.self).sorted(by: \.id)
     var next: Int64 = 0
     whileMaking = {

@@ -1,12 +1,12 @@
-// The table of the identity map against a dictionary, without a store and without objects: random insertions and
-// removals, and what must hold after each of them.
+// The table of the identity map, compared with a dictionary, without a store and without objects: random
+// insertions and removals, and the invariants after them.
 
 import Foundation
 import ObjectVault
 import Testing
 
 @Suite(.tags(.pure, .slow)) struct ObjectTables {
-  /// A table and what should be in it.
+  /// A table and its expected content.
   final class Model {
     private let table = ObjectTable()
     private var expected: [Int64: UnsafeMutableRawPointer] = [:]
@@ -20,7 +20,7 @@ import Testing
     var places: (all: Int, removed: Int) { table.places }
     var densePlaces: Int { table.densePlaces }
 
-    /// An address that nothing lies at: the table looks at none.
+    /// Returns a new address without an object: the table does not read objects.
     private func address() throws -> UnsafeMutableRawPointer {
       nextAddress += 16
       return try #require(UnsafeMutableRawPointer(bitPattern: nextAddress))
@@ -32,7 +32,7 @@ import Testing
     }
 
     func remove(_ key: Int64) throws {
-      // What another object would do that had the key before.
+      // As an object does that had the key before. It must not remove the present one.
       table.remove(key, try address())
       #expect(table.find(key) == expected[key], "\(key)")
       guard let address = expected.removeValue(forKey: key) else { return }
@@ -40,7 +40,7 @@ import Testing
       #expect(table.find(key) == nil, "\(key)")
     }
 
-    /// Compares everything.
+    /// Checks the invariants, and compares everything.
     func check(_ moment: String) {
       let broken = table.brokenInvariants()
       #expect(broken.isEmpty, "\(moment): \(broken.joined(separator: "; "))")
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  /// Small numbers that repeat: xorshift64*.
+  /// The numbers of a seed, by xorshift64*.
   struct Generator: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  /// Ids as they come: of one row after another, of new objects, of both, of few rows of a large table, far apart, in
-  /// clusters, at the ends of the numbers, and those that lead to one place of any table.
+  /// Typical ids: of consecutive rows, of new objects, of both, of few rows of a large table, far apart,
+  /// in clusters, at the ends of the range, and ids that hash to one place of any table.
   static let kinds: [(name: String, keys: [Int64])] = [
     ("ascending", Array(1...400)), ("temporary", Array(-400 ... -1)), ("around zero", Array(-200...200)),
     ("some of many", (0..<400).map { $0 * $0 / 40 }), ("some of more", (0..<400).map { $0 * $0 }),
@@ -79,7 +79,7 @@ import Testing
   ]
 
   @Test(arguments: kinds.indices)
-  func `a table holds what a dictionary holds, after each of many random steps`(_ kind: Int) throws {
+  func `a table has the content of a dictionary after each of many random steps`(_ kind: Int) throws {
     let (name, keys) = Self.kinds[kind]
     for seed in 1...3 as ClosedRange<UInt64> {
       let model = Model(seed: seed &* 0x9E37_79B9_7F4A_7C15)
@@ -98,11 +98,9 @@ import Testing
     }
   }
 
-  @Test func `objects that come and go leave no table that grows, and places of removed ones are taken back`()
-    throws
-  {
+  @Test func `a table does not grow while objects come and go, and reuses their places`() throws {
     let model = Model(seed: 7)
-    // Each in a block of its own, so that each removal leaves a place behind.
+    // Each in a block of its own, so that each removal leaves a place marked as removed.
     for key in 0..<20_000 as Range<Int64> {
       try model.insert(key * 8)
       if key >= 3 { try model.remove((key - 3) * 8) }
@@ -113,9 +111,9 @@ import Testing
     #expect(model.places.removed < model.places.all)
   }
 
-  @Test func `a table grows with its objects, and no further`() throws {
+  @Test func `a table does not grow beyond what its objects need`() throws {
     let model = Model(seed: 1)
-    // Behind what a quarter of the ids would reach.
+    // Above the ids for which the table would use its array.
     for key in 0..<8_000 as Range<Int64> { try model.insert(key + 1 << 20) }
     model.check("full")
     // A thousand blocks in at most three quarters of the places.
@@ -124,16 +122,12 @@ import Testing
     #expect(model.densePlaces == 0)
   }
 
-  @Test
-  func
-    `ids from 0 on have places of their own once a quarter of them is taken, until seven of eight are gone`()
-    throws
-  {
+  @Test func `ids from 0 on use an array from a quarter in use until seven eighths are removed`() throws {
     let model = Model(seed: 3)
     for key in 1..<8_000 as Range<Int64> { try model.insert(key) }
     model.check("full")
     #expect(model.densePlaces == 8_192)
-    // All that were in blocks before are among them.
+    // All ids that were in blocks before are in the array.
     #expect(model.places.all == 8, "\(model.places)")
     try model.insert(1 << 30)
     try model.insert(-1)
@@ -146,14 +140,14 @@ import Testing
     #expect(model.count == 2)
   }
 
-  @Test func `who looks rows up one by one beside many new objects makes places once`() throws {
+  @Test func `looking rows up one by one beside many new objects makes the array only once`() throws {
     let model = Model(seed: 5)
     for key in 1...10_000 as ClosedRange<Int64> { try model.insert(-key) }
     try model.insert(3_000)
     let places = model.densePlaces
     for key in 1...3_000 as ClosedRange<Int64> {
       try model.remove(key == 1 ? 3_000 : key - 1)
-      // Not given back with the last of them, and made anew with the next.
+      // The array is not freed with the last object and made again with the next one.
       #expect(model.densePlaces == places)
       try model.insert(key)
     }
@@ -163,11 +157,11 @@ import Testing
     #expect(model.densePlaces == 0)
   }
 
-  @Test func `whatever ids come in whatever order, four places are made for an object at most`() throws {
+  @Test func `the array has at most four places per object, whatever ids come in whatever order`() throws {
     let model = Model(seed: 11)
     var most = 0
     for step in 0..<4_000 as Range<Int64> {
-      // From above down, as a sorted fetch may have them, and over again in steps.
+      // In descending order, as in a sorted fetch, and then again in steps.
       try model.insert(step < 2_000 ? 2_000 - step : step * 7 % 30_000)
       most = max(most, model.count)
       #expect(model.densePlaces <= max(64, most * 4))

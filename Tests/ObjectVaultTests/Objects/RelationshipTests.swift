@@ -1,3 +1,5 @@
+// Relationships: both ends in memory and in the file, delete rules, and prefetching.
+
 import Foundation
 import ObjectVault
 import TestSupport
@@ -20,7 +22,7 @@ import Testing
   }
   func book(_ title: String) -> Book { context.insert(Book.self) { $0.title = title } }
 
-  @Test func `both sides of a one-to-many agree at once and after saving`() throws {
+  @Test func `both ends of a one-to-many agree at once and after saving`() throws {
     let (ann, bob) = (author("Ann"), author("Bob"))
     let (one, two) = (book("One"), book("Two"))
     one.author = ann
@@ -38,7 +40,7 @@ import Testing
     #expect(try other.fetch(Book.self).where("title = 'One'").one().author == nil)
   }
 
-  @Test func `both sides of a many-to-many agree, and links are written once`() throws {
+  @Test func `both ends of a many-to-many agree, and links are written once`() throws {
     let (one, two) = (book("One"), book("Two"))
     let genre = context.insert(Genre.self) { $0.name = "crime" }
     one.genres = [genre]
@@ -56,7 +58,7 @@ import Testing
     #expect(crime.books.map(\.title) == ["Two"])
   }
 
-  @Test func `both sides of a one-to-one agree, and a former partner is left`() throws {
+  @Test func `both ends of a one-to-one agree, and a former partner loses its reference`() throws {
     let (ann, bob) = (author("Ann"), author("Bob"))
     let passport = context.insert(Passport.self) { $0.number = "7" }
     ann.passport = passport
@@ -69,7 +71,7 @@ import Testing
     #expect(try other.fetch(Author.self).where("name = 'Ann'").one().passport == nil)
   }
 
-  @Test func `new objects that refer to each other in a circle are saved in one go`() throws {
+  @Test func `new objects that refer to each other in a circle are saved in one save`() throws {
     let ann = author("Ann")
     let passport = context.insert(Passport.self) { $0.number = "1" }
     ann.passport = passport
@@ -79,7 +81,7 @@ import Testing
     #expect(!ann.id.isTemporary)
   }
 
-  @Test func `an object of another context is refused and reported`() throws {
+  @Test func `an object of another context is refused, and the next save throws`() throws {
     let other = store.makeContext()
     let stranger = other.insert(Author.self) { $0.name = "Stranger" }
     let mine = book("Mine")
@@ -89,9 +91,7 @@ import Testing
     try context.save()
   }
 
-  @Test func `an object of another context, or of none, that is to be deleted is told as setters tell it`()
-    throws
-  {
+  @Test func `deleting an object of another context or of none notes an error, as setters do`() throws {
     let other = store.makeContext()
     let (stranger, new) = (
       other.insert(Author.self) { $0.name = "S" }, other.insert(Author.self) { $0.name = "N" }
@@ -116,7 +116,7 @@ import Testing
     #expect(try other.fetch(Author.self).count() == 2)
   }
 
-  @Test func `cascade takes books in memory and books that were never fetched`() throws {
+  @Test func `a cascade deletes objects in memory and rows that were never fetched`() throws {
     let ann = author("Ann")
     ann.books = [book("One"), book("Two")]
     try context.save()
@@ -144,7 +144,7 @@ import Testing
     try other.save()
   }
 
-  @Test func `deny refuses with the count and leaves everything pending`() throws {
+  @Test func `a deny rule refuses a deletion with the count and leaves everything pending`() throws {
     let one = book("One")
     context.insert(Loan.self) {
       $0.reader = "R"
@@ -161,7 +161,7 @@ import Testing
     #expect(try context.fetch(Book.self).count() == 0)
   }
 
-  @Test func `a required to-one is asked for by name`() throws {
+  @Test func `a missing required to-one is reported by name`() throws {
     context.insert(Loan.self) { $0.reader = "R" }
     #expect {
       try context.save()
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func `a deleted object leaves the sets it was in`() throws {
+  @Test func `a deleted object leaves the member sets that it was in`() throws {
     let ann = author("Ann")
     let (one, two) = (book("One"), book("Two"))
     let genre = context.insert(Genre.self) { $0.name = "crime" }

@@ -1,4 +1,5 @@
-// Members that a to-many got through the other end, before anybody has asked for them; and many links in one save.
+// Members that a to-many gained through the inverse before its members were read, and many links in one
+// save.
 
 import CipherSQLite
 import Foundation
@@ -27,19 +28,19 @@ import Testing
 
   private func author(_ name: String = "Ann") -> Author { context.insert(Author.self) { $0.name = name } }
 
-  @Test func `members that came through the other end are there before the save and after it`() throws {
+  @Test func `members gained through the inverse are present before the save and after it`() throws {
     let (read, unread) = (author("read"), author("unread"))
     let all = books(["a", "b"], by: read) + books(["c", "d"], by: unread)
     #expect(read.books == Set(all[..<2]))
     try context.save()
     let before = context.statistics.queries
     #expect(read.books == Set(all[..<2]) && context.statistics.queries == before)
-    // Of the others nobody had asked: they are fetched, and are the same objects.
+    // The members of the other owner were not read: they are fetched, and are the same objects.
     #expect(unread.books == Set(all[2...]) && context.statistics.queries == before + 1)
     #expect(!context.hasChanges)
   }
 
-  @Test func `who was asked for nothing keeps nobody alive behind the save`() throws {
+  @Test func `an owner whose members were not read does not retain them after the save`() throws {
     let author = author()
     weak var book: Book?
     do {
@@ -51,7 +52,7 @@ import Testing
     #expect(author.books.map(\.title) == ["a"])
   }
 
-  @Test func `members that come and go between reads are those of a set`() throws {
+  @Test func `members that are added and removed between reads equal those of a set`() throws {
     let (author, other) = (author(), author("Bob"))
     var expected: Set<Book> = []
     let all = books((0..<40).map { "\($0)" }, by: author)
@@ -74,7 +75,7 @@ import Testing
     #expect(try again.existing(author.id)?.books.count == expected.count)
   }
 
-  @Test func `what a saved author got unread is deleted with it`() throws {
+  @Test func `deleting an owner also deletes members that it gained unread`() throws {
     let author = author()
     try context.save()
     let more = books(["a", "b"], by: author)
@@ -86,7 +87,7 @@ import Testing
     #expect(try context.fetch(Book.self).count() == 0)
   }
 
-  @Test func `what was set and rolled back is nobody's member`() throws {
+  @Test func `an object that was set and rolled back is no member`() throws {
     let author = author()
     try context.save()
     let book = books(["a"], by: author)[0]
@@ -96,15 +97,14 @@ import Testing
     #expect(author.books.map(\.title) == ["b"])
   }
 
-  @Test
-  func `a reference to a new object that was forgotten is nil, behind a fetch that left something out too`()
+  @Test func `a reference to a new object that was deleted is nil, also after a fetch in a write`()
     async throws
   {
     try await store.write { context in
       let early = context.insert(Author.self) { $0.name = "early" }
       early.club = context.insert(Club.self) { $0.name = "gone" }
       if let club = early.club { context.delete(club) }
-      // A loan needs a book: the fetch leaves it out.
+      // The loan is incomplete during the fetch: it has no book.
       let loan = context.insert(Loan.self) { $0.reader = "R" }
       _ = try context.fetch(Genre.self).count()
       let late = context.insert(Author.self) { $0.name = "late" }
@@ -128,13 +128,13 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `many links of one save are written, those that are there already too`(_ isHeard: Bool) async throws {
+  func `many links are written in one save, even if some exist already`(_ isHeard: Bool) async throws {
     let genres = (0..<20).map { number in context.insert(Genre.self) { $0.name = "\(number)" } }
     let author = author()
     let books = books((0..<15).map { "\($0)" }, by: author)
     try context.save()
     let connection = try Connection.open(store.url.path, key: testKey)
-    // Somebody else was first with one of them.
+    // Another program has made one of the links already.
     try connection.execute(
       sql: "INSERT INTO Book_genres (Book_id, Genre_id) VALUES (?, ?)",
       [.integer(books[0].id.rowID), .integer(genres[0].id.rowID)])
@@ -147,7 +147,7 @@ import Testing
         genres[number...(number + 4)].map { [book.id.rowID, $0.id.rowID] }
       })
     #expect(try linked() == expected)
-    // Some go and more come.
+    // Some links are removed, and more are added.
     for book in books { book.genres.remove(genres[4]) }
     books[0].genres.formUnion(genres[6...])
     try context.save()
@@ -157,7 +157,7 @@ import Testing
     withExtendedLifetime(changes) {}
   }
 
-  @Test func `of many links the one that a trigger keeps out is named`() throws {
+  @Test func `the error names the one link of many that a trigger ignores`() throws {
     let genres = (0..<60).map { number in context.insert(Genre.self) { $0.name = "\(number)" } }
     let book = books(["a"], by: author())[0]
     try context.save()

@@ -1,4 +1,5 @@
-// Whatever is written to a property is in the file after the save, byte by byte, or an error tells why not.
+// Each value written to a property is in the file after the save, byte by byte, or an error states why
+// not.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +13,7 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  @Test func `a property or relationship that is set inside a read is an error`() async throws {
+  @Test func `setting a property or relationship inside a read is an error`() async throws {
     try await store.write { context in
       context.insert(Book.self) { $0.title = "One" }
       context.insert(Genre.self) { $0.name = "g" }
@@ -31,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `a property of an object without a context tells when it is set`() {
+  @Test func `setting a property of an object without a context reports an error`() {
     let told = Told()
     told.hearStrayErrors()
     defer { told.endHearing() }
@@ -45,8 +46,7 @@ import Testing
     }
   }
 
-  @Test func `NaN over nil is refused, and the refusal belongs to the object and not to its address`() throws
-  {
+  @Test func `NaN over nil is refused for its object, and not for a later one at the same address`() throws {
     let context = store.makeContext()
     let one = context.insert(Book.self) { $0.title = "One" }
     try context.save()
@@ -63,7 +63,7 @@ import Testing
     try context.save()
   }
 
-  @Test func `a text that is composed differently is another text`() throws {
+  @Test func `a text with another Unicode composition is another value`() throws {
     let context = store.makeContext()
     let one = context.insert(Book.self) { $0.title = "caf\u{E9}" }
     try context.save()
@@ -74,7 +74,7 @@ import Testing
     #expect(Array(found.utf8) == Array("cafe\u{301}".utf8))
   }
 
-  @Test func `zero has no sign, in memory as in the file, and a URL with a base is refused`() throws {
+  @Test func `zero has no sign in memory and in the file, and a URL with a base is refused`() throws {
     let context = store.makeContext()
     let one = context.insert(Book.self) {
       $0.title = "One"

@@ -1,18 +1,19 @@
-// A package index that is the same on every machine, with the shape of Debian's and more of its odd corners: the
-// same paragraph twice, several versions of a package, needs that nobody meets, fields that are missing.
+// A package index that is the same on every machine. It has the shape of Debian's index and more of its
+// special cases: repeated paragraphs, several versions of a package, dependencies on missing packages,
+// and missing fields.
 
 import Foundation
 
 enum GeneratedPackages {
-  /// The text of an index.
-  /// - Parameter count: How many paragraphs.
+  /// Returns the text of an index.
+  /// - Parameter count: The number of paragraphs.
   static func text(_ count: Int) -> Data {
     var generator = Generator(count: count)
     return generator.text()
   }
 }
 
-/// SplitMix64: the same numbers everywhere.
+/// SplitMix64: the same numbers on every machine.
 struct SeededNumbers: RandomNumberGenerator {
   private var state: UInt64
 
@@ -76,7 +77,7 @@ private struct Generator {
     out.reserveCapacity(count * 900)
     var index = 0
     for number in 0..<count {
-      // One in ninety is the paragraph before once more, one in forty another version of its package.
+      // Every 90th paragraph repeats the one before, and every 40th is another version of its package.
       if number > 0, number % 90 == 0 {
         out += last.joined(separator: "\n") + "\n\n"
         continue
@@ -96,10 +97,10 @@ private struct Generator {
     if !chance(3) { lines.append("Installed-Size: \(below(60_000) + (chance(1) ? 3_000_000 : 0))") }
     lines.append("Maintainer: \(maintainer())")
     lines.append("Architecture: \(chance(45) ? "all" : "amd64")")
-    if chance(88) { lines.append("Depends: \(needs(below(8) + 1, index))") }
-    if chance(3) { lines.append("Pre-Depends: \(needs(1, index))") }
-    if chance(16) { lines.append("Recommends: \(needs(below(3) + 1, index))") }
-    if chance(16) { lines.append("Suggests: \(needs(below(4) + 1, index))") }
+    if chance(88) { lines.append("Depends: \(needs(groups: below(8) + 1, of: index))") }
+    if chance(3) { lines.append("Pre-Depends: \(needs(groups: 1, of: index))") }
+    if chance(16) { lines.append("Recommends: \(needs(groups: below(3) + 1, of: index))") }
+    if chance(16) { lines.append("Suggests: \(needs(groups: below(4) + 1, of: index))") }
     let word = one(of: Self.words)
     lines.append(
       "Description: \(word.capitalized) for \(chance(5) ? "GTK+" : "the rest") of us (100% \"free\")")
@@ -125,7 +126,7 @@ private struct Generator {
   }
 
   private mutating func tagLines() -> [String] {
-    // One word more than once in a field is one tag; long fields go on in a second line.
+    // A tag may occur more than once in a field. Long fields continue in a second line.
     let some = (0...below(9)).map { _ in one(of: Self.tags) }
     let half = some.count / 2
     guard half > 1 else { return ["Tag: \(some.joined(separator: ", "))"] }
@@ -134,7 +135,7 @@ private struct Generator {
     ]
   }
 
-  private mutating func needs(_ groups: Int, _ index: Int) -> String {
+  private mutating func needs(groups: Int, of index: Int) -> String {
     (0..<groups).map { _ in
       (0..<(chance(8) ? 2 + below(2) : 1)).map { _ in need(index) }.joined(separator: " | ")
     }.joined(separator: ", ")

@@ -1,17 +1,19 @@
-// What Python counts in the same file: package_counts.py, which shares no code with the library.
+// The numbers that Python counts in the same file, with package_counts.py, which shares no code with the
+// library.
 
 import Foundation
 import TestSupport
 import Testing
 
-/// The numbers and lists that Python finds in an index. Where there is no Python the tests that ask for them are skipped.
+/// The numbers and lists that Python finds in an index. Without Python the tests that use them are
+/// skipped.
 struct PackageCounts: Sendable {
   private struct Answer: Decodable {
     let counts: [String: Int]
     let lists: [String: [String]]
   }
 
-  /// Whether there is a Python that counts.
+  /// Whether there is a Python that can count.
   static let hasPython =
     (try? runTool("/usr/bin/env", ["python3", "-c", "import json, re, decimal"]))?.status == 0
 
@@ -44,12 +46,12 @@ struct PackageCounts: Sendable {
     #expect(answer.lists[name] == found, "\(name)", sourceLocation: sourceLocation)
   }
 
-  /// The first of a list of names that Python found.
+  /// Returns the first name of a list that Python found.
   func first(of name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
     try #require(answer?.lists[name]?.first, "Python lists no \(name)", sourceLocation: sourceLocation)
   }
 
-  /// A test that asks and has not the trait would pass without a comparison.
+  /// A test that compares without the trait would pass without a comparison.
   private static func recordSilence(_ sourceLocation: SourceLocation) {
     Issue.record(
       "There is no python3, and the test is not .enabled(if: PackageCounts.hasPython).",

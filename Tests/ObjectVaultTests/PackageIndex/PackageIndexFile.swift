@@ -1,28 +1,29 @@
-// A package index as a file that Swift and Python both read: the one of this machine, where there is one, and a
-// generated one of the same shape.
+// A package index as a file that Swift and Python both read: the index of this machine, if there is one,
+// and a generated one of the same shape.
 //
-// By default 6,000 paragraphs of one index are taken; the index alternates daily. Their dependencies are more than the 20,000 rows
-// from which a scan is split. The long form takes all of both (some 66,000 and 60,000).
+// By default 6,000 paragraphs of one index are used, and the index alternates daily. Their dependencies
+// are more than the 20,000 rows from which a scan is split. The long form uses all of both (some 66,000
+// and 60,000).
 
 import Foundation
 import TestSupport
 import Testing
 
-/// Where a package index comes from.
+/// The source of a package index.
 enum PackageIndexFile: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case generated
-  /// What apt has fetched on this machine, else what dpkg has installed.
+  /// The lists that apt has fetched on this machine, or else the packages that dpkg has installed.
   case machine
 
   var testDescription: String { rawValue }
 
-  /// Those that this run takes of the ones that can be had here.
+  /// The sources that this run uses, out of those that are available here.
   static let available = {
     let all = allCases.filter { $0 == .generated || !machinePaths.isEmpty }
     return Rotation.part(of: all, oneIn: all.count)
   }()
 
-  /// How many paragraphs are taken at most; nil for all.
+  /// The maximum number of paragraphs; nil for all.
   static let limit: Int? = isTorture ? nil : 6_000
 
   /// Writes the index into a folder.
@@ -36,11 +37,11 @@ enum PackageIndexFile: String, CaseIterable, Sendable, CustomTestStringConvertib
     return url
   }
 
-  // MARK: The machine's
+  // MARK: The index of this machine
 
   private static let lists = "/var/lib/apt/lists"
   private static let installed = "/var/lib/dpkg/status"
-  /// What reads compressed lists, whatever they are compressed with.
+  /// Reads compressed lists, with any compression.
   private static let reader = "/usr/lib/apt/apt-helper"
 
   private static let machinePaths: [String] = {
@@ -62,7 +63,7 @@ enum PackageIndexFile: String, CaseIterable, Sendable, CustomTestStringConvertib
     return Data(result.output.utf8)
   }
 
-  /// At most as many paragraphs as are wanted, taken evenly from the whole text.
+  /// Returns at most as many paragraphs as the limit, taken evenly from the whole text.
   private static func thinned(_ text: Data) -> Data {
     guard let limit else { return text }
     let paragraphs = text.paragraphs
@@ -77,7 +78,7 @@ enum PackageIndexFile: String, CaseIterable, Sendable, CustomTestStringConvertib
 }
 
 extension Data {
-  /// The ranges between blank lines.
+  /// The ranges of the paragraphs, between blank lines.
   fileprivate var paragraphs: [Range<Int>] {
     // Searching a Data for another copies all of it each time.
     withUnsafeBytes { bytes in
@@ -97,7 +98,7 @@ extension Data {
     }
   }
 
-  /// The lines, without their ends.
+  /// Calls `body` with each line, without its end.
   func forEachLine(_ body: (String) throws -> Void) rethrows {
     try withUnsafeBytes { bytes in
       var start = 0

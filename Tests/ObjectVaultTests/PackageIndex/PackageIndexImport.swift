@@ -1,17 +1,17 @@
-// Paragraphs into objects, a batch in each write.
+// Imports paragraphs as objects, one batch in each write.
 
 import Foundation
 import ObjectVault
 import TestSupport
 import Testing
 
-/// Objects by their names: those that the store has, and new ones as they are asked for.
+/// Objects by their names: those in the store, and new ones that are made on demand.
 private struct Named<Object: ManagedObject> {
   let context: ObjectContext
   let path: ReferenceWritableKeyPath<Object, String>
   private var known: [String: Object] = [:]
 
-  init(_ context: ObjectContext, _ path: ReferenceWritableKeyPath<Object, String>, _ names: Set<String>)
+  init(_ context: ObjectContext, _ path: ReferenceWritableKeyPath<Object, String>, names: Set<String>)
     throws
   {
     (self.context, self.path) = (context, path)
@@ -30,7 +30,7 @@ private struct Named<Object: ManagedObject> {
 }
 
 enum PackageIndexImport {
-  /// When every index was seen, for an attribute with a date.
+  /// The date when every index was seen, for an attribute with a date.
   static let day = Date(timeIntervalSinceReferenceDate: 800_000_000.125)
 
   /// Imports a file into a store of the first version.
@@ -44,10 +44,10 @@ enum PackageIndexImport {
 
   private static func add(_ batch: [PackageParagraph], to context: ObjectContext) throws {
     var packages = try Named(
-      context, \FirstIndex.Package.name, Set(batch.flatMap { [$0.name] + $0.needs.map(\.name) }))
-    var tags = try Named(context, \FirstIndex.Tag.name, Set(batch.flatMap(\.tags)))
+      context, \FirstIndex.Package.name, names: Set(batch.flatMap { [$0.name] + $0.needs.map(\.name) }))
+    var tags = try Named(context, \FirstIndex.Tag.name, names: Set(batch.flatMap(\.tags)))
     var maintainers = try Named(
-      context, \FirstIndex.Maintainer.address, Set(batch.compactMap { $0.fields["Maintainer"] }))
+      context, \FirstIndex.Maintainer.address, names: Set(batch.compactMap { $0.fields["Maintainer"] }))
     for paragraph in batch {
       let package = packages.find(paragraph.name)
       if package.section == nil {
@@ -94,7 +94,7 @@ enum PackageIndexImport {
 }
 
 extension UUID {
-  /// 32 hexadecimal digits, as checksums are written.
+  /// Creates an id from 32 hexadecimal digits, as in checksums.
   init?(digits: String) {
     guard digits.count == 32 else { return nil }
     var text = ""
@@ -106,7 +106,7 @@ extension UUID {
   }
 }
 
-/// An index that was read in once for all tests of it.
+/// An index that was imported once for all its tests.
 struct ImportedIndex: Sendable {
   let store: Store
   let counts: PackageCounts

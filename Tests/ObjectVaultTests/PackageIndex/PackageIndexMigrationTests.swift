@@ -1,4 +1,5 @@
-// Eight steps over a package index, with the counts of Python after each, on all the ways that steps are run.
+// Eight steps on a package index, with the counts of Python after each, in all the ways in which steps
+// are run.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +17,7 @@ extension PackageIndex {
       url = folder.url.appendingPathComponent("index.store")
     }
 
-    /// What holds from a version on, in SQL over the tables of that version and those after it.
+    /// The facts of a range of versions, in SQL on the tables of these versions.
     static let facts: [(version: ClosedRange<Int>, name: String, sql: String)] = [
       (1...9, "Package", "SELECT count(*) FROM Package"),
       (1...9, "Dependency", "SELECT count(*) FROM Dependency"),
@@ -66,7 +67,7 @@ extension PackageIndex {
       (9...9, "digests", "SELECT count(digest) FROM \"Release\""),
     ]
 
-    /// Compares what holds at a version, and the tables with the model's.
+    /// Compares the facts of a version with Python's counts, and the tables with the model.
     private func check(_ version: Int, _ counts: PackageCounts) throws {
       let connection = try Connection.open(url.path, key: testKey)
       defer { connection.close() }
@@ -77,17 +78,16 @@ extension PackageIndex {
       #expect(try connection.foreignKeyViolations().isEmpty)
       let info = try StoreInfo(connection)
       #expect(try info.version == version && info.drift(connection).isEmpty)
-      // Each step looks at the values that it wrote; all of them once more after the retyping and at the end.
+      // Each step checks the values that it wrote. All values are checked again after the retyping and at
+      // the end.
       if [3, 9].contains(version) { #expect(try info.valueFindings(connection).isEmpty) }
     }
 
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
-    func
-      `each step that is taken back leaves what Python counts before it, and what it counts after it again`(
-        _ kind: PackageIndexFile
-      ) async throws
-    {
+    func `each step that is rolled back and run again gives Python's counts before and after it`(
+      _ kind: PackageIndexFile
+    ) async throws {
       let index = try ImportedIndexes.of(kind)
       try await index.store.backup(to: url)
       let all = try PackageIndexSteps.through(9)
@@ -106,7 +106,7 @@ extension PackageIndex {
 
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
-    func `eight steps are taken back at once, and run again, with what Python counts at both ends`(
+    func `eight steps that are rolled back at once and run again give Python's counts`(
       _ kind: PackageIndexFile
     ) async throws {
       let index = try ImportedIndexes.of(kind)
@@ -123,7 +123,7 @@ extension PackageIndex {
       #expect(try physicalHash(url) == last)
     }
 
-    /// Goes back by what the store carries.
+    /// Rolls back by the down steps in the store.
     private func takeBack(to version: Int) async throws {
       let carried = try MigrationSet([])
       let plan = try await Store.planDowngrade(at: url, key: testKey, to: version, migrations: carried)
@@ -140,7 +140,7 @@ extension PackageIndex {
 
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
-    func `each of eight steps keeps what Python counts, and leaves the tables of a new store`(
+    func `each of eight steps keeps Python's counts and leaves the tables of a new store`(
       _ kind: PackageIndexFile
     ) async throws {
       let index = try ImportedIndexes.of(kind)
@@ -194,7 +194,7 @@ extension PackageIndex {
 
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
-    func `a store that opens runs all eight, and the classes of the last version find what Python counts`(
+    func `an opening runs all eight steps, and the last classes find Python's counts`(
       _ kind: PackageIndexFile
     ) async throws {
       let index = try ImportedIndexes.of(kind)

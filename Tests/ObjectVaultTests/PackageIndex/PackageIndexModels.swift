@@ -1,21 +1,22 @@
-// The package index as a graph, before its eight steps and after them. The steps are in PackageIndexSteps.
+// The classes of the package index before its eight steps and after them. The steps are in
+// PackageIndexSteps.
 
 import Foundation
 import ObjectVault
 
 /// The classes of the first version.
 enum FirstIndex {
-  /// How a version needs a package. Stored in this spelling.
+  /// How a version needs a package. The names of the cases are stored.
   enum Relation: String, CaseIterable, Codable, AttributeValue, Sendable {
     case depends, preDepends, recommends, suggests
 
-    /// The field of a paragraph.
+    /// The name of the field in a paragraph.
     var field: String { self == .preDepends ? "Pre-Depends" : rawValue.capitalized }
   }
 
   final class Package: ManagedObject {
     @Attribute(.unique) var name: String
-    /// nil for a name that others need and nobody describes.
+    /// nil for a package that others need and that the index does not describe.
     @Attribute(.indexed) var section: String?
     @Attribute var homepage: URL?
     @ToMany(inverse: \Version.package, onDelete: .cascade) var versions: Set<Version>
@@ -27,9 +28,9 @@ enum FirstIndex {
     @Attribute var text: String
     @Attribute var architecture: String
     @Attribute var priority: String
-    /// In KiB.
+    /// The installed size, in KiB.
     @Attribute var installedSize: Int?
-    /// Of the file, in bytes.
+    /// The size of the file, in bytes.
     @Attribute var size: Int?
     @Attribute var summary: String
     @Attribute var seen: Date
@@ -44,7 +45,7 @@ enum FirstIndex {
     @ToOne(.required) var version: Version?
   }
 
-  /// The join entity between a version and what it needs.
+  /// The join entity between a version and a package that it needs.
   final class Dependency: ManagedObject {
     @Attribute(.indexed) var kind: Relation
     @Attribute var group: Int
@@ -101,7 +102,7 @@ enum LastIndex {
     @Attribute var number: String
     @Attribute var architecture: String
     @Attribute var priority: Int8 = 3
-    /// In MiB.
+    /// The installed size, in MiB.
     @Attribute var installedSize: Decimal
     @Attribute var size: Int?
     @Attribute var summary: String

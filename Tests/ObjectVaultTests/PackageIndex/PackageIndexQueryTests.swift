@@ -1,14 +1,14 @@
-// Queries over a package index, each beside what Python counts in the file.
+// Queries on a package index, compared with Python's counts of the file.
 
 import Foundation
 import ObjectVault
 import TestSupport
 import Testing
 
-/// The tests of the package index, which share what is imported.
+/// The tests of the package index, which share the imported stores.
 @Suite(.tags(.sampled, .slow), .serialized, .timeLimit(.minutes(60)), ImportedIndexes()) enum PackageIndex {}
 
-/// A number that is asked of the store and counted by Python under the same name.
+/// A number of objects in the store, which Python counts under the same name.
 struct IndexQuery: Sendable {
   let name: String
   let count: @Sendable (ObjectContext) throws -> Int
@@ -33,9 +33,9 @@ extension PackageIndex {
 
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
-    func `every package, version, need, tag and maintainer of the index is a row`(_ kind: PackageIndexFile)
-      async throws
-    {
+    func `every package, version, dependency, tag and maintainer of the index is a row`(
+      _ kind: PackageIndexFile
+    ) async throws {
       let index = try ImportedIndexes.of(kind)
       let counts = index.counts
       try await index.store.read { context in
@@ -100,14 +100,16 @@ extension PackageIndex {
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"),
       arguments: PackageIndexFile.available, queries.indices)
-    func `a query finds as many as Python counts`(_ kind: PackageIndexFile, _ number: Int) async throws {
+    func `a query finds as many objects as Python counts`(_ kind: PackageIndexFile, _ number: Int)
+      async throws
+    {
       let (index, query) = (try ImportedIndexes.of(kind), Self.queries[number])
       index.counts.expect(query.name, try await index.store.read(query.count))
     }
 
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
-    func `the first of a sorted fetch are those that Python sorts first`(_ kind: PackageIndexFile)
+    func `the first objects of a sorted fetch are those that Python sorts first`(_ kind: PackageIndexFile)
       async throws
     {
       let index = try ImportedIndexes.of(kind)
@@ -135,7 +137,9 @@ extension PackageIndex {
 
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
-    func `a digest of the file leads to its version and back`(_ kind: PackageIndexFile) async throws {
+    func `a digest of the file finds its version, and the version finds the digest`(_ kind: PackageIndexFile)
+      async throws
+    {
       let index = try ImportedIndexes.of(kind)
       let digest = try #require(UUID(digits: index.counts.first(of: "a digest")))
       try await index.store.read { context in
@@ -148,9 +152,9 @@ extension PackageIndex {
 
     @Test(
       .enabled(if: PackageCounts.hasPython, "there is no python3"), arguments: PackageIndexFile.available)
-    func `a package that others need is not deleted, and nothing of it is`(_ kind: PackageIndexFile)
-      async throws
-    {
+    func `a package that others need is not deleted, and neither are its dependencies`(
+      _ kind: PackageIndexFile
+    ) async throws {
       let index = try ImportedIndexes.of(kind)
       let popular = try index.counts.first(of: "popular")
       let before = try await index.store.read { try $0.fetch(Dependency.self).count() }
@@ -168,7 +172,7 @@ extension PackageIndex {
     }
 
     @Test(arguments: PackageIndexFile.available)
-    func `nothing is wrong with a store that holds an index`(_ kind: PackageIndexFile) async throws {
+    func `verify finds no fault in a store with an imported index`(_ kind: PackageIndexFile) async throws {
       #expect(try await ImportedIndexes.of(kind).store.verify().isEmpty)
     }
   }

@@ -1,10 +1,10 @@
-// The first version and the eight steps after it, as the files of a folder would have them. Each uses other
-// operations; together they rebuild every table.
+// The first version and the eight steps after it, as step files. Each step uses other operations, and
+// together they rebuild every table.
 
 import ObjectVault
 
 enum PackageIndexSteps {
-  /// The steps up to a version.
+  /// Returns the steps up to a version.
   static func through(_ version: Int) throws -> MigrationSet {
     try MigrationSet(
       texts.prefix(version).enumerated().map { index, step in

@@ -1,18 +1,18 @@
-// Paragraphs of a package index, taken apart.
+// Parses the paragraphs of a package index.
 
 import Foundation
 
 /// One version of a package, as the index describes it.
 struct PackageParagraph: Sendable {
-  /// One alternative of one need.
+  /// One alternative of one dependency.
   struct Need: Sendable {
     var relation: FirstIndex.Relation
-    /// Which need of the field, from 0.
+    /// The index of the dependency in its field.
     var group: Int
-    /// Which alternative, from 0.
+    /// The index of the alternative in its dependency.
     var position: Int
     var name: String
-    /// What stands behind a colon, such as `any`.
+    /// The word after a colon, such as `any`.
     var qualifier: String?
     var comparison: String?
     var bound: String?
@@ -23,7 +23,7 @@ struct PackageParagraph: Sendable {
   let tags: Set<String>
 
   var name: String { fields["Package"] ?? "" }
-  /// Two paragraphs of one key describe the same file.
+  /// The key of the described file: paragraphs with the same key describe the same file.
   var key: [String] { [name, fields["Version"] ?? "", fields["Architecture"] ?? ""] }
 
   init(_ fields: [String: String]) {
@@ -40,13 +40,13 @@ struct PackageParagraph: Sendable {
   private static func needs(_ field: String, _ relation: FirstIndex.Relation) -> [Need] {
     field.split(separator: ",").enumerated().flatMap { group, text in
       text.split(separator: "|").enumerated().map { position, text in
-        need(text, relation, group, position)
+        need(text, relation, group: group, position: position)
       }
     }
   }
 
   private static func need(
-    _ text: Substring, _ relation: FirstIndex.Relation, _ group: Int, _ position: Int
+    _ text: Substring, _ relation: FirstIndex.Relation, group: Int, position: Int
   ) -> Need {
     let bracket = text.firstIndex(of: "(")
     let names = text[..<(bracket ?? text.endIndex)].split(separator: ":", maxSplits: 1).map(trimmed)
@@ -67,7 +67,7 @@ struct PackageParagraph: Sendable {
     "Suggests", "Description", "Homepage", "Tag", "Section", "Priority", "Size", "MD5sum",
   ]
 
-  /// The paragraphs of a file, without those that were there before.
+  /// Returns the paragraphs of a file, without repeated ones.
   static func read(_ url: URL) throws -> [PackageParagraph] {
     var found: [PackageParagraph] = []
     var keys: Set<[String]> = []

@@ -1,4 +1,4 @@
-"""Counts what the tests of the package index ask for, from the file alone. Writes JSON: counts, and lists."""
+"""Counts the numbers that the tests of the package index compare, from the file alone. Writes JSON: counts, and lists."""
 
 import json
 import re
@@ -67,7 +67,7 @@ class Index:
 
 
 def thousandths(fields):
-    """The installed size in MiB with three digits, cut off; as a whole number of thousandths."""
+    """Returns the installed size in MiB, truncated to three digits, as a whole number of thousandths."""
     size = int(fields.get("Installed-Size", 0))
     return size // 1024 * 1000 + size % 1024 * 1000 // 1024
 
@@ -77,7 +77,7 @@ def count(items):
 
 
 def first_counts(i):
-    """The entities, and the queries of the first version."""
+    """Counts the entities, and the results of the queries of the first version."""
     needed = Counter(n["target"] for n in i.needs)
     addresses = {f["Maintainer"] for f in i.versions if "Maintainer" in f}
     summary = [f.get("Description", "") for f in i.versions]
@@ -125,7 +125,7 @@ def first_counts(i):
 
 
 def last_counts(i):
-    """What the eight steps make of it."""
+    """Counts the results of the eight steps."""
     sections = set(i.sections.values())
     areas = {s: s.split("/")[0] if "/" in s else "main" for s in sections}
     addresses = {a for some in i.maintainers.values() for a in some}
@@ -164,7 +164,7 @@ def last_counts(i):
 
 
 def popular(i):
-    """The described package that comes twentieth by what needs it, or last of fewer."""
+    """Returns the described package that is twentieth by how many dependencies need it, or the last of fewer."""
     needed = Counter(n["target"] for n in i.needs if n["target"] in i.described)
     order = sorted(needed, key=lambda name: (-needed[name], name))
     return order[min(19, len(order) - 1)]

@@ -1,4 +1,4 @@
-// Entities with parents as SQL, JSON, Swift and a diagram.
+// Entities with parents, rendered as SQL, JSON, Swift and a diagram.
 
 import CipherSQLite
 import ObjectVault
@@ -17,7 +17,7 @@ import VaultAuthoring
     EntityDescription(name: "Last", parent: "Class"),
   ])
 
-  @Test func `classes inherit, and those with others below them are not final`() {
+  @Test func `rendered classes inherit, and classes with subclasses are not final`() {
     let text = schema.rendered(as: .swift).text
     #expect(text.contains("\nclass Person: ManagedObject {\n"))
     #expect(text.contains("\nclass Class: Person {\n"))
@@ -25,7 +25,7 @@ import VaultAuthoring
     #expect(text.contains("  Entity(Class.self)\n    .unique(\\.name, \\.salary)\n"))
   }
 
-  @Test func `the JSON is the model again, and the SQL makes one table`() throws {
+  @Test func `the JSON of a hierarchy gives the same model, and its SQL creates one table`() throws {
     #expect(try Schema(json: schema.rendered(as: .json).text) == schema)
     let database = try TemporaryDatabase()
     try database.connection.executeScript(schema.rendered(as: .sql).text)

@@ -1,5 +1,5 @@
-// A model as SQL, JSON and a diagram. That its Swift classes compile and have the model is tested beside the documentation
-// (RenderedClasses), which builds programs.
+// A model rendered as SQL, JSON and a diagram. The documentation tests (RenderedClasses) build programs,
+// so they check that the rendered Swift classes compile and have the same model.
 
 import CipherSQLite
 import Foundation
@@ -31,7 +31,7 @@ import VaultAuthoring
       ]),
   ])
 
-  @Test func `the SQL makes the tables that a store of the model has`() async throws {
+  @Test func `the rendered SQL creates the same tables as a store of the model`() async throws {
     for schema in [microblog, Schema(entities: microblog.entities)] {
       let store = try await TemporaryStore(microblog)
       store.store.close()
@@ -46,13 +46,13 @@ import VaultAuthoring
     #expect(Schema().rendered(as: .sql).text == "-- The model has no entities.\n")
   }
 
-  @Test func `the JSON is the model again, whatever the order of declaration`() throws {
+  @Test func `the rendered JSON gives the same model, whatever the order of declaration`() throws {
     let rendered = Self.schema.rendered(as: .json)
     #expect(try Schema(json: rendered.text) == Self.schema && rendered.notes.isEmpty)
     #expect(Schema(entities: Self.schema.entities.reversed()).rendered(as: .json) == rendered)
   }
 
-  @Test func `a diagram says that it has no place for raw objects`() {
+  @Test func `the notes of a diagram name the raw objects that it omits`() {
     let view = RawObject.view("Few", sql: "SELECT 1")
     #expect(
       Schema(rawObjects: [view]).rendered(as: .mermaid).notes
@@ -77,7 +77,7 @@ import VaultAuthoring
     #expect(Schema().rendered(as: .mermaid).text == "erDiagram\n")
   }
 
-  @Test func `what a class cannot say is named`() {
+  @Test func `the notes name each declaration that a Swift class cannot express`() {
     let schema = Schema(entities: [
       EntityDescription(
         name: "Event",

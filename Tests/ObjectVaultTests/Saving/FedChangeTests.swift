@@ -1,5 +1,5 @@
-// Changes of many rows, which one statement takes out of memory: each arrives at its own row, and what cannot be written is
-// named.
+// Changes of many rows, which one statement reads from memory. Each is written to its own row, and an
+// error names the row that cannot be written.
 
 import CipherSQLite
 import Foundation
@@ -34,9 +34,9 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 4, 7, 50])
-  func `each change arrives at its own row, however far apart they are`(_ step: Int) throws {
+  func `each change is written to its own row, however far apart the rows are`(_ step: Int) throws {
     let authors = try makeAuthors(60 * step)
-    // Not in the order of the ids, and some rows between are gone.
+    // Not in the order of the ids, and some rows in between are deleted.
     let gone = try Connection.open(store.url.path, key: testKey)
     try gone.execute("DELETE FROM Author WHERE id % 7 = 3 AND (id - 1) % \(step) <> 0")
     let changed = authors.indices.filter { $0 % step == 0 }
@@ -47,7 +47,7 @@ import Testing
       [.integer(Int64(index + 1)), .integer(Int64(40 + index % 100)), .integer(3)]
     }
     #expect(written == expected)
-    // Memory knows the version, too: the next save finds no conflict.
+    // Memory has the new version, too, so that the next save finds no conflict.
     for index in changed { authors[index].age = index % 30 }
     try context.save()
     #expect(try rows("SELECT DISTINCT _version FROM Author WHERE age <> 30") == [[.integer(4)]])
@@ -59,7 +59,7 @@ import Testing
     let long = String(repeating: "Grüße 🎈", count: 500)
     for round in 0..<3 {
       for (number, author) in authors.enumerated() {
-        // The two together are unique.
+        // Age and nick together are unique.
         author.age = number
         author.nick = [long + "\(number)", "x\(round)", nil, "", "a\0b"][(number + round) % 5]
         if number % 3 == 0 { author.name = "\(round) of \(number)" }
@@ -72,15 +72,15 @@ import Testing
     }
   }
 
-  @Test func `who waits with a value that is taken is told with what was written`() async throws {
+  @Test func `a write that fetches while a unique value is taken commits all its changes`() async throws {
     _ = try makeAuthors(100)
     let changes = store.changes(bufferingUpTo: 8)
     try await store.write { context in
       let authors = try context.fetch(Author.self).sorted(by: \.id).all()
       for author in authors.prefix(80) { (author.age, author.name) = (41, author.name + "x") }
-      // Somebody has this name, who is not changed.
+      // Another author, which is not changed, has this name.
       authors[0].name = "author 90"
-      // Asked within a write, it finds what could be written.
+      // A fetch inside the write finds all changed authors.
       #expect(try context.fetch(Author.self).where("age == 41").count() == 80)
       authors[0].name = "author 0"
     }
@@ -91,7 +91,7 @@ import Testing
     #expect(first.new == ["age": 41] && first.old == ["age": 30], "\(first)")
   }
 
-  @Test func `a row that somebody else changed or deleted is a conflict, and nothing is written`() throws {
+  @Test func `a row that another context changed or deleted is a conflict, and nothing is written`() throws {
     let authors = try makeAuthors(1000)
     for author in authors { author.age = 40 }
     let other = store.makeContext()
@@ -110,7 +110,7 @@ import Testing
     #expect {
       try context.save()
     } throws: { error in
-      // The first of them, and the one that is gone has no version.
+      // The first conflict is reported, and a row that is gone has no version.
       guard case StoreError.conflict(let conflict) = error else { return false }
       return conflict.rowID == authors[3].id.rowID && conflict.storedVersion == nil
     }
@@ -118,7 +118,7 @@ import Testing
     #expect(try rows("SELECT count(*) FROM Author WHERE age = 40") == [[.integer(0)]])
   }
 
-  @Test func `the last of all rows is missed as well as the first`() throws {
+  @Test func `a conflict in the first and in the last of all rows is detected`() throws {
     for missed in [0, 99] {
       let context = store.makeContext()
       try Connection.open(store.url.path, key: testKey).execute("DELETE FROM Author")
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func `a value that is taken is told of its object, and values change hands`() throws {
+  @Test func `a taken value is reported for its object, and values can be exchanged`() throws {
     let authors = try makeAuthors(1000)
     for (number, author) in authors.enumerated() where number < 900 { author.name = "new \(number)" }
     authors[500].name = "author 950"
@@ -154,7 +154,7 @@ import Testing
     #expect(fetched.map(\.name) == (0..<1000).map { "author \(($0 + 1) % 1000)" })
   }
 
-  @Test func `in a write, those that collide wait, and the others are written`() async throws {
+  @Test func `objects whose values collide in a write can be corrected before its end`() async throws {
     _ = try makeAuthors(300)
     try await store.write { context in
       let authors = try context.fetch(Author.self).sorted(by: \.id).all()
@@ -169,9 +169,7 @@ import Testing
     #expect(fetched.map(\.age) == (0..<300).map { $0 % 150 })
   }
 
-  @Test
-  func
-    `rows in runs and rows that lie alone are saved together, and a value that is taken is told of either`()
+  @Test func `consecutive and single rows are saved together, and a taken value is reported for both`()
     async throws
   {
     let authors = try makeAuthors(2000)
@@ -197,7 +195,7 @@ import Testing
       let authors = try context.fetch(Author.self).sorted(by: \.id).all()
       for (number, author) in authors.enumerated() where isChanged(number) { author.name = "new \(number)" }
       (authors[60].name, authors[1500].name) = ("author 1999", "author 1999")
-      // Asked within, it finds what could be written.
+      // A fetch inside the write finds all but these two.
       #expect(try context.fetch(Author.self).where(#Predicate { $0.name.starts(with: "new") }).count() == 288)
       (authors[60].name, authors[1500].name) = ("late 60", "late 1500")
     }
@@ -208,7 +206,7 @@ import Testing
     #expect(try rows("SELECT count(*) FROM Author WHERE name LIKE 'new%'") == [[.integer(288)]])
   }
 
-  @Test func `references lead to new objects, and to nobody`() throws {
+  @Test func `changed references to new objects and to nil are saved`() throws {
     let books = (0..<200).map { number in context.insert(Book.self) { $0.title = "\(number)" } }
     try context.save()
     let authors = (0..<10).map { number in context.insert(Author.self) { $0.name = "\(number)" } }
@@ -226,7 +224,7 @@ import Testing
     #expect(books[12].author == nil && books[13].author === authors[3])
   }
 
-  @Test func `beside somebody's trigger a row that it keeps as it was is named`() throws {
+  @Test func `the error names the row whose update a trigger ignores`() throws {
     let connection = try Connection.open(store.url.path, key: testKey)
     try connection.execute(
       "CREATE TRIGGER kept BEFORE UPDATE ON Author WHEN old.id = 70 BEGIN SELECT RAISE(IGNORE); END")
@@ -241,13 +239,13 @@ import Testing
     }
   }
 
-  @Test func `changes are told row by row, with the values before and after`() async throws {
+  @Test func `a listener gets each changed row with the values before and after`() async throws {
     let authors = try makeAuthors(500)
     var changes = store.changes().makeAsyncIterator()
     for (number, author) in authors.enumerated() { author.age = 40 + number % 100 }
     try context.save()
     guard case .committed(let told)? = await changes.next() else {
-      Issue.record("no commit was told")
+      Issue.record("no commit was delivered")
       return
     }
     #expect(told.updated.map(\.rowID) == authors.map(\.id.rowID))

@@ -1,4 +1,5 @@
-// Deletions of many rows, which one statement takes out of memory: all of them go and nothing else does, and what cannot go is named.
+// Deletions of many rows, which one statement reads from memory. Exactly these rows are deleted, and an
+// error names the row that cannot be.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +17,7 @@ import Testing
     context = temporary.store.makeContext()
   }
 
-  /// Authors with a book each.
+  /// Inserts authors with a book each.
   private func makeAuthors(_ count: Int) throws -> [Author] {
     let authors = (0..<count).map { number in context.insert(Author.self) { $0.name = "author \(number)" } }
     for (number, author) in authors.enumerated() {
@@ -29,21 +30,21 @@ import Testing
     return authors
   }
 
-  /// Whether an error says of one author, and nobody else, that something stands against its deletion.
-  private func names(_ id: Int64, _ reason: String, _ error: any Error) -> Bool {
+  /// Whether an error names one author only, with a reason.
+  private func names(_ id: Int64, reason: String, in error: any Error) -> Bool {
     guard case StoreError.validation(let failures) = error else { return false }
     return failures.map(\.rowID) == [id] && failures[0].entity == "Author"
       && failures[0].reason.contains(reason)
   }
 
-  /// Saves, which is refused for one author, and leaves all of them.
+  /// Saves, and expects that the save is refused for one author and deletes none.
   private func expectRefusal(
     of id: Int64, _ reason: String = "is refused by the file: ", among count: Int
   ) throws {
     #expect {
       try context.save()
     } throws: {
-      names(id, reason, $0)
+      names(id, reason: reason, in: $0)
     }
     #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
   }
@@ -61,9 +62,9 @@ import Testing
   }
 
   @Test(arguments: [1, 499, 500, 501, 1700])
-  func `what is deleted goes with what hangs on it, and the rest stays`(_ count: Int) throws {
+  func `a save deletes the rows with their cascades, and no others`(_ count: Int) throws {
     let authors = try makeAuthors(count * 2)
-    // Every other, in no order of ids.
+    // Every other author, not in the order of the ids.
     for index in (0..<count).reversed() { context.delete(authors[index * 2]) }
     try context.save()
     let left = (0..<count).map { Int64($0 * 2 + 2) }
@@ -71,7 +72,7 @@ import Testing
     #expect(try rows("SELECT author_id FROM Book ORDER BY author_id") == left.map { [.integer($0)] })
   }
 
-  @Test func `rows that are gone from the file already do not stand in the way`() throws {
+  @Test func `rows that are already gone from the file do not prevent a deletion`() throws {
     let authors = try makeAuthors(1200)
     try execute("DELETE FROM Author WHERE id % 3 = 0")
     for author in authors { context.delete(author) }
@@ -83,9 +84,9 @@ import Testing
     (1, [1]), (3, [1]), (3, [3]), (501, [1]), (501, [251]), (1200, [1200]), (1201, [600]),
     (1201, [601, 900]),
   ])
-  func `a row that a trigger refuses to give up is named, and nothing is deleted`(_ count: Int, _ held: [Int])
-    throws
-  {
+  func `the error names the row that a trigger refuses to delete, and nothing is deleted`(
+    _ count: Int, _ held: [Int]
+  ) throws {
     let authors = try makeAuthors(count)
     let list = held.map { "\($0)" }.joined(separator: ", ")
     for answer in ["ABORT", "FAIL"] {
@@ -98,18 +99,20 @@ import Testing
       #expect {
         try context.save()
       } throws: {
-        names(Int64(held[0]), "is refused by the file: is a founder", $0)
+        names(Int64(held[0]), reason: "is refused by the file: is a founder", in: $0)
       }
       #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
       #expect(try rows("SELECT count(*) FROM Book") == [[.integer(Int64(count))]])
       try execute("DROP TRIGGER held")
     }
-    // Without the trigger the same save goes through.
+    // Without the trigger the same save succeeds.
     try context.save()
     #expect(try rows("SELECT count(*) FROM Author") == [[.integer(0)]])
   }
 
-  @Test func `a trigger that fails behind a row leaves nothing half done, and the row is named`() throws {
+  @Test func `a trigger that fails after a row's deletion leaves no partial change, and names the row`()
+    throws
+  {
     let authors = try makeAuthors(1200)
     try execute(
       "CREATE TRIGGER held AFTER DELETE ON Author WHEN old.id = 601 BEGIN SELECT RAISE(FAIL, 'is a founder'); END"
@@ -118,8 +121,7 @@ import Testing
     try expectRefusal(of: 601, among: 1200)
   }
 
-  @Test
-  func `of more rows than one statement deletes, one that is refused is named, and listeners hear nothing`()
+  @Test func `a refused row among more than one statement deletes is named, and nothing is delivered`()
     async throws
   {
     let count = 20_500
@@ -132,22 +134,20 @@ import Testing
     #expect {
       try context.save()
     } throws: {
-      names(20_400, "is refused by the file: ", $0)
+      names(20_400, reason: "is refused by the file: ", in: $0)
     }
     try execute("DROP TRIGGER held")
     try context.save()
     #expect(try rows("SELECT count(*) FROM Author") == [[.integer(0)]])
     var heard = listener.makeAsyncIterator()
     guard case .committed(let told)? = await heard.next() else {
-      Issue.record("no commit was told")
+      Issue.record("no commit was delivered")
       return
     }
     #expect(told.deleted.count { $0.entity == "Author" } == count)
   }
 
-  @Test func `a fetch goes on beside a deletion that the file refuses, which the save then names`()
-    async throws
-  {
+  @Test func `a fetch works while the file refuses a deletion, and the save names the row`() async throws {
     _ = try makeAuthors(700)
     try execute(
       "CREATE TRIGGER held BEFORE DELETE ON Author WHEN old.id = 600 BEGIN SELECT RAISE(ABORT, 'is a founder'); END"
@@ -160,12 +160,12 @@ import Testing
         #expect(try context.fetch(Author.self).count() == 0)
       }
     } throws: {
-      names(600, "is refused by the file: ", $0)
+      names(600, reason: "is refused by the file: ", in: $0)
     }
     #expect(try rows("SELECT count(*) FROM Author") == [[.integer(700)]])
   }
 
-  @Test func `one of many that a trigger silently keeps is named`() throws {
+  @Test func `the error names the one row of many whose deletion a trigger ignores`() throws {
     let authors = try makeAuthors(1200)
     try execute(
       "CREATE TRIGGER held BEFORE DELETE ON Author WHEN old.id = 601 BEGIN SELECT RAISE(IGNORE); END")
@@ -178,9 +178,7 @@ import Testing
     "CREATE TRIGGER t AFTER DELETE ON Author BEGIN INSERT INTO own VALUES (CASE old.id WHEN 601 THEN 1 ELSE old.id END); END",
     "CREATE TABLE hers(w NOT NULL REFERENCES Author(id) ON DELETE SET NULL); INSERT INTO hers VALUES (601)",
   ])
-  func `what goes against a rule of somebody's own table is laid to the row that was deleted`(
-    _ script: String
-  )
+  func `a broken rule of another table is reported for the row whose deletion broke it`(_ script: String)
     throws
   {
     let authors = try makeAuthors(1200)
@@ -190,7 +188,7 @@ import Testing
   }
 
   @Test(arguments: [3, 1200])
-  func `a row that a table of somebody's own refers to is named`(_ count: Int) throws {
+  func `the error names a row that another program's table refers to`(_ count: Int) throws {
     let authors = try makeAuthors(count)
     try execute(
       """
@@ -201,7 +199,7 @@ import Testing
     try expectRefusal(of: Int64(count - 1), among: count)
   }
 
-  @Test func `a trigger that takes the whole transaction back is told as what it was`() async throws {
+  @Test func `a trigger that rolls the transaction back is reported without naming a row`() async throws {
     _ = try makeAuthors(1200)
     try execute(
       "CREATE TRIGGER held BEFORE DELETE ON Author WHEN old.id = 700 BEGIN SELECT RAISE(ROLLBACK, 'is a founder'); END"
@@ -211,14 +209,14 @@ import Testing
         for author in try context.fetch(Author.self).all() { context.delete(author) }
       }
     } throws: { error in
-      // No object is named by guess: which one it was nobody can look for.
+      // No object is named by a guess, because the rows can no longer be checked.
       if case StoreError.validation = error { return false }
       return "\(error)".contains("is a founder")
     }
     #expect(try rows("SELECT count(*) FROM Author") == [[.integer(1200)]])
   }
 
-  @Test func `one that may not be let go by its owner is named`() throws {
+  @Test func `the error names a member whose reference cannot be cleared`() throws {
     let club = context.insert(Club.self) { $0.name = "club" }
     let authors = try makeAuthors(700)
     for author in authors { author.club = club }
@@ -230,12 +228,12 @@ import Testing
     #expect {
       try context.save()
     } throws: {
-      names(600, "is a founder", $0)
+      names(600, reason: "is a founder", in: $0)
     }
     #expect(try rows("SELECT count(club_id) FROM Author") == [[.integer(700)]])
   }
 
-  @Test func `members of many are let go with their owner`() throws {
+  @Test func `deleting an owner clears the references of all its members`() throws {
     let club = context.insert(Club.self) { $0.name = "club" }
     let authors = try makeAuthors(1700)
     for author in authors { author.club = club }

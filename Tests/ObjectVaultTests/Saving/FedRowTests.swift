@@ -1,4 +1,5 @@
-// New rows, which one statement takes out of memory: each arrives, and one that cannot is named.
+// New rows, which one statement reads from memory. Each is inserted, and an error names the row that
+// cannot be.
 
 import CipherSQLite
 import Foundation
@@ -16,9 +17,7 @@ import Testing
     context = temporary.store.makeContext()
   }
 
-  @Test func `a value that is taken, in the middle of 10,000, is told of its object, and all stays pending`()
-    throws
-  {
+  @Test func `a taken value among 10,000 is reported for its object, and everything stays pending`() throws {
     context.insert(Author.self) { $0.name = "taken" }
     try context.save()
     let authors = (0..<10_000).map { number in
@@ -43,9 +42,7 @@ import Testing
     #expect(saved.count == 10_001 && saved[6001].name == "free")
   }
 
-  @Test
-  func
-    `beside somebody's trigger values change hands, collisions are named, and the trigger does as it says`()
+  @Test func `with another program's trigger, values move between rows, and a collision names its object`()
     throws
   {
     let connection = try Connection.open(store.url.path, key: testKey)
@@ -70,12 +67,13 @@ import Testing
     }
   }
 
-  /// What the engine refuses of a row as a whole is told of its object, as what a property breaks is: by the one statement
-  /// for many rows, and by that for a few.
+  /// A row that the engine refuses as a whole is reported for its object, by the one statement for many
+  /// rows and by that for a few.
   @Test(arguments: [2, 500])
-  func `a row that a rule of the file refuses is told with its object`(_ count: Int) throws {
+  func `a row that a constraint of the file refuses is reported with its object`(_ count: Int) throws {
     let connection = try Connection.open(store.url.path, key: testKey)
-    // As an adopted file may have it: the engine has no other way to add a rule to a table that is there.
+    // As an imported file may have it. The engine has no other way to add a constraint to an existing
+    // table.
     try connection.executeScript(
       """
       PRAGMA writable_schema = ON;
@@ -112,7 +110,7 @@ import Testing
     #expect(try other.rows(sql: "SELECT count(*) FROM Author WHERE age >= 40") == [[.integer(0)]])
   }
 
-  @Test func `in a write, those that collide are named, and all are written when they are put right`()
+  @Test func `colliding new objects in a write are named, and all are saved once they are corrected`()
     async throws
   {
     try await store.write { context in
@@ -131,7 +129,7 @@ import Testing
     #expect(names.count == 300 && names[99] == "same" && names[199] == "late 199" && names[299] == "late 299")
   }
 
-  @Test func `what was saved is in memory as it is in the file`() throws {
+  @Test func `saved objects have the same values in memory as in the file`() throws {
     let long = String(repeating: "Grüße 🎈", count: 20_000)
     let samples = (0..<50).map { number in
       context.insert(Sample.self) {
@@ -171,7 +169,7 @@ import Testing
     #expect(fetched[3].string == long && fetched[2].data.count == 100_000)
   }
 
-  @Test func `references to other new objects lead to their rows`() throws {
+  @Test func `references to other new objects refer to their rows`() throws {
     let authors = (0..<100).map { number in context.insert(Author.self) { $0.name = "\(number)" } }
     let books = (0..<1000).map { number in
       context.insert(Book.self) {
@@ -192,12 +190,12 @@ import Testing
         })
   }
 
-  @Test func `changes are told row by row`() async throws {
+  @Test func `a listener gets each inserted row`() async throws {
     var changes = store.changes().makeAsyncIterator()
     for number in 0..<1000 { context.insert(Author.self) { $0.name = "\(number)" } }
     try context.save()
     guard case .committed(let told)? = await changes.next() else {
-      Issue.record("no commit was told")
+      Issue.record("no commit was delivered")
       return
     }
     #expect(told.inserted.count == 1000)

@@ -1,4 +1,4 @@
-// Inside a write a new object has its final id at once, and whoever gets that id finds the object by it.
+// Inside a write a new object has its final id at once, and the object is found by that id.
 
 import CipherSQLite
 import Foundation
@@ -25,11 +25,10 @@ import Testing
     dynamic.close()
   }
 
-  @Test func `it is the same before, between and after fetches and saves, and finds the object`() async throws
-  {
+  @Test func `the id of a new object in a write is not changed by fetches and saves`() async throws {
     let ids = try await store.write { context in
       let genres = (0..<40).map { number in context.insert(Genre.self) { $0.name = "\(number)" } }
-      // The last one is asked first: ids rise in the order in which objects were made.
+      // The id of the last one is read first: ids ascend in the order in which objects were made.
       let last = genres[39].id
       let ids = genres.map(\.id)
       #expect(ids[39] == last && ids.map(\.rowID) == (1...40).map(Int64.init))
@@ -52,7 +51,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `a fetch by such an id finds the object, and what refers to it`() async throws {
+  @Test func `a fetch by the id of a new object finds the object and references to it`() async throws {
     try await store.write { context in
       let ann = context.insert(Author.self) { $0.name = "Ann" }
       let one = context.insert(Book.self) { $0.title = "One" }
@@ -66,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `no id that was told is given to another object`() async throws {
+  @Test func `an id that was read in a write is not issued to another object`() async throws {
     let told = try await store.write { context in
       let gone = context.insert(Genre.self) { $0.name = "gone" }
       let id = gone.id
@@ -93,7 +92,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `ids of entities that share a table are each given once`() async throws {
+  @Test func `ids of entities that share a table are each issued once`() async throws {
     let temporary = try await TemporaryStore(company)
     let ids = try await temporary.store.write { context in
       let eve = context.insert(Employee.self) { $0.name = "Eve" }
@@ -109,7 +108,7 @@ import Testing
     #expect(try context.fetch(Person.self).sorted(by: \.id).all().map(\.name) == ["Eve", "Pip", "Max"])
   }
 
-  @Test func `outside of a write it is temporary, as another save may come first`() throws {
+  @Test func `outside of a write the id of a new object is temporary`() throws {
     let context = store.makeContext()
     let genre = context.insert(Genre.self) { $0.name = "x" }
     #expect(genre.id.isTemporary)

@@ -1,4 +1,5 @@
-// A write whose transaction the engine takes back by itself: whatever the body does about it, none of its rows is there.
+// Writes whose transaction the engine rolls back by itself. None of their rows is stored, whatever the
+// closure does afterwards.
 
 import CipherSQLite
 import Foundation
@@ -21,7 +22,9 @@ import Testing
   private func names() throws -> [String] { try store.makeContext().fetch(Author.self).all().map(\.name) }
 
   @Test(arguments: [false, true])
-  func `a body that saves on behind the error loses all, and is told`(_ rollsBack: Bool) async throws {
+  func `a write that continues after the engine's rollback stores nothing and throws`(_ rollsBack: Bool)
+    async throws
+  {
     let told = Locked<[any Error]>([])
     await #expect {
       try await store.write { context in
@@ -35,7 +38,7 @@ import Testing
         _ = try? context.fetch(Author.self).all()
       }
     } throws: { "\($0)".contains("taken back") }
-    // It is not laid to "after".
+    // The error is not reported for the object "after".
     let errors = told.withLock { $0 }
     #expect(errors.count == 1 && !errors.contains { $0 is StoreError }, "\(errors)")
     #expect(try names().isEmpty)
@@ -43,7 +46,9 @@ import Testing
     #expect(try names() == ["next"])
   }
 
-  @Test func `objects of a context of its own are pending behind it, and the next save writes them`() throws {
+  @Test func `after the engine's rollback the objects of a context are pending, and the next save works`()
+    throws
+  {
     let context = store.makeContext()
     context.insert(Author.self) { $0.name = "first" }
     let bad = context.insert(Author.self) { $0.name = "end" }

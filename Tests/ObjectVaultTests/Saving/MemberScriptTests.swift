@@ -1,5 +1,5 @@
-// Members of relationships of each kind, with fetches and saves in between: whatever becomes of them, memory and file have those
-// of plain lists.
+// Members of relationships of each kind, changed at random with fetches and saves in between. Memory and
+// file must have the members of plain lists.
 
 import Foundation
 import ObjectVault
@@ -15,9 +15,9 @@ final class Troupe: ManagedObject {
 }
 
 final class Player: ManagedObject {
-  /// Without a default: who has none cannot be saved.
+  /// Has no default: a player without a title cannot be saved.
   @Attribute var title: String
-  /// Together with the troupe only one has it.
+  /// Unique together with the troupe.
   @Attribute var code: Int?
   @ToOne var troupe: Troupe?
   @ToOne var pool: Troupe?
@@ -31,7 +31,7 @@ let troupes = Schema {
 }
 
 @Suite(.tags(.random)) struct MemberScripts {
-  /// What the troupes have, by the numbers of players.
+  /// The expected members of a troupe, by the numbers of players.
   private struct Lists: Equatable {
     var players: [Int] = []
     var reserve: Set<Int> = []
@@ -52,7 +52,8 @@ let troupes = Schema {
       friends: Set(troupe.friends.compactMap(number)), line: troupe.line.compactMap(number))
   }
 
-  /// Changes a few troupes and players in one write, with fetches in between, and says what they should have.
+  /// Changes a few troupes and players in one write, with fetches in between, and returns the expected
+  /// members.
   private func run(_ dice: inout Dice, steps: Int, _ context: ObjectContext) throws -> [Lists] {
     let troupes = (0..<3).map { key in context.insert(Troupe.self) { $0.key = key } }
     if dice.isOne(in: 2) { try context.save() }
@@ -122,7 +123,7 @@ let troupes = Schema {
       }
       try checkPending(context)
     }
-    // In any order, with a fetch after each.
+    // Completes the players in random order, with fetches in between.
     while let player = dice.pick(players) {
       players.removeAll { $0 === player }
       (player.title, player.code) = ("\(numbers[player] ?? 0)", nil)
@@ -133,7 +134,7 @@ let troupes = Schema {
   }
 
   @Test(arguments: 0..<(isTorture ? 400 : 24))
-  func `members in memory and in the file are those of plain lists`(_ seed: UInt64) async throws {
+  func `members in memory and in the file equal those of plain lists`(_ seed: UInt64) async throws {
     let temporary = try await TemporaryStore(troupes)
     let wanted = try await temporary.store.write { context in
       var dice = Dice(seed)

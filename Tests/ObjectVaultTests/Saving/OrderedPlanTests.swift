@@ -1,4 +1,4 @@
-// Which places a save writes, decided without a store.
+// The places that a save writes, planned without a store.
 
 import CipherSQLite
 import ObjectVault
@@ -48,7 +48,7 @@ import Testing
 
     func song(_ id: Int64) -> ManagedObject { maps[1].find(id) ?? Self.object(id, maps[1]) }
 
-    /// Lets the file have members, and the album know them where `isKnown`.
+    /// Sets the members in the file, and also those in memory if `isKnown`.
     func store(_ members: [(Int64, Int64?)], isKnown: Bool) {
       reader.places = members.map { MemberPlace(owner: 1, member: $0.0, place: $0.1) }
       if isKnown { album.members(songs.slot).adopt(members.map { song($0.0) }) }
@@ -75,7 +75,7 @@ import Testing
 
   private let gap = MemberOrdering.gap
 
-  @Test func `new members go behind the last one, of which alone the file is asked`() throws {
+  @Test func `new members are placed after the last one, and only its place is read`() throws {
     let bench = try Bench()
     bench.store([(1, 100), (2, 200)], isKnown: false)
     bench.reader.mayReadMembers = false
@@ -83,7 +83,7 @@ import Testing
     #expect(try bench.places() == [8: 200 + gap, 9: 200 + 2 * gap])
   }
 
-  @Test func `members of a new object are numbered from the beginning, and the file is not asked`() throws {
+  @Test func `members of a new object are numbered from the beginning, without reading the file`() throws {
     let bench = try Bench(isNew: true)
     bench.reader.mayReadMembers = false
     bench.reader.places = [MemberPlace(owner: 41, member: 7, place: 5)]
@@ -91,27 +91,27 @@ import Testing
     #expect(try bench.places() == [8: gap, 9: 2 * gap])
   }
 
-  @Test func `who is a member in the file already keeps the place`() throws {
+  @Test func `an added object that is a member in the file already keeps its place`() throws {
     let bench = try Bench()
     bench.store([(1, 100), (2, 200)], isKnown: false)
     bench.add(1, 9)
     #expect(try bench.places() == [1: 100, 9: 200 + gap])
   }
 
-  @Test func `an order that was changed is planned against that of the file`() throws {
+  @Test func `a changed order is planned against the order in the file`() throws {
     let bench = try Bench()
     bench.store([(1, 100), (2, 200), (3, 300)], isKnown: true)
     bench.arrange(3, 1, 2)
     #expect(try bench.places() == [3: 100 - gap])
-    // Somebody else has put it in that order meanwhile.
+    // Another context has made the same order meanwhile.
     bench.store([(3, 50), (1, 100), (2, 200)], isKnown: false)
     #expect(try bench.places().isEmpty)
-    // Or has taken one out.
+    // Or it has removed a member.
     bench.store([(1, 100), (2, 200)], isKnown: false)
     #expect(try bench.places().isEmpty)
   }
 
-  @Test func `nothing is planned where members are as they were, and for what goes`() throws {
+  @Test func `no places are planned for unchanged members and for deleted ones`() throws {
     let bench = try Bench()
     bench.store([(1, 100), (2, 200)], isKnown: true)
     bench.pending.didTouch(bench.album)

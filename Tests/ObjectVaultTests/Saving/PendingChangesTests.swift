@@ -1,11 +1,11 @@
-// What is pending, as a value that agrees with itself.
+// The pending changes of a context, as a consistent value.
 
 import CipherSQLite
 import ObjectVault
 import TestSupport
 import Testing
 
-/// Fails when what is pending in a context does not agree with itself or with its objects.
+/// Throws if the pending changes of a context are inconsistent, with themselves or with its objects.
 func checkPending(_ context: ObjectContext) throws {
   let violations = context.pending.violations(among: context.maps.objects)
   if !violations.isEmpty { throw Mismatch("pending changes: \(violations.joined(separator: "; "))") }
@@ -20,7 +20,7 @@ func checkPending(_ context: ObjectContext) throws {
     context = temporary.store.makeContext()
   }
 
-  @Test func `a copy stays as it was`() throws {
+  @Test func `a copy of the pending changes does not change`() throws {
     let author = context.insert(Author.self) { $0.name = "Ann" }
     let before = context.pending
     context.insert(Book.self) {
@@ -32,7 +32,7 @@ func checkPending(_ context: ObjectContext) throws {
     #expect(context.pending.inserted.count == 2)
   }
 
-  @Test func `a change that nobody was told of is found`() throws {
+  @Test func `the check finds a change that was not recorded as pending`() throws {
     let author = context.insert(Author.self) { $0.name = "Ann" }
     try context.save()
     try checkPending(context)
@@ -50,7 +50,7 @@ func checkPending(_ context: ObjectContext) throws {
     try checkPending(context)
   }
 
-  @Test func `a save that fails leaves what is pending as it was, and objects too`() throws {
+  @Test func `a failed save leaves the pending changes and the objects as they were`() throws {
     let author = context.insert(Author.self) { $0.name = "Ann" }
     let book = context.insert(Book.self) {
       $0.title = "One"

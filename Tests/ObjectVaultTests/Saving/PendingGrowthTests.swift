@@ -1,4 +1,5 @@
-// What takes as long for each of many objects as for each of few: what is asked after each of many changes.
+// Work that is repeated after each of many changes, and whose time per change does not grow with their
+// number.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct PendingGrowth {
-  /// How many times as long eight times the work takes: 8 when the time is linear, 64 when it is quadratic.
+  /// How many times longer eight times the work takes: 8 if the time is linear, 64 if it is quadratic.
   private func factor(
     _ model: Schema = library, _ work: (_ context: ObjectContext, _ count: Int) throws -> Double
   ) async throws -> Double {
@@ -17,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `changed objects that are refreshed one by one`() async throws {
+  @Test func `refreshing changed objects one by one takes linear time`() async throws {
     let factor = try await factor { context, count in
       let authors = (0..<count).map { number in context.insert(Author.self) { $0.name = "\(number)" } }
       try context.save()
@@ -33,7 +34,7 @@ import Testing
     #expect(factor < 24)
   }
 
-  @Test func `members of an ordered relationship that are deleted one by one`() async throws {
+  @Test func `deleting members of an ordered relationship one by one takes linear time`() async throws {
     let factor = try await factor(orderedModel) { context, count in
       let album = context.insert(Album.self)
       let songs = (0..<count).map { number in context.insert(Song.self) { $0.key = number } }
@@ -56,7 +57,7 @@ import Testing
     #expect(factor < 24)
   }
 
-  @Test func `change sets that are merged`() {
+  @Test func `merging change sets takes linear time`() {
     func time(_ count: Int) -> Double {
       let sets = (1...count).map { number in
         ChangeSet(inserted: [.init(entity: "A", rowID: Int64(number), values: ["n": .integer(1)])])

@@ -1,38 +1,39 @@
-// A planner without a store: a model of two entities, rows in dictionaries, and objects in every situation.
+// A planner of saves without a store: a model of two entities, rows in dictionaries, and objects in every
+// situation.
 
 import CipherSQLite
 import ObjectVault
 
-/// How two entities are related, and by which rule on the deleted one's side.
+/// The kinds of relationship between the two entities.
 enum PlanKind: CaseIterable, Sendable { case toMany, toOne, oneToOne, manyToMany, manyOneWay }
 
-/// Where the object at the other end is, and what is pending of it.
+/// Where the object at the other end is, and its pending changes.
 enum PlanSituation: CaseIterable, Sendable {
   case inFile, fault, loaded, movedAway, movedHere, new
-  /// Loaded and not changed, while somebody else has let it go since, or related it.
+  /// Loaded and not changed, while another context has removed or made the reference.
   case goneElsewhere, comeElsewhere
 
-  /// Whether it is related to the deleted object once all is saved.
+  /// Whether the object is related to the deleted one after the save.
   var isRelated: Bool { self != .movedAway && self != .goneElsewhere }
   /// Whether it is related in the file.
   var isRelatedInFile: Bool { self != .movedHere && self != .new && self != .goneElsewhere }
   /// Whether the row in memory is related.
   var isRelatedInRow: Bool { self == .loaded || self == .movedAway || self == .goneElsewhere }
-  /// Whether an object in memory knows that it is.
+  /// Whether an object in memory has the relationship.
   var isKnown: Bool { self == .loaded || self == .movedHere || self == .new }
   /// Whether a relationship was changed here.
   var isChanged: Bool { self == .movedAway || self == .movedHere || self == .new }
 }
 
-/// Answers from dictionaries.
+/// A reader whose rows are in dictionaries.
 struct BenchReader: SaveReader {
-  /// By the names of entity and to-one: what rows lead to.
+  /// The targets of rows, by the names of entity and to-one.
   var columns: [String: [Int64: Int64]] = [:]
   var links: [(source: Int64, target: Int64)] = []
   var versions: [Int64: Int64] = [1: 1]
-  /// Members with their places, in their order.
+  /// Members with their places, in order.
   var places: [MemberPlace] = []
-  /// Whether all of an owner's members may be asked for.
+  /// Whether all members of an owner may be read.
   var mayReadMembers = true
   struct TooMuch: Error {}
 
@@ -91,22 +92,23 @@ final class PlanBench {
     maps = IdentityMaps(mapping.entities) { entity, _ in
       IdentityMap(entity, of: DynamicObject.self) { DynamicObject.make(entity) }
     }
-    owner = Self.object(1, .loaded, maps[0])
+    owner = Self.object(1, .loaded, in: maps[0])
     member =
       switch situation {
       case .inFile: nil
-      case .fault: Self.object(1, .fault, maps[1])
-      case .loaded, .movedAway, .movedHere, .goneElsewhere, .comeElsewhere: Self.object(1, .loaded, maps[1])
-      case .new: Self.object(pending.makeTemporaryID(), .inserted, maps[1])
+      case .fault: Self.object(1, .fault, in: maps[1])
+      case .loaded, .movedAway, .movedHere, .goneElsewhere, .comeElsewhere:
+        Self.object(1, .loaded, in: maps[1])
+      case .new: Self.object(pending.makeTemporaryID(), .inserted, in: maps[1])
       }
     if situation == .new, let member { pending.didInsert(member) }
-    for (end, other) in [(owner, member), (member, owner)] { try relate(end, other, situation) }
+    for (end, other) in [(owner, member), (member, owner)] { try relate(end, to: other, in: situation) }
     owner.state = .deleted
     pending.didDelete(owner)
     if kind == .manyToMany || kind == .manyOneWay { relateByLink(situation) }
   }
 
-  // Objects do not retain their map, which the context does otherwise.
+  // Objects do not retain their map. Otherwise the context does.
   deinit { for object in maps.objects { object.map = nil } }
 
   func plan(isHeard: Bool = true) throws -> SavePlan {
@@ -114,7 +116,7 @@ final class PlanBench {
     return try planner.make()
   }
 
-  /// What the objects hold, as a text that can be compared.
+  /// The state of the objects, as texts that can be compared.
   var memory: [String] {
     maps.objects.map { object in
       let values = (object.entity?.storedSlots ?? []).map { slot in
@@ -145,7 +147,7 @@ final class PlanBench {
   }
 
   private static func object(
-    _ id: Int64, _ state: ManagedObject.State, _ map: IdentityMap
+    _ id: Int64, _ state: ManagedObject.State, in map: IdentityMap
   ) -> ManagedObject {
     let object = map.make()
     object.map = map
@@ -158,9 +160,9 @@ final class PlanBench {
     return object
   }
 
-  /// Lets a to-one of `end` lead to `other`, in the file and in memory.
+  /// Lets a to-one of `end` refer to `other`, in the file and in memory.
   private func relate(
-    _ end: ManagedObject?, _ other: ManagedObject?, _ situation: PlanSituation
+    _ end: ManagedObject?, to other: ManagedObject?, in situation: PlanSituation
   ) throws {
     let isOwner = end === owner
     let entity = mapping.entities[isOwner ? 0 : 1]

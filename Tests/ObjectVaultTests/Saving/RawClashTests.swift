@@ -1,5 +1,5 @@
-// Unique values of which the model's properties tell nothing: raw indexes over what is made of the values, and triggers that write
-// to other rows.
+// Unique values that the properties of the model do not show: raw indexes on expressions, and triggers
+// that write to other rows.
 
 import CipherSQLite
 import Foundation
@@ -34,7 +34,7 @@ import Testing
     return []
   }
 
-  @Test func `values of a raw index change hands within one save`() throws {
+  @Test func `values of a raw unique index can be exchanged in one save`() throws {
     let context = store.makeContext()
     let all = try members(context)
     (all[0].mail, all[1].mail, all[2].mail) = ("1@B", "2@B", "0@B")
@@ -46,12 +46,14 @@ import Testing
     #expect(try members(store.makeContext()).map(\.mail) == ["2@B", "0@B", "1@b"])
   }
 
-  @Test func `a clash in a raw index names the object, and hides no other`() throws {
+  @Test func `a clash in a raw index names the object, and does not hide other clashes`() throws {
     let context = store.makeContext()
-    func member(_ name: String, _ mail: String) -> Member {
+    func member(_ name: String, mail: String) -> Member {
       context.insert(Member.self) { ($0.name, $0.mail) = (name, mail) }
     }
-    let new = [member("x", "x@b"), member("y", "0@B"), member("x", "z@b"), member("1", "q@b")]
+    let new = [
+      member("x", mail: "x@b"), member("y", mail: "0@B"), member("x", mail: "z@b"), member("1", mail: "q@b"),
+    ]
     let found = failures(of: context)
     #expect(found.count == 3, "\(found)")
     #expect(
@@ -63,7 +65,7 @@ import Testing
     }
     try context.save()
     #expect(try store.makeContext().fetch(Member.self).count() == 7)
-    // Of a changed object the rest of its values waits, too: the save is all or nothing.
+    // The other values of a changed object stay pending, too: a save writes all or nothing.
     let all = try members(context)
     (all[0].mail, all[0].age) = ("1@b", 5)
     #expect(failures(of: context).count == 1)
@@ -71,8 +73,7 @@ import Testing
     #expect(all[0].mail == "0@b" && all[0].age == 0)
   }
 
-  @Test func `inside a write, what meets a raw index is found as it stands, and saved when it is put right`()
-    async throws
+  @Test func `a clash in a raw index does not prevent fetches in a write, and can be corrected`() async throws
   {
     try await store.write { context in
       let new = context.insert(Member.self) { ($0.name, $0.mail) = ("new", "1@B") }
@@ -90,11 +91,9 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `what a trigger meets in another row is told of the object that fired it`(
+  func `a clash that a trigger causes in another row is reported for the object that fired it`(
     _ isWrite: Bool
-  )
-    async throws
-  {
+  ) async throws {
     let reason = "Member of row 1 is refused by the file: UNIQUE constraint failed: Seat.number"
     if isWrite {
       try await store.write { context in

@@ -1,4 +1,5 @@
-// What a save will do, decided without a store: each delete rule for each kind of relationship, wherever the other end is.
+// The plan of a save, made without a store: each delete rule for each kind of relationship, wherever the
+// other end is.
 
 import CipherSQLite
 import ObjectVault
@@ -6,9 +7,9 @@ import Testing
 
 @Suite(.tags(.pure)) struct SavePlans {
   @Test(arguments: PlanKind.allCases, PlanSituation.allCases)
-  func `a cascade takes along who is related once all is saved`(_ kind: PlanKind, _ situation: PlanSituation)
-    throws
-  {
+  func `a cascade deletes the object that is related after the save`(
+    _ kind: PlanKind, _ situation: PlanSituation
+  ) throws {
     let bench = try PlanBench(kind, .cascade, situation)
     let before = bench.memory
     let plan = try bench.plan()
@@ -20,7 +21,7 @@ import Testing
     #expect(bench.memory == before)
   }
 
-  @Test func `members that nobody knows are left to the engine`() throws {
+  @Test func `members that are not in memory are left to the engine if there is no listener`() throws {
     let bench = try PlanBench(.toMany, .cascade, .inFile)
     #expect(try bench.plan(isHeard: false).deletion.goingIDs == [[1], []])
     #expect(try bench.plan().deletion.goingIDs == [[1], [1]])
@@ -29,11 +30,9 @@ import Testing
   }
 
   @Test(arguments: PlanKind.allCases, PlanSituation.allCases)
-  func `a deny refuses where somebody is related once all is saved`(
+  func `a deny rule refuses a deletion if an object is related after the save`(
     _ kind: PlanKind, _ situation: PlanSituation
-  )
-    throws
-  {
+  ) throws {
     let bench = try PlanBench(kind, .deny, situation)
     let before = bench.memory
     if situation.isRelated {
@@ -47,14 +46,14 @@ import Testing
   }
 
   @Test(arguments: PlanKind.allCases, PlanSituation.allCases)
-  func `a nullify releases objects by their update and rows by a statement`(
+  func `nullify clears references of objects by their update and of rows by a statement`(
     _ kind: PlanKind, _ situation: PlanSituation
   ) throws {
     let bench = try PlanBench(kind, .nullify, situation)
     let before = bench.memory
     let plan = try bench.plan()
     #expect(plan.deletion.goingIDs == [[1], []])
-    // Only a column of the other end needs to be told.
+    // Only a column at the other end must be cleared.
     let hasColumn = kind == .toMany || kind == .oneToOne
     let isReleased = hasColumn && situation.isKnown
     let member = bench.member.flatMap { plan.overlay(of: $0) }
@@ -69,12 +68,12 @@ import Testing
   }
 
   @Test(arguments: PlanKind.allCases)
-  func `links of what goes are not written`(_ kind: PlanKind) throws {
+  func `links of deleted objects are not written`(_ kind: PlanKind) throws {
     let bench = try PlanBench(kind, .nullify, .new)
     #expect(try bench.plan().links.isEmpty)
   }
 
-  @Test func `another version of a row that goes is a conflict, and a row that is gone is none`() throws {
+  @Test func `another version of a deleted row is a conflict, and a row that is gone is none`() throws {
     let bench = try PlanBench(.toMany, .cascade, .loaded)
     bench.reader.versions = [1: 2]
     #expect(throws: StoreError.self) { try bench.plan() }
@@ -82,7 +81,7 @@ import Testing
     #expect(try bench.plan().deletion.goingIDs == [[1], [1]])
   }
 
-  @Test func `new objects get ids that follow the mark`() throws {
+  @Test func `new objects get ids above the high-water mark`() throws {
     let bench = try PlanBench(.toMany, .nullify, .new)
     let plan = try bench.plan()
     #expect(plan.ids.ranges.map(\.ids.first) == [41] && plan.ids.ranges.map(\.ids.last) == [41])

@@ -1,5 +1,5 @@
-// Somebody's triggers beside the store: what they do about conflicts is theirs, whatever statement of a save fires them. SQLite
-// lets the policy of the outer statement override that of a trigger (lang_createtrigger.html).
+// Triggers of other programs keep their own conflict policies, whichever statement of a save fires them.
+// SQLite lets the policy of the outer statement override that of a trigger (lang_createtrigger.html).
 
 import CipherSQLite
 import Foundation
@@ -17,7 +17,7 @@ import Testing
     context = temporary.store.makeContext()
     let connection = try Connection.open(store.url.path, key: testKey)
     defer { connection.close() }
-    // The last event of each row, and all events of a kind counted once.
+    // `latest` has the last event of each row, and `kinds` has each kind of event once.
     try connection.executeScript(
       """
       CREATE TABLE latest(row INTEGER PRIMARY KEY, what TEXT NOT NULL);
@@ -48,7 +48,9 @@ import Testing
   }
 
   @Test(arguments: [1, 4, 10, 100, 600])
-  func `of rows that are inserted, changed, let go and deleted`(_ count: Int) throws {
+  func `triggers keep their conflict policies when rows are inserted, changed and deleted`(_ count: Int)
+    throws
+  {
     let club = context.insert(Club.self) { $0.name = "club" }
     let authors = (0..<count).map { number in
       context.insert(Author.self) {
@@ -75,7 +77,9 @@ import Testing
   enum Way: String, CaseIterable { case saved, heard, inWrite }
 
   @Test(arguments: Way.allCases, [1, 10, 100])
-  func `of links, one of which is there already`(_ way: Way, _ count: Int) async throws {
+  func `triggers keep their conflict policies when links are inserted, one of which exists`(
+    _ way: Way, _ count: Int
+  ) async throws {
     let genres = (0..<2).map { number in context.insert(Genre.self) { $0.name = "genre \(number)" } }
     let books = (0..<count).map { number in context.insert(Book.self) { $0.title = "book \(number)" } }
     try context.save()
@@ -97,7 +101,7 @@ import Testing
         for book in books { book.genres.insert(genres[number]) }
         try context.save()
       }
-      // What was linked before fires nothing.
+      // A link that exists already fires no trigger.
       #expect(
         try rows("SELECT count(*) FROM latest") == [
           "\(SQLValue.integer(Int64(number == 0 ? count - 1 : count)))"
@@ -125,7 +129,7 @@ import Testing
       "DROP TRIGGER linked; CREATE UNIQUE INDEX strict ON Book_genres(Genre_id)",
       "CREATE UNIQUE INDEX strict ON Book_genres(Genre_id)",
     ], [2, 60])
-  func `a link that the file refuses is named by its ends`(_ script: String, _ count: Int) throws {
+  func `a link that the file refuses is named by its two ends`(_ script: String, _ count: Int) throws {
     try execute(script)
     let genre = context.insert(Genre.self) { $0.name = "genre" }
     for number in 0..<count {
@@ -138,7 +142,7 @@ import Testing
       try context.save()
     } throws: { error in
       guard case StoreError.validation(let failures) = error else { return false }
-      // An index takes the first, and stands against one of the others.
+      // A unique index accepts the first link, and refuses one of the others.
       let isIndex = script.contains("UNIQUE")
       return failures.count == 1 && failures[0].entity == "Book" && failures[0].property == "genres"
         && (isIndex ? failures[0].rowID > 1 : failures[0].rowID >= 1)

@@ -1,4 +1,5 @@
-// What a save reports that cannot write unique values: all of them, which object wants each, and which one has it.
+// The errors of a save that cannot write unique values: all of them, the object that should get each
+// value, and the one that has it.
 
 import CipherSQLite
 import Foundation
@@ -17,11 +18,11 @@ import Testing
     context = temporary.store.makeContext()
   }
 
-  private func account(_ name: String, _ mail: String? = nil) -> Account {
+  private func account(_ name: String, mail: String? = nil) -> Account {
     context.insert(Account.self) { ($0.name, $0.mail) = (name, mail) }
   }
 
-  /// What a failing save reports.
+  /// The failures that a save reports.
   private func failures(of context: ObjectContext) -> [ValidationFailure] {
     do { try context.save() } catch StoreError.validation(let failures) { return failures } catch {
       Issue.record("another error: \(error)")
@@ -29,18 +30,18 @@ import Testing
     return []
   }
 
-  private func failure(_ object: Account, _ property: String, _ holder: Holder) -> ValidationFailure {
+  private func failure(_ object: Account, _ property: String, holder: Holder) -> ValidationFailure {
     ValidationFailure(
       entity: "Account", property: property, rowID: object.id.rowID, reason: "must be unique", holder: holder)
   }
 
   @Test(arguments: [3, 50])
-  func `all values that rows of the file have are reported, each with its row`(_ count: Int) throws {
+  func `all values that stored rows have are reported, each with its row`(_ count: Int) throws {
     let stored = (0..<count).map { account("\($0)") }
     try context.save()
     let new = (0..<count).map { account("\($0)") }
     let expected = zip(new, stored).map { new, stored in
-      failure(new, "name", Holder(entity: "Account", rowID: stored.id.rowID, isPending: false))
+      failure(new, "name", holder: Holder(entity: "Account", rowID: stored.id.rowID, isPending: false))
     }
     #expect(failures(of: context) == expected)
     #expect(new.allSatisfy { $0.isInserted && $0.id.rowID < 0 })
@@ -50,44 +51,46 @@ import Testing
   }
 
   @Test(arguments: [2, 50])
-  func `of new objects with one value all but the first are reported with the first`(_ count: Int) throws {
+  func `of new objects with one value all but the first are reported, with the first as holder`(_ count: Int)
+    throws
+  {
     let new = (0..<count).map { _ in account("same") }
     let holder = Holder(entity: "Account", rowID: new[0].id.rowID, isPending: true)
     let found = failures(of: context)
-    #expect(found == new.dropFirst().map { failure($0, "name", holder) })
+    #expect(found == new.dropFirst().map { failure($0, "name", holder: holder) })
     #expect(
       found.first?.description
         == "Account.name of new object -2 must be unique, and new Account -1 has the same value")
   }
 
   @Test(arguments: [1, 60])
-  func `changed objects are reported as new ones are`(_ count: Int) throws {
+  func `clashes of changed objects are reported like those of new ones`(_ count: Int) throws {
     let kept = (0..<count).map { account("kept \($0)") }
     let changed = (0..<count).map { account("changed \($0)") }
     let gone = account("gone")
     try context.save()
-    // A row that goes, so that values change hands.
+    // A deletion in the same save, so that values may move between rows.
     context.delete(gone)
     for (number, object) in changed.enumerated() { object.name = "kept \(number)" }
     let expected = zip(changed, kept).map { object, holder in
-      failure(object, "name", Holder(entity: "Account", rowID: holder.id.rowID, isPending: false))
+      failure(object, "name", holder: Holder(entity: "Account", rowID: holder.id.rowID, isPending: false))
     }
     #expect(failures(of: context) == expected)
     #expect(changed.allSatisfy(\.hasChanges) && gone.isDeleted)
     #expect("\(expected[0])".hasSuffix("must be unique, and Account 1 has the same value"))
-    // The holders give their values up in the same save.
+    // The holders change their values in the same save.
     for object in kept { object.name += " no more" }
     try context.save()
     #expect(try context.fetch(Account.self).where("name BEGINSWITH 'kept'").count() == 2 * count)
   }
 
-  @Test func `an object is reported once for each of its values, and as the holder of another one`() throws {
-    let (ann, bob) = (account("Ann", "a@x"), account("Bob", "b@x"))
+  @Test func `an object is reported once for each of its values, and can be a holder as well`() throws {
+    let (ann, bob) = (account("Ann", mail: "a@x"), account("Bob", mail: "b@x"))
     try context.save()
-    let both = account("Ann", "b@x")
-    // Its mail is that of an object which is refused itself.
-    let third = account("Ann", "c@x")
-    let fourth = account("Dan", "c@x")
+    let both = account("Ann", mail: "b@x")
+    // The holder of c@x is refused itself.
+    let third = account("Ann", mail: "c@x")
+    let fourth = account("Dan", mail: "c@x")
     let rows = (
       Holder(entity: "Account", rowID: ann.id.rowID, isPending: false),
       Holder(entity: "Account", rowID: bob.id.rowID, isPending: false),
@@ -95,8 +98,9 @@ import Testing
     )
     #expect(
       failures(of: context) == [
-        failure(both, "name", rows.0), failure(both, "mail", rows.1), failure(third, "name", rows.0),
-        failure(fourth, "mail", rows.2),
+        failure(both, "name", holder: rows.0), failure(both, "mail", holder: rows.1),
+        failure(third, "name", holder: rows.0),
+        failure(fourth, "mail", holder: rows.2),
       ])
   }
 
@@ -113,16 +117,16 @@ import Testing
     fifth.owner = one
     let holder = Holder(entity: "Account", rowID: one.id.rowID, isPending: false)
     let found = failures(of: context)
-    // A unique to-one, too: the owner is the same.
+    // The to-one is unique, too, and both have the same owner.
     #expect(
       Set(found) == [
-        failure(third, "first, second", holder), failure(two, "first, second", holder),
-        failure(fifth, "owner", Holder(entity: "Account", rowID: two.id.rowID, isPending: true)),
+        failure(third, "first, second", holder: holder), failure(two, "first, second", holder: holder),
+        failure(fifth, "owner", holder: Holder(entity: "Account", rowID: two.id.rowID, isPending: true)),
       ])
     #expect("\(found[0])".hasSuffix("has the same values"))
   }
 
-  @Test func `the holder is named by the entity that it is of`() throws {
+  @Test func `the holder of a value is named with its own entity`() throws {
     let thing = context.insert(Device.self) { $0.serial = 7 }
     try context.save()
     let phone = context.insert(Phone.self) { $0.serial = 7 }
@@ -141,7 +145,7 @@ import Testing
       ])
   }
 
-  @Test func `inside a write new objects are named by the ids that they were given`() async throws {
+  @Test func `failures inside a write name new objects by their assigned ids`() async throws {
     try await store.write { context in
       context.insert(Account.self) { $0.name = "first" }
       try context.save()
@@ -164,9 +168,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], [false, true])
-  func `all clashes are reported beside a trigger, and with a listener`(
-    _ hasTrigger: Bool, _ isHeard: Bool
-  )
+  func `all clashes are reported with a trigger, and with a listener`(_ hasTrigger: Bool, _ isHeard: Bool)
     async throws
   {
     if hasTrigger {
@@ -188,7 +190,7 @@ import Testing
     if let changes {
       var iterator = changes.makeAsyncIterator()
       guard case .committed(let set)? = await iterator.next() else {
-        Issue.record("the save was not told")
+        Issue.record("the save was not delivered")
         return
       }
       #expect(set.inserted.compactMap { $0.values["name"] } == ["new 0", "new 1", "new 2", "3", "4"])
@@ -210,7 +212,7 @@ import Testing
     #expect(found.map(\.property) == ["note", "note"] && found.map(\.rowID) == [-3, -4])
   }
 
-  @Test func `another broken rule does not hide what clashes`() async throws {
+  @Test func `a conflict does not hide a unique clash in the same save`() async throws {
     try await store.write { context in
       for name in ["a", "b"] { context.insert(Account.self) { $0.name = name } }
     }

@@ -1,4 +1,4 @@
-// Saves of many objects in one statement, watched and cancelled while it runs.
+// Saves of many objects in one statement, observed by hooks, and cancelled while the statement runs.
 
 import CipherSQLite
 import Foundation
@@ -15,7 +15,7 @@ import Testing
 
   init() async throws { temporary = try await TemporaryStore(library) }
 
-  /// Makes new authors, or changes or deletes those that there are.
+  /// Inserts authors, or changes or deletes all existing ones.
   private static func run(_ work: Work, _ count: Int, in context: ObjectContext) throws {
     switch work {
     case .insertion:
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: Work.allCases)
-  func `a hook is told of each row, and a trace of one statement, without its values`(_ work: Work) throws {
+  func `a hook gets each row of a save, and a trace gets one statement without values`(_ work: Work) throws {
     let count = 600
     try prepare(work, count)
     let (rows, statements) = (Locked<[RowChange]>([]), Locked<[String]>([]))
@@ -63,9 +63,7 @@ import Testing
   }
 
   @Test(arguments: Work.allCases)
-  func `a write that is cancelled in the middle of its statement leaves nothing of it`(_ work: Work)
-    async throws
-  {
+  func `a write that is cancelled during its statement leaves no change`(_ work: Work) async throws {
     try prepare(work, Self.count)
     let (isThere, wasCancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let seen = Locked(0)
@@ -81,7 +79,7 @@ import Testing
       }
     }
     let task = Task { [store] in
-      // Also when it fails before: nobody is to wait for ever.
+      // Also on an earlier error, so that the test does not wait forever.
       defer { isThere.signal() }
       try await store.write { try Self.run(work, Self.count, in: $0) }
     }
@@ -91,13 +89,13 @@ import Testing
       wasCancelled.signal()
     }
     await #expect(throws: CancellationError.self) { try await task.value }
-    // It was one statement, and did not come to its end.
+    // It was one statement, and it did not finish.
     #expect((1000..<Self.count).contains(seen.withLock { $0 }))
     try store.withWritingConnection { $0.onChange(nil) }
     let context = store.makeContext()
     let authors = try context.fetch(Author.self).all()
     #expect(authors.count == (work == .insertion ? 0 : Self.count) && authors.allSatisfy { $0.age == 30 })
-    // The connection, and its statements, are as before.
+    // The connection and its statements still work.
     try await store.write { try Self.run(work, 100, in: $0) }
     let after = try store.makeContext().fetch(Author.self).all()
     #expect(after.count == [.insertion: 100, .change: Self.count, .deletion: 0][work])

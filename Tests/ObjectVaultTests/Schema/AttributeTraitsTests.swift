@@ -1,5 +1,5 @@
-// What the traits of each type say, against what the engine says of a column of the type and of a value in it, and against
-// what predicates take.
+// The traits of each attribute type, compared with the engine's column types and stored values, and with
+// what predicates accept.
 
 import CipherSQLite
 import Foundation
@@ -25,12 +25,12 @@ import Testing
     }
     try context.save()
     connection = try Connection.open(temporary.store.url.path, key: testKey)
-    // The collation of decimals is the store's own; here any will do.
+    // The collation of decimals belongs to the store. Here any comparison serves.
     try connection.register(collation: "vault_decimal") { $0.count - $1.count }
   }
 
   private var attributes: [AttributeDescription] {
-    // Those that are enums in Swift have fewer values.
+    // Attributes that are enums in Swift accept fewer values.
     library.entity(named: "Sample")?.attributes.filter {
       !$0.isOptional && !["mood", "shelf"].contains($0.name)
     } ?? []
@@ -40,7 +40,7 @@ import Testing
     #expect(Set(attributes.map(\.type)) == Set(AttributeType.allCases))
   }
 
-  @Test func `a column is declared, and a value stored, as the traits say`() throws {
+  @Test func `the declared type of a column and the type of a stored value match the traits`() throws {
     let columns = try connection.tableInfo("Sample").columns
     for attribute in attributes {
       let (name, traits) = (SQLName(attribute.name), attribute.type.traits)
@@ -48,7 +48,7 @@ import Testing
       #expect(column.type == traits.sqlType, "\(attribute.type)")
       let stored = try connection.value("SELECT typeof(\(name)) FROM Sample")?.string
       #expect(stored?.uppercased() == traits.sqlType, "\(attribute.type)")
-      // The affinity: what the engine makes of a text that is a number, and of a number.
+      // The affinity: how the engine stores a numeric text, and a number.
       try connection.transaction {
         try connection.execute("UPDATE Sample SET \(name) = '7'")
         let text = try connection.value("SELECT typeof(\(name)) FROM Sample")?.string
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `predicates calculate with what is numeric, and search in what is a string`() throws {
+  @Test func `predicates calculate with numeric attributes and search in string attributes`() throws {
     let context = temporary.store.makeContext()
     for attribute in attributes {
       func takes(_ format: String) -> Bool { (try? context.fetch(Sample.self).where(format).sql) != nil }
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `a predicate's text is a string, or what the type says that it is written as`() throws {
+  @Test func `a predicate accepts a date or a UUID as text for strings and for its own type`() throws {
     let context = temporary.store.makeContext()
     for attribute in attributes {
       func takes(_ text: String) -> Bool {
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `the check of a store takes the bounds of each range, and nothing beyond`() async throws {
+  @Test func `verify accepts the bounds of each integer range and reports values beyond them`() async throws {
     for attribute in attributes {
       guard let range = attribute.type.traits.integerRange else { continue }
       let name = SQLName(attribute.name)

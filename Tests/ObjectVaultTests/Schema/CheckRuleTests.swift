@@ -1,3 +1,5 @@
+// Range rules of attributes, checked by a save.
+
 import Foundation
 import ObjectVault
 import TestSupport
@@ -10,7 +12,7 @@ final class Measure: ManagedObject {
 }
 
 @Suite struct CheckRules {
-  @Test func `a range is kept by value, beyond what a Double tells apart`() async throws {
+  @Test func `a range rule is exact, even between values that a Double does not distinguish`() async throws {
     let end = 9_007_199_254_740_992.0
     let temporary = try await TemporaryStore(
       Schema {

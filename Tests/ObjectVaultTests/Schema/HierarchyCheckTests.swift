@@ -1,4 +1,5 @@
-// What is wrong with inverses across entities that inherit, and how long a large model is looked at.
+// Faults of inverses across an inheritance hierarchy, and the time that the validation of a large model
+// takes.
 
 import ObjectVault
 import TestSupport
@@ -12,19 +13,19 @@ import Testing
     return []
   }
 
-  private func toOne(_ name: String, _ destination: String, _ inverse: String) -> RelationshipDescription {
+  private func toOne(_ name: String, to destination: String, inverse: String) -> RelationshipDescription {
     RelationshipDescription(name: name, destination: destination, inverse: inverse)
   }
 
-  private func toMany(_ name: String, _ destination: String, _ inverse: String) -> RelationshipDescription {
+  private func toMany(_ name: String, to destination: String, inverse: String) -> RelationshipDescription {
     RelationshipDescription(name: name, destination: destination, isToMany: true, inverse: inverse)
   }
 
-  @Test func `an inverse that the other entity inherits is named with who declares it`() {
+  @Test func `an inherited inverse is a fault that names the declaring entity`() {
     let found = faults(
-      EntityDescription(name: "Person", relationships: [toMany("notes", "Note", "author")]),
+      EntityDescription(name: "Person", relationships: [toMany("notes", to: "Note", inverse: "author")]),
       EntityDescription(name: "Employee", parent: "Person"),
-      EntityDescription(name: "Note", relationships: [toOne("author", "Employee", "notes")]))
+      EntityDescription(name: "Note", relationships: [toOne("author", to: "Employee", inverse: "notes")]))
     #expect(
       found.contains(
         .inheritedInverse(
@@ -36,19 +37,20 @@ import Testing
       })
   }
 
-  @Test func `an inverse that leads to an entity above is named with that one`() {
+  @Test func `an inverse that refers to a parent entity is a fault that names the parent`() {
     let found = faults(
       EntityDescription(name: "Person"),
       EntityDescription(
-        name: "Employee", parent: "Person", relationships: [toMany("notes", "Note", "author")]),
-      EntityDescription(name: "Note", relationships: [toOne("author", "Person", "notes")]))
+        name: "Employee", parent: "Person", relationships: [toMany("notes", to: "Note", inverse: "author")]),
+      EntityDescription(name: "Note", relationships: [toOne("author", to: "Person", inverse: "notes")]))
     #expect(
       found.contains(
         .narrowInverse(entity: "Employee", relationship: "notes", inverse: "author", owner: "Person")))
     #expect(found.map(\.description).contains { $0.contains("Declare notes in Person") })
   }
 
-  /// Pairs of a parent and a child, of which each leads to the next one, with indexes and links.
+  /// Pairs of a parent and a child, with indexes and links. Each parent refers to the parent of the next
+  /// pair.
   private func pairs(_ count: Int) -> Schema {
     Schema(
       entities: (0..<count).flatMap { number -> [EntityDescription] in
@@ -67,10 +69,8 @@ import Testing
       })
   }
 
-  @Test func `two thousand entities are looked at in little more than eight times the time of an eighth`()
-    async throws
-  {
-    // One that compares each with each takes 64 times as long.
+  @Test func `validating eight times as many entities takes less than 24 times as long`() async throws {
+    // A validation that compares each entity with each takes 64 times as long.
     let factor = try await timeFactor(from: 250, to: 2000, below: 24) { count in
       let schema = pairs(count / 2)
       return try threadTime { try schema.validate() }

@@ -1,4 +1,4 @@
-// Entities with parents, as a model has them: who inherits what, and what no model may have.
+// Entities with parents in a model: what they inherit, and which models are invalid.
 
 import ObjectVault
 import TestSupport
@@ -28,7 +28,7 @@ import Testing
     EntityDescription(name: "Guest", parent: "Person"),
   ])
 
-  @Test func `an entity inherits what those above it have, the root's first`() throws {
+  @Test func `an entity inherits the properties of its ancestors, the root's first`() throws {
     try tall.validate()
     let manager = try #require(tall.flattenedEntity(named: "Manager"))
     #expect(manager.attributes.map(\.name) == ["name", "salary", "level"])
@@ -43,7 +43,7 @@ import Testing
     #expect(tall.declarer(of: "none", in: own) == nil)
   }
 
-  @Test func `a hierarchy is a root with all below it`() throws {
+  @Test func `a hierarchy consists of a root entity and all its descendants`() throws {
     let (person, employee) = (
       try #require(tall.entity(named: "Person")), try #require(tall.entity(named: "Employee"))
     )
@@ -58,7 +58,7 @@ import Testing
     #expect(tall.parentsFirst.map(\.name) == ["Alone", "Person", "Employee", "Guest", "Manager"])
   }
 
-  @Test func `a parent stands in the JSON, and in the hash, where there is one`() throws {
+  @Test func `the JSON and the hash of a model include the parent of an entity only if it has one`() throws {
     #expect(try Schema(json: tall.json) == tall)
     #expect(tall.json.contains("\"parent\" : \"Employee\""))
     var entities = tall.entities
@@ -66,7 +66,7 @@ import Testing
     let other = Schema(entities: entities)
     #expect(other != tall)
     #expect(other.meaningHash != tall.meaningHash)
-    // That of models without stays what it always was.
+    // The JSON of models without parents stays as it always was.
     let plain = Schema(entities: [EntityDescription(name: "E", attributes: [number("a")])])
     #expect(
       plain.json == """
@@ -95,7 +95,7 @@ import Testing
         """)
   }
 
-  @Test func `a parent that is not there, and parents in a circle, are faults`() {
+  @Test func `an unknown parent and circular parents are faults`() {
     #expect(
       faults([EntityDescription(name: "A", parent: "B")]) == [.unknownParent(entity: "A", parent: "B")])
     #expect(faults([EntityDescription(name: "A", parent: "A")]) == [.circularParents(entity: "A")])
@@ -106,7 +106,7 @@ import Testing
       ]) == ["A", "B", "C"].map { .circularParents(entity: $0) })
   }
 
-  @Test func `a name is there once in a hierarchy, above, below and beside`() {
+  @Test func `a property name is unique in a hierarchy, among ancestors, descendants and siblings`() {
     let root = EntityDescription(name: "P", attributes: [number("a")])
     #expect(
       faults([root, EntityDescription(name: "Q", parent: "P", attributes: [number("A")])])
@@ -117,7 +117,7 @@ import Testing
         EntityDescription(
           name: "R", parent: "P", relationships: [RelationshipDescription(name: "B", destination: "P")]),
       ]) == [.hierarchyName(entity: "R", property: "B", other: "Q")])
-    // In another family it may be there again.
+    // Another hierarchy may use the name again.
     #expect(
       faults([
         root, EntityDescription(name: "Q", parent: "P", attributes: [number("b")]),
@@ -125,7 +125,7 @@ import Testing
       ]).isEmpty)
   }
 
-  @Test func `an index of an entity with a parent has a property of its own`() {
+  @Test func `an index of an entity with a parent must include a property of its own`() {
     let root = EntityDescription(name: "P", attributes: [number("a"), number("c")])
     func child(_ names: [String]) -> EntityDescription {
       EntityDescription(
@@ -139,7 +139,7 @@ import Testing
       faults([root, child(["b", "d"])]) == [.unknownProperty(entity: "Q", property: "d", use: "an index")])
   }
 
-  @Test func `all entities of a table have 512 properties at most`() {
+  @Test func `all entities of one table together have at most 512 properties`() {
     let many = (0..<300).map { number("a\($0)") }
     let more = (0..<300).map { number("b\($0)") }
     #expect(
@@ -149,7 +149,7 @@ import Testing
       ]) == [.tooManyProperties(entity: "P", count: 600)])
   }
 
-  @Test func `an inverse of an inherited relationship is that of the entity which declares it`() {
+  @Test func `the inverse of an inherited relationship must refer to the declaring entity`() {
     let tags = RelationshipDescription(name: "tags", destination: "T", isToMany: true, inverse: "owners")
     func tag(_ destination: String) -> EntityDescription {
       EntityDescription(

@@ -1,4 +1,4 @@
-// A key path stands for a property only when it ends at the property itself.
+// A key path stands for a property only if it ends at the property itself.
 
 import Foundation
 import Microblog
@@ -46,7 +46,7 @@ final class Parcel: ManagedObject {
   var tinted: Shade { shade == .fifth ? .first : shade }
   var perPiece: Int { 1000 / size }
   var senderNick: String? { sender?.nick ?? "none" }
-  // What traps on nil is what these are for.
+  // The following properties trap on nil, which is what the tests need.
   // swift-format-ignore: NeverForceUnwrap
   var forced: String? { sender!.nick }
   // swift-format-ignore: NeverForceUnwrap
@@ -75,7 +75,7 @@ final class Sender: ManagedObject {
   @ToMany var parcels: Set<Parcel>
 }
 
-/// Computed properties that read on and on.
+/// Has recursive computed properties, and one that loops.
 final class Knot: ManagedObject {
   @Attribute var number: Int
   @ToOne var parent: Knot?
@@ -93,7 +93,7 @@ final class Knot: ManagedObject {
 }
 
 @Suite struct KeyPaths {
-  @Test func `a computed property that calls itself is refused like any other`() async throws {
+  @Test func `a recursive computed property is refused like any other computed property`() async throws {
     let temporary = try await TemporaryStore(Schema { Entity(Knot.self) })
     let context = temporary.store.makeContext()
     let paths: [PartialKeyPath<Knot>] = [
@@ -111,7 +111,9 @@ final class Knot: ManagedObject {
     #expect(throws: StoreError.self) { try context.fetch(Knot.self).where(#Predicate { $0.depth == 3 }) }
   }
 
-  @Test func `a property of another module, of any kind, resolves to itself`() async throws {
+  @Test func `a key path to any kind of property of another module's class resolves to the property`()
+    async throws
+  {
     let folder = try TemporaryFolder()
     let store = try await openMicroblog(folder.url.appendingPathComponent("blog.store"))
     defer { store.close() }
@@ -151,7 +153,9 @@ final class Knot: ManagedObject {
     ]
   }
 
-  @Test func `what is computed is refused wherever a key path is taken`() async throws {
+  @Test func `a key path to a computed value is refused in sorts, prefetches, indexes and checks`()
+    async throws
+  {
     let schema = Schema {
       Entity(Parcel.self)
       Entity(Sender.self)
@@ -185,7 +189,7 @@ final class Knot: ManagedObject {
     }
   }
 
-  @Test func `what is computed is refused in a #Predicate`() async throws {
+  @Test func `a computed property is refused in a #Predicate`() async throws {
     let temporary = try await TemporaryStore(
       Schema {
         Entity(Parcel.self)
@@ -209,7 +213,7 @@ final class Knot: ManagedObject {
     #expect(try context.fetch(Parcel.self).where(#Predicate { $0.isSent && $0.size == 3 }).ids().isEmpty)
   }
 
-  @Test func `every property of every type resolves to itself`() async throws {
+  @Test func `a key path to a property of any type resolves to the property`() async throws {
     let paths: [PartialKeyPath<Sample>] = [
       \.flag, \.int, \.int8, \.int16, \.int32, \.int64, \.uint8, \.uint16, \.uint32, \.float, \.double,
       \.decimal, \.string,
@@ -232,7 +236,7 @@ final class Knot: ManagedObject {
         .isEmpty)
   }
 
-  @Test func `a key path of another class is refused`() {
+  @Test func `an inverse whose key path does not end at a relationship is a schema fault`() {
     let schema = Schema {
       Entity(WrongInverse.self)
       Entity(Sender.self)

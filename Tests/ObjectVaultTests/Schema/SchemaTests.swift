@@ -1,3 +1,5 @@
+// Schemas declared with classes: their descriptions, their faults, and their JSON.
+
 import CipherSQLite
 import Foundation
 import ObjectVault
@@ -34,7 +36,7 @@ private class Parent: ManagedObject { @Attribute var x: Int }
 private final class Child: Parent { @Attribute var y: Int }
 
 @Suite(.tags(.pure)) struct SchemaDSL {
-  @Test func `a schema knows names, types, options and relationships of its classes`() throws {
+  @Test func `a schema describes names, types, options and relationships of its classes`() throws {
     try library.validate()
     let author = try #require(library.entity(named: "Author"))
     #expect(author.attributes.map(\.name) == ["name", "nick", "age"])
@@ -103,7 +105,7 @@ private final class Child: Parent { @Attribute var y: Int }
   }
 
   @Test(arguments: ["vault_x", "sqlite_x", "1x", "x y", "x\"y", ""])
-  func `names that the store needs, or that are none, are refused for entities`(_ name: String) {
+  func `reserved names and invalid identifiers are refused as entity names`(_ name: String) {
     let schema = Schema(entities: [EntityDescription(name: name)])
     #expect(throws: StoreError.invalidSchema([.reservedName(entity: name, property: nil, free: nil)])) {
       try schema.validate()
@@ -116,7 +118,9 @@ private final class Child: Parent { @Attribute var y: Int }
     ("a.b", "ab"), ("1x", "value1x"), ("", "value"), ("état", nil), ("state", "status"),
     ("isDeleted", "isRemoved"),
   ])
-  func `a name that a property cannot have is refused with one that it can`(_ name: String, _ free: String?)
+  func `an invalid property name is refused, and the error suggests a valid one`(
+    _ name: String, _ free: String?
+  )
     throws
   {
     func schema(_ names: [String]) -> Schema {
@@ -128,7 +132,7 @@ private final class Child: Parent { @Attribute var y: Int }
     #expect(throws: StoreError.invalidSchema([fault])) { try schema([name]).validate() }
     #expect("\(fault)".hasSuffix("Rename the property, for example to \(free)."))
     try schema([free]).validate()
-    // Another one, where the first is taken.
+    // If the suggested name is taken, the error suggests another one.
     #expect {
       try schema([name, free]).validate()
     } throws: { error in
@@ -139,14 +143,14 @@ private final class Child: Parent { @Attribute var y: Int }
     }
   }
 
-  @Test func `names that differ in case only are the same to SQLite and refused`() {
+  @Test func `property names that differ only in case are refused`() {
     let attributes = ["name", "Name"].map { AttributeDescription(name: $0, type: .int) }
     #expect(throws: StoreError.invalidSchema([.duplicateName(entity: "E", property: "Name")])) {
       try Schema(entities: [EntityDescription(name: "E", attributes: attributes)]).validate()
     }
   }
 
-  @Test func `JSON brings the same schema back, and the hash does not depend on the order`() throws {
+  @Test func `a schema survives a JSON round trip, and its hash does not depend on the order`() throws {
     let back = try Schema(json: library.json)
     #expect(back == library)
     #expect(back.meaningHash == library.meaningHash)
@@ -160,7 +164,7 @@ private final class Child: Parent { @Attribute var y: Int }
     #expect(Schema(entities: shuffled).meaningHash != library.meaningHash)
   }
 
-  @Test func `bad JSON is an error and no crash`() {
+  @Test func `invalid JSON throws an error`() {
     for text in ["", "{}", "[]", "{\"entities\": 3}", "{\"entities\": [{\"name\": 1}]}"] {
       #expect(throws: (any Error).self) { try Schema(json: text) }
     }

@@ -1,4 +1,5 @@
-// The JSON of a chain's models is made entity by entity, and is the text that a model alone gives.
+// The JSON of a chain's models is made from cached texts of their entities. It equals the JSON that each
+// model gives alone.
 
 import Foundation
 import ObjectVault
@@ -6,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.pure, .slow)) struct SchemaTextsTests {
-  @Test func `the digest of a model is the same by the texts of its entities, whatever came before`() throws {
+  @Test func `the hash made from cached texts of entities equals the hash of the model alone`() throws {
     var random = SeededGenerator(seed: 2600)
     let texts = SchemaTexts()
     #expect(texts.meaningHash(of: Schema()) == Schema().meaningHash)
@@ -14,7 +15,7 @@ import Testing
     for _ in 0..<400 {
       schema = RandomSchemas.changed(schema, &random)
       #expect(texts.meaningHash(of: schema) == schema.meaningHash)
-      // Declared in another order it is the same model.
+      // The order of declaration makes no difference.
       let shuffled = Schema(
         entities: schema.entities.shuffled(using: &random).map { entity in
           EntityDescription(

@@ -1,4 +1,5 @@
-// A to-many without an inverse, beside a to-one that leads back: it may be meant as the other end, and has links of its own.
+// A to-many without an inverse, and a to-one in the other direction. The to-many has links of its own,
+// but the two may be meant as inverses.
 
 import Foundation
 import ObjectVault
@@ -22,7 +23,7 @@ private final class Fan: ManagedObject {
 @Suite(.tags(.pure)) struct UnpairedMemberFindings {
   private static let rule = MigrationFinding.Rule.mayBePaired
 
-  @Test func `a schema names the to-many, the to-one back and the line to write`() {
+  @Test func `a schema finding names the to-many, the to-one and the declaration that pairs them`() {
     let schema = Schema {
       Entity(Shop.self)
       Entity(Order.self)
@@ -36,12 +37,14 @@ private final class Fan: ManagedObject {
     #expect(schema.faults.isEmpty)
   }
 
-  /// The findings of this rule of some steps.
+  /// The findings of this rule in the steps.
   private func findings(_ steps: String...) throws -> [MigrationFinding] {
     try DowngradeLab.set(steps).findings().filter { $0.rule == Self.rule }
   }
 
-  @Test func `a step that makes either of the two is asked, and the line that it gives pairs them`() throws {
+  @Test func `the step that adds the second relationship is reported, and the suggested line pairs both`()
+    throws
+  {
     let order = "create entity Order {\n relationship shop -> Shop\n}"
     let shop = "create entity Shop {\n relationship orders -> Order many\n}"
     let found = try findings("\(order)\n\(shop)")
@@ -59,7 +62,7 @@ private final class Fan: ManagedObject {
         .isEmpty)
   }
 
-  @Test func `of several to-ones back each is named`() throws {
+  @Test func `a finding names every to-one that may be the inverse`() throws {
     let found = try findings(
       """
       create entity Order {

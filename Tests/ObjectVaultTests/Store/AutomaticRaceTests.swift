@@ -1,4 +1,4 @@
-// Stores without steps of one's own that several open at once, or whose steps others change meanwhile.
+// Automatic migrations of stores that several callers open at once, or that others migrate meanwhile.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension Automatic {
-  @Test func `of two that open at once one makes the step, and both work`() async throws {
+  @Test func `of two openings at once one makes the step, and both stores work`() async throws {
     try await fill()
     async let one = open(second)
     async let other = open(second)
@@ -21,14 +21,12 @@ extension Automatic {
     for store in stores { store.close() }
   }
 
-  @Test func `of two with other classes that open at once neither is told of a step that was edited`()
-    async throws
-  {
+  @Test func `two openings at once with different classes report no edited step`() async throws {
     try await fill()
     let schemas = [Schema { Entity(Noted.Song.self) }, Schema { Entity(Starred.Song.self) }]
     async let small = Result(opening: { try await open(schemas[0]) })
     async let large = Result(opening: { try await open(schemas[1]) })
-    // Who has more properties can go on from the other's, and not the other way round.
+    // The classes with more properties can migrate from the model of the others, but not the reverse.
     let store = try await large.get()
     switch await small {
     case .success(let other):
@@ -40,8 +38,8 @@ extension Automatic {
     store.close()
   }
 
-  /// Steps of others, and what becomes of an opening that read the store before them: the version, or nil where its classes
-  /// do not fit any more.
+  /// Steps that others add, and the version of an opening that has read the store before them; nil if its
+  /// classes do not fit any more.
   static let stepsOfOthers: [(names: [String], lines: [String], version: Int?)] = [
     (["automatic"], ["add attribute Song.note string optional"], 2),
     (["notes"], ["add attribute Song.note string optional"], 2),
@@ -63,9 +61,8 @@ extension Automatic {
   ]
 
   @Test(arguments: stepsOfOthers.indices)
-  func `steps that others add behind the reading of a store and before its lock are gone along with`(
-    _ index: Int
-  ) async throws {
+  func `an opening accepts steps that others add between its reading and its lock`(_ index: Int) async throws
+  {
     let (names, lines, version) = Self.stepsOfOthers[index]
     try await fill()
     let later = folder.url.appendingPathComponent("later.store")
@@ -78,22 +75,22 @@ extension Automatic {
     }
     _ = try await Store.migrate(
       at: later, key: testKey, migrations: MigrationSet(carried.steps + steps), makesBackups: false)
-    // The lock is held until the opening waits for it, and the store is then what the other one is.
+    // The lock is held until the opening waits for it. Then the store gets the content of the other one.
     let other = try Connection.open(url.path, key: testKey)
     try other.attach(later.path, as: "later", key: testKey)
     try other.begin()
     let hasEnded = Locked(false)
     let opening = Task {
       defer { hasEnded.withLock { $0 = true } }
-      // Longer than a busy machine takes until the steps are there.
+      // Longer than a busy machine takes until the steps are written.
       var configuration = Store.Configuration()
       configuration.busyTimeout = 300
       return try await Store.open(
         at: url, key: testKey, schema: Schema { Entity(Noted.Song.self) }, migrations: .automatic,
         configuration: configuration)
     }
-    // Until it has read the steps and waits for the lock, which nothing shows. On a machine that takes longer it finds the
-    // new ones at once.
+    // Until the opening has read the steps and waits for the lock, which cannot be observed. On a machine
+    // that takes longer it finds the new steps at once.
     try await Task.sleep(for: .seconds(1))
     try #require(!hasEnded.withLock { $0 } && !MigrationMark.isHeld(url.path))
     for row in try other.rows("SELECT name, sql FROM later.sqlite_master WHERE type = 'table'") {

@@ -1,4 +1,5 @@
-// Without steps of one's own: what loses nothing is made at open, and everything else refused with the lines to write.
+// Automatic migrations: changes that lose nothing are made at open, and all others are refused with the
+// lines to write.
 
 import CipherSQLite
 import Foundation
@@ -43,7 +44,7 @@ extension Automatic {
     final class Song: ManagedObject {
       @Attribute var title: String
       @Attribute(.renamed(from: "plays")) var count: Int = 0
-      /// A name that is free again, for something else.
+      /// Uses the former name again, for something else.
       @Attribute var plays: Int = 5
     }
   }
@@ -54,7 +55,7 @@ extension Automatic {
       @Attribute var title: String
     }
   }
-  /// The properties of ``Exchanged``, without a former name.
+  /// The properties of ``Exchanged``, without former names.
   enum Same {
     final class Song: ManagedObject {
       @Attribute var plays: Int = 0
@@ -116,7 +117,9 @@ extension Automatic {
     store.close()
   }
 
-  @Test func `what loses nothing is made at open, and its text can be written down`() async throws {
+  @Test func `changes that lose nothing are made at open, and the step can be written to a file`()
+    async throws
+  {
     try await fill()
     let store = try await open(second)
     let step = try #require(store.opening.automaticStep)
@@ -133,7 +136,7 @@ extension Automatic {
     #expect(
       again.opening.automaticStep == nil && again.opening.migratedSteps.isEmpty && again.opening.version == 2)
     again.close()
-    // Written down, it is the step that ran, and a new store is like the migrated one.
+    // Written to files, the steps are those that ran, and a new store equals the migrated one.
     let carried = try await Store.carriedSteps(at: url, key: testKey)
     for step in carried.steps { try folder.write(Data(step.text.utf8), to: step.fileName) }
     #expect(
@@ -145,7 +148,7 @@ extension Automatic {
       #expect(store.opening.version == 2 && store.opening.migratedSteps.isEmpty)
       store.close()
     }
-    // And it leads back.
+    // The step can also be rolled back.
     try await Store.downgrade(
       at: url, key: testKey, to: 1, migrations: carried,
       allowing: ["Song.stars", "Song.note", "Song.album", "Album"])
@@ -168,7 +171,7 @@ extension Automatic {
     ),
     (Schema { Entity(Required.Song.self) }, "Song.artist is required", "add attribute Song.artist"),
   ])
-  func `what loses something or has to be guessed is refused with its lines`(
+  func `changes that lose something or need a decision are refused with the lines to write`(
     _ schema: Schema, _ reason: String, _ line: String
   ) async throws {
     try await fill()
@@ -185,7 +188,7 @@ extension Automatic {
     store.close()
   }
 
-  @Test func `an entity that says what it was keeps its objects under the new name`() async throws {
+  @Test func `an entity with a former name keeps its objects under the new name`() async throws {
     try await fill()
     let tracks = Schema { Entity(Other.Track.self).renamed(from: "Song") }
     for isFirst in [true, false] {
@@ -200,7 +203,7 @@ extension Automatic {
     }
   }
 
-  @Test func `a name that is used again does not keep the values of the renamed one`() async throws {
+  @Test func `a name that is used again does not keep the values of the renamed property`() async throws {
     try await fill()
     let chained = Schema { Entity(Chained.Song.self) }
     for _ in 0..<2 {
@@ -213,20 +216,19 @@ extension Automatic {
       #expect(songs == ["song 0 0 5", "song 1 1 5", "song 2 2 5"])
       store.close()
     }
-    // Whether names that both are there are to be exchanged, or were, nobody can tell.
+    // If both names exist, it cannot be determined whether they are to be exchanged or were exchanged.
     await #expect {
       try await open(Schema { Entity(Exchanged.Song.self) })
     } throws: { error in
       guard case StoreError.notAutomatic(_, let reasons, _) = error else { return false }
-      // The program has no steps and no command line.
+      // The program has no steps and no command line, so the error must not mention any.
       return reasons.contains {
         $0.hasPrefix("Song.count says that it was Song.plays, and the class has both")
       } && !"\(error)".contains("the steps have") && !"\(error)".contains("--rename")
     }
   }
 
-  @Test func `classes that hand their names on to each other open no store, whatever has been done to it`()
-    async throws
+  @Test func `classes that exchange the names of properties open no store, whatever its state`() async throws
   {
     let exchanged = Schema { Entity(Exchanged.Song.self) }
     func isRefused() async {
@@ -240,12 +242,12 @@ extension Automatic {
           && !"\(error)".contains("are not the store's model") && "\(error)".contains("Store.carriedSteps")
       }
     }
-    // There is none yet, and none is made that the same classes would not open.
+    // There is no store yet, and none is made that the same classes could not open.
     await isRefused()
     #expect(folder.names.isEmpty)
     try await open(Schema { Entity(Same.Song.self) }).close()
     await isRefused()
-    // As an earlier release leaves it: with the hash of the model alone.
+    // As an earlier release leaves it, with nothing but the hash of the model.
     let connection = try Connection.open(url.path, key: testKey)
     try connection.execute("DELETE FROM vault_meta WHERE key = 'standing'")
     connection.close()
@@ -255,7 +257,7 @@ extension Automatic {
     store.close()
   }
 
-  @Test func `a former name that has served keeps no program from opening`() async throws {
+  @Test func `a former name that was applied prevents no later opening`() async throws {
     try await fill()
     for _ in 0..<2 {
       try await open(second).close()
@@ -265,7 +267,7 @@ extension Automatic {
     }
   }
 
-  @Test func `a program with the classes of before is refused, and changes nothing`() async throws {
+  @Test func `a program with the former classes is refused, and changes nothing`() async throws {
     try await fill()
     try await open(second).close()
     await #expect {
@@ -278,7 +280,7 @@ extension Automatic {
     store.close()
   }
 
-  @Test func `a limit holds for the step that is made, too`() async throws {
+  @Test func `the limit of an opening also applies to the automatic step`() async throws {
     try await fill()
     let (url, second) = (url, second)
     #expect {

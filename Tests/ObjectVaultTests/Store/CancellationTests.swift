@@ -1,5 +1,5 @@
-// Whatever makes, opens, plans or migrates a store, cancelled while it works: by its task, and by its progress. The store is
-// as it was, and goes on being one; and the app's own handler of the progress stays the app's.
+// Creating, opening, planning and migrating a store, cancelled while the work runs: by its task, and by
+// its progress. The store is as it was and can be used, and the app's own handler of the progress stays.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// The classes behind the last step.
+/// The classes after the last step.
 private enum Rebuilt {
   final class Lone: ManagedObject {
     @Attribute var name: String
@@ -16,14 +16,14 @@ private enum Rebuilt {
   static let schema = Schema { Entity(Lone.self) }
 }
 
-/// A progress that holds whoever counts on it when some of the rows are done, and not all: so the work is seen under way,
+/// A progress that blocks its worker when some of the rows are done, but not all. So the work has begun,
 /// and is not over before it is cancelled.
 private final class HeldProgress: Progress, @unchecked Sendable {
-  // Written under the lock; the rest is Progress's own.
+  // Safe to share: written under the lock. The rest belongs to Progress.
   private let held = Locked<String?>(nil)
   private let gate = DispatchSemaphore(value: 0)
 
-  /// What ran when it was held; nil before.
+  /// The statement that ran when the progress blocked; nil before.
   var statement: String? { held.withLock { $0 } }
   func release() { gate.signal() }
 
@@ -41,10 +41,11 @@ private final class HeldProgress: Progress, @unchecked Sendable {
   }
 }
 
-/// Does something once it is time for it. A thread, because tasks of a busy machine may get no turn meanwhile: for minutes, so
-/// that the end is far away.
-/// - Parameter begun: Signalled by the task that is watched when it gets its turn. Nobody asks before: what is asked may go through
-///   all files of the process, and some who asked for minutes kept a processor from all other tests.
+/// Calls `body` once `isTime` returns true, or after 20 minutes. It runs on a thread, because on a busy
+/// machine tasks may get no turn for minutes.
+/// - Parameter begun: Signalled by the watched task when it begins. `isTime` is not called before: it may
+///   read all open files of the process, and calling it for minutes would keep a processor from all other
+///   tests.
 func watch(
   behind begun: DispatchSemaphore, _ isTime: @escaping @Sendable () -> Bool,
   _ body: @escaping @Sendable () -> Void
@@ -57,7 +58,7 @@ func watch(
   }.start()
 }
 
-/// A task, and what it signals when it gets its turn.
+/// Starts a task, and returns it with a semaphore that it signals when it begins.
 func begin<Result: Sendable>(
   _ body: @escaping @Sendable () async throws -> Result
 ) -> (task: Task<Result, any Error>, begun: DispatchSemaphore) {
@@ -69,7 +70,7 @@ func begin<Result: Sendable>(
   return (task, begun)
 }
 
-/// How often this process has a file open; where the system does not tell, as often as anybody may ask for.
+/// Returns how often this process has a file open; the highest integer if the system does not show it.
 func openings(of url: URL) -> Int {
   let folder = "/proc/self/fd"
   guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return .max }
@@ -90,7 +91,7 @@ func openings(of url: URL) -> Int {
   ]
   private static let fill =
     "INSERT INTO Lone(id, name, old) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(rows)) SELECT i, 'name ' || i, i * 3 FROM n"
-  /// What was given out with them.
+  /// The high-water mark for the ids of these rows.
   private static let mark = "INSERT OR REPLACE INTO vault_ids VALUES ('Lone', \(rows))"
 
   private func until(_ isSo: () -> Bool) async {
@@ -99,20 +100,20 @@ func openings(of url: URL) -> Int {
     #expect(isSo())
   }
 
-  /// Lets what Foundation has put onto its queue come to its end.
+  /// Waits until the work that Foundation has put onto its queue is done.
   private func settle() async {
     for _ in 0..<8 {
       await withCheckedContinuation { done in DispatchQueue.global().async { done.resume() } }
     }
   }
 
-  /// Cancels some work while a rebuild is under way.
+  /// Cancels some work while a table is rebuilt.
   private func cancel(
     by way: Way, _ work: @escaping @Sendable (HeldProgress) async throws -> Void
   ) async throws {
     let (progress, calls, isOver) = (HeldProgress(totalUnitCount: 0), Locked(0), Locked(false))
     progress.cancellationHandler = { calls.withLock { $0 += 1 } }
-    // Whatever is wrong, nobody is to wait for ever.
+    // Also on an error, so that nothing waits forever.
     defer { progress.release() }
     let task = Task {
       defer { isOver.withLock { $0 = true } }
@@ -124,7 +125,7 @@ func openings(of url: URL) -> Int {
     case .task: task.cancel()
     case .progress: progress.cancel()
     }
-    // The app's own, which is called behind ours.
+    // The app's own handler, which is called after ours.
     await until { calls.withLock { $0 } > 0 }
     progress.release()
     await #expect(throws: CancellationError.self) { try await task.value }
@@ -138,7 +139,7 @@ func openings(of url: URL) -> Int {
   }
 
   @Test(arguments: Work.allCases, Way.allCases)
-  func `what is cancelled while it rebuilds a table leaves the store as it was, and it can be done again`(
+  func `work that is cancelled during the rebuild of a table changes nothing and can be repeated`(
     _ work: Work, _ way: Way
   ) async throws {
     let before = work == .open || work == .migrate ? 1 : 2
@@ -168,7 +169,7 @@ func openings(of url: URL) -> Int {
     try await cancel(by: way) { try await run($0) }
     #expect(try lab.version == before && content(lab) == former)
     #expect(!lab.folder.names.contains { $0.hasSuffix(".migrating") || $0.hasSuffix(".backup") })
-    // It opens by its own model, and whoever tries again comes to the end.
+    // The store opens with its own model, and the work can be repeated.
     let store = try await Store.open(at: url, key: testKey)
     #expect(store.opening.version == before)
     #expect(try await store.verify() == [])
@@ -178,12 +179,12 @@ func openings(of url: URL) -> Int {
     #expect(try lab.version == (work == .downgrade ? 1 : 2) && content(lab) == former)
   }
 
-  /// A query of some seconds.
+  /// A query that takes some seconds.
   private static let long =
     "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000000) SELECT count(*) FROM n)"
 
   @Test(arguments: Way.allCases)
-  func `a store that is cancelled while it is made is not there`(_ way: Way) async throws {
+  func `creating a store leaves no file when it is cancelled`(_ way: Way) async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("lab.store")
     let set = try DowngradeLab.set([
@@ -194,7 +195,7 @@ func openings(of url: URL) -> Int {
     let (task, begun) = begin {
       try await Store.create(at: url, key: testKey, migrations: set, progress: progress)
     }
-    // The file has another name as long as it is not whole.
+    // The file has another name until it is complete.
     watch(behind: begun, { !folder.names.isEmpty }) {
       if way == .task { task.cancel() } else { progress.cancel() }
     }
@@ -203,7 +204,7 @@ func openings(of url: URL) -> Int {
     #expect(folder.names.isEmpty && calls.withLock { $0 } == 1)
   }
 
-  @Test func `a plan whose task is cancelled while rows are asked is no plan`() async throws {
+  @Test func `a plan throws when its task is cancelled while it checks rows`() async throws {
     let lab = try await DowngradeLab([
       MigrationWaiting.base, "require \"there is time\" { SELECT \(Self.long) > 0 }",
     ])
@@ -220,7 +221,7 @@ func openings(of url: URL) -> Int {
   }
 
   @Test(arguments: Way.allCases)
-  func `a migration that waits for somebody's lock ends when it is cancelled`(_ way: Way) async throws {
+  func `a migration that waits for a lock ends when it is cancelled`(_ way: Way) async throws {
     let lab = try await DowngradeLab(Self.texts, fill: [])
     let (url, set, waits, progress) = (lab.url, lab.set, Locked(false), Progress(totalUnitCount: 0))
     let other = try lab.open()
@@ -241,7 +242,7 @@ func openings(of url: URL) -> Int {
 
   // MARK: The app's own handler
 
-  @Test func `an app's own handler is there again behind each run, and is called by what cancels later`()
+  @Test func `the app's own handler is restored after each run, and called by a later cancellation`()
     async throws
   {
     let lab = try await DowngradeLab(Self.texts, fill: [])
@@ -267,7 +268,7 @@ func openings(of url: URL) -> Int {
     #expect(calls.withLock { $0 } == 1)
   }
 
-  @Test func `what was cancelled before does nothing, and the app's handler is not called again`()
+  @Test func `work with a progress that is cancelled already does nothing and calls no handler again`()
     async throws
   {
     let lab = try await DowngradeLab(Self.texts, fill: [])
@@ -283,7 +284,7 @@ func openings(of url: URL) -> Int {
     #expect(progress.cancellationHandler != nil)
   }
 
-  @Test func `a progress without a handler has none afterwards`() async throws {
+  @Test func `a progress without a handler has none after a migration`() async throws {
     let lab = try await DowngradeLab(Self.texts, fill: [])
     let progress = Progress(totalUnitCount: 0)
     try await Store.migrate(

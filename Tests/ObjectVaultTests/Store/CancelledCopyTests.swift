@@ -1,5 +1,6 @@
-// Whatever copies a store, encrypts it anew, or takes another program's file, cancelled by its task while it works: what was
-// there is as it was, what was begun is gone, and the same can be done again.
+// Copying and re-encrypting a store, and importing another program's file, cancelled by the task while
+// the work runs. Existing files are as they were, incomplete files are removed, and the work can be
+// repeated.
 
 import CipherSQLite
 import Foundation
@@ -8,9 +9,9 @@ import TestSupport
 import Testing
 import VaultAuthoring
 
-/// A progress that holds whoever counts on it at the first count, so that the work is neither before its beginning nor over.
+/// A progress that blocks its worker at the first count, so that the work has begun and is not over.
 private final class GatedProgress: Progress, @unchecked Sendable {
-  // Written under the lock; the rest is Progress's own.
+  // Safe to share: written under the lock. The rest belongs to Progress.
   private let held = Locked(false)
   private let gate = DispatchSemaphore(value: 0)
 
@@ -51,9 +52,9 @@ private final class GatedProgress: Progress, @unchecked Sendable {
   }
 
   @Test(arguments: Work.allCases)
-  func `what is cancelled by its task leaves what was there and nothing else, and can be done again`(
-    _ work: Work
-  ) async throws {
+  func `a cancelled copy leaves the files that were there and no others, and can be repeated`(_ work: Work)
+    async throws
+  {
     let lab = try await DowngradeLab([MigrationWaiting.base], fill: [Self.fill])
     let (url, other) = (lab.url, lab.folder.url.appendingPathComponent("other"))
     let plain = lab.folder.url.appendingPathComponent("plain")
@@ -88,9 +89,9 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     store.close()
   }
 
-  // MARK: Files of others
+  // MARK: Files of other programs
 
-  /// A plain file that another program may have made, whose rows take a while to look at.
+  /// A plain file as another program may have made it, whose rows take a while to read.
   private func foreign(_ folder: TemporaryFolder) throws -> URL {
     let url = folder.url.appendingPathComponent("legacy.db")
     let connection = try Connection.create(folder.path("made"), key: testKey) {
@@ -109,9 +110,7 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     return url
   }
 
-  @Test func `another program's file is looked at and taken until the task is cancelled, and no longer`()
-    async throws
-  {
+  @Test func `reading and importing another program's file end when the task is cancelled`() async throws {
     let folder = try TemporaryFolder()
     let file = try foreign(folder)
     let names = folder.names
@@ -131,9 +130,7 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     store.close()
   }
 
-  @Test func `a file that is to become a store in its place is none when the task was cancelled`()
-    async throws
-  {
+  @Test func `a file that is being made a store in its place is none after a cancellation`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("lab.store")
     let plain = try foreign(folder)
@@ -160,7 +157,7 @@ private final class GatedProgress: Progress, @unchecked Sendable {
     store.close()
   }
 
-  @Test func `who waits for a lock to repair a history ends when the task is cancelled`() async throws {
+  @Test func `a repair of the history that waits for a lock ends when the task is cancelled`() async throws {
     let lab = try await DowngradeLab([MigrationWaiting.base], fill: [])
     let (url, set) = (lab.url, lab.set)
     let other = try lab.open()

@@ -1,4 +1,4 @@
-// A closed store: every call of it, and of the contexts that it gave, says so.
+// A closed store: every call of the store and of its contexts throws that it is closed.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct ClosedStores {
-  @Test func `every call on a closed store says that it is closed`() async throws {
+  @Test func `every call on a closed store throws that it is closed`() async throws {
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
     let changes = try await store.write { context -> ChangeSet in
@@ -43,7 +43,7 @@ import Testing
     #expect(try publicMethods(of: "Store", in: "ObjectVault") == tried)
     #expect(temporary.folder.names == ["test.store"])
 
-    // What is in memory stays; what would have to be fetched or saved is an error.
+    // Values in memory can still be read. Fetches and saves are errors.
     #expect(ann.name == "Ann")
     #expect(throws: closed) { _ = try context.fetch(Author.self).all() }
     #expect(throws: closed) { _ = try store.makeContext().existing(fault) }

@@ -1,4 +1,5 @@
-// Stores that are opened by their own model: what they refuse, and that fetches by names find what those by classes find.
+// Stores that are opened with their own model: what they refuse, and fetches by name compared with
+// fetches by class.
 
 import CipherSQLite
 import Foundation
@@ -39,7 +40,7 @@ import Testing
   ]
 
   @Test(arguments: formats)
-  func `a predicate finds the same by name as by class`(_ format: String) async throws {
+  func `a predicate finds the same objects by name as by class`(_ format: String) async throws {
     let dynamic = try await DynamicStore()
     try await Self.fill(dynamic.made.store)
     let expected = try dynamic.made.store.makeContext().fetch(Book.self).where(format)
@@ -54,7 +55,7 @@ import Testing
     #expect(try fetch.sql.bindings == expected.sql.bindings)
   }
 
-  @Test func `objects and ids are values of predicates, and ids find their objects`() async throws {
+  @Test func `predicates accept objects and ids without classes, and ids find their objects`() async throws {
     let dynamic = try await DynamicStore()
     try await Self.fill(dynamic.made.store)
     let context = dynamic.context
@@ -67,7 +68,7 @@ import Testing
     #expect(try coded == ann.id && context.existing(coded) === ann)
     #expect(try context.existing(DynamicID(entity: "Author", rowID: 99)) == nil)
     #expect(coded != DynamicID(entity: "Book", rowID: coded.rowID))
-    // Of another entity, and of another store.
+    // An object of another entity, and an id of another store.
     #expect(throws: StoreError.self) { try context.fetch(entity: "Genre").where("SELF == %@", ann).all() }
     let other = try await DynamicStore()
     #expect(throws: StoreError.idOfAnotherStore(entity: "Author", rowID: ann.id.rowID)) {
@@ -75,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `classes and names do not meet in one store`() async throws {
+  @Test func `a store that was opened with classes refuses names, and the reverse`() async throws {
     let dynamic = try await DynamicStore()
     let (names, classes) = (dynamic.context, dynamic.made.store.makeContext())
     #expect(throws: StoreError.unknownEntity(name: "Author")) { try names.fetch(Author.self).all() }
@@ -102,7 +103,7 @@ import Testing
     #expect(names.faultErrors.count == 1)
   }
 
-  @Test func `write and read transactions work, and a fetch sees what was inserted`() async throws {
+  @Test func `writes and reads work without classes, and a fetch finds a new object`() async throws {
     let dynamic = try await DynamicStore()
     let store = dynamic.store
     let id = try await store.write { context in
@@ -120,7 +121,7 @@ import Testing
     withExtendedLifetime(dynamic) {}
   }
 
-  @Test func `what is no store is refused, and nothing is made`() async throws {
+  @Test func `a file that is no store is refused, and no file is made`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     await #expect(throws: SQLError.notFound(file: url.path)) { try await Store.open(at: url, key: testKey) }
@@ -134,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func `other formats and changed tables are refused`() async throws {
+  @Test func `stores of other formats and with changed tables are refused`() async throws {
     let made = try await TemporaryStore(library)
     let url = made.store.url
     func change(_ sql: String) throws {
@@ -157,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func `a store that was migrated meanwhile takes no write`() async throws {
+  @Test func `a store that was migrated after its opening refuses writes`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let steps = try MigrationSet.embedded(MicroblogMigrations.steps)

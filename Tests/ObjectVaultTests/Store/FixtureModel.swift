@@ -1,5 +1,5 @@
-// The model of the stores in Tests/Fixtures/stores/0.1.0, and what is in them: every attribute type, every kind of
-// relationship. Neither changes any more when the release is out.
+// The model and the content of the stores in Tests/Fixtures/stores/0.1.0: every attribute type, every
+// kind of relationship. Neither changes after the release.
 
 import CipherSQLite
 import Foundation
@@ -94,7 +94,7 @@ enum Fixture {
     }
   }
 
-  /// Zeros wherever a value has to be.
+  /// Sets all required values, most of them to zero.
   static func fillPlainly(_ painting: Painting, title: String, painter: Painter) {
     (painting.title, painting.painter, painting.flag) = (title, painter, false)
     (painting.int, painting.int8, painting.int16, painting.int32) = (0, 0, 0, 0)
@@ -106,7 +106,7 @@ enum Fixture {
     painting.frame = Frame()
   }
 
-  // MARK: What is there
+  // MARK: Content
 
   static let expected = [
     "painter Zoë 'the' \"brush\": born nil, teacher 吳道子, pupils [], paintings [\"\"]",
@@ -118,7 +118,7 @@ enum Fixture {
     "painting 2: false 0 0 0 0 0 0 0 0.0 0.0 0  0.0 00000000-0000-0000-0000-000000000000 a  [] nil",
   ]
 
-  /// What classes find, a line for each object.
+  /// Describes the objects that classes find, one line for each.
   static func graph(_ context: ObjectContext) throws -> [String] {
     let painters = try context.fetch(Painter.self).sorted(by: \.name).all().map {
       "painter \($0.name): born \(text($0.born)), teacher \($0.teacher?.name ?? "nil"), "
@@ -138,15 +138,16 @@ enum Fixture {
     return painters + motifs + paintings
   }
 
-  /// The same by names.
+  /// Describes the objects that names find, in the same lines.
   static func graph(byNames context: ObjectContext) throws -> [String] {
     let painters = try context.fetch(entity: "Painter").sorted(byPath: "name").all().map { one in
       "painter \(one["name"] as String): born \(text(one["born"] as Int?)), "
         + "teacher \(one[toOne: "teacher"].map { $0["name"] as String } ?? "nil"), "
-        + "pupils \(names(one, "pupils", "name")), paintings \(names(one, "paintings", "title"))"
+        + "pupils \(names(one, of: "pupils", by: "name")), "
+        + "paintings \(names(one, of: "paintings", by: "title"))"
     }
     let motifs = try context.fetch(entity: "Motif").sorted(byPath: "name").all().map { one in
-      "motif \(one["name"] as String): \(names(one, "paintings", "title"))"
+      "motif \(one["name"] as String): \(names(one, of: "paintings", by: "title"))"
     }
     let paintings = try context.fetch(entity: "Painting").sorted(byPath: "id").all().map { one in
       let frame = one["frame"] as Frame
@@ -161,7 +162,7 @@ enum Fixture {
     return painters + motifs + paintings
   }
 
-  private static func names(_ object: DynamicObject, _ relationship: String, _ name: String) -> [String] {
+  private static func names(_ object: DynamicObject, of relationship: String, by name: String) -> [String] {
     object[toMany: relationship].map { $0[name] as String }.sorted()
   }
 

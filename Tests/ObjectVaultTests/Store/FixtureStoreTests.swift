@@ -1,5 +1,5 @@
-// Stores that releases have written, under either engine: every later version reads them, works on with them and takes
-// its steps on them. `make fixtures` makes those of a release that is not out yet.
+// Stores that releases have written under either engine. Every later version reads them, works with them,
+// and runs its steps on them. `make fixtures` makes those of a release that is not out yet.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.tags(.slow)) struct FixtureStores {
   static let isMaking = ProcessInfo.processInfo.environment["VAULT_FIXTURES"] != nil
-  /// Those of this engine's majors; an older engine has no way to read what a newer one wrote.
+  /// The fixtures that this engine reads: an older engine cannot read what a newer one wrote.
   static let readable = [3, 4].filter { $0 <= Engine.current.cipherMajor }
 
   private let folder: TemporaryFolder
@@ -30,8 +30,8 @@ import Testing
     for (line, expected) in zip(found, Fixture.expected) { #expect(line == expected) }
   }
 
-  @Test(.enabled(if: isMaking, "make fixtures makes them anew"))
-  func `the store of this engine is made anew`() async throws {
+  @Test(.enabled(if: isMaking, "make fixtures writes them"))
+  func `make fixtures writes the store of this engine`() async throws {
     let file = Fixture.file(Engine.current.cipherMajor)
     let store = try await open()
     try await store.write { Fixture.fill($0) }
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(.enabled(if: !isMaking), arguments: readable)
-  func `classes find what was in it, and work on with it`(_ major: Int) async throws {
+  func `classes find the content of a released store, and can change it`(_ major: Int) async throws {
     try FileManager.default.copyItem(at: Fixture.file(major), to: url)
     let store = try await open()
     #expect(!store.opening.isNew && store.opening.migratedSteps.isEmpty && store.opening.version == 2)
@@ -51,7 +51,7 @@ import Testing
     try await store.write { context in
       let painter = try context.fetch(Painter.self).where("name == '吳道子'").one()
       let painting = context.insert(Painting.self) { Fixture.fillPlainly($0, title: "new", painter: painter) }
-      // The ids that were handed out before are known.
+      // The ids that were issued before are known.
       try context.save()
       #expect(painting.id.rowID == 3)
       painting.add(try context.fetch(Motif.self).where("name == 'horse'").one(), to: \.motifs)
@@ -65,7 +65,8 @@ import Testing
   }
 
   @Test(.enabled(if: !isMaking), arguments: readable)
-  func `its own model finds the same, and takes changes`(_ major: Int) async throws {
+  func `without classes a released store has the same content, and can be changed`(_ major: Int) async throws
+  {
     try FileManager.default.copyItem(at: Fixture.file(major), to: url)
     let store = try await Store.open(at: url, key: Fixture.key)
     #expect(store.opening.cipher.hash == (major == 3 ? .sha1 : .sha512))
@@ -76,14 +77,14 @@ import Testing
     let left = try await store.read { context in
       try ["Painter", "Painting", "Motif"].map { try context.fetch(entity: $0).count() }
     }
-    // Its painting went by the cascade.
+    // The cascade has deleted its painting.
     #expect(left == [1, 1, 2])
     #expect(try await store.verify().isEmpty)
     store.close()
   }
 
   @Test(.enabled(if: !isMaking), arguments: readable)
-  func `a later step runs on it, and its rows are kept`(_ major: Int) async throws {
+  func `a later step runs on a released store and keeps its rows`(_ major: Int) async throws {
     try FileManager.default.copyItem(at: Fixture.file(major), to: url)
     let steps = try MigrationSet.directory(Fixture.steps).steps
     let set = try MigrationSet(
@@ -102,13 +103,13 @@ import Testing
   }
 
   @Test(.enabled(if: !isMaking && Engine.current.cipherMajor == 3, "SQLCipher 4 reads both"))
-  func `an engine that is too old for a store says that the key fits, and what it lacks`() async throws {
+  func `an engine that is too old for a store reports that the key fits, and what it lacks`() async throws {
     try FileManager.default.copyItem(at: Fixture.file(4), to: url)
     let before = try folder.bytes("pictures.store")
     for isByItsModel in [true, false] {
       do {
         _ = try await isByItsModel ? Store.open(at: url, key: Fixture.key) : open()
-        Issue.record("It was opened.")
+        Issue.record("the store was opened")
       } catch let error as SQLError {
         #expect(
           "\(error)".contains("the key fits, but the file has the settings page 4096, HMAC-SHA512"),
@@ -120,9 +121,9 @@ import Testing
   }
 
   @Test(.enabled(if: !isMaking), arguments: readable)
-  func `its steps are taken back by their files where it carries no way back, and then by what it carries`(
-    _ major: Int
-  ) async throws {
+  func `a released store without down steps is rolled back by files, and then by its own steps`(_ major: Int)
+    async throws
+  {
     try FileManager.default.copyItem(at: Fixture.file(major), to: url)
     let set = try MigrationSet.directory(Fixture.steps)
     let losses: Set<String> = ["Motif", "Painting.motifs", "Painting.note"]
@@ -132,7 +133,7 @@ import Testing
     do {
       try await Store.downgrade(
         at: url, key: Fixture.key, to: 1, migrations: set.upTo(1), allowing: losses)
-      Issue.record("It was taken back.")
+      Issue.record("the step was rolled back")
     } catch StoreError.cannotRollBack(2, "motifs", let reason) {
       #expect(reason.contains("an earlier release"))
     }

@@ -1,4 +1,5 @@
-// A store keeps what the planner goes by: after steps, after large saves, and when it is closed.
+// A store updates the statistics of the query planner: after steps, after large saves, and when it is
+// closed.
 
 import CipherSQLite
 import Foundation
@@ -14,7 +15,7 @@ import Testing
     return try connection.rows("SELECT tbl, idx FROM sqlite_stat1 ORDER BY 1, 2")
   }
 
-  @Test func `a step leaves statistics of the tables that it wrote, and of an index that it made`()
+  @Test func `a step leaves statistics of the tables that it wrote and of an index that it made`()
     async throws
   {
     let rows = "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k LIMIT 1200) SELECT i FROM k"
@@ -29,8 +30,7 @@ import Testing
     store.close()
   }
 
-  @Test
-  func `a fetch of what is nil nearly everywhere goes by another index, and of a value by that of the value`()
+  @Test func `a fetch of nil in a mostly nil property uses another index than a fetch of a value`()
     async throws
   {
     let temporary = try await TemporaryStore(Schema { Entity(Slip.self) })
@@ -70,7 +70,7 @@ import Testing
       separator: "\n")
   }
 
-  @Test func `a large save and a close leave them, and reading does not`() async throws {
+  @Test func `a large save and a close leave statistics, and reading does not`() async throws {
     let temporary = try await TemporaryStore(library)
     let (store, url) = (temporary.store, temporary.store.url)
     try await store.write { context in
@@ -91,7 +91,7 @@ import Testing
   }
 }
 
-/// A note of which few are gone, and few have another above them.
+/// A note. Few notes are gone, and few have another one above them.
 final class Slip: ManagedObject {
   @Attribute(.indexed) var made: Int
   @Attribute(.indexed) var gone: Int?

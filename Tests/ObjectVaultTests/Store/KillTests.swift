@@ -1,4 +1,5 @@
-// A process is killed while it saves, and while it migrates. What it acknowledged is there, whole.
+// A process is killed while it saves, and while it migrates. All that it acknowledged is in the store,
+// completely.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +10,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.kills, .slow), .serialized) struct Kills {
-  /// How long a child takes that is not killed.
+  /// How long a child process takes that is not killed.
   private static func seconds(of mode: String, copyOf template: URL) throws -> Double {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("whole.store")
@@ -34,11 +35,11 @@ import Testing
       }
       #expect(users >= acknowledged && statuses == users * 10 && orphans == 0)
       #expect(try await store.verify().isEmpty)
-      // At most the save that was running had committed without being heard.
+      // At most the save that was running has committed without an acknowledgement.
       acknowledged = users
       store.close()
     }
-    // Each is killed after its first line.
+    // Each child is killed after its first line.
     #expect(acknowledged >= killCount)
   }
 
@@ -76,7 +77,7 @@ import Testing
     if isTorture, killCount >= 50 { #expect(seen == [1, 6]) }
   }
 
-  @Test func `kills while steps are taken back leave the new version or the old one`() async throws {
+  @Test func `kills during a rollback of steps leave the new version or the old one`() async throws {
     let texts = [
       """
       create entity User {
@@ -120,7 +121,7 @@ import Testing
       let table = version == 1 ? "Status" : "Post"
       #expect(try connection.value(sql: "SELECT count(*) FROM \(table) WHERE user_id IS NOT NULL") == 20000)
       connection.close()
-      // Once more, and nothing is left of the killed one.
+      // Once more, after which nothing of the killed run is left.
       try await Store.downgrade(
         at: url, key: testKey, to: 1, migrations: set, allowing: ["User.town", "Town"])
       let left = folder.names.filter { $0.hasPrefix("a\(round).") }

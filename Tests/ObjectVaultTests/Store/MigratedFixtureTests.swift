@@ -1,5 +1,6 @@
-// Stores that were made and migrated under either engine, up and down: the other one opens them, finds the same chain of
-// models behind them, and leads them on. `make fixtures` makes those of a release that is not out yet.
+// Stores that were made and migrated under either engine, up and down. The other engine opens them, finds
+// the same chain of models, and migrates them further. `make fixtures` makes those of a release that is
+// not out yet.
 
 import CipherSQLite
 import Foundation
@@ -12,13 +13,14 @@ import Testing
   private static func file(_ major: Int) -> URL {
     folder.appendingPathComponent("sqlcipher\(major).sqlcipher")
   }
-  /// Those that this engine reads. One that is not there fails its tests: it may be lost.
+  /// The fixtures that this engine reads. A missing fixture fails its tests, because it may have been
+  /// lost.
   private static let readable = FixtureStores.readable
   private static let losses: Set = ["Reader.town", "Loan.note"]
 
   private let temporary: TemporaryFolder
   private let url: URL
-  /// Five, of which a fixture has four.
+  /// Five steps, of which a fixture has four.
   private let set: MigrationSet
 
   init() throws {
@@ -27,7 +29,7 @@ import Testing
     set = try .directory(Self.folder.appendingPathComponent("Steps"))
   }
 
-  /// Made at the first version, migrated to the third, taken back to the second, and led to the fourth.
+  /// Makes a store at version 1, migrates it to 3, rolls it back to 2, and migrates it to 4.
   private func make() async throws {
     try await Store.create(at: url, key: testKey, migrations: set.upTo(1))
     let connection = try Connection.open(url.path, key: testKey)
@@ -63,8 +65,8 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: FixtureStores.isMaking, "make fixtures makes them anew"))
-  func `the migrated store of this engine is made anew`() async throws {
+  @Test(.enabled(if: FixtureStores.isMaking, "make fixtures writes them"))
+  func `make fixtures writes the migrated store of this engine`() async throws {
     try await make()
     let file = Self.file(Engine.current.cipherMajor)
     try? FileManager.default.removeItem(at: file)
@@ -72,7 +74,7 @@ import Testing
   }
 
   @Test(.enabled(if: !FixtureStores.isMaking), arguments: readable)
-  func `15: a store that was migrated under one engine matches and is led on under the other`(_ major: Int)
+  func `15: a store migrated under one engine matches and is migrated further under the other`(_ major: Int)
     async throws
   {
     try FileManager.default.copyItem(at: Self.file(major), to: url)
@@ -87,7 +89,7 @@ import Testing
     #expect(try await loans(after, "Lending") == ["Zoë", "Zoë"])
     #expect(try await after.verify().isEmpty)
     after.close()
-    // And back by what the store itself carries, some of it from the other engine.
+    // The store is rolled back by its own down steps, some of them from the other engine.
     try await Store.downgrade(
       at: url, key: testKey, to: 1, migrations: MigrationSet([]), allowing: Self.losses)
     let first = try await Store.open(at: url, key: testKey)
@@ -97,7 +99,7 @@ import Testing
   }
 
   @Test(.enabled(if: !FixtureStores.isMaking), arguments: readable)
-  func `the chain of models, steps and ways back is the same on either engine`(_ major: Int) async throws {
+  func `the chain of models, steps and down steps is the same on either engine`(_ major: Int) async throws {
     try await make()
     try FileManager.default.copyItem(
       at: Self.file(major), to: temporary.url.appendingPathComponent("fixture.store"))

@@ -1,5 +1,5 @@
-// A process is killed while one to five steps run, or are taken back, in one transaction: the store is old or new, and
-// nothing is left of the way. More kills: VAULT_KILLS.
+// A process is killed while one to five steps run, or are rolled back, in one transaction. The store is
+// old or new, and nothing else is left. More kills: VAULT_KILLS.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// A way that a child goes until it is killed.
+/// The versions from which and to which a child migrates until it is killed.
 private struct KilledWay: CustomTestStringConvertible {
   let from: Int
   let to: Int
@@ -17,7 +17,7 @@ private struct KilledWay: CustomTestStringConvertible {
 }
 
 @Suite(.tags(.kills, .slow), .serialized) struct MigrationKills {
-  /// The first makes a store, five more lead on, and each of them back.
+  /// The first step makes a store. Five more steps follow, and each can be rolled back.
   private static let texts = [
     """
     create entity User {
@@ -35,7 +35,7 @@ private struct KilledWay: CustomTestStringConvertible {
     "rename attribute User.name -> title\ncreate entity Town {\n}",
     "make User.title optional\nset default of Note.stars to 5",
   ]
-  /// What steps that are taken back lose.
+  /// The data that rollbacks of these steps lose.
   private static let losses: Set = ["User.town", "Town"]
 
   private let folder: TemporaryFolder
@@ -73,12 +73,12 @@ private struct KilledWay: CustomTestStringConvertible {
     }
   }
 
-  /// What only one of two contents has.
+  /// The lines that only one of two contents has.
   private func difference(_ one: [String], _ other: [String]?) -> String {
     Set(one).symmetricDifference(other ?? []).sorted().joined(separator: "\n")
   }
 
-  @Test func `a killed migration of one to five steps leaves the old store or the new one, and nothing else`()
+  @Test func `a killed migration of one to five steps leaves the old store or the new one, nothing else`()
     async throws
   {
     let template = try await make()
@@ -90,17 +90,17 @@ private struct KilledWay: CustomTestStringConvertible {
       try await lead(url, to: version)
       contents[version] = try contentWithoutTimes(url)
     }
-    // Twice as many kinds as ways: the short form begins with others each day.
+    // Each way occurs with and without a copy. The short form begins with another one each day.
     let first = isTorture ? 0 : Rotation.seed * killCount % (2 * KilledWay.all.count)
     for round in first..<first + killCount {
       let way = KilledWay.all[round % KilledWay.all.count]
       let name = "k\(round).store"
       let url = folder.url.appendingPathComponent(name)
       try FileManager.default.copyItem(at: folder.url.appendingPathComponent("v\(way.from).store"), to: url)
-      // Every second time the store is copied before, so that some are killed within the copy.
+      // Every second time the store is copied before, so that some children are killed during the copy.
       let copies = (round / KilledWay.all.count) % 2 == 1
       let (mode, kind) = ("lead-\(copies ? "copied-" : "")\(way.to)", "\(way.testDescription) \(copies)")
-      // The first of each way tells how long it takes, so that the others are killed anywhere in it.
+      // The first run of each kind measures its time, so that the others are killed at any point.
       if seconds[kind] == nil {
         let start = Date()
         _ = try runChild(mode, url.path)
@@ -117,7 +117,8 @@ private struct KilledWay: CustomTestStringConvertible {
       #expect(
         found == contents[way.from] || found == contents[way.to],
         "\(way.testDescription): \(difference(found, contents[way.to]))")
-      // A copy has its name when it is whole; what has another name is no copy yet, and goes with the next run.
+      // A copy has its name when it is complete. A file with another name is no copy yet, and the next
+      // run removes it.
       let kept = folder.names.filter { $0.hasPrefix("k\(round).") && $0.hasSuffix(".backup") }
       #expect(kept.isEmpty || copies, "\(kept)")
       for copy in kept {
@@ -126,7 +127,8 @@ private struct KilledWay: CustomTestStringConvertible {
       }
       copied += kept.count
       begun += folder.names.filter { $0.hasPrefix("k\(round).") && $0.contains(".unfinished") }.count
-      // Once more: it arrives, and takes away what the killed one left beside the store.
+      // Once more: the store arrives at the version, and what the killed child left beside the store is
+      // removed.
       try await lead(url, to: way.to)
       let arrived = try contentWithoutTimes(url)
       #expect(arrived == contents[way.to], "\(way.testDescription): \(difference(arrived, contents[way.to]))")
@@ -143,7 +145,8 @@ private struct KilledWay: CustomTestStringConvertible {
   }
 }
 
-/// All that a file holds but the times in its history: each table with its SQL, its rows and what is in them.
+/// Returns the content of a file, except the times in its history: each table with its columns, rows,
+/// foreign keys and indexes.
 func contentWithoutTimes(_ url: URL) throws -> [String] {
   let connection = try Connection.open(url.path, key: testKey)
   defer { connection.close() }
@@ -152,16 +155,17 @@ func contentWithoutTimes(_ url: URL) throws -> [String] {
   let names = try connection.rows("SELECT name FROM sqlite_master ORDER BY name").compactMap {
     $0.first?.string
   }
-  // What was taken back tells of the way. The order of columns is not the same on each.
+  // The bookkeeping tables show the steps that were rolled back, so they are excluded. The order of
+  // columns depends on the way to a version.
   let contents = try names.filter { !$0.hasPrefix("vault_") && !$0.hasPrefix("sqlite_") }.flatMap { name in
     let table = try connection.tableInfo(name)
     let columns = table.columns.sorted { $0.name < $1.name }.map { column in
       "\(name) \(column)"
     }
-    // The rows themselves, whatever their order: rows that exchanged a value have as many of each.
+    // Compares whole rows in any order: rows that exchanged a value would have as many of each value.
     let values = SQL.joined(
       table.columns.map(\.name).sorted().map { "quote(\(identifier: $0))" }, by: " || ' ' || ")
-    // An index has none.
+    // An index has no columns.
     let rows =
       columns.isEmpty
       ? [] : try connection.rows("SELECT \(values) FROM \(identifier: name) ORDER BY 1")

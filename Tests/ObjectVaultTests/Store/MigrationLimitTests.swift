@@ -1,4 +1,5 @@
-// An opening that its caller waits for does as much as it was told it may, and says otherwise what there is to do.
+// An opening whose caller waits for it does only as much work as it is allowed. Otherwise it reports the
+// work that is pending.
 
 import CipherSQLite
 import Foundation
@@ -32,29 +33,30 @@ private final class Tag: ManagedObject { @Attribute var name: String }
     "INSERT INTO Tag(name) VALUES ('a'), ('b')", "INSERT INTO Note_tags SELECT id, 1 FROM Note",
   ]
 
-  private func open(_ lab: MigrationLab, _ steps: [String], _ limit: MigrationLimit) throws -> Store {
+  private func open(_ lab: MigrationLab, _ steps: [String], limit: MigrationLimit) throws -> Store {
     try Store.open(
       at: lab.url, key: testKey, schema: Self.schema, migrations: .set(lab.set(steps)),
       migratingAtMost: limit)
   }
 
-  @Test func `a new store and one that lacks nothing open at once, whatever the limit`() async throws {
+  @Test func `a new store and one without pending steps open at once, whatever the limit`() async throws {
     let lab = try await MigrationLab(Self.base)
     try FileManager.default.removeItem(at: lab.url)
     let steps = [Self.base, "add attribute Note.stars int default 0"]
     for isNew in [true, false] {
-      let store = try open(lab, steps, .seconds(0))
+      let store = try open(lab, steps, limit: .seconds(0))
       #expect(store.opening.isNew == isNew && store.opening.version == 2)
       store.close()
     }
   }
 
-  // The engine reads an expression by recursion, some 500 bytes for each of its levels, of which it takes 1000.
+  // The engine parses an expression by recursion, with some 500 bytes for each of its levels, of which it
+  // allows 1000.
   @Test(arguments: [
     "transform sql { UPDATE $Note SET $Note.stars = EXPRESSION }",
     "retype Note.title to string using (EXPRESSION)",
   ])
-  func `the deepest expression of a step runs though the caller's stack is small`(_ operation: String)
+  func `the deepest expression of a step runs even if the caller's stack is small`(_ operation: String)
     async throws
   {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
@@ -77,7 +79,7 @@ private final class Tag: ManagedObject { @Attribute var name: String }
     #expect(try lab.rows("SELECT DISTINCT CAST(\(column) AS INTEGER) FROM Note") == [[990]])
   }
 
-  /// What each step comes to, of 40 notes with a tag each and two tags.
+  /// The number of rows that each step writes, with 40 notes that have a tag each, and two tags.
   static let costs: [(step: String, rows: Int)] = [
     ("add attribute Note.stars int default 0", 0),
     (
@@ -96,7 +98,7 @@ private final class Tag: ManagedObject { @Attribute var name: String }
   ]
 
   @Test(arguments: costs.indices)
-  func `the rows that are written are those of the tables that are touched`(_ index: Int) async throws {
+  func `the cost of a step is the number of rows in the tables that it writes`(_ index: Int) async throws {
     let (step, rows) = Self.costs[index]
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let set = try lab.set([Self.base, step])
@@ -104,24 +106,26 @@ private final class Tag: ManagedObject { @Attribute var name: String }
     #expect(plan.cost.rows == rows && plan.steps.map(\.rows) == [rows] && plan.cost.seconds > 0)
     if rows > 0 {
       #expect {
-        try open(lab, [Self.base, step], .rows(rows - 1))
+        try open(lab, [Self.base, step], limit: .rows(rows - 1))
       } throws: { error in
         guard case StoreError.migrationNeeded(let need) = error else { return false }
         return need.rows == rows && need.steps == ["0002 step2"] && need.storeVersion == 1
           && need.targetVersion == 2 && "\(error)".contains("0002 step2")
       }
-      #expect(throws: StoreError.self) { try open(lab, [Self.base, step], .seconds(plan.cost.seconds / 2)) }
-      // Nothing has happened: not even a log is left behind.
+      #expect(throws: StoreError.self) {
+        try open(lab, [Self.base, step], limit: .seconds(plan.cost.seconds / 2))
+      }
+      // Nothing has happened: not even a log is left.
       #expect(try await Store.plan(at: lab.url, key: testKey, migrations: set).storeVersion == 1)
     }
-    let store = try open(lab, [Self.base, step], .rows(rows))
+    let store = try open(lab, [Self.base, step], limit: .rows(rows))
     #expect(store.opening.migratedSteps == [2])
     #expect(try await store.read { try $0.fetch(Note.self).where("tags.@count == 1").count() } == 40)
     store.close()
     #expect(try lab.isSound())
   }
 
-  @Test func `rows are followed through renamings, new tables and links`() async throws {
+  @Test func `the cost follows rows through renamings, new tables and links`() async throws {
     let lab = try await MigrationLab(Self.base, fill: Self.fill)
     let steps = [
       Self.base, "rename entity Note -> Memo\nrename entity Tag -> Note", "make Memo.tags one",
@@ -134,7 +138,7 @@ private final class Tag: ManagedObject { @Attribute var name: String }
     #expect(plan.cost.rows == 164)
   }
 
-  @Test func `of a large table it is asked how far its ids reach`() async throws {
+  @Test func `the cost of a large table is the range of its ids`() async throws {
     let lab = try await MigrationLab(Self.base)
     let connection = try lab.open()
     try connection.execute(
@@ -149,20 +153,20 @@ private final class Tag: ManagedObject { @Attribute var name: String }
     #expect(less.cost.rows == 10_000)
   }
 
-  @Test func `a loss that nobody allowed is told before the time that it takes`() async throws {
+  @Test func `a loss that is not allowed is reported before the cost`() async throws {
     let lab = try await MigrationLab(Self.base + "\nadd attribute Tag.old int default 1", fill: Self.fill)
     let steps = [
       Self.base + "\nadd attribute Tag.old int default 1",
       "drop attribute Tag.old\nadd attribute Note.stars int default 0",
     ]
     #expect {
-      try open(lab, steps, .rows(0))
+      try open(lab, steps, limit: .rows(0))
     } throws: {
       if case StoreError.lossNotAllowed = $0 { true } else { false }
     }
   }
 
-  @Test func `a key that has to be asked for is resolved before`() async throws {
+  @Test func `an opening with a limit refuses a key from a provider`() async throws {
     let lab = try await MigrationLab(Self.base)
     #expect(throws: SQLError.self) {
       try Store.open(

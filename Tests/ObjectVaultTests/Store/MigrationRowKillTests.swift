@@ -1,5 +1,6 @@
-// A process is killed while steps run that work on rows: SQL and Swift of their authors, values that move, entities that become
-// one or get a parent; all in one transaction, and each by itself. More kills: VAULT_KILLS.
+// A process is killed while steps change rows: SQL and Swift transforms, moved values, merged entities,
+// and entities that get a parent. The steps run in one transaction, or each in its own. More kills:
+// VAULT_KILLS.
 
 import CipherSQLite
 import Foundation
@@ -49,7 +50,7 @@ import Testing
     for step in set.steps { try Data(step.text.utf8).write(to: steps.appendingPathComponent(step.fileName)) }
   }
 
-  /// A store at version 1, and what it holds at each.
+  /// A store at version 1, and its content at each version.
   private func make() async throws -> (template: URL, contents: [[String]]) {
     let url = folder.url.appendingPathComponent("template.store")
     try await Store.create(at: url, key: testKey, migrations: set.upTo(1))
@@ -73,15 +74,12 @@ import Testing
     return (url, contents)
   }
 
-  @Test
-  func
-    `a killed run of steps on rows leaves the old store or the new one, and behind whole steps where each stands`()
-    async throws
+  @Test func `a killed run of steps on rows leaves the old store, the new one, or whole steps`() async throws
   {
     let (template, contents) = try await make()
     #expect(Set(contents).count == Self.last)
     let former = try StoreRows(folder.url.appendingPathComponent("v\(Self.last).store"))
-    // A second witness of what the steps are to do.
+    // A second check of the steps' results.
     #expect(
       former.sums == [
         Int64(2 * Self.rows), Int64(Self.rows * (Self.rows + 1)), Int64(Self.rows), Int64(Self.rows),
@@ -112,10 +110,10 @@ import Testing
     if isTorture { print("killed at versions \(ends.map { "\($0 + 1): \($1)" }.sorted())") }
   }
 
-  /// Numbers of a store behind all steps, by plain SQL.
+  /// Numbers of a store after all steps, by plain SQL.
   private struct StoreRows {
-    /// The users with a name in capitals or of a guest, the sum of all doubled codes, the towns that moved, the accounts among
-    /// the rows of their parent.
+    /// The users with a name in capitals or of a guest, the sum of the doubled codes, the towns that
+    /// moved, and the accounts among the rows of their parent.
     let sums: [Int64]
 
     init(_ url: URL) throws {

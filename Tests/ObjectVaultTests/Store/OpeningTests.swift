@@ -1,4 +1,4 @@
-// A store that lacks nothing opens by a few rows: no step is read, however many there are.
+// A store without pending steps opens by reading a few rows. No step is read, however many there are.
 
 import CipherSQLite
 import Foundation
@@ -20,7 +20,7 @@ private final class Thing: ManagedObject {
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// The steps of the store, and pairs that take each other back.
+  /// The steps of the store, and pairs of steps that undo each other.
   private func steps(_ count: Int = 2) throws -> [MigrationStep] {
     var texts = Damage.steps.map { "format: 1\n[up]\n\($0)\n" }
     while texts.count < count {
@@ -38,7 +38,7 @@ private final class Thing: ManagedObject {
     }
   }
 
-  /// The same steps, none of which can be read.
+  /// The steps with texts that cannot be read.
   private func unreadable(_ steps: [MigrationStep]) -> [MigrationSet.Embedded] {
     embedded(steps, text: "no step")
   }
@@ -49,9 +49,7 @@ private final class Thing: ManagedObject {
 
   private func open(_ steps: [MigrationStep]) async throws -> Store { try await open(embedded(steps)) }
 
-  @Test func `a store that has all steps opens without reading one, after each way that it got them`()
-    async throws
-  {
+  @Test func `a store that has all steps opens without reading one, however it got them`() async throws {
     let all = try steps(6)
     let store = try await open(all)
     #expect(store.opening.isNew && store.opening.version == 6)
@@ -65,7 +63,7 @@ private final class Thing: ManagedObject {
       store.close()
     }
     try await expectOpens(all)
-    // In whatever order they are given.
+    // In whatever order the steps are given.
     try await expectOpens(all.reversed())
     let set = try MigrationSet(all)
     try await Store.downgrade(at: url, key: testKey, to: 4, migrations: set)
@@ -76,7 +74,7 @@ private final class Thing: ManagedObject {
     try await expectOpens(all)
   }
 
-  @Test func `a step that the store lacks is read, and what is wrong with it told`() async throws {
+  @Test func `a step that the store does not have is read, and its faults are reported`() async throws {
     let all = try steps(4)
     try await open(Array(all.prefix(2))).close()
     let broken = embedded(Array(all.prefix(3))) + unreadable(all).suffix(1)
@@ -95,7 +93,7 @@ private final class Thing: ManagedObject {
     try await open(all).close()
     for sql in [
       "DELETE FROM vault_meta WHERE key = 'standing'",
-      // An earlier release knows nothing of the row, and writes a new generation.
+      // An earlier release ignores the row, and writes a new generation.
       "UPDATE vault_meta SET value = value + 1 WHERE key = 'generation'",
     ] {
       let connection = try Connection.open(url.path, key: testKey)
@@ -114,7 +112,8 @@ private final class Thing: ManagedObject {
     }
   }
 
-  @Test func `other steps and other classes are told, though the store has as many`() async throws {
+  @Test func `edited steps and other classes are reported, even if the store has as many steps`() async throws
+  {
     let all = try steps(4)
     try await open(all).close()
     var edited = all
@@ -135,8 +134,7 @@ private final class Thing: ManagedObject {
     }
   }
 
-  @Test
-  func `a store that was made of classes alone says that they have changed, and which step is to be written`()
+  @Test func `a store made of classes alone reports that they have changed, and the step to write`()
     async throws
   {
     try await Store.open(at: url, key: testKey, schema: schema, migrations: .creatingSchema).close()
@@ -152,7 +150,7 @@ private final class Thing: ManagedObject {
   }
 
   @Test(arguments: Damage.all.indices)
-  func `what an opening goes by is looked at, and other damage is left to those who need it`(_ index: Int)
+  func `an opening checks what it uses, and leaves other damage to the commands that need it`(_ index: Int)
     async throws
   {
     let (sql, word) = Damage.all[index]
@@ -161,7 +159,8 @@ private final class Thing: ManagedObject {
     let connection = try Connection.open(url.path, key: testKey)
     try connection.executeScript(sql)
     connection.close()
-    // The classes say what the model is, and a row of its own which steps ran.
+    // The classes give the model, and a row of its own gives the steps that ran, so an opening does not
+    // use these.
     let isOfNoUse = sql.contains("modelJSON") || sql.contains("modelHash") || sql.contains("checksum = x")
     do {
       try await open(all).close()
@@ -174,19 +173,18 @@ private final class Thing: ManagedObject {
     }
   }
 
-  @Test func `a folded chain opens without reading a step, whichever way the store came to it`() async throws
-  {
+  @Test func `a folded chain opens without reading a step, however the store got its steps`() async throws {
     let all = try steps(6)
     let set = try MigrationSet(all).folded(to: 4, release: "4.1 beta").migrations
     let fold = set.steps[3]
-    // Its head says what it stands for; no operation of it can be read.
+    // Its head names the steps that it replaces, and none of its operations can be read.
     let head = try #require(fold.text.split(separator: "[up]").first)
     let folded =
       [
         MigrationSet.Embedded(
           number: 4, name: fold.name, checksum: fold.contentChecksum, text: "\(head)[up]\nno step\n")
       ] + unreadable(Array(all.dropFirst(4)))
-    // By the steps themselves, and by the one.
+    // With the steps themselves, and with the folded one.
     for made in [all, set.steps.filter { !$0.isPlaceholder }] {
       try? FileManager.default.removeItem(at: url)
       try await Store.create(at: url, key: testKey, migrations: MigrationSet(made))
@@ -195,7 +193,7 @@ private final class Thing: ManagedObject {
         #expect(store.opening.version == 6 && store.opening.migratedSteps.isEmpty)
         store.close()
       }
-      // Another chain under the same numbers is read, and not taken for this one.
+      // Another chain with the same numbers is read, and not mistaken for this one.
       let other = [
         MigrationSet.Embedded(
           number: 4, name: fold.name, checksum: fold.contentChecksum,
@@ -205,7 +203,7 @@ private final class Thing: ManagedObject {
     }
   }
 
-  @Test func `five hundred steps open as fast as two`() async throws {
+  @Test func `opening with 500 steps takes less than eight times as long as with two`() async throws {
     var stores: [Int: (url: URL, steps: [MigrationSet.Embedded])] = [:]
     for count in [2, 500] {
       let all = try steps(count)
@@ -222,7 +220,7 @@ private final class Thing: ManagedObject {
         ).close()
       }
     }
-    // To read them takes a hundred times as long, as tests are compiled.
+    // Reading the steps takes a hundred times as long in the build of the tests.
     #expect(factor < 8)
   }
 }

@@ -1,4 +1,4 @@
-// Nothing that was saved may be readable in any file, and no key in any text.
+// No saved value may be readable in any file, and no key in any text.
 
 import CipherSQLite
 import Foundation
@@ -11,7 +11,9 @@ import Testing
 @Suite(.tags(.slow)) struct Secrecy {
   static let canary = "CANARY-7f3a91"
 
-  @Test func `a canary saved, sorted, migrated and rekeyed is in no file, in no spelling`() async throws {
+  @Test func `a canary that is saved, sorted, migrated and rekeyed is in no file, in no encoding`()
+    async throws
+  {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
@@ -24,7 +26,7 @@ import Testing
           "INSERT INTO User(name) VALUES (?)",
           [.text("\(Self.canary) \(number) \(String(repeating: "x", count: 500))")])
       }
-      // A sort larger than any cache would spill.
+      // A sort that is larger than any cache would use a file.
       try connection.executeScript("PRAGMA cache_size = 10")
       _ = try connection.rows("SELECT a.name FROM User a, User b ORDER BY b.name || a.name LIMIT 5")
       try scan(folder)
@@ -45,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: ["save", "rekey", "resettle", "rotate", "backup", "restore", "encrypt"])
-  func `a canary is in no file of a process that is killed at work`(_ mode: String) async throws {
+  func `a canary is in no file of a process that is killed during its work`(_ mode: String) async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let store = try await openMicroblog(url)
@@ -57,7 +59,7 @@ import Testing
       }
     }
     store.close()
-    // What is in clear by its nature lies elsewhere.
+    // The plain export is in another folder.
     let elsewhere = try TemporaryFolder()
     do {
       let connection = try Connection.open(url.path, key: testKey)
@@ -77,7 +79,7 @@ import Testing
       lines += try runAndKillChild(mode, url, after: 0.0...0.3)
       try scan(folder)
     }
-    // It was at work.
+    // The children had begun their work.
     #expect(lines >= 3)
   }
 
@@ -94,12 +96,12 @@ import Testing
     for name in folder.names where !name.hasSuffix(".plain") {
       let bytes = try folder.bytes(name)
       for needle in needles {
-        #expect(bytes.range(of: needle) == nil, "\(name) holds it", sourceLocation: location)
+        #expect(bytes.range(of: needle) == nil, "\(name) contains it", sourceLocation: location)
       }
     }
   }
 
-  @Test func `no error and no description holds a key or a value`() async throws {
+  @Test func `no error and no description contains a key or a value`() async throws {
     let secret = "SECRET-KEY-4471"
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")

@@ -1,4 +1,4 @@
-// A store has an identity, which its copies share, and the ids that it gives find nothing in another store.
+// A store has an identity, which its copies share. Its ids find nothing in another store.
 
 import CipherSQLite
 import Foundation
@@ -32,14 +32,14 @@ private final class Thing: ManagedObject {
     error is StoreError && "\(error)".contains("another store")
   }
 
-  @Test func `an id of another store is refused wherever one is looked for`() throws {
+  @Test func `an id of another store is refused wherever an id is looked up`() throws {
     let own = try first.store.makeContext().fetch(Author.self).ids()[0]
     let strange = try second.store.makeContext().fetch(Author.self).one().id
     #expect(own == strange && own.rowID == strange.rowID)
     let context = first.store.makeContext()
     #expect(try context.existing(own)?.name == "Ann")
     #expect { try context.existing(strange) } throws: { isForeign($0) }
-    // First the own one, then the other: the second finds the SQL of the first.
+    // First the own id, then the other one: the second fetch finds the SQL of the first.
     for (id, isOwn) in [(own, true), (strange, false)] {
       let (list, maybe): ([ObjectID<Author>], ObjectID<Author>?) = ([id], id)
       let fetches: [() throws -> Int] = [
@@ -68,7 +68,7 @@ private final class Thing: ManagedObject {
     }
   }
 
-  @Test func `the error of a predicate has its place in the text`() throws {
+  @Test func `the error of a predicate with an id of another store names the entity and the id`() throws {
     let id = try second.store.makeContext().fetch(Author.self).one().id
     let context = first.store.makeContext()
     #expect {
@@ -80,9 +80,7 @@ private final class Thing: ManagedObject {
     }
   }
 
-  @Test func `an id that was kept as its number equals the one that the object gives, and finds its row`()
-    throws
-  {
+  @Test func `an id that is decoded from its number equals the object's id and finds its row`() throws {
     let context = first.store.makeContext()
     let ann = try context.fetch(Author.self).one()
     let coded = try JSONEncoder().encode([ann.id])
@@ -92,14 +90,15 @@ private final class Thing: ManagedObject {
     #expect(try context.existing(kept) === ann)
     #expect(try context.existing(ObjectID<Author>(rowID: ann.id.rowID)) === ann)
     #expect(try context.fetch(Author.self).where(#Predicate { $0.id == kept }).one() === ann)
-    // It does not know its store, and is taken for the number that it is.
+    // A decoded id has no store, and is used as the number that it is.
     #expect(try second.store.makeContext().existing(kept)?.name == "Bob")
     let node = try PredicateNode(#Predicate<Author> { $0.id == kept })
     let decoded = try JSONDecoder().decode(PredicateNode.self, from: JSONEncoder().encode(node))
     #expect(try context.fetch(Author.self).where(decoded).one() === ann)
   }
 
-  @Test func `a copy has the identity of its store, and a new store has one of its own`() async throws {
+  @Test func `a copy has the identity of its store, and a new store has an identity of its own`() async throws
+  {
     let store = first.store
     let id = try #require(store.id)
     #expect(second.store.id != nil && second.store.id != id)

@@ -1,3 +1,5 @@
+// Stores: concurrent reads and writes, cancellation, keys, and files that are no stores.
+
 import CipherSQLite
 import Foundation
 import Microblog
@@ -30,7 +32,7 @@ import Testing
     #expect(try await store.read { try $0.fetch(Status.self).count() } == 2000)
   }
 
-  @Test func `a throwing write leaves nothing, and a read cannot write`() async throws {
+  @Test func `a write that throws stores nothing, and a read cannot write`() async throws {
     struct Stop: Error {}
     let temporary = try await TemporaryStore(library)
     let store = temporary.store
@@ -54,7 +56,7 @@ import Testing
     let started = AsyncStream<Void>.makeStream()
     let gate = DispatchSemaphore(value: 0)
     let task = Task {
-      // Also when it fails before: nobody is to wait for ever.
+      // Also on an earlier error, so that the test does not wait forever.
       defer { started.continuation.finish() }
       try await store.write { context in
         context.insert(Genre.self) { $0.name = "x" }
@@ -82,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `a key of a provider is asked for when the store opens`() async throws {
+  @Test func `a key provider is called when the store opens`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let store = try await openMicroblog(url, key: .provider { .passphrase("from the keyring") })
@@ -93,7 +95,7 @@ import Testing
     try await openMicroblog(url, key: .passphrase("from the keyring")).close()
   }
 
-  @Test func `rekeying goes on with open contexts, and the old key is refused`() async throws {
+  @Test func `open contexts can be used after a rekey, and the old key is refused`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     let store = try await openMicroblog(url)
@@ -110,7 +112,7 @@ import Testing
     #expect(try await again.read { try $0.fetch(User.self).one().screenName } == "冰儿")
   }
 
-  @Test func `a database that is no store is told as such`() async throws {
+  @Test func `a database that is no store is reported as such`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
     _ = try Connection.create(url.path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
@@ -118,7 +120,7 @@ import Testing
   }
 
   @Test(.enabled(if: (try? IsoCodes()) != nil, "make deps installs iso-codes"))
-  func `real data comes in whole and is found through two relationships`() async throws {
+  func `imported ISO codes are complete and are found through two relationships`() async throws {
     let codes = try IsoCodes()
     let folder = try TemporaryFolder()
     let store = try await openMicroblog(folder.url.appendingPathComponent("a.store"))
@@ -136,7 +138,7 @@ import Testing
     #expect(try await store.verify().isEmpty)
   }
 
-  @Test func `links in a circle are said to by every call that opens`() async throws {
+  @Test func `links in a circle are reported by every call that opens a store`() async throws {
     let folder = try TemporaryFolder()
     let (link, other) = (folder.url.appendingPathComponent("a"), folder.url.appendingPathComponent("b"))
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: other)

@@ -1,4 +1,5 @@
-// Classes in which a one-to-one has its column at the other end than the store: nobody works with a column that is not there.
+// Classes in which a one-to-one has its column at the other end than in the store. No store may use a
+// column that does not exist.
 
 import CipherSQLite
 import Foundation
@@ -53,7 +54,9 @@ private enum Turned {
     }
   }
 
-  @Test func `the step of the classes moves the column, with all links`() async throws {
+  @Test func `the automatic step moves the column of a one-to-one to the other end, with all links`()
+    async throws
+  {
     try await fill(.automatic)
     let store = try await Store.open(at: url, key: testKey, schema: turned, migrations: .automatic)
     defer { store.close() }
@@ -66,7 +69,7 @@ private enum Turned {
     }
   }
 
-  @Test func `steps that have it at the other end are told to be those of other classes`() async throws {
+  @Test func `steps with the column at the other end are reported as those of other classes`() async throws {
     let steps = try MigrationSet([
       MigrationStep(
         number: 1, name: "teams",
