@@ -1,4 +1,4 @@
-// A store whose step was edited, and then folded with others: what the tool says leads on.
+// A store with a step that was edited and then folded with others: the advice of the tool can be followed.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct FoldedConflicts {
-  @Test func `the advice for a step that was folded as another can be followed`() throws {
+  @Test func `the advice for a step that was edited and then folded works`() throws {
     let folder = try TemporaryFolder()
     let (steps, old, store) = (folder.path("Steps"), folder.path("Old"), folder.path("a.store"))
     try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: folder.path("key")))

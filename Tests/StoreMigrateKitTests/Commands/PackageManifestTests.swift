@@ -1,5 +1,5 @@
-// A Package.swift as people have it: with other line ends, behind a link, with a comment lost, with Swift in folders. What is
-// not written is told.
+// A Package.swift as it occurs in practice: with other line ends, behind a link, without a comment, with
+// Swift in folders. The tool reports what it does not write.
 
 import Foundation
 import TestSupport
@@ -40,7 +40,7 @@ import Testing
     try write("Migrations/0002_more.migration", "format: 1\n[up]\nadd attribute Note.more string optional\n")
   }
 
-  @Test func `lines that end as on Windows stay so`() throws {
+  @Test func `line ends of Windows are kept in a manifest`() throws {
     try write("Package.swift", manifest.replacing("\n", with: "\r\n"))
     try addStep()
     let stale = try run("check")
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: ["begin", "end"])
-  func `a manifest that has lost one comment is left alone, and that is told`(_ mark: String) throws {
+  func `a manifest without one of the comments is left alone, and that is reported`(_ mark: String) throws {
     let line = mark == "begin" ? begin : end
     let lost = try manifest.replacing(line, with: "")
     try write("Package.swift", lost)
@@ -75,7 +75,7 @@ import Testing
       "\(check)")
   }
 
-  @Test func `comments that are there twice, or the wrong way round, are told`() throws {
+  @Test func `comments that occur twice or in the wrong order are reported`() throws {
     let whole = try manifest
     for broken in [
       whole.replacing(begin, with: begin + begin),
@@ -88,19 +88,19 @@ import Testing
     }
   }
 
-  @Test func `a target that has lost both comments is told, and a manifest of others is not`() throws {
+  @Test func `a target without both comments is reported, and a manifest of others is not`() throws {
     let lost = try manifest.replacing(begin, with: "").replacing(end, with: "")
     try write("Package.swift", lost)
     let result = try run("embed")
     #expect(result.output.contains("its target for Migrations has no list that embed keeps"), "\(result)")
     #expect(try run("embed", "--json").output.contains("\"note\":"))
-    // Who keeps a list of his own is not failed for it.
+    // A list that its author maintains is not an error.
     #expect(try manifest == lost && run("check").status == 0)
     try write("Package.swift", lost.replacing("\"Migrations\"", with: "\"Other\""))
     #expect(try !run("embed").output.contains("note:"))
   }
 
-  @Test func `a linked manifest is written where it lies`() throws {
+  @Test func `a manifest that is a link is written at its target`() throws {
     try FileManager.default.createDirectory(
       atPath: folder.path("real"), withIntermediateDirectories: false)
     try FileManager.default.moveItem(
@@ -116,14 +116,14 @@ import Testing
       String(decoding: try folder.bytes("real/Manifest"), as: UTF8.self).contains("0002_more.migration"))
   }
 
-  @Test func `folders with Swift are compiled, and what else they have is left out of that`() throws {
+  @Test func `folders with Swift are compiled, and their other files are excluded`() throws {
     try write("Migrations/Transforms/Split.swift", "enum Split {}\n")
     try write("Migrations/Transforms/notes.md", "")
     try write("Migrations/Transforms/deep/more.txt", "")
     try write("Migrations/Data/cities.csv", "")
     try write("Migrations/Data/inner/towns.csv", "")
     try write("Migrations/Steps.docc/page.md", "")
-    // A link that leads back.
+    // A link to a parent folder.
     try FileManager.default.createSymbolicLink(
       atPath: folder.path("Migrations/Transforms/up"), withDestinationPath: "..")
     try FileManager.default.createSymbolicLink(
