@@ -1,5 +1,5 @@
-// The folder of steps as a target of a package: the list of what is not Swift is written anew, and nothing else of
-// Package.swift is.
+// The step folder as a target of a package: embed rewrites the list of the files that are not Swift, and
+// nothing else of Package.swift.
 
 import Foundation
 import TestSupport
@@ -30,7 +30,7 @@ import Testing
     get throws { String(decoding: try folder.bytes("Package.swift"), as: UTF8.self) }
   }
 
-  /// What `embed --package` shows, in a manifest.
+  /// Writes a manifest with the target that `embed --package` prints.
   private func writeManifest(_ target: String) throws {
     try write(
       "Package.swift",
@@ -52,7 +52,7 @@ import Testing
     return try #require(shown.output.components(separatedBy: "once:\n").last)
   }
 
-  @Test func `the target is shown once, and its list follows the folder from then on`() throws {
+  @Test func `embed --package prints the target once, and embed then keeps its list up to date`() throws {
     try write("Package.swift", "// nothing yet\n")
     try writeManifest(try shownTarget())
     let before = try manifest
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func `a package with the target builds without a warning`() throws {
-    // A module of the library's name that has what a generated file uses.
+    // A stub of the library with the declarations that a generated file uses.
     try write(
       "ObjectVault/Package.swift",
       """

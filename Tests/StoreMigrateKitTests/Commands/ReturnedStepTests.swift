@@ -1,4 +1,5 @@
-// A store that ran a step which a rebase has renumbered since: the lines that are printed give it its number back, as they stand.
+// A store that ran a step which a rebase has renumbered since: the printed lines restore the step's number,
+// and can be pasted.
 
 import Foundation
 import ObjectVault
@@ -37,7 +38,7 @@ import Testing
       keepsPath: true)
   }
 
-  /// Runs the lines that a screen has for the steps' files, as a shell does.
+  /// Runs the printed lines for the files of the steps in a shell.
   private func paste(_ text: String) throws -> [String] {
     let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { $0.hasPrefix("mv ") || $0.hasPrefix("\(Self.tool) rebase ") }
@@ -48,7 +49,7 @@ import Testing
     return lines.map { callingByName($0, Self.tool) }
   }
 
-  @Test func `the lines for a store that ran our step before a rebase lead on`() throws {
+  @Test func `the printed lines restore the number of a step that ran before a rebase`() throws {
     try write("0002_ours", "add attribute A.ours int optional")
     #expect(try run("create", "a.store").status == 0)
     try write("0002_theirs", "add attribute A.theirs int optional")
@@ -65,7 +66,7 @@ import Testing
     #expect(try run("verify", "a.store").status == 0 && run("check").status == 0)
   }
 
-  @Test func `several steps, those behind them, and the files of functions go along`() throws {
+  @Test func `the printed lines include several steps, later steps, and the Swift files of steps`() throws {
     try write("0002_ours", "add attribute A.ours int optional")
     try write("0003_more", "add attribute A.more int optional")
     #expect(try run("create", "a.store").status == 0)
@@ -93,7 +94,7 @@ import Testing
     #expect(try run("up", "a.store").status == 0 && run("check").status == 0)
   }
 
-  @Test func `no line moves what was released, or what is not there`() throws {
+  @Test func `no printed line moves a released or a missing step`() throws {
     try write("0002_ours", "add attribute A.ours int optional")
     #expect(try run("create", "a.store").status == 0)
     let ours = folder.path("My Steps/0002_ours.migration")
