@@ -1,5 +1,5 @@
-// The line of `down` that screens offer for a store that is beyond what was asked for, or has another history: it is not offered
-// where it would be refused.
+// The line of `down` that is suggested for a store beyond the requested version, or with another history: it
+// is not suggested where it would be refused.
 
 import CipherSQLite
 import Foundation
@@ -35,7 +35,7 @@ import Testing
       ], environment: ["KEY": Template.hex(Template.key)], directory: folder.url.path)
   }
 
-  /// Expects that a line of `down` is offered by these, or by none of them, as it can be run.
+  /// Expects that the output of a command has, or does not have, a line of `down`, and contains a text.
   private func expectOffer(_ line: String, isThere: Bool, code: Int32, in command: String, _ text: String)
     throws
   {
@@ -45,7 +45,7 @@ import Testing
     #expect(said.contains("store-migrate \(line)") == isThere && said.contains(text), "\(command): \(told)")
   }
 
-  @Test func `a way back by a function that this tool has not got is not offered`() throws {
+  @Test func `down is not suggested if the rollback needs a function that the tool lacks`() throws {
     let back = "\n[down]\nretype U.n to string using swift g"
     try write("0003_number", "retype U.n to int using (length($U.n))\n\(back)")
     #expect(try run("create a.store").status == 0)
@@ -61,10 +61,7 @@ import Testing
       "this program has no function \"g\"")
   }
 
-  @Test
-  func `a step of another branch is taken back by the line that is printed, whatever has its number here`()
-    throws
-  {
+  @Test func `the printed line rolls back a step of another branch, whatever has its number here`() throws {
     #expect(try run("create a.store").status == 0)
     try move("0002_more", to: "../0002_more")
     try write("0002_other", "add attribute U.o int optional")
@@ -76,7 +73,7 @@ import Testing
     #expect(try run("up a.store").status == 0 && run("verify a.store").status == 0)
   }
 
-  @Test func `nor is one of tables that somebody changed, and of others it is`() throws {
+  @Test func `down is suggested for a store beyond the version, unless its tables were changed`() throws {
     #expect(try run("create a.store").status == 0)
     let line = "down a.store --to 1"
     for isThere in [true, false] {
