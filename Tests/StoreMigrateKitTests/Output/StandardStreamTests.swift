@@ -1,5 +1,5 @@
-// Standard output and error that are closed, full, or a pipe without a reader: never a trap, and the work is as it is said to
-// be. A report that is lost ends with 1; progress and notes that are lost change nothing.
+// Standard output and error that are closed, full, or a pipe without a reader: the tool never crashes, and
+// the work is done as reported. A lost report exits with 1. Lost progress and notes change nothing.
 
 import CipherSQLite
 import Foundation
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// Runs the tool by a shell, with redirections behind its words.
+  /// Runs the tool in a shell, with redirections after its words.
   func run(_ words: String, _ redirection: String) throws -> ToolResult {
     try runTool(
       "/bin/bash", ["-c", "\"\(builtExecutable("store-migrate"))\" \(words) --no-input \(redirection)"],
@@ -28,8 +28,8 @@ import Testing
   static let broken = [">/dev/full", ">&-", "> >(exit 0)", "2>/dev/full >&-", ">&- 2>&-", "0<&- >&- 2>&-"]
 
   @Test(arguments: broken)
-  func `a rekey whose report cannot be written is done, and ends with 1`(_ redirection: String) throws {
-    // Time for the reader of the pipe to be gone.
+  func `a rekey whose report cannot be written is done, and exits with 1`(_ redirection: String) throws {
+    // The rekey takes long enough for the reader of the pipe to end.
     let result = try run("rekey \(store) --new-key-env NEW_KEY", redirection)
     #expect(result.status == 1, "\(result)")
     if !redirection.contains("2>") {
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: ["2>/dev/full", "2>&-"])
-  func `a closed or full standard error is no failure`(_ redirection: String) throws {
+  func `a closed or full standard error is not a failure`(_ redirection: String) throws {
     let backup = try run("backup \(store) \(folder.path("b.store"))", redirection)
     #expect(backup.status == 0 && backup.output.contains("compared with the original"), "\(backup)")
     #expect(
@@ -53,20 +53,20 @@ import Testing
   }
 
   @Test(arguments: [">/dev/full", ">&-", ">&- 2>&-"])
-  func `an error keeps its code when nobody can read it`(_ redirection: String) throws {
+  func `an error keeps its exit code if its message cannot be written`(_ redirection: String) throws {
     #expect(try run("info \(folder.path("none"))", redirection).status == 10)
     #expect(try run("info \(store) --json --key-env NEW_KEY", redirection).status == 12)
   }
 
-  @Test func `a recovery code that was not shown is told with the command that takes it back`() throws {
+  @Test func `a recovery code that was not shown is reported with the command that removes it`() throws {
     let keys = folder.path("n.keys")
     _ = try KeyFile.create(at: keys, slot: "Ann", unlock: .passphrase("horse"), work: ScryptWork(logN: 10))
     let result = try run("slots add \(keys) paper --recovery", ">/dev/full")
     #expect(result.status == 1 && result.errors.contains("slots remove \(keys) paper"), "\(result)")
   }
 
-  @Test func `a store never gets what was meant for a closed stream`() throws {
-    // Its descriptor would have the number of the stream that is closed.
+  @Test func `a store never gets output that was meant for a closed stream`() throws {
+    // The store's descriptor would get the number of the closed stream.
     for redirection in [">&-", "2>&-", ">&- 2>&-", "<&-"] {
       let target = folder.path("c\(redirection.count).store")
       _ = try run("backup \(store) \(target)", redirection)
@@ -76,8 +76,8 @@ import Testing
     }
   }
 
-  @Test func `what a test cannot read of a program is an error, and not an empty output`() throws {
-    // The end of the pipe that is written to.
+  @Test func `output that a test cannot read is an error, and not an empty output`() throws {
+    // The end of a pipe for writing cannot be read.
     let pipe = Pipe()
     #expect(throws: (any Error).self) { try pipe.fileHandleForWriting.readWhole() }
     try pipe.fileHandleForWriting.write(contentsOf: Data("all of it".utf8))
