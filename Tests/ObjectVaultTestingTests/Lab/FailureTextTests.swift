@@ -1,5 +1,5 @@
-// What each check says when it fails: the step, the entity, the attribute, the row, what was expected and found, what to do.
-// With histories that are wrong in one place each.
+// The text of each check that fails: the step, the entity, the attribute, the row, the expected and the
+// found value, and the remedy. Each history has a single fault.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct FailureTexts {
-  /// The text of what a check finds.
+  /// The lines of a check's failure.
   private func text(_ check: () async throws -> Void) async throws -> [String] {
     let error = try await #require(
       #expect(throws: CheckFailure.self) { try await check() })
@@ -58,7 +58,7 @@ import Testing
     )
   }
 
-  @Test func `an edge value that a transform breaks stands beside what it was`() async throws {
+  @Test func `an edge value that a transform changes is reported with its former value`() async throws {
     var lab = try Self.lab(
       Self.step(
         2, "tidy",
@@ -80,7 +80,7 @@ import Testing
 
   // MARK: Created against migrated
 
-  @Test func `a step that makes other rows each time is named`() async throws {
+  @Test func `a step that inserts different rows each time is named`() async throws {
     let count = Locked(0)
     let steps = try MigrationSet([
       Self.step(1, "blog", Steps.blog), Self.step(2, "nick", Self.nick),
@@ -105,9 +105,7 @@ import Testing
 
   // MARK: Up, down, up
 
-  @Test func `a way back that puts something else in is told with both values and the file to look at`()
-    async throws
-  {
+  @Test func `a rollback that changes a value is reported with both values and the file`() async throws {
     let lab = try Self.lab(
       Self.step(
         2, "nick", "\(Self.nick)\ntransform sql { UPDATE $User SET $User.nick = $User.name }",
@@ -120,9 +118,7 @@ import Testing
       advice: "What [up] of 0002_nick.migration does, its [down] has to undo")
   }
 
-  @Test func `rows that a way back loses are told by their ids, those of before and those made since`()
-    async throws
-  {
+  @Test func `rows that a rollback loses are reported by id, both former and new ones`() async throws {
     let before = try Self.lab(
       Self.step(
         2, "nick", Self.nick,
@@ -145,7 +141,7 @@ import Testing
 
   // MARK: Cascades
 
-  @Test func `rows that go with a table that is written anew are told with that table`() async throws {
+  @Test func `rows that are deleted with a rebuilt table are reported with that table`() async throws {
     let lab = try Self.lab(
       Self.step(2, "nick", Self.nick),
       Self.step(
@@ -161,7 +157,7 @@ import Testing
 
   // MARK: Killed anywhere
 
-  @Test func `a function that does it only once is named, and the moment of the stop`() async throws {
+  @Test func `a function that acts only once is named, with the moment of the stop`() async throws {
     let runs = Locked(0)
     let steps = try MigrationSet([
       Self.step(1, "blog", Steps.blog), Self.step(2, "tidy", "transform swift tidy on User"),
@@ -183,7 +179,7 @@ import Testing
 
   // MARK: Others
 
-  @Test func `rows that are gone beside others are told with the step`() async throws {
+  @Test func `rows that are lost beside another process are reported with the step`() async throws {
     let lab = try Self.lab(
       Self.step(2, "nick", Self.nick),
       Self.step(3, "tidy", "transform sql { DELETE FROM $Status WHERE \"id\" = 4 }"))
@@ -195,8 +191,7 @@ import Testing
 
   // MARK: Shipped stores
 
-  @Test func `a shipped store that loses a row is told with the step, and with no value of it`() async throws
-  {
+  @Test func `a shipped store that loses a row is reported with the step, and without values`() async throws {
     let folder = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0")
     let steps = try MigrationSet.directory(folder.appendingPathComponent("Steps")).steps
     let sql = try MigrationSet(steps).sql(ofStep: 2).joined()
@@ -213,7 +208,7 @@ import Testing
     #expect(found.last?.contains("It begins behind step 3 losing") == true, "\(found)")
   }
 
-  @Test func `what is no store, or no file of a store's key, is named by the path that was given`()
+  @Test func `a file that is not a store, or not one of the steps, is reported by the given path`()
     async throws
   {
     let lab = try MicroblogLab.lab()
@@ -229,9 +224,7 @@ import Testing
     }
   }
 
-  @Test func `a shipped store without its key asks for it, and one with a wrong key to check it`()
-    async throws
-  {
+  @Test func `a shipped store without a key or with a wrong key is reported with a remedy`() async throws {
     let file = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0/sqlcipher3.sqlcipher")
     let lab = try MicroblogLab.lab()
     expect(
