@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct ShownValues {
   /// The reported differences after the change of a name.
-  private func said(_ former: String, _ now: String) async throws -> [String] {
+  private func said(from former: String, to now: String) async throws -> [String] {
     let test = try await TestStore(microblog, migrations: MicroblogMigrations.all)
     try await test.store.write { context in _ = context.insert(User.self) { $0.name = former } }
     let before = try test.content()
@@ -38,13 +38,13 @@ import Testing
   func `the difference between two texts is shown`(_ former: String, _ now: String, _ text: String)
     async throws
   {
-    #expect(try await said(former, now) == [start + text])
+    #expect(try await said(from: former, to: now) == [start + text])
   }
 
   @Test func `the difference between two blobs is shown, wherever it is`() async throws {
     let lab = try Steps.lab(["create entity Photo {\n attribute data data optional\n}"])
     let store = try await lab.store(at: 1)
-    func said(_ former: Data?, _ now: Data?) throws -> String? {
+    func said(from former: Data?, to now: Data?) throws -> String? {
       let id = try store.insert("Photo", ["data": former])
       let before = try store.content()
       let context = store.store.makeContext()
@@ -56,9 +56,9 @@ import Testing
     }
     let (zeros, late) = (Data(count: 9_000), Data(count: 8_998) + [0xAB, 0])
     #expect(
-      try said(zeros, late)
+      try said(from: zeros, to: late)
         == " 9000 bytes (…00 00 00 00) is now 9000 bytes (…00 00 AB 00), from byte 8999 on")
-    #expect(try said(Data([1, 2]), Data()) == " 2 bytes (01 02) is now 0 bytes")
-    #expect(try said(nil, Data([255])) == " nil is now 1 byte (FF)")
+    #expect(try said(from: Data([1, 2]), to: Data()) == " 2 bytes (01 02) is now 0 bytes")
+    #expect(try said(from: nil, to: Data([255])) == " nil is now 1 byte (FF)")
   }
 }

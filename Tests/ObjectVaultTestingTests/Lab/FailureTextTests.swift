@@ -27,7 +27,7 @@ import Testing
     #expect(text.last?.contains(advice) == true, "\(whole)", sourceLocation: sourceLocation)
   }
 
-  private static func step(_ number: Int, _ name: String, _ up: String, down: String = "") throws
+  private static func step(_ number: Int, name: String, up: String, down: String = "") throws
     -> MigrationStep
   {
     try MigrationStep(
@@ -36,7 +36,7 @@ import Testing
   }
 
   private static func lab(_ steps: MigrationStep...) throws -> MigrationLab {
-    var lab = try MigrationLab(MigrationSet([step(1, "blog", Steps.blog)] + steps))
+    var lab = try MigrationLab(MigrationSet([step(1, name: "blog", up: Steps.blog)] + steps))
     lab.objectsPerEntity = 4
     return lab
   }
@@ -47,9 +47,9 @@ import Testing
 
   @Test func `of several steps the one that loses rows is named`() async throws {
     let lab = try Self.lab(
-      Self.step(2, "nick", Self.nick),
-      Self.step(3, "tidy", "transform sql { DELETE FROM $Status WHERE \"id\" IN (2, 3) }"),
-      Self.step(4, "mail", "add attribute User.mail string optional"))
+      Self.step(2, name: "nick", up: Self.nick),
+      Self.step(3, name: "tidy", up: "transform sql { DELETE FROM $Status WHERE \"id\" IN (2, 3) }"),
+      Self.step(4, name: "mail", up: "add attribute User.mail string optional"))
     expect(
       try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 4:",
       has: ["Status: 2 of 4 rows are gone (rows 2, 3)"],
@@ -61,16 +61,16 @@ import Testing
   @Test func `an edge value that a transform changes is reported with its former value`() async throws {
     var lab = try Self.lab(
       Self.step(
-        2, "tidy",
-        """
-        create entity Copy {
-            attribute number int
-        }
-        transform sql {
-            INSERT OR REPLACE INTO $User
-            SELECT i, v, trim(n), a FROM (WITH w(i, v, n, a) AS (SELECT * FROM $User) SELECT * FROM w)
-        }
-        """))
+        2, name: "tidy",
+        up: """
+          create entity Copy {
+              attribute number int
+          }
+          transform sql {
+              INSERT OR REPLACE INTO $User
+              SELECT i, v, trim(n), a FROM (WITH w(i, v, n, a) AS (SELECT * FROM $User) SELECT * FROM w)
+          }
+          """))
     lab.values["User.name"] = ["Ada", " Bo "]
     expect(
       try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 2:",
@@ -83,10 +83,10 @@ import Testing
   @Test func `a step that inserts different rows each time is named`() async throws {
     let count = Locked(0)
     let steps = try MigrationSet([
-      Self.step(1, "blog", Steps.blog), Self.step(2, "nick", Self.nick),
+      Self.step(1, name: "blog", up: Steps.blog), Self.step(2, name: "nick", up: Self.nick),
       Self.step(
-        3, "admin",
-        "transform sql { INSERT INTO $User($User.name, $User.age) VALUES ('admin', 1) }\n"
+        3, name: "admin",
+        up: "transform sql { INSERT INTO $User($User.name, $User.age) VALUES ('admin', 1) }\n"
           + "transform swift once on User"),
     ]).transforming(by: [
       .objects("once") { user, context in
@@ -108,7 +108,7 @@ import Testing
   @Test func `a rollback that changes a value is reported with both values and the file`() async throws {
     let lab = try Self.lab(
       Self.step(
-        2, "nick", "\(Self.nick)\ntransform sql { UPDATE $User SET $User.nick = $User.name }",
+        2, name: "nick", up: "\(Self.nick)\ntransform sql { UPDATE $User SET $User.nick = $User.name }",
         down:
           "transform sql { UPDATE $User SET $User.name = 'nobody' WHERE \"id\" = 2 }\ndrop attribute User.nick"
       ))
@@ -121,14 +121,14 @@ import Testing
   @Test func `rows that a rollback loses are reported by id, both former and new ones`() async throws {
     let before = try Self.lab(
       Self.step(
-        2, "nick", Self.nick,
+        2, name: "nick", up: Self.nick,
         down: "transform sql { DELETE FROM $Status WHERE \"id\" = 3 }\ndrop attribute User.nick"))
     expect(
       try await text { try await before.checkUpDownUp() }, "checkUpDownUp, step 2 nick, back:",
       has: ["Status: 1 of 4 rows is gone (row 3)"], advice: "allowed by lab.mayLoseRows")
     let since = try Self.lab(
       Self.step(
-        2, "nick", "add attribute Status.note string optional",
+        2, name: "nick", up: "add attribute Status.note string optional",
         down:
           "transform sql { DELETE FROM $Status WHERE $Status.note = 'Ada Lovelace' }\ndrop attribute Status.note"
       ))
@@ -143,10 +143,10 @@ import Testing
 
   @Test func `rows that are deleted with a rebuilt table are reported with that table`() async throws {
     let lab = try Self.lab(
-      Self.step(2, "nick", Self.nick),
+      Self.step(2, name: "nick", up: Self.nick),
       Self.step(
-        3, "age",
-        "retype User.age to string using (CAST($User.age AS TEXT))\n"
+        3, name: "age",
+        up: "retype User.age to string using (CAST($User.age AS TEXT))\n"
           + "transform sql { DELETE FROM $Status WHERE $Status.user = 2 }"))
     let found = try await text { try await lab.checkCascades() }
     expect(
@@ -160,7 +160,8 @@ import Testing
   @Test func `a function that acts only once is named, with the moment of the stop`() async throws {
     let runs = Locked(0)
     let steps = try MigrationSet([
-      Self.step(1, "blog", Steps.blog), Self.step(2, "tidy", "transform swift tidy on User"),
+      Self.step(1, name: "blog", up: Steps.blog),
+      Self.step(2, name: "tidy", up: "transform swift tidy on User"),
     ]).transforming(by: [
       .objects("tidy") { user, context in
         let isFirst = runs.withLock {
@@ -181,8 +182,8 @@ import Testing
 
   @Test func `rows that are lost beside another process are reported with the step`() async throws {
     let lab = try Self.lab(
-      Self.step(2, "nick", Self.nick),
-      Self.step(3, "tidy", "transform sql { DELETE FROM $Status WHERE \"id\" = 4 }"))
+      Self.step(2, name: "nick", up: Self.nick),
+      Self.step(3, name: "tidy", up: "transform sql { DELETE FROM $Status WHERE \"id\" = 4 }"))
     expect(
       try await text { try await lab.checkOtherProcess() },
       "checkOtherProcess, version 1 to 3, two at once:", has: ["Status: 1 of 4 rows is gone (row 4)"],
@@ -197,8 +198,9 @@ import Testing
     let sql = try MigrationSet(steps).sql(ofStep: 2).joined()
     let join = try #require(["Painting_motifs", "Motif_paintings"].first { sql.contains("\"\($0)\"") })
     let losing = try Self.step(
-      3, "losing", "transform sql { DELETE FROM \"\(join)\"; DELETE FROM $Painting WHERE \"id\" = 1 }")
-    let later = try Self.step(4, "later", "retype Painting.int16 to int32")
+      3, name: "losing",
+      up: "transform sql { DELETE FROM \"\(join)\"; DELETE FROM $Painting WHERE \"id\" = 1 }")
+    let later = try Self.step(4, name: "later", up: "retype Painting.int16 to int32")
     let lab = try MigrationLab(MigrationSet(steps + [losing, later]))
     let file = folder.appendingPathComponent("sqlcipher3.sqlcipher")
     let found = try await text { try await lab.checkGolden(file, key: .passphrase("an old brush")) }
@@ -214,7 +216,7 @@ import Testing
     let lab = try MicroblogLab.lab()
     let folder = try TemporaryFolder()
     let other = folder.url.appendingPathComponent("other.store")
-    let step = try Self.step(1, "other", "create entity Other {\n attribute n int\n}")
+    let step = try Self.step(1, name: "other", up: "create entity Other {\n attribute n int\n}")
     try await Store.create(at: other, key: testKey, migrations: MigrationSet([step]))
     for file in ["/etc/passwd", other.path] {
       let found = try await text { try await lab.checkGolden(file, key: testKey) }

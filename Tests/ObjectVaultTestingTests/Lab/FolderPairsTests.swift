@@ -70,7 +70,7 @@ private struct ToolFolder {
       let new =
         hasParents ? RandomSchemas.changedHierarchies(old, &random) : RandomSchemas.changed(old, &random)
       guard old != new else { continue }
-      do { try await check(old, new, edits: round % 10 == 0, &tally) } catch {
+      do { try await check(from: old, to: new, edits: round % 10 == 0, &tally) } catch {
         Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
         return
       }
@@ -81,14 +81,14 @@ private struct ToolFolder {
 
   private func check(_ change: RandomRenaming, _ tally: inout RandomSteps.Tally) async throws {
     let folder = try ToolFolder()
-    let set = try write(change.old, change.new, change.renaming, in: folder)
+    let set = try write(from: change.old, to: change.new, renaming: change.renaming, in: folder)
     try await RandomSteps.check(change.old, set.upTo(1), set.steps[1], &tally)
     try await RandomSteps.checkNames(change, set)
   }
 
   /// Writes the steps of two models with the tool.
   private func write(
-    _ old: Schema, _ new: Schema, _ renaming: [MigrationRenaming] = [], in folder: ToolFolder
+    from old: Schema, to new: Schema, renaming: [MigrationRenaming] = [], in folder: ToolFolder
   ) throws -> MigrationSet {
     try folder.done(["new", "first", "--from-model"], old)
     try folder.done(["embed"], old)
@@ -107,10 +107,10 @@ private struct ToolFolder {
   }
 
   private func check(
-    _ old: Schema, _ new: Schema, edits: Bool, _ tally: inout RandomSteps.Tally
+    from old: Schema, to new: Schema, edits: Bool, _ tally: inout RandomSteps.Tally
   ) async throws {
     let folder = try ToolFolder()
-    let set = try write(old, new, in: folder)
+    let set = try write(from: old, to: new, in: folder)
     try await RandomSteps.check(old, set.upTo(1), set.steps[1], &tally)
     guard edits else { return }
     try folder.change("0001_first.migration") { $0 + "create entity Zebra {\n  attribute stripes int\n}\n" }

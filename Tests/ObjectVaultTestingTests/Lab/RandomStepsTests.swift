@@ -28,7 +28,7 @@ import Testing
       let old = RandomSchemas.schema(&random)
       let new = RandomSchemas.changed(old, &random)
       guard old != new else { continue }
-      do { try await Self.check(old, new, &tally) } catch {
+      do { try await Self.check(from: old, to: new, &tally) } catch {
         Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
         return
       }
@@ -46,7 +46,7 @@ import Testing
       let old = RandomSchemas.hierarchies(&random)
       let new = RandomSchemas.changedHierarchies(old, &random)
       guard old != new, old.hasHierarchies || new.hasHierarchies else { continue }
-      do { try await Self.check(old, new, &tally) } catch {
+      do { try await Self.check(from: old, to: new, &tally) } catch {
         Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
         return
       }
@@ -191,7 +191,7 @@ import Testing
       number: 2, name: "change", text: "format: 1\n\(allowed)[up]\n\(lines.joined(separator: "\n"))\n")
   }
 
-  private static func check(_ old: Schema, _ new: Schema, _ tally: inout Tally) async throws {
+  private static func check(from old: Schema, to new: Schema, _ tally: inout Tally) async throws {
     let first = try MigrationSet.creating(old)
     try await check(old, first, step(first.proposal(for: new)), &tally)
   }

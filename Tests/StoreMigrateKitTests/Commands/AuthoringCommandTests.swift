@@ -22,7 +22,7 @@ import Testing
     try runTool(builtExecutable(tool), words + ["-m", steps, "--no-input"], directory: folder.url.path)
   }
 
-  private func write(_ name: String, _ operations: String, head: String = "") throws {
+  private func write(_ name: String, operations: String, head: String = "") throws {
     try Data("format: 1\n\(head)\n[up]\n\(operations)\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }
@@ -44,7 +44,8 @@ import Testing
 
   @Test func `new --from-model writes a step to the classes, and refuses a possible renaming`() throws {
     try write(
-      "0007_other", "rename attribute User.name -> label\nadd attribute User.shoeSize int optional",
+      "0007_other",
+      operations: "rename attribute User.name -> label\nadd attribute User.shoeSize int optional",
       head: "note: x\n")
     let found = try run("diff")
     #expect(found.status == 2 && found.output.contains("drop attribute User.shoeSize"), "\(found)")
@@ -69,7 +70,8 @@ import Testing
   }
 
   @Test func `each possible renaming is confirmed or denied by an option of its own`() throws {
-    try write("0007_other", "rename attribute User.name -> label\nrename attribute Status.text -> body")
+    try write(
+      "0007_other", operations: "rename attribute User.name -> label\nrename attribute Status.text -> body")
     let doubtful = try run("new", "back", "--from-model")
     #expect(doubtful.status == 5, "\(doubtful)")
     #expect(
@@ -117,7 +119,7 @@ import Testing
 
   @Test func `an edit of a released step is reported, and each new lock keeps the release`() throws {
     #expect(try run("embed", "--released", "4.1").status == 0)
-    try write("0007_more", "add attribute User.shoeSize int optional")
+    try write("0007_more", operations: "add attribute User.shoeSize int optional")
     #expect(try run("embed").status == 0)
     let lock = try String(contentsOfFile: "\(steps)/migrations.lock", encoding: .utf8)
     let lines = lock.split(separator: "\n")
@@ -147,7 +149,7 @@ import Testing
     #expect(try String(contentsOfFile: "\(steps)/migrations.lock", encoding: .utf8) == lock)
     try Data(text.utf8).write(to: URL(fileURLWithPath: file))
     #expect(try run("check", tool: "store-migrate").status == 0)
-    try write("0006_mine", "add attribute User.mine int optional")
+    try write("0006_mine", operations: "add attribute User.mine int optional")
     let theirs = try run("rebase", "0006_places.migration")
     #expect(theirs.status == 5 && theirs.errors.contains("was released with 4.1"), "\(theirs)")
     try FileManager.default.removeItem(atPath: "\(steps)/0006_mine.migration")
@@ -156,10 +158,10 @@ import Testing
   }
 
   @Test func `check reports two steps of one number, and rebase renumbers one of them`() throws {
-    try write("0007_theirs", "add attribute User.one int optional")
+    try write("0007_theirs", operations: "add attribute User.one int optional")
     #expect(try run("embed").status == 0)
-    try write("0007_ours", "add attribute User.two int optional")
-    try write("0008_ours_too", "rename attribute User.two -> three")
+    try write("0007_ours", operations: "add attribute User.two int optional")
+    try write("0008_ours_too", operations: "rename attribute User.two -> three")
     // As git leaves the file.
     let lock = URL(fileURLWithPath: "\(steps)/migrations.lock")
     let text = try String(contentsOf: lock, encoding: .utf8)
@@ -179,10 +181,10 @@ import Testing
   }
 
   @Test func `rebase moves two steps after two of another branch by the lines that it prints`() throws {
-    try write("0007_theirs", "add attribute User.one int optional")
-    try write("0008_theirs_too", "rename attribute User.one -> uno")
-    try write("0007_ours", "add attribute User.two int optional")
-    try write("0008_ours_too", "rename attribute User.two -> three")
+    try write("0007_theirs", operations: "add attribute User.one int optional")
+    try write("0008_theirs_too", operations: "rename attribute User.one -> uno")
+    try write("0007_ours", operations: "add attribute User.two int optional")
+    try write("0008_ours_too", operations: "rename attribute User.two -> three")
     func lines(_ result: ToolResult) -> [[String]] {
       result.errors.split(separator: "\n").filter { $0.contains("microblog-migrate rebase ") }.map {
         $0.split(separator: " ").dropFirst().map(String.init)
@@ -216,8 +218,8 @@ import Testing
   }
 
   @Test func `rebase leaves a step in place that does not fit after the other branch`() throws {
-    try write("0007_theirs", "drop attribute User.city", head: "allow: lossy:User.city\n")
-    try write("0007_ours", "add index User(city)")
+    try write("0007_theirs", operations: "drop attribute User.city", head: "allow: lossy:User.city\n")
+    try write("0007_ours", operations: "add index User(city)")
     let before = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
     let result = try run("rebase", "0007_ours.migration")
     #expect(result.status != 0 && (result.errors.contains("city")), "\(result)")
@@ -236,8 +238,8 @@ import Testing
   }
 
   @Test func `sql differs between the engines where the older one cannot drop a column`() throws {
-    try write("0007_less", "add attribute User.shoeSize int optional")
-    try write("0008_less", "drop attribute User.shoeSize", head: "allow: lossy:User.shoeSize\n")
+    try write("0007_less", operations: "add attribute User.shoeSize int optional")
+    try write("0008_less", operations: "drop attribute User.shoeSize", head: "allow: lossy:User.shoeSize\n")
     let old = try run("sql", "--engine", "3.15.2").output
     let new = try run("sql", "--engine", "3.46.1").output
     #expect(old.contains("INSERT INTO \"_mig_User\"") && !new.contains("_mig_User"), "\(old)\n\(new)")

@@ -18,15 +18,15 @@ import Testing
         builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"] + key,
         directory: folder.url.path)
     }
-    func write(_ name: String, _ text: String) throws {
+    func write(_ name: String, text: String) throws {
       try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
         to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
     }
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
-    try write("0001_s1", "create entity A {\n attribute n int\n}")
-    try write("0002_s2", "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 1 }")
+    try write("0001_s1", text: "create entity A {\n attribute n int\n}")
+    try write("0002_s2", text: "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 1 }")
     #expect(try run("create", store, steps: steps).status == 0)
-    try write("0002_s2", "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 2 }")
+    try write("0002_s2", text: "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 2 }")
     try FileManager.default.copyItem(atPath: steps, toPath: old)
     #expect(try run("squash", "--to", "2", steps: steps).status == 0)
 

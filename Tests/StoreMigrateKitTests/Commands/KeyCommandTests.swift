@@ -37,7 +37,7 @@ import Testing
     try connection.execute("INSERT OR REPLACE INTO vault_ids VALUES ('User', 1)")
   }
 
-  func name(_ file: String, _ key: String) throws -> String? {
+  func name(in file: String, key: String) throws -> String? {
     try Connection.open(file, key: .passphrase(key)).value("SELECT name FROM User", as: String.self)
   }
 
@@ -53,7 +53,7 @@ import Testing
     let back = folder.path("back.store")
     let encrypted = try run("encrypt", plain, back, newKey: "pony")
     #expect(encrypted.status == 0, "\(encrypted.errors)")
-    #expect(try name(back, "pony") == "canary Ann")
+    #expect(try name(in: back, key: "pony") == "canary Ann")
     #expect(try folder.bytes("back.store").range(of: Data("canary".utf8)) == nil)
     // The new file is a store like the first one.
     #expect(try run("verify", back, "-m", migrations, "--deep", key: "pony").status == 0)
@@ -68,7 +68,7 @@ import Testing
     #expect(made.status == 0 && made.output.contains("store's key"), "\(made.errors)")
     #expect(try run("backup", store, backup).status == 1)
     #expect(try run("backup", store, folder.path("own.store"), newKey: "pony").status == 0)
-    #expect(try name(folder.path("own.store"), "pony") == "canary Ann")
+    #expect(try name(in: folder.path("own.store"), key: "pony") == "canary Ann")
     do {
       let connection = try Connection.open(store, key: .passphrase("horse"))
       try connection.setJournalMode(.wal)
@@ -76,11 +76,11 @@ import Testing
     }
     let refused = try run("restore", backup, store)
     #expect(refused.status == 5 && refused.errors.contains("--yes"))
-    #expect(try name(store, "horse") == "later")
+    #expect(try name(in: store, key: "horse") == "later")
     #expect(try run("restore", backup, store, "--yes").status == 0)
-    #expect(try name(store, "horse") == "canary Ann")
+    #expect(try name(in: store, key: "horse") == "canary Ann")
     #expect(try run("restore", backup, folder.path("third.store")).status == 0)
-    #expect(try name(folder.path("third.store"), "horse") == "canary Ann")
+    #expect(try name(in: folder.path("third.store"), key: "horse") == "canary Ann")
   }
 
   @Test func `restore refuses a damaged backup and a store in use`() async throws {
@@ -107,7 +107,7 @@ import Testing
     try folder.write(Data(repeating: 7, count: 8192), to: "notes.store")
     try folder.write(Data(repeating: 8, count: 8192), to: "notes.store-wal")
     #expect(try run("restore", backup, store, "--yes").status == 0)
-    #expect(try name(store, "horse") == "canary Ann")
+    #expect(try name(in: store, key: "horse") == "canary Ann")
     #expect(folder.names == ["copy.store", "notes.store"])
   }
 
@@ -126,7 +126,7 @@ import Testing
       "\(moved.errors)")
     #expect(try run("upgrade-cipher", old).output.contains("Nothing to do"))
     #expect(try run("verify", old, "-m", migrations).status == 0)
-    #expect(try name(old, "horse") == "canary Ann")
+    #expect(try name(in: old, key: "horse") == "canary Ann")
   }
 
   @Test func `a slot that does not exist is reported before any key is requested`() throws {

@@ -12,10 +12,10 @@ import Testing
     folder = try TemporaryFolder()
     try write(
       "Migrations/0001_initial.migration",
-      "format: 1\n[up]\ncreate entity Note {\n attribute text string\n}\n")
+      text: "format: 1\n[up]\ncreate entity Note {\n attribute text string\n}\n")
   }
 
-  private func write(_ path: String, _ text: String) throws {
+  private func write(_ path: String, text: String) throws {
     let url = folder.url.appendingPathComponent(path)
     try FileManager.default.createDirectory(
       at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -34,16 +34,16 @@ import Testing
   private func writeManifest(_ target: String) throws {
     try write(
       "Package.swift",
-      """
-      // swift-tools-version: 6.0
-      import PackageDescription
-      let package = Package(
-        name: "App", dependencies: [.package(path: "ObjectVault")],
-        targets: [
-      \(target)
-        ])
+      text: """
+        // swift-tools-version: 6.0
+        import PackageDescription
+        let package = Package(
+          name: "App", dependencies: [.package(path: "ObjectVault")],
+          targets: [
+        \(target)
+          ])
 
-      """)
+        """)
   }
 
   private func shownTarget() throws -> String {
@@ -53,14 +53,15 @@ import Testing
   }
 
   @Test func `embed --package prints the target once, and embed then keeps its list up to date`() throws {
-    try write("Package.swift", "// nothing yet\n")
+    try write("Package.swift", text: "// nothing yet\n")
     try writeManifest(try shownTarget())
     let before = try manifest
     #expect(
       before.contains("path: \"Migrations\"") && before.contains("\"0001_initial.migration\","), "\(before)")
     #expect(try run("check").status == 0)
-    try write("Migrations/0002_more.migration", "format: 1\n[up]\nadd attribute Note.more string optional\n")
-    try write("Migrations/README.md", "Steps.\n")
+    try write(
+      "Migrations/0002_more.migration", text: "format: 1\n[up]\nadd attribute Note.more string optional\n")
+    try write("Migrations/README.md", text: "Steps.\n")
     let stale = try run("check")
     #expect(
       stale.status == 2 && stale.output.contains("Package.swift does not exclude the files"), "\(stale)")
@@ -86,28 +87,29 @@ import Testing
     // A stub of the library with the declarations that a generated file uses.
     try write(
       "ObjectVault/Package.swift",
-      """
-      // swift-tools-version: 6.0
-      import PackageDescription
-      let package = Package(
-        name: "ObjectVault", products: [.library(name: "ObjectVault", targets: ["ObjectVault"])],
-        targets: [.target(name: "ObjectVault")])
+      text: """
+        // swift-tools-version: 6.0
+        import PackageDescription
+        let package = Package(
+          name: "ObjectVault", products: [.library(name: "ObjectVault", targets: ["ObjectVault"])],
+          targets: [.target(name: "ObjectVault")])
 
-      """)
+        """)
     try write(
       "ObjectVault/Sources/ObjectVault/Store.swift",
-      """
-      public enum MigrationSet {
-        public struct Embedded: Sendable {
-          public init(number: Int, name: String, checksum: String, text: String) {}
+      text: """
+        public enum MigrationSet {
+          public struct Embedded: Sendable {
+            public init(number: Int, name: String, checksum: String, text: String) {}
+          }
         }
-      }
-      public enum Store {
-        public enum Migrations { case embedded([MigrationSet.Embedded]) }
-      }
+        public enum Store {
+          public enum Migrations { case embedded([MigrationSet.Embedded]) }
+        }
 
-      """)
-    try write("Migrations/0002_more.migration", "format: 1\n[up]\nadd attribute Note.more string optional\n")
+        """)
+    try write(
+      "Migrations/0002_more.migration", text: "format: 1\n[up]\nadd attribute Note.more string optional\n")
     try writeManifest(try shownTarget())
     let swift = ProcessInfo.processInfo.environment["SWIFT"] ?? "/usr/bin/env"
     let build = try runTool(

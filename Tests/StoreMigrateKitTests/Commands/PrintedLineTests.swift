@@ -15,10 +15,10 @@ import Testing
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       at: folder.url.appendingPathComponent("My Steps"), withIntermediateDirectories: false)
-    try write("0001_base", "create entity A {\n attribute n int\n}")
+    try write("0001_base", step: "create entity A {\n attribute n int\n}")
   }
 
-  private func write(_ name: String, _ step: String) throws {
+  private func write(_ name: String, step: String) throws {
     try folder.write(Data("format: 1\n[up]\n\(step)\n".utf8), to: "My Steps/\(name).migration")
   }
 
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func `an app's own tool uses its own name in messages of the library too`() throws {
-    for name in ["0002_a", "0002_b"] { try write(name, "add attribute A.b int optional") }
+    for name in ["0002_a", "0002_b"] { try write(name, step: "add attribute A.b int optional") }
     let twice = try call(["check", "-m", "My Steps"], tool: "microblog-migrate")
     #expect(
       twice.errors.contains("microblog-migrate rebase") && !twice.errors.contains("store-migrate rebase"),
@@ -143,7 +143,7 @@ import Testing
   @Test func `status --immutable suggests plan with --immutable, and up without it`() throws {
     let words = ["-m", "My Steps"] + Self.key
     #expect(try call(["create", "a.store"] + words).status == 0)
-    try write("0002_b", "add attribute A.b int optional")
+    try write("0002_b", step: "add attribute A.b int optional")
     let status = try call(["status", "a.store", "--immutable"] + words)
     let plan = try line(in: status.output, "plan")
     #expect(plan.hasSuffix(" --immutable"), "\(status)")
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test func `the suggested line rolls back a store that is beyond the requested version`() throws {
-    try write("0002_b", "add attribute A.b int optional")
+    try write("0002_b", step: "add attribute A.b int optional")
     let words = ["-m", "My Steps"] + Self.key
     #expect(try call(["create", "a.store"] + words).status == 0)
     let beyond = try call(["up", "a.store", "--to", "1"] + words)
@@ -187,7 +187,7 @@ import Testing
   @Test func `the line that diff suggests writes the step`() throws {
     let tool = "microblog-migrate"
     try write(
-      "0001_base", "create entity User {\n attribute name string\n attribute label string optional\n}")
+      "0001_base", step: "create entity User {\n attribute name string\n attribute label string optional\n}")
     let words = ["-m", "My Steps", "--no-rename"]
     let diff = try call(["diff"] + words, tool: tool)
     #expect(diff.status == 2, "\(diff)")
@@ -201,7 +201,7 @@ import Testing
     let made = try run("new", "more", "-m", "My Steps")
     #expect(try paste(line(in: made.output, "embed")).status == 0, "\(made)")
     #expect(FileManager.default.fileExists(atPath: folder.path("My Steps/Embedded.swift")))
-    try write("0003_b", "add attribute A.b int optional")
+    try write("0003_b", step: "add attribute A.b int optional")
     let stale = try run("check", "-m", "My Steps")
     #expect(stale.status == 2, "\(stale)")
     #expect(try paste(line(in: stale.output, "embed")).status == 0, "\(stale)")
@@ -254,7 +254,7 @@ import Testing
     }
     try connection.execute("CREATE TABLE Other(x)")
     connection.close()
-    try write("0001_base", "create entity A {\n attribute n int\n attribute m int optional\n}")
+    try write("0001_base", step: "create entity A {\n attribute n int\n attribute m int optional\n}")
     let words = ["baseline", "a.store", "--to", "1", "-m", "My Steps"] + Self.key
     let refused = try call(words + ["--no-input"])
     let line = try line(in: refused.errors, "baseline")
@@ -280,7 +280,7 @@ import Testing
   }
 
   @Test func `reports of up, redo and down have the size of the file after the run`() throws {
-    try write("0002_b", "seed { INSERT INTO $A ($A.n) VALUES (1) }")
+    try write("0002_b", step: "seed { INSERT INTO $A ($A.n) VALUES (1) }")
     let words = ["-m", "My Steps", "--json", "--yes"] + Self.key
     func run(_ line: [String]) throws -> (bytes: Int, file: Int) {
       let result = try call(line + words)
@@ -295,7 +295,8 @@ import Testing
     _ = try call(["create", "a.store", "--to", "2", "-m", "My Steps"] + Self.key)
     try write(
       "0003_c",
-      "transform sql { INSERT INTO $A ($A.n) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT i FROM n }\nmake A.n optional\n[down]\ntransform sql { DELETE FROM $A }\nmake A.n required"
+      step:
+        "transform sql { INSERT INTO $A ($A.n) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT i FROM n }\nmake A.n optional\n[down]\ntransform sql { DELETE FROM $A }\nmake A.n required"
     )
     for line in [
       ["up", "a.store"], ["redo", "a.store"], ["down", "a.store"], ["up", "a.store", "--vacuum"],

@@ -13,10 +13,11 @@ import Testing
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       at: folder.url.appendingPathComponent("Migrations"), withIntermediateDirectories: false)
-    try write("0001_base", "create entity User {\n attribute name string\n attribute age string optional\n}")
+    try write(
+      "0001_base", step: "create entity User {\n attribute name string\n attribute age string optional\n}")
   }
 
-  private func write(_ name: String, _ step: String) throws {
+  private func write(_ name: String, step: String) throws {
     try folder.write(Data("format: 1\n[up]\n\(step)\n".utf8), to: "Migrations/\(name).migration")
   }
 
@@ -33,7 +34,7 @@ import Testing
     "require \"it is there\" { SELECT count(*) FROM nowhere }",
   ])
   func `create refuses steps whose SQL cannot run, with the message of check`(_ step: String) throws {
-    try write("0002_wrong", step)
+    try write("0002_wrong", step: step)
     let (check, create) = (try run("check"), try run("create new.store"))
     let fault = try #require(
       check.output.split(separator: "\n").first { $0.hasPrefix("0002_wrong.migration") })
@@ -58,9 +59,9 @@ import Testing
   }
 
   @Test func `rebase names the files that have to be renumbered as well`() throws {
-    try write("0002_theirs", "add attribute User.theirs int optional")
-    try write("0002_mine", "add attribute User.mine int optional")
-    try write("0003_more", "rename attribute User.mine -> more")
+    try write("0002_theirs", step: "add attribute User.theirs int optional")
+    try write("0002_mine", step: "add attribute User.mine int optional")
+    try write("0003_more", step: "rename attribute User.mine -> more")
     let result = try run("rebase 0002_mine.migration")
     #expect(
       result.status != 0 && result.errors.contains("rebase 0002_mine.migration 0003_more.migration"),
@@ -70,8 +71,8 @@ import Testing
   }
 
   @Test func `rebase renames the Swift file of a step as well, or nothing`() throws {
-    try write("0002_theirs", "add attribute User.theirs int optional")
-    try write("0002_mine", "add attribute User.mine int optional")
+    try write("0002_theirs", step: "add attribute User.theirs int optional")
+    try write("0002_mine", step: "add attribute User.mine int optional")
     try folder.write(Data("// mine\n".utf8), to: "Migrations/0002_mine.swift")
     try folder.write(Data("// another\n".utf8), to: "Migrations/0003_mine.swift")
     let refused = try run("rebase 0002_mine.migration")
@@ -101,7 +102,8 @@ import Testing
 
   @Test func `an edit that makes another model gets no suggestion of repair`() throws {
     #expect(try run("create s.store").status == 0)
-    try write("0001_base", "create entity User {\n attribute name string\n attribute age int optional\n}")
+    try write(
+      "0001_base", step: "create entity User {\n attribute name string\n attribute age int optional\n}")
     for command in ["status", "plan", "up"] {
       let told = try run("\(command) s.store")
       #expect(
@@ -111,12 +113,13 @@ import Testing
     #expect(try run("repair s.store 1 --yes").errors.contains("make another model"))
     // The same model in other words can be recorded.
     try write(
-      "0001_base", "create entity User {\n attribute name string\n}\nadd attribute User.age string optional")
+      "0001_base",
+      step: "create entity User {\n attribute name string\n}\nadd attribute User.age string optional")
     #expect(try run("status s.store").errors.contains("repair s.store 0001"))
   }
 
   @Test func `an unknown property in an index is reported with a suggestion`() throws {
-    try write("0002_index", "add index User(naem)")
+    try write("0002_index", step: "add index User(naem)")
     let check = try run("check")
     #expect(
       (check.output + check.errors).contains(

@@ -23,10 +23,10 @@ import Testing
     try FileManager.default.createDirectory(
       atPath: folder.path("My Steps"), withIntermediateDirectories: false)
     try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: folder.path("key")))
-    try write("0001_base", "create entity A {\n attribute n int\n}")
+    try write("0001_base", text: "create entity A {\n attribute n int\n}")
   }
 
-  private func write(_ name: String, _ text: String) throws {
+  private func write(_ name: String, text: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: URL(fileURLWithPath: folder.path("My Steps/\(name).migration")))
   }
@@ -50,9 +50,9 @@ import Testing
   }
 
   @Test func `the printed lines restore the number of a step that ran before a rebase`() throws {
-    try write("0002_ours", "add attribute A.ours int optional")
+    try write("0002_ours", text: "add attribute A.ours int optional")
     #expect(try run("create", "a.store").status == 0)
-    try write("0002_theirs", "add attribute A.theirs int optional")
+    try write("0002_theirs", text: "add attribute A.theirs int optional")
     #expect(try run("rebase", "0002_ours.migration").status == 0)
     let told = try run("status", "a.store")
     #expect(told.status == 3, "\(told)")
@@ -67,11 +67,11 @@ import Testing
   }
 
   @Test func `the printed lines include several steps, later steps, and the Swift files of steps`() throws {
-    try write("0002_ours", "add attribute A.ours int optional")
-    try write("0003_more", "add attribute A.more int optional")
+    try write("0002_ours", text: "add attribute A.ours int optional")
+    try write("0003_more", text: "add attribute A.more int optional")
     #expect(try run("create", "a.store").status == 0)
-    try write("0002_theirs", "add attribute A.theirs int optional")
-    try write("0004_late", "add attribute A.late int optional")
+    try write("0002_theirs", text: "add attribute A.theirs int optional")
+    try write("0004_late", text: "add attribute A.late int optional")
     #expect(
       try run("rebase", "0002_ours.migration", "0003_more.migration", "0004_late.migration").status == 0)
     for name in ["0002_theirs", "0004_more"] {
@@ -95,11 +95,11 @@ import Testing
   }
 
   @Test func `no printed line moves a released or a missing step`() throws {
-    try write("0002_ours", "add attribute A.ours int optional")
+    try write("0002_ours", text: "add attribute A.ours int optional")
     #expect(try run("create", "a.store").status == 0)
     let ours = folder.path("My Steps/0002_ours.migration")
     try FileManager.default.moveItem(atPath: ours, toPath: folder.path("kept"))
-    try write("0002_theirs", "add attribute A.theirs int optional")
+    try write("0002_theirs", text: "add attribute A.theirs int optional")
     let missing = try run("status", "a.store")
     #expect(missing.status == 3 && !(missing.output + missing.errors).contains("mv "), "\(missing)")
     #expect(try run("embed", "--released", "4.1").status == 0)

@@ -15,12 +15,12 @@ import Testing
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
     for number in 1...4 {
-      try write("000\(number)_s\(number)", "create entity E\(number) {\n attribute n int\n}")
+      try write("000\(number)_s\(number)", text: "create entity E\(number) {\n attribute n int\n}")
     }
     #expect(try run("embed").status == 0)
   }
 
-  private func write(_ name: String, _ text: String) throws {
+  private func write(_ name: String, text: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }

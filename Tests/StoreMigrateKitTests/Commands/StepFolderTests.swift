@@ -25,15 +25,15 @@ import Testing
       "create entity A {\n attribute n int\n}", "add attribute A.b int optional", "rename attribute A.b -> c",
       "add index A(c)",
     ]
-    for (index, text) in texts.enumerated() { try write("000\(index + 1)_s\(index + 1)", text) }
+    for (index, text) in texts.enumerated() { try write("000\(index + 1)_s\(index + 1)", text: text) }
     _ = try run("embed")
     if isMerged {
-      try write("0004_ours", "add attribute A.ours int optional")
-      try write("0005_ours_too", "add attribute A.more int optional")
+      try write("0004_ours", text: "add attribute A.ours int optional")
+      try write("0005_ours_too", text: "add attribute A.more int optional")
     }
   }
 
-  private func write(_ name: String, _ text: String) throws {
+  private func write(_ name: String, text: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }

@@ -12,10 +12,10 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
-    try write("0001_base", "create entity A {\n attribute n int\n}")
+    try write("0001_base", step: "create entity A {\n attribute n int\n}")
   }
 
-  private func write(_ name: String, _ step: String) throws {
+  private func write(_ name: String, step: String) throws {
     try Data("format: 1\n\n[up]\n\(step)\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }
@@ -54,7 +54,8 @@ import Testing
       "add \"x\"", "a\\(n)", "a\\", "\\u{41}", "#\"", "陳\u{200F}大文", "a\u{7}", "a s1:b", "\\\"\"\"#",
     ]
     for (index, name) in names.enumerated() {
-      try write("\(String(10_002 + index).dropFirst())_\(name)", "add attribute A.a\(index) int optional")
+      try write(
+        "\(String(10_002 + index).dropFirst())_\(name)", step: "add attribute A.a\(index) int optional")
     }
     let embedded = try run("embed", "--released", "1.0")
     #expect(embedded.status == 0, "\(embedded)")
@@ -76,29 +77,29 @@ import Testing
 
   @Test(arguments: ["a\nb", "a\u{2028}b", "a\u{85}b"])
   func `a step name with a line break is refused before it breaks the lock file`(_ name: String) throws {
-    try write("0002_\(name)", "add attribute A.b int optional")
+    try write("0002_\(name)", step: "add attribute A.b int optional")
     let refused = try run("embed")
     #expect(refused.status == 1 && refused.errors.contains("its name is none of a file"), "\(refused)")
     #expect(!FileManager.default.fileExists(atPath: "\(steps)/migrations.lock"))
   }
 
   @Test func `a released step with a space in its name is not reported for a change of another`() throws {
-    try write("0002_add town", "add attribute A.town string optional")
+    try write("0002_add town", step: "add attribute A.town string optional")
     #expect(try run("embed", "--released", "1.0").status == 0)
-    try write("0003_more", "add attribute A.more int optional")
+    try write("0003_more", step: "add attribute A.more int optional")
     let stale = try run("check")
     #expect(stale.status == 2 && stale.output.contains("is not what the steps make"), "\(stale)")
     #expect(!stale.output.contains("0002") && stale.output.contains("store-migrate embed"), "\(stale)")
-    try write("0002_add town", "add attribute A.town string")
+    try write("0002_add town", step: "add attribute A.town string")
     #expect(try run("check").output.contains("0002_add town.migration was edited after it was released"))
   }
 
   @Test func `a step in the place of a released one is reported with both names`() throws {
-    try write("0002_mine", "add attribute A.mine int optional")
+    try write("0002_mine", step: "add attribute A.mine int optional")
     #expect(try run("embed", "--released", "1.0").status == 0)
     try FileManager.default.moveItem(
       atPath: "\(steps)/0002_mine.migration", toPath: "\(steps)/0003_mine.migration")
-    try write("0002_theirs", "add attribute A.theirs int optional")
+    try write("0002_theirs", step: "add attribute A.theirs int optional")
     let check = try run("check")
     #expect(
       check.status == 2

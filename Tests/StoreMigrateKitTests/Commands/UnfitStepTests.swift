@@ -13,15 +13,15 @@ import Testing
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       atPath: folder.path("Steps"), withIntermediateDirectories: false)
-    try write("0001_a", "create entity A {\n attribute n int\n}")
+    try write("0001_a", text: "create entity A {\n attribute n int\n}")
     #expect(try run("create a.store").status == 0)
-    try write("0002_b", "add attribute A.m int optional")
+    try write("0002_b", text: "add attribute A.m int optional")
     // Step 0002 adds this attribute already.
-    try write("0003_c", "add attribute A.m int optional")
-    try write("0004_d", "add attribute A.o int optional")
+    try write("0003_c", text: "add attribute A.m int optional")
+    try write("0004_d", text: "add attribute A.o int optional")
   }
 
-  private func write(_ name: String, _ text: String) throws {
+  private func write(_ name: String, text: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: URL(fileURLWithPath: folder.path("Steps/\(name).migration")))
   }

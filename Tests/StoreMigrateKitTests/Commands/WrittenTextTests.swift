@@ -29,7 +29,7 @@ struct WrittenTexts {
     }
   }
 
-  private func run(_ words: [String], in part: String, _ calls: [String], _ fault: Fault? = nil) throws
+  private func run(_ words: [String], in part: String, calls: [String], fault: Fault? = nil) throws
     -> FaultInjector.Run
   {
     try FaultInjector.run(
@@ -49,13 +49,13 @@ struct WrittenTexts {
     throws
   {
     try prepare(words)
-    let clean = try run(words, in: steps, ["write"])
+    let clean = try run(words, in: steps, calls: ["write"])
     try #require(clean.result.status == 0 && !clean.calls.isEmpty, "\(clean)")
     for index in 1...clean.calls.count {
       try reset()
       try prepare(words)
       let former = Set(try FileManager.default.contentsOfDirectory(atPath: steps))
-      let full = try run(words, in: steps, ["write"], Fault(.errors(ENOSPC), at: index))
+      let full = try run(words, in: steps, calls: ["write"], fault: Fault(.errors(ENOSPC), at: index))
       #expect(full.result.status == 6 && full.result.errors.contains("the disk is full"), "\(full)")
       for name in try FileManager.default.contentsOfDirectory(atPath: steps) {
         let text = try String(contentsOfFile: "\(steps)/\(name)", encoding: .utf8)
@@ -64,7 +64,7 @@ struct WrittenTexts {
       if words[0] == "new" {
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: steps)) == former)
         // With space on the disk the command succeeds.
-        #expect(try run(words, in: steps, []).result.status == 0)
+        #expect(try run(words, in: steps, calls: []).result.status == 0)
       }
     }
   }
@@ -73,16 +73,17 @@ struct WrittenTexts {
   func `a generated file that cannot be read is not reported as missing, and not written`(_ name: String)
     throws
   {
-    #expect(try run(["embed", "--released", "1.0"], in: steps, []).result.status == 0)
+    #expect(try run(["embed", "--released", "1.0"], in: steps, calls: []).result.status == 0)
     let before = try Data(contentsOf: URL(fileURLWithPath: "\(steps)/\(name)"))
     for words in [["check"], ["embed"], ["squash", "--to", "2", "--allow-released"]] {
       // Like a process that has too many files open.
-      let result = try run(words, in: "Steps/\(name)", ["open"], Fault(.errors(EMFILE), at: 1)).result
+      let result = try run(words, in: "Steps/\(name)", calls: ["open"], fault: Fault(.errors(EMFILE), at: 1))
+        .result
       #expect(
         result.status == 1 && result.errors.contains("Steps/\(name): open failed"), "\(words): \(result)")
       #expect(!(result.output + result.errors).contains("missing"), "\(words): \(result)")
       #expect(try Data(contentsOf: URL(fileURLWithPath: "\(steps)/\(name)")) == before)
     }
-    #expect(try run(["check"], in: steps, []).result.status == 0)
+    #expect(try run(["check"], in: steps, calls: []).result.status == 0)
   }
 }

@@ -70,30 +70,30 @@ struct Bench {
     switch command.effect {
     case .newKey:
       if let rows = copy.rows(.raw(Template.newKey)) {
-        try same(rows, original)
+        try same(rows, as: original)
         return true
       }
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return false
     case .newPages:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       let before = try Look(template, command.store).value("PRAGMA page_size")
       return try copy.value("PRAGMA page_size") != before
     case .copy(let name):
-      try same(copy.rows(command.store == "plain.db" ? nil : .raw(Template.key)), original)
+      try same(copy.rows(command.store == "plain.db" ? nil : .raw(Template.key)), as: original)
       guard folder.names.contains(name) else { return false }
       let key: Key? =
         name.hasSuffix(".db") ? nil : .raw(command.store == "plain.db" ? Template.newKey : Template.key)
-      try same(Look(folder, name).rows(key), original)
+      try same(Look(folder, name).rows(key), as: original)
       return true
     case .content:
       let found = copy.rows(.raw(Template.key))
       if found == (try rows(of: "other.store")) { return true }
-      try same(found, original)
+      try same(found, as: original)
       return false
     case .newDataKey:
       let keys = folder.path("n.keys")
-      try same(copy.rows(.keyFile(keys, unlock: .rawKey(Template.key))), original)
+      try same(copy.rows(.keyFile(keys, unlock: .rawKey(Template.key))), as: original)
       let former = try KeyFile.open(at: template.path("n.keys"), unlock: .rawKey(Template.key)).key
       return copy.rows(former) == nil
     case .keyFile(let name):
@@ -101,31 +101,31 @@ struct Bench {
       _ = try KeyFile.open(at: folder.path(name), unlock: .rawKey(Template.newKey))
       return true
     case .newVersion:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("PRAGMA user_version") == 2
     case .formerVersion:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("PRAGMA user_version") == 1
     case .ranAgain:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_undone'") == 1
     case .adopted(let name):
-      try same(copy.rows(nil), original)
+      try same(copy.rows(nil), as: original)
       guard folder.names.contains(name) else { return false }
       let store = try Look(folder, name)
-      try same(store.rows(.raw(Template.key)), [])
+      try same(store.rows(.raw(Template.key)), as: [])
       return try store.value("SELECT count(*) FROM T")
         == Look(template, "notes.store").value("SELECT count(*) FROM t")
     case .noFreePages:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("PRAGMA freelist_count") == 0
     case .newRecord:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_repaired'") == 1
     case .newStore(let name):
       guard folder.names.contains(name) else { return false }
       let store = try Look(folder, name)
-      try same(store.rows(.raw(Template.key)), [])
+      try same(store.rows(.raw(Template.key)), as: [])
       return try store.value("PRAGMA user_version") == 2
     }
   }
@@ -140,7 +140,7 @@ struct Bench {
     }
   }
 
-  private func same(_ found: [[SQLValue]]?, _ wanted: [[SQLValue]]?) throws {
+  private func same(_ found: [[SQLValue]]?, as wanted: [[SQLValue]]?) throws {
     struct NotTheSame: Error, CustomStringConvertible { let description: String }
     guard found == wanted, found != nil else {
       throw NotTheSame(description: "\(found?.count ?? -1) rows, and \(wanted?.count ?? -1) are wanted")

@@ -51,17 +51,18 @@ import Testing
     let folder = try TemporaryFolder()
     let (path, steps) = (folder.path("a.store"), folder.path("Steps"))
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
-    func write(_ name: String, _ text: String) throws {
+    func write(_ name: String, text: String) throws {
       try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
         to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
     }
     let long = String(repeating: "words and more of them ", count: 5000)
-    try write("0001_a", "create entity A {\n attribute n int\n}")
+    try write("0001_a", text: "create entity A {\n attribute n int\n}")
     try await Store.create(
       at: URL(fileURLWithPath: path), key: testKey, migrations: .directory(URL(fileURLWithPath: steps)))
     try write(
       "0002_b",
-      "require \"\(long)\" { SELECT 1 }\nretype A.n to string using (trim('\(long)'))\ndrop attribute A.n\n[down]\nirreversible \"\(long)\""
+      text:
+        "require \"\(long)\" { SELECT 1 }\nretype A.n to string using (trim('\(long)'))\ndrop attribute A.n\n[down]\nirreversible \"\(long)\""
     )
     for words in [["status", path], ["plan", path], ["lint"]] {
       func run(_ more: String...) throws -> String {

@@ -147,19 +147,19 @@ struct CommandFolder {
 
   /// Steps that differ from those that a store has run, that cannot be read, or that do nothing.
   private static func makeUnhappy(_ folder: TemporaryFolder) throws {
-    func add(_ text: String, _ name: String) throws {
+    func add(_ text: String, to name: String) throws {
       try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(to: folder.url.appendingPathComponent(name))
     }
     let other = "add attribute Note.pinned bool default 0"
     try write(Array(steps.prefix(1)), to: "Moved", in: folder)
-    try add(other, "Moved/0002_other.migration")
-    try add(steps[1], "Moved/0003_step.migration")
+    try add(other, to: "Moved/0002_other.migration")
+    try add(steps[1], to: "Moved/0003_step.migration")
     for (name, file, text) in [
       ("Twice", "0002_other", other), ("Empty", "0003_nothing", ""),
       ("Conflict", "0003_ours", "<<<<<<< HEAD\n\(other)"),
     ] {
       try write(steps, to: name, in: folder)
-      try add(text, "\(name)/\(file).migration")
+      try add(text, to: "\(name)/\(file).migration")
     }
   }
 

@@ -25,7 +25,7 @@ enum CommandPage {
     _ helps: [(name: String, help: String)], overview: String, codes: [(Int32, String)]
   ) -> String {
     let meanings = codes.map { "| \($0) | \(marked($1)) |" }.joined(separator: "\n")
-    let commands = helps.map { name, help in section(name, help) }
+    let commands = helps.map { name, help in section(name, help: help) }
     let tables = shared.map { mark, title, _ in
       "### \(title)\n\n" + table(options(Help(overview).lines(under: mark)))
     }
@@ -33,7 +33,7 @@ enum CommandPage {
     return (commands + tables + [endings]).joined(separator: "\n\n") + "\n"
   }
 
-  private static func section(_ name: String, _ text: String) -> String {
+  private static func section(_ name: String, help text: String) -> String {
     let help = Help(text)
     var parts = ["### \(name)", "`\(help.usage)`: \(marked(help.summary))."]
     for block in help.blocks { parts.append(block.first == "EXAMPLES" ? examples(block) : prose(block)) }

@@ -20,12 +20,12 @@ import Testing
       try FileManager.default.createDirectory(
         at: folder.url.appendingPathComponent(name), withIntermediateDirectories: false)
     }
-    try write("Steps/0001_base", "create entity A {\n attribute n int\n attribute m int optional\n}")
-    try write("Fewer/0001_base", "create entity A {\n attribute n int\n attribute m int optional\n}")
-    try write("Edited/0001_base", "create entity A {\n attribute n int\n}")
-    try write("Broken/0001_base", "make entity A")
-    try write("Steps/0002_seed", "seed { INSERT INTO $A ($A.n, $A.m) VALUES (1, 2) }")
-    try write("Steps/0003_drop", "drop attribute A.m")
+    try write("Steps/0001_base", step: "create entity A {\n attribute n int\n attribute m int optional\n}")
+    try write("Fewer/0001_base", step: "create entity A {\n attribute n int\n attribute m int optional\n}")
+    try write("Edited/0001_base", step: "create entity A {\n attribute n int\n}")
+    try write("Broken/0001_base", step: "make entity A")
+    try write("Steps/0002_seed", step: "seed { INSERT INTO $A ($A.n, $A.m) VALUES (1, 2) }")
+    try write("Steps/0003_drop", step: "drop attribute A.m")
     for (name, version) in [("new", "3"), ("old", "2"), ("big", "2")] {
       let made = try run(["create", "\(name).store", "--to", version, "-m", "Steps"] + Self.key)
       #expect(made.status == 0, "\(made)")
@@ -39,7 +39,7 @@ import Testing
       """)
   }
 
-  private func write(_ name: String, _ step: String) throws {
+  private func write(_ name: String, step: String) throws {
     try folder.write(Data("format: 1\n[up]\n\(step)\n".utf8), to: "\(name).migration")
   }
 
