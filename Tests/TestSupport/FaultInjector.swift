@@ -17,7 +17,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     case torn
     /// The call is delayed.
     case delay(milliseconds: Int)
-    /// The process gets a signal before the call, so many times.
+    /// The process receives a signal before the call, `times` times.
     case signal(Int32, times: Int)
   }
   /// How the call fails.

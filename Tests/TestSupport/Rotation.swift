@@ -19,7 +19,7 @@ public enum Rotation {
   }
 
   /// The cases that this run takes: all in the long form.
-  /// - Parameter share: One case of so many is taken.
+  /// - Parameter share: One case in this number is taken.
   public static func part<Case>(of cases: [Case], oneIn share: Int) -> [Case] {
     cases.enumerated().filter { isTorture || ($0.offset &+ seed) % max(share, 1) == 0 }.map(\.element)
   }

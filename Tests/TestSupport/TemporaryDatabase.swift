@@ -27,7 +27,7 @@ public struct TemporaryDatabase {
   }
 }
 
-/// Whether `body` fails because of a lock that this process has on a file, after a wait of so many seconds.
+/// Whether `body` fails because of a lock that this process has on a file, after a wait of `seconds`.
 public func isBusy(_ path: String, after seconds: ClosedRange<Double>, _ body: () throws -> Void) -> Bool {
   do { try body() } catch SQLError.busy(path, let waited, let holders) {
     return seconds.contains(waited) && holders.map(\.isThisProcess) == [true]

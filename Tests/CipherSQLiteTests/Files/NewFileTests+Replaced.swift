@@ -403,7 +403,7 @@ extension NewFiles {
     // A process may find another file than the one that it opened. In a mode without a lasting lock it gets
     // that error, and nothing is lost. Without a log SQLite finds a journal by its name alone: a process
     // that still has the former file open may roll back, and delete, the journal of the new one
-    // (IOERR_DELETE_NOENT for the writer there). The README says so.
+    // (IOERR_DELETE_NOENT for the writer there). The README documents this.
     let errors = Set(
       lines.filter {
         $0.hasPrefix("error") && !$0.contains("or another one was put in its place")

@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `on a full disk creating, saving, restoring and slot changes succeed or report the full disk`()
+  @Test func `on a full disk creating, saving, restoring and slot changes succeed or report that`()
     throws
   {
     _ = try Connection.create(path, key: childKeys.first) { connection in

@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: moments)
-  func `a write that meets a disk error throws, saves nothing and reports no changes`(_ moment: SaveMoment)
+  func `a write with a disk error throws, saves nothing and reports no changes`(_ moment: SaveMoment)
     async throws
   {
     let recorder = ChangeRecorder(test.store)
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(arguments: [SaveMoment.write(1), .write(9), .commit])
-  func `a rekey that meets a full disk keeps the old key`(_ moment: SaveMoment) async throws {
+  func `a rekey that fails on a full disk keeps the old key`(_ moment: SaveMoment) async throws {
     _ = insert("Ada")
     try context.save()
     let before = try test.content()

@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: [3, 4].filter { $0 <= Engine.current.cipherMajor })
-  func `every reading command finds the content of a store of release 0.1.0`(_ major: Int) throws {
+  func `every reading command finds the content of a store of the first release`(_ major: Int) throws {
     try take("0.1.0/sqlcipher\(major).sqlcipher")
     let before = try folder.bytes("old.store")
     let steps = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0/Steps").path

@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `an I/O error during the proof of a squash is not blamed on a step`() throws {
+  func `a disk error during the proof of a squash is not blamed on a step`() throws {
     let former = try names
     func run(_ fault: Fault?) throws -> FaultInjector.Run {
       try FaultInjector.run(

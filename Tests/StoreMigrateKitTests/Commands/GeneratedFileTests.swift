@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `schema.json with its mark of the generator is still a valid model`() throws {
+  @Test func `the JSON schema with its mark of the generator is still a valid model`() throws {
     #expect(try run(["embed"]).status == 0)
     let text = String(decoding: try #require(try image()["schema.json"]), as: UTF8.self)
     #expect(try Schema(json: text) == MigrationSet.directory(steps).model(at: 2))

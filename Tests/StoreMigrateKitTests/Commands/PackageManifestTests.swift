@@ -1,4 +1,4 @@
-// A Package.swift as it occurs in practice: with other line ends, behind a link, without a comment, with
+// A Package.swift as it occurs in practice: with other line ends, as a link, without a comment, with
 // Swift in folders. The tool reports what it does not write.
 
 import Foundation

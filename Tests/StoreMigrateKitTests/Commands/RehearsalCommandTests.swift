@@ -133,7 +133,7 @@ import Testing
           || FileManager.default.fileExists(atPath: "\(temporary)/\($0)/copy.store-wal")
       }
     }
-    // Once is enough: a log comes and goes with each transaction.
+    // Once is enough: each transaction creates and deletes a log.
     while !isWriting() {
       try #require(Date() < end)
       usleep(5000)
@@ -176,8 +176,8 @@ import Testing
     try write(
       "transform sql { INSERT INTO $Thing ($Thing.name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) SELECT hex(zeroblob(200)) || i FROM n }",
       as: 2)
-    // Files of so many kB at most: like a full disk, for any user and on any file system. The first limit
-    // has no space for the copy. The second one has, but not for what the step writes.
+    // A limit on the size of files, in kB: like a full disk, for any user and on any file system. The first
+    // limit has no space for the copy. The second one has, but not for what the step writes.
     for limit in [4, 64] {
       let full = try runTool(
         "/bin/bash",

@@ -35,7 +35,7 @@ import Testing
       calls: ["open"], fault: fault)
   }
 
-  /// Checks that the store is under the former key. Returns whether no file lies beside it.
+  /// Checks that the store is under the former key. Returns whether no other file is beside it.
   private func isAsBefore() throws -> Bool {
     let connection = try Connection.open(store, key: .passphrase("horse"))
     defer { connection.close() }

@@ -101,7 +101,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       effect: .newStore("new.store")),
   ]
 
-  // MARK: What it may say
+  // MARK: Permitted messages
 
   /// Phrases that state that the command was not done, and that it was done.
   private var claims: (isNot: [String], isDone: [String]) {

@@ -46,7 +46,7 @@ import Testing
     #expect(folder.names == ["a.store", "b.store"])
   }
 
-  /// Runs the tool as a user without any other process, limited to so many threads.
+  /// Runs the tool as a user without any other process, limited to `threads` threads.
   private static func run(threads: Int, in folder: String) throws -> ToolResult {
     // A random user number, which very likely has no other process.
     let user = Int.random(in: 100_000...2_000_000_000)
