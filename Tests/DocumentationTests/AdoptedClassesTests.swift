@@ -1,5 +1,5 @@
-// The classes that an adoption writes for entities of Core Data's that inherit: they compile, are what the step says, and find
-// the adopted objects.
+// The classes that an adoption writes for a Core Data inheritance hierarchy: they compile, match the step,
+// and find the adopted objects.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 import VaultAuthoring
 
 @Suite(.tags(.documents, .slow)) struct AdoptedClasses {
-  /// The file in a folder, and what it becomes.
+  /// The file in a folder, and its adoption.
   static func hierarchy(in folder: TemporaryFolder) async throws -> (file: URL, adoption: Adoption) {
     let file = folder.url.appendingPathComponent("family.db")
     let path = folder.path("made")
@@ -46,7 +46,7 @@ import VaultAuthoring
       """
   }
 
-  @Test func `classes of a hierarchy compile, match the step, and find the objects`() async throws {
+  @Test func `adopted classes of a hierarchy compile, match the step, and find the objects`() async throws {
     let program = try await ReaderProgram(Self.program(), name: "adopted")
     let said = program.build.output + program.build.errors
     try #require(program.build.status == 0, "\(said)")

@@ -1,17 +1,17 @@
-// The rules of the layers, read from the sources: who imports whom, who touches C, how long files are.
+// The rules of the layers, read from the sources: the imports, the use of C, the length of files.
 
 import Foundation
 import TestSupport
 import Testing
 
 @Suite(.tags(.slow, .pure)) struct Architecture {
-  /// What each target may import of ours. Arrows point down only.
+  /// The modules of this package that each target may import. Arrows point down only.
   static let layers: [String: Set<String>] = [
     "CipherSQLite": ["CSQLCipher", "CLibCrypto", "CVaultShims"],
     "ObjectVault": ["CipherSQLite", "CVaultShims"],
     "VaultAuthoring": ["ObjectVault", "CipherSQLite"],
     "StoreMigrateKit": ["VaultAuthoring", "ObjectVault", "CipherSQLite"],
-    // No test framework: it serves all of them.
+    // No test framework, as it serves all of them.
     "ObjectVaultTesting": ["ObjectVault", "CipherSQLite"],
     "store-migrate": ["StoreMigrateKit"],
     "Microblog": ["ObjectVault"],
@@ -63,17 +63,18 @@ import Testing
     }
   }
 
-  // Whoever gives a reason may have written a sentence or a part of one: `ended` makes either of them end once.
+  // A reason may be a sentence or a part of one. `ended` gives either of them a single full stop.
   @Test(arguments: ["ObjectVault", "VaultAuthoring", "StoreMigrateKit"])
-  func `no message puts a full stop behind a reason by itself`(_ target: String) throws {
+  func `no message puts a full stop after a reason by itself`(_ target: String) throws {
     for file in try Self.sources(target) where !file.path.hasSuffix("/MessageTexts.swift") {
       let places = file.text.matches(of: #/\\\((reason|hint|obstacle|loss)\)\.[ "]/#).map { String($0.0) }
       #expect(places.isEmpty, "\(file.path): \(places)")
     }
   }
 
-  @Test func `no SQL is spliced together from strings above the connection layer`() throws {
-    // What a call with the label `sql:` is given is a text that the builder made, and no literal with holes.
+  @Test func `no SQL above the connection layer is spliced together from strings`() throws {
+    // An argument with the label `sql:` is a text that the builder made, and not a literal with
+    // interpolations.
     func spliced(_ text: String) -> [Substring] {
       let calls =
         #/(?:execute|value|rows|query|withStatement|executeScript)\(\s*sql:\s*("""[\s\S]*?"""|"(?:\\[\s\S]|[^"\\\n])*)/#
@@ -87,7 +88,7 @@ import Testing
       spliced(text).map { "\(path): \($0)" }
     }
     #expect(raw.isEmpty, "\(raw.joined(separator: "\n"))")
-    // SQL as it stands goes into the builder where a person wrote it: in migrations, and for tables.
+    // SQL that a person wrote may enter the builder only in migrations and for tables.
     let builders = try ["ObjectVault", "VaultAuthoring"].flatMap { try Self.sources($0) }
     for (path, text) in builders where text.contains("\\(written:") {
       #expect(
@@ -97,12 +98,12 @@ import Testing
   }
 
   @Test(arguments: layers.keys.sorted())
-  func `paths are taken apart in one place, and files replaced in one`(_ target: String) throws {
+  func `paths are split in one place, and files are replaced in one place`(_ target: String) throws {
     for file in try Self.sources(target) {
-      // Its path calls end the process for a path of one letter.
+      // Its path calls crash for a path of one letter.
       #expect(!file.text.contains("NSString"), "\(file.path) uses NSString; see DatabasePath")
       guard !file.path.hasPrefix("CipherSQLite/Files/") else { continue }
-      // Operations of the model are called rename and link, too.
+      // Operations of the model are named rename and link as well.
       let own = target == "ObjectVault" ? [] : [" rename(", " link("]
       for call in own + [" realpath(", "replaceItem"] {
         #expect(!file.text.contains(call), "\(file.path) calls\(call); see SealedFile and FileReplacement")
@@ -110,16 +111,16 @@ import Testing
     }
   }
 
-  // The demo is what a stranger's program looks like.
+  // The demo is an example of a user's program.
   @Test(arguments: layers.keys.filter { $0 != "vault-demo" }.sorted())
-  func `the words of the command line are read in one place`(_ target: String) throws {
+  func `command line arguments are read in one place`(_ target: String) throws {
     for file in try Self.sources(target) where file.path != "CipherSQLite/Basics/ProgramArguments.swift" {
       #expect(!file.text.contains("CommandLine."), "\(file.path) uses CommandLine; see ProgramArguments")
     }
   }
 
   @Test(arguments: layers.keys.sorted())
-  func `threads are made in one place`(_ target: String) throws {
+  func `threads are created in one place`(_ target: String) throws {
     for file in try Self.sources(target) where file.path != "CipherSQLite/Basics/DedicatedThread.swift" {
       let maker = #/\bThread(\(| \{)|detachNewThread|pthread_create/#
       #expect(!file.text.contains(maker), "\(file.path) makes a thread; see DedicatedThread")
@@ -127,8 +128,8 @@ import Testing
     }
   }
 
-  /// Every call by which the tool changes a file that is no database: by the file of the sources, each once. All of them are
-  /// TextFile's, which writes beside, syncs and names.
+  /// Each call by which the tool changes a file that is not a database: by source file, each once. All of
+  /// them belong to TextFile, which writes a temporary file, syncs it and names it.
   static let writes = [
     "StoreMigrateKit/Commands/EmbedCommand.swift": ["write"],
     "StoreMigrateKit/Commands/EarlierImport.swift": ["create", "remove", "write"],
@@ -136,12 +137,12 @@ import Testing
     "StoreMigrateKit/Commands/RebaseCommand.swift": ["move"],
     "StoreMigrateKit/Commands/SquashCommand.swift": ["remove", "write"],
     "StoreMigrateKit/Commands/StepFolderLock.swift": ["makeFolder", "rmdir", "sweep"],
-    // The two streams, which are no files of ours.
+    // The two standard streams, which are not files of the tool.
     "StoreMigrateKit/Terminal/StandardStream.swift": ["O_RDWR", "write"],
   ]
 
   @Test(arguments: ["StoreMigrateKit", "VaultAuthoring", "store-migrate"])
-  func `the tool writes its files by one primitive, at the places that are listed`(_ target: String) throws {
+  func `the tool writes its files by one primitive, at the listed places`(_ target: String) throws {
     let calls =
       #/TextFile\.(write|create|move|remove|makeFolder|sweep)\(|Foundation\.(write)\(|\b(O_CREAT|O_WRONLY|O_RDWR|pwrite|unlink|rmdir|mkdir|truncate\(|fopen|write\(to:|createFile|createDirectory|createSymbolicLink|removeItem|moveItem|copyItem|replaceItem|setAttributes|forWriting|forUpdating|OutputStream)/#
     for file in try Self.sources(target) {

@@ -1,4 +1,4 @@
-// Who may name the libraries in C, raw pointers, and the tables that a store keeps for itself.
+// Which files may name the C libraries, raw pointers, and the bookkeeping tables.
 
 import Foundation
 import TestSupport
@@ -6,7 +6,8 @@ import Testing
 
 @Suite(.tags(.slow, .pure)) struct BorderTests {
   @Test(arguments: HouseTests.modules)
-  func `libraries in C and raw pointers are named where the table of the module says`(_ module: String) throws
+  func `C libraries and raw pointers are named only where the table of the module allows it`(_ module: String)
+    throws
   {
     let page = packageRoot.appendingPathComponent("Sources/\(module)/Documentation.docc/architecture.md")
     let sources = try Architecture.sources(module).map { path, text in
@@ -37,7 +38,7 @@ import Testing
     return Borders(sources.map { (path: $0.key, text: $0.value) }, page: page).violations
   }
 
-  @Test func `files that the table names may, by themselves or with their folder`() {
+  @Test func `the checker accepts files that the table names, by themselves or with their folder`() {
     #expect(Self.violations() == [])
   }
 
@@ -46,13 +47,13 @@ import Testing
     ("let a = Unmanaged.passRetained(b)", "pointers"), ("let a = unsafeBitCast(b, to: Int.self)", "pointers"),
     ("private import CSQLCipher", "CSQLCipher"), ("import CLibCrypto", "CLibCrypto"),
   ])
-  func `any other file may not`(_ text: String, _ thing: String) {
+  func `the checker reports any other file`(_ text: String, _ thing: String) {
     #expect(
       Self.violations(["Store/Other": text])
         == ["Store/Other names \(thing), and is not among the files that may"])
   }
 
-  @Test func `a line that is not needed any more is found`() {
+  @Test func `the checker reports a line of the table that is not needed`() {
     #expect(
       Self.violations(["Store/Handle": "struct Handle {}"]) == [
         "the table lets Store/Handle name CSQLCipher, and it does not",
@@ -61,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: Architecture.layers.keys.sorted())
-  func `SQL with the store's own tables stands in the files of these tables alone`(_ target: String) throws {
+  func `SQL with the bookkeeping tables is only in the files of these tables`(_ target: String) throws {
     let sql = #/\b(?:FROM|INTO|UPDATE|FAIL|TABLE|JOIN|EXISTS)\s+"?vault_(?:meta|ids|migrations)|"vault_\w+"/#
     for file in try Architecture.sources(target) {
       let own = file.path.hasPrefix("ObjectVault/Bookkeeping/")

@@ -1,9 +1,9 @@
-// Which files may name the libraries in C, and memory that Swift does not look after: the second table of a module's page
-// `architecture.md`, held against its sources. Pure, like House.
+// Which files may name the C libraries, and memory that Swift does not manage: the second table of a
+// module's page `architecture.md`, compared with its sources. Pure, like House.
 
-/// The files of one module, and who of them may name what.
+/// The files of one module, and what each of them may name.
 struct Borders {
-  /// `| what | only in |`: for each thing the files, or folders, that may name it.
+  /// `| what | only in |`: for each library, and for pointers, the files or folders that may name it.
   private(set) var allowed: [String: Set<String>] = [:]
   private let uses: [(path: String, things: Set<String>)]
 
@@ -32,7 +32,7 @@ struct Borders {
       || word == "unsafelyUnwrapped" || word.hasPrefix("Unsafe") && word.hasSuffix("Pointer")
   }
 
-  /// Files that name what they may not, and lines that nobody needs.
+  /// Files that name what they may not, and lines of the table that are not needed.
   var violations: [String] {
     var found: [String] = []
     var needed: [String: Set<String>] = [:]

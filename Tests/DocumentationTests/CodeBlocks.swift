@@ -1,11 +1,11 @@
-// The code of our documents: found in pages and in doc comments, and made into sources that a compiler reads. Pure: texts
-// are handed in.
+// The code of documents: it is found in pages and in doc comments, and becomes sources that a compiler
+// reads. Pure: the texts are parameters.
 
 /// A fenced block of a document.
 struct CodeBlock: Equatable {
-  /// What stands behind the fence, such as `swift`; empty for none.
+  /// The word after the fence, such as `swift`; empty if there is none.
   let language: String
-  /// The file, as errors shall name it.
+  /// The file, as errors name it.
   let file: String
   /// The line of the first line of code, counted from 1.
   let line: Int
@@ -20,7 +20,7 @@ struct CodeBlock: Equatable {
 
   /// The blocks in the doc comments of a Swift file.
   static func blocks(ofSource text: String, file: String) -> [CodeBlock] {
-    // Lines that are no doc comment end a block, and are none of it.
+    // A line that is not a doc comment ends a block, and is not part of it.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String? in
       let trimmed = line.drop { $0 == " " }
       guard trimmed.hasPrefix("///") else { return nil }
@@ -52,21 +52,22 @@ struct CodeBlock: Equatable {
   }
 }
 
-/// A Swift file that holds the blocks of several documents, each document in a function of its own.
+/// A Swift file with the blocks of several documents, each document in a function of its own.
 struct SnippetFile {
   private(set) var text: String
   private var count = 0
   private let parameters: String
 
   /// - Parameters:
-  ///   - preamble: Imports, and what the documents take for granted: the classes of their examples.
-  ///   - parameters: The values that they take for granted, as a function's parameters.
+  ///   - preamble: Imports, and what the documents presuppose: the classes of their examples.
+  ///   - parameters: The values that the documents presuppose, as parameters of a function.
   init(preamble: String, parameters: String) {
     text = preamble + "\n"
     self.parameters = parameters
   }
 
-  /// Adds the blocks of one document. Each sees what those before it declare, and may declare it anew.
+  /// Adds the blocks of one document. Each block sees the declarations of those before it, and may repeat
+  /// them.
   mutating func add(_ blocks: [CodeBlock]) {
     guard !blocks.isEmpty else { return }
     count += 1
@@ -79,7 +80,7 @@ struct SnippetFile {
   }
 
   private static func body(_ block: CodeBlock) -> String {
-    // A function can be no program's beginning, and has neither tests, imports nor anything public.
+    // A function cannot be the start of a program, and has neither tests, imports nor public declarations.
     let lines = block.lines.map { line in
       if line.hasPrefix("import ") { return "" }
       for word in ["@main ", "@Test "] where line.hasPrefix(word) {
@@ -90,7 +91,7 @@ struct SnippetFile {
     let isMember = lines.contains { line in
       ["@ToOne", "@ToMany", "@Attribute"].contains { line.hasPrefix($0) }
     }
-    // On the lines of the code itself, so that errors name the right ones.
+    // The code keeps its own lines, so that errors name the right ones.
     let code = lines.joined(separator: "\n")
     return isMember ? "final class Holder: ManagedObject { \(code)\n}" : code
   }

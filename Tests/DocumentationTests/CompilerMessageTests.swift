@@ -1,4 +1,4 @@
-// What the compiler says of a mistyped name: it speaks of the name, and of nothing else.
+// The compiler's message for a mistyped name: it reports the name, and nothing else.
 
 import Foundation
 import TestSupport
@@ -28,7 +28,7 @@ import Testing
     "_ = try context.fetch(Tag.self).where(\"name == 'x'\").sorted(by: \\.nmae, .reverse).first()",
     "let found: [Tag] = try context.fetch(Tag.self).sorted(by: \\.nmae).limit(2).all(); _ = found",
   ])
-  func `a mistyped property of a sort is what the compiler reports`(_ line: String) async throws {
+  func `the compiler reports a mistyped property of a sort as such`(_ line: String) async throws {
     let source = Self.classes + "func body(_ context: ObjectContext) throws { \(line) }\n"
     let result = try await ReaderProgram.check(["main.swift": source])
     let errors = result.errors.split(separator: "\n").filter {

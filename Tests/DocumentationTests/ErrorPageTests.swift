@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.pure)) struct ErrorPages {
-  @Test func `every error of the connection layer has its cause and cure on the page`() throws {
+  @Test func `every error of the connection layer has its cause and remedy on the page`() throws {
     let sources = packageRoot.appendingPathComponent("Sources/CipherSQLite")
     let code = try String(
       contentsOf: sources.appendingPathComponent("Errors/SQLError.swift"), encoding: .utf8)

@@ -1,5 +1,5 @@
-// The programs of Examples do what they print: their stores are read by the sqlcipher shell, and their figures are counted
-// a second time.
+// The programs of Examples do what they print: the sqlcipher shell reads their stores, and their figures are
+// counted a second time.
 
 import CipherSQLite
 import Foundation
@@ -26,14 +26,14 @@ import Testing
     return result.output.split(separator: "\n").map(String.init)
   }
 
-  /// What the shell says of a store.
-  func shell(_ name: String, _ passphrase: String, _ sql: String) throws -> [String] {
+  /// The output of the shell for a store.
+  func shell(_ name: String, passphrase: String, sql: String) throws -> [String] {
     let connection = try Connection.open(folder.path(name), key: .passphrase(passphrase))
     let pragmas = connection.unlocked.profile.shellPragmas(major: Engine.current.cipherMajor)
     connection.close()
     let input = "PRAGMA key = '\(passphrase)';\n\(pragmas.joined(separator: "\n"))\n\(sql);\n"
     let result = try runTool(try #require(cipherShell), [folder.path(name)], input: input)
-    // Version 4 answers the pragma of the key.
+    // Version 4 prints a line for the pragma of the key.
     return result.output.split(separator: "\n").map(String.init).filter { $0 != "ok" }
   }
 
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `the notes app finds what the shell finds, under the passphrase that it says`() async throws {
+  func `the notes app finds what the shell finds, under the passphrase that it reports`() async throws {
     let input = "first horse\nsecond horse\n"
     let notes = try await example("notes")
     let first = try run(notes, input: input)
@@ -55,8 +55,11 @@ import Testing
       first.first { $0.hasPrefix(question) }.map { String($0.dropFirst(question.count + 2)) }
     }
     func titles(_ condition: String) throws -> String {
-      try shell("notes.store", "second horse", "SELECT title FROM Note WHERE \(condition) ORDER BY title")
-        .joined(separator: ", ")
+      try shell(
+        "notes.store", passphrase: "second horse",
+        sql: "SELECT title FROM Note WHERE \(condition) ORDER BY title"
+      )
+      .joined(separator: ", ")
     }
     let about = try titles("title LIKE '%tea%' OR body LIKE '%tea%'")
     let loose = try titles("notebook_id IS NULL")
@@ -72,8 +75,8 @@ import Testing
     }
   }
 
-  @Test func `the importer counts as a dictionary does, and a second run finds everything`() async throws {
-    // Authors and codes come again, within a batch and over several; the last title counts.
+  @Test func `the importer counts like a dictionary, and a second run finds everything`() async throws {
+    // Authors and codes are repeated, within a batch and across batches. The last title counts.
     let lines = (0..<2500).map { "c\($0 % 2100);Title \($0 / 2);Author \($0 * 7 % 300)" }
     try folder.write(Data(lines.joined(separator: "\n").utf8), to: "books.txt")
     var titles: [String: [String]] = [:]
@@ -103,18 +106,20 @@ import Testing
     connection.close()
     #expect(stored == titles.values.sorted { $0[0] < $1[0] })
 
-    // The file changes some books twice, so a second run does it again; what it ends with is the same.
+    // The file changes some books twice, so a second run changes them again. The final result is the same.
     let second = try run(importer, file)
     #expect(second[3].hasPrefix("new authors: 0, new books: 0, "))
     #expect(second.last == first.last)
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `the app that changes its model leaves what its steps say, and a refused step nothing`() async throws {
+  func `the app with a changing model follows its steps, and a refused step leaves no trace`() async throws {
     let lines = try run(try await example("changing-model"))
     #expect(lines.first == "version 1: 3 contacts")
     #expect(lines.contains("ran steps [2, 3], and made a copy before: true"))
-    func ask(_ sql: String) throws -> [String] { try shell("contacts.store", "correct horse", sql) }
+    func ask(_ sql: String) throws -> [String] {
+      try shell("contacts.store", passphrase: "correct horse", sql: sql)
+    }
     let contacts = try ask(
       "SELECT family || ': ' || ifnull(number, 'no number') FROM Contact ORDER BY family")
     #expect(contacts.count == 3 && Array(lines[4..<7]) == contacts)

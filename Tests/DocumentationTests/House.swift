@@ -1,9 +1,9 @@
-// A module as a house of folders: what its table of folders allows, and what its sources do. Pure: sources and table are
-// handed in, so that the rules can be tested with invented ones.
+// Compares a module's sources with the table of its folders. Pure: sources and table are parameters, so that
+// the rules can be tested with invented ones.
 
 /// The table of a module's folders, as its page `architecture.md` writes it: `| folder | holds | may use |`.
 struct FolderTable: Equatable {
-  /// What each folder may use.
+  /// The folders that each folder may use.
   var allowed: [String: Set<String>] = [:]
 
   init(allowed: [String: Set<String>]) { self.allowed = allowed }
@@ -24,7 +24,7 @@ struct FolderTable: Equatable {
       .map { String($0.reversed().drop { $0 == " " }.reversed()) }
   }
 
-  /// What stands between backticks.
+  /// The texts between backticks.
   private static func names(_ cell: String) -> [String] {
     cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
       .filter { $0.offset % 2 == 1 }.map { String($0.element) }
@@ -35,7 +35,7 @@ struct FolderTable: Equatable {
 struct House {
   let sources: [SwiftSource]
   let table: FolderTable
-  /// The largest group of files that all use each other, directly or by others.
+  /// The size of the largest allowed group of files that all use each other, directly or indirectly.
   static let largestKnot = 4
 
   private let owners: [String: [SwiftSource]]
@@ -64,14 +64,14 @@ struct House {
       }
   }
 
-  /// Names of other folders that the table does not allow.
+  /// Uses of names from folders that the table does not allow.
   var violations: [String] {
     sources.flatMap { source -> [String] in
       guard let folder = source.folder else { return [] }
       let allowed = (table.allowed[folder] ?? []).union([folder])
       return source.used.sorted().compactMap { name in
         let owners = (owners[name] ?? []).filter { $0.folder != nil }
-        // Of a name that several files declare, which one is meant is not known here.
+        // If several files declare a name, it is not certain here which one is meant.
         guard let first = owners.first, !owners.contains(where: { allowed.contains($0.folder ?? "") }) else {
           return nil
         }
@@ -81,14 +81,14 @@ struct House {
     }
   }
 
-  /// Groups of folders that may all use each other, as the table says.
+  /// Groups of folders that may all use each other by the table.
   var circles: [String] {
     Self.groups(table.allowed).filter { $0.count > 1 }.map {
       "the table lets these folders use each other in a circle: \($0.sorted().joined(separator: ", "))"
     }
   }
 
-  /// Groups of files that cannot be read one after another, and are larger than a person can hold in the head.
+  /// Groups of files that cannot be read one after another, and are too large to keep in mind.
   var knots: [String] {
     var uses: [String: Set<String>] = [:]
     for source in sources {
@@ -107,7 +107,7 @@ struct House {
 
   // MARK: Graphs
 
-  /// The strongly connected parts of a graph (Tarjan 1972), each once.
+  /// The strongly connected components of a graph (Tarjan 1972), each once.
   static func groups(_ uses: [String: Set<String>]) -> [[String]] {
     var search = Search(uses: uses)
     for node in uses.keys.sorted() where search.index[node] == nil { search.visit(node) }

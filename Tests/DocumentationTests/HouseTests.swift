@@ -1,5 +1,5 @@
-// Folders whose arrows point one way: the table in each module's architecture.md is the rule, the names that the sources
-// use are held against it. And the checker itself, with sources that were invented for it.
+// Dependencies between folders point one way: the table in each module's architecture.md is the rule, and
+// the names that the sources use are compared with it. The checker itself is tested with invented sources.
 
 import Foundation
 import TestSupport
@@ -33,14 +33,15 @@ import Testing
   }
 
   @Test(arguments: modules)
-  func `no table allows a circle, and no knot of files is large`(_ module: String) throws {
+  func `no table allows a circle, and no group of files that use each other is large`(_ module: String) throws
+  {
     let house = try Self.house(module)
     #expect(house.circles.isEmpty, "\(module): \(house.circles.joined(separator: "\n"))")
     #expect(house.knots.isEmpty, "\(module): \(house.knots.joined(separator: "\n"))")
   }
 }
 
-/// Invented sources: a value, a file that holds it, a store above both.
+/// Invented sources: a value, a file with the value, and a store above both.
 @Suite(.tags(.pure)) struct HouseCheckerTests {
   static let table = FolderTable(
     page: """
@@ -66,17 +67,17 @@ import Testing
     return House(texts.map { SwiftSource(path: $0.key, text: $0.value, module: "Shop") }, table)
   }
 
-  @Test func `the table is read line by line`() {
+  @Test func `the table of folders is read line by line`() {
     #expect(Self.table.allowed == ["Values": [], "Files": ["Values"], "Store": ["Values", "Files"]])
     #expect(FolderTable(page: "# No table").allowed.isEmpty)
   }
 
-  @Test func `sources that point downward are sound`() {
+  @Test func `the checker accepts sources that point downward`() {
     let house = Self.house()
     #expect(house.missing + house.violations + house.circles + house.knots == [])
   }
 
-  @Test func `a reference upward is found, with the file, the name and both folders`() {
+  @Test func `a reference upward is reported with the file, the name and both folders`() {
     let house = Self.house(["Values/Value.swift": "struct Value { var owner: Store? }"])
     #expect(
       house.violations == ["Values/Value.swift uses Store of Store/Store.swift: Values may not use Store"])
@@ -101,11 +102,11 @@ import Testing
     "let member = other.File\nlet pattern = #/File \"/#",
     "func file() { let read = 1; _ = read }",
   ])
-  func `what is no code, and what is the file's own, does not count`(_ text: String) {
+  func `text that is not code, and names of the file itself, do not count`(_ text: String) {
     #expect(Self.house(["Values/Other.swift": text]).violations == [], "\(text)")
   }
 
-  @Test func `a function of a folder above counts when it is called, and not when it is private there`() {
+  @Test func `a function of a folder above counts when it is called, unless it is private there`() {
     let call = "func other() { assembled() }"
     let open = Self.house(["Values/Other.swift": call, "Store/Made.swift": "func assembled() {}"])
     #expect(open.violations.count == 1)
@@ -113,7 +114,7 @@ import Testing
     #expect(hidden.violations == [])
   }
 
-  @Test func `folders and lines that miss each other are found`() {
+  @Test func `folders without a line and lines without a folder are reported`() {
     let house = Self.house(["Attic/Thing.swift": "struct Thing {}", "Loose.swift": "struct Loose {}"])
     #expect(
       house.missing == ["Loose.swift lies in no folder", "the table has no line for the folder Attic"])
@@ -125,7 +126,7 @@ import Testing
       ])
   }
 
-  @Test func `a table that allows a circle is found`() {
+  @Test func `a table that allows a circle is reported`() {
     let table = FolderTable(allowed: ["Values": ["Store"], "Files": ["Values"], "Store": ["Files"]])
     #expect(
       Self.house(table: table).circles == [

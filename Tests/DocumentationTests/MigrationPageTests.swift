@@ -1,4 +1,5 @@
-// The page about the migration file: the SQL, the ways back and the losses that it shows are those of the compiler.
+// The page about the migration file: the SQL, the rollbacks and the losses that it shows are those of the
+// compiler.
 
 import CipherSQLite
 import Foundation
@@ -10,11 +11,11 @@ import Testing
   static let path = "Sources/ObjectVault/Documentation.docc/the-migration-file.md"
   static let engines = [("SQLCipher 3", "3.15.2"), ("SQLCipher 4", "3.46.1")]
 
-  /// An example of the page: the operations, and whether a block with their SQL stands below them.
+  /// An example of the page: the operations, and the block with their SQL below them.
   struct Example {
     let heading: String
     let operations: String
-    /// The lines of the page, from the fence of the operations to the end of what is made.
+    /// The lines of the page, from the fence of the operations to the end of the generated block.
     let lines: Range<Int>
   }
 
@@ -22,7 +23,7 @@ import Testing
     try PackageFiles.text(path).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// The examples below a heading of their own, and the model that all of them build on.
+  /// The examples below headings of their own, and the model that all of them start from.
   private static func examples(_ lines: [String]) throws -> (model: String, examples: [Example]) {
     var (heading, model): (String?, String) = (nil, "")
     var examples: [Example] = []
@@ -48,7 +49,7 @@ import Testing
     return (model, examples)
   }
 
-  /// What stands below an example.
+  /// The generated text below an example.
   private static func made(_ example: Example, _ model: String) throws -> String {
     let head = "format: 1\n[up]\n"
     let set = try MigrationSet([
@@ -58,7 +59,7 @@ import Testing
     ])
     let statements = try engines.map { name, version in
       let engine = try #require(Engine(sqliteVersion: version))
-      // The page says once where these stand.
+      // The page describes these pragmas once.
       let sql = try set.sql(ofStep: 2, on: engine).filter { !$0.hasPrefix("PRAGMA legacy_alter_table") }
       return (name, (sql.isEmpty ? ["-- nothing to do"] : sql).map(wrapped).joined(separator: "\n"))
     }
@@ -71,18 +72,20 @@ import Testing
     switch try set.steps[1].rollback(from: set.model(at: 1)) {
     case .operations(let operations):
       let back = operations.isEmpty ? "nothing to do" : operations.map(\.summary).joined(separator: "; ")
-      text += wrapped("-- back: \(back)", "--   ")
-    case .none(let reason): text += wrapped("-- no way back: \(reason)", "--   ")
+      text += wrapped("-- back: \(back)", indent: "--   ")
+    case .none(let reason): text += wrapped("-- no way back: \(reason)", indent: "--   ")
     }
     let losses = try set.losses(ofStep: 2)
-    if !losses.isEmpty { text += "\n" + wrapped("-- loses \(losses.joined(separator: ", "))", "--   ") }
+    if !losses.isEmpty {
+      text += "\n" + wrapped("-- loses \(losses.joined(separator: ", "))", indent: "--   ")
+    }
     return text
   }
 
-  /// A text in lines that a page shows without scrolling.
-  private static func wrapped(_ text: String) -> String { wrapped(text, "  ") }
+  /// Wraps a text into lines that a page shows without scrolling.
+  private static func wrapped(_ text: String) -> String { wrapped(text, indent: "  ") }
 
-  private static func wrapped(_ text: String, _ indent: String) -> String {
+  private static func wrapped(_ text: String, indent: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       var lines = [""]
       for word in line.split(separator: " ", omittingEmptySubsequences: false) {
@@ -97,7 +100,7 @@ import Testing
     }.joined(separator: "\n")
   }
 
-  @Test func `the SQL, the ways back and the losses of the page are the compiler's`() throws {
+  @Test func `the SQL, the rollbacks and the losses on the page equal the compiler's`() throws {
     var lines = try Self.lines()
     let (model, examples) = try Self.examples(lines)
     #expect(examples.count > 20)
@@ -117,7 +120,7 @@ import Testing
     try Data(lines.joined(separator: "\n").utf8).write(to: packageRoot.appendingPathComponent(Self.path))
   }
 
-  @Test func `each operation has a heading with an example of it`() throws {
+  @Test func `each operation has a heading on the page with an example`() throws {
     let (model, examples) = try Self.examples(Self.lines())
     var found: Set<String> = []
     for example in examples {
@@ -132,7 +135,8 @@ import Testing
     #expect(found.subtracting(all).isEmpty && all == Set(Self.headings))
   }
 
-  /// The headings, in the order of the page. One that an operation has and the page lacks fails the test above.
+  /// The headings, in the order of the page. A heading that an operation has and the page lacks fails the
+  /// test above.
   static let headings = [
     "create entity", "drop entity", "rename entity", "set parent", "add attribute", "drop attribute",
     "rename attribute",
@@ -144,7 +148,7 @@ import Testing
     "create raw", "drop raw", "transform sql", "seed", "require",
   ]
 
-  // Without a default: who adds an operation is sent here by the compiler.
+  // Without a default: the compiler points here when an operation is added.
   static func heading(_ operation: MigrationOperation) -> String {
     switch operation {
     case .createEntity: "create entity"

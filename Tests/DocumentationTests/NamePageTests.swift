@@ -1,4 +1,4 @@
-// The page of names that a property cannot have, held against the code, and against the compiler.
+// The page of names that a property cannot have, compared with the code and with the compiler.
 
 import Foundation
 import ObjectVault
@@ -6,21 +6,19 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.documents, .slow, .pure)) struct NamePages {
-  /// The rows of the page's tables: a name, and the one that is proposed.
+  /// The rows of the page's tables: a name, and the proposed replacement.
   static func rows() throws -> [(name: String, free: String)] {
     try PackageFiles.text("Sources/ObjectVault/Documentation.docc/names.md")
       .matches(of: #/(?m)^\| `(\S+)` \| .+ \| `(\w+)` \|$/#).map { (String($0.1), String($0.2)) }
   }
 
-  @Test func `the page lists the names that objects have for themselves, with those that are proposed`()
-    throws
-  {
+  @Test func `the page lists the reserved names of objects, with the proposed replacements`() throws {
     let listed = try Self.rows().filter { SchemaFault.ownNames[$0.name] != nil }
     #expect(Dictionary(uniqueKeysWithValues: listed.map { ($0.name, $0.free) }) == SchemaFault.ownNames)
     #expect(listed.map(\.name) == listed.map(\.name).sorted())
   }
 
-  @Test func `the other names of the page are refused, and all proposed ones are taken`() throws {
+  @Test func `the other names of the page are refused, and all proposed ones are accepted`() throws {
     let rows = try Self.rows()
     #expect(rows.count == SchemaFault.ownNames.count + 5)
     for (name, free) in rows {
@@ -34,7 +32,7 @@ import Testing
     }
   }
 
-  /// What the compiler says of a class whose attributes have some names.
+  /// The errors of the compiler for a class whose attributes have the given names.
   private func errors(_ names: [String]) async throws -> String {
     let attributes = names.map { "  @Attribute var \($0): Int" }.joined(separator: "\n")
     let source = "import ObjectVault\nfinal class Thing: ManagedObject {\n\(attributes)\n}\n"

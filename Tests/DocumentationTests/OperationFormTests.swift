@@ -1,5 +1,5 @@
-// The forms on the page about the migration file: each is read by the parser, in each of the ways that it allows, and the
-// parser reads no operation and no word that has none.
+// The forms on the page about the migration file: the parser reads each form in each of its variants, and it
+// reads no operation and no word without a form.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import Testing
 @Suite(.tags(.pure)) struct OperationForms {
   private static let lines = Result { try MigrationPage.lines() }
 
-  /// The forms of the page by the headings that they stand below: a line each, but for those with a block.
+  /// The forms of the page by their headings: one line each, except for those with a block.
   private static func forms() throws -> [(heading: String, text: String)] {
     let lines = try lines.get()
     return CodeBlock.blocks(ofPage: lines.joined(separator: "\n"), file: MigrationPage.path)
@@ -20,7 +20,7 @@ import Testing
       }
   }
 
-  /// Lines that go on are joined with those before them, and the lines of a block stay together.
+  /// Joins continued lines with those before them, and keeps the lines of a block together.
   private static func joined(_ lines: [String]) -> [String] {
     lines.reduce(into: [String]()) { texts, line in
       let words = line.drop { $0 == " " }
@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  /// Every way to write a form: without what may be left out, with all of it, with each part alone, and with each of the words
-  /// of which one is written.
+  /// Every variant of a form: without its optional parts, with all of them, with each part alone, and with
+  /// each of the alternative words.
   static func ways(_ form: String) -> [String] {
     let optional = form.ranges(of: #/\s*\[[^\]]+\]/#)
     func kept(_ isKept: (Int) -> Bool) -> String {
@@ -52,7 +52,7 @@ import Testing
     return ways.flatMap(alternatives).flatMap { [$0.replacing(", …", with: ""), repeated($0)] }.map(filled)
   }
 
-  /// What is written for what is the reader's own.
+  /// The samples that replace the placeholders.
   private static let samples = [
     "STATEMENTS": "DELETE FROM $Team", "QUERY": "SELECT 1", "EXPRESSION": "$User.age", "TEXT": "why",
     "TYPE": "int", "VALUE": "7", "ID": "7", "N": "7", "NAME": "tidy",
@@ -79,7 +79,7 @@ import Testing
     return text.replacing(#/\b[A-Z]+\b/#) { samples[String($0.0)] ?? String($0.0) }
   }
 
-  @Test func `each form of the page is read in each way that it allows, as what stands above it`() throws {
+  @Test func `each form of the page is parsed in each variant as the operation of its heading`() throws {
     let forms = try Self.forms()
     #expect(forms.count >= MigrationOperation.beginnings.count)
     for (heading, form) in forms {
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `each operation that the parser reads has a form on the page, and each heading one`() throws {
+  @Test func `each operation of the parser has a form on the page, and so has each heading`() throws {
     let forms = try Self.forms()
     #expect(Set(forms.map(\.heading)) == Set(MigrationPage.headings))
     for beginning in MigrationOperation.beginnings {
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `each word that the parser takes stands in a form or in the head`() throws {
+  @Test func `each word that the parser accepts is in a form or in the head`() throws {
     let page = try Self.lines.get()
     let head = page.filter { $0.hasPrefix("| `") }
     let words = Set(
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `a form is written in each of its ways`() {
+  @Test func `a form is expanded to each of its variants`() {
     #expect(
       Self.ways("set delete rule of E.r to nullify|deny").sorted()
         == [String](repeating: "set delete rule of E.r to deny", count: 4)
@@ -144,7 +144,7 @@ import Testing
       ])
   }
 
-  @Test func `each step that a page shows is read, and those of other systems run`() throws {
+  @Test func `each step that a page shows is parsed, and those of other systems compile to SQL`() throws {
     let pages = ["ObjectVault", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting"].flatMap {
       PackageFiles.files(in: "Sources/\($0)/Documentation.docc", suffix: ".md")
     }
@@ -171,7 +171,7 @@ import Testing
       for block in CodeBlock.blocks(ofPage: try PackageFiles.text(page), file: page)
       where block.language == "text" && block.lines.prefix(3).contains("format: 1") {
         count += 1
-        // A file that replaces steps has its number of them.
+        // A file that replaces steps requires their number.
         guard !block.code.contains("replaces:") else { continue }
         let step = try MigrationStep(
           number: 2, name: "step", text: block.code, file: "\(page):\(block.line)")
@@ -186,7 +186,7 @@ import Testing
     #expect(count > 8 && converted == 5)
   }
 
-  @Test func `each rule of lint stands in the table of the page about migrations`() throws {
+  @Test func `each rule of lint is in the table of the page about migrations`() throws {
     let page = try PackageFiles.text("Sources/ObjectVault/Documentation.docc/migrations.md")
     let codes = page.matches(of: #/(?m)^\| (L\d{3}(?:, L\d{3})*) \|/#).flatMap {
       $0.1.split(separator: ", ").map(String.init)

@@ -1,12 +1,13 @@
-// Packages that depend on this one by its path, as the README says. The package manager reads their manifests in each run;
-// it builds them in the long form (`make torture`), which compiles all our modules once more.
+// Packages that depend on this one by its path, as the README shows. The package manager reads their
+// manifests in each run. It builds them only in the long form (`make torture`), which compiles all modules
+// once more.
 
 import Foundation
 import TestSupport
 import Testing
 
 @Suite(.tags(.documents, .sampled, .pure, .slow)) struct PackagesOfReaders {
-  /// What `swift package describe` says, as far as it is looked at.
+  /// The output of `swift package describe`, as far as the tests use it.
   struct Description: Decodable {
     struct Named: Decodable { let name: String }
     struct Target: Decodable {
@@ -22,7 +23,7 @@ import Testing
     let targets: [Target]
   }
 
-  /// Runs the package manager in a build folder of its own: that of the tests is locked while they run.
+  /// Runs the package manager in a build folder of its own, as that of the tests is locked while they run.
   static func swift(_ words: [String], in package: URL, _ folder: TemporaryFolder) async throws -> ToolResult
   {
     let arguments =

@@ -1,19 +1,19 @@
-// A program that a reader of our documents would write, compiled against the modules that were built with the tests. It sees
-// what is public, as any other package does. `PackagesOfReaders` builds whole packages.
+// A program as a reader of the documents would write it, compiled with the modules that were built with the
+// tests. It sees only what is public, as any other package does. `PackagesOfReaders` builds whole packages.
 
 import Foundation
 import TestSupport
 
 /// A compiled program.
 struct ReaderProgram: Sendable {
-  /// How the compiler ended, and its messages.
+  /// The exit code of the compiler, and its messages.
   let build: ToolResult
   private let folder: TemporaryFolder
 
   /// Compiles a program of one file, on a thread of its own, and links it.
   /// - Parameters:
   ///   - source: Swift, as in a `main.swift`.
-  ///   - name: The name by which the compiler's messages call it.
+  ///   - name: The name of the program in the compiler's messages.
   init(_ source: String, name: String) async throws {
     let folder = try TemporaryFolder()
     let directory = folder.path(name)
@@ -22,7 +22,7 @@ struct ReaderProgram: Sendable {
     let objects = ["ObjectVault", "CipherSQLite", "CVaultShims"].flatMap {
       BuiltModules.objects(of: $0)
     }
-    // As the package manager does: a single file is a script otherwise.
+    // As the package manager does: otherwise a single file is a script.
     let hasMainType = source.contains("\n@main ")
     build = try await onThread {
       try BuiltModules.compile(
@@ -33,13 +33,13 @@ struct ReaderProgram: Sendable {
     self.folder = folder
   }
 
-  /// Runs it.
+  /// Runs the program.
   func run(_ arguments: [String] = [], input: String = "") throws -> ToolResult {
     try runTool(folder.path("program"), arguments, input: input)
   }
 
-  /// Checks that sources compile, as one module. Warnings are left out.
-  /// - Parameter sources: The texts, by names of files.
+  /// Checks that sources compile, as one module. Warnings are suppressed.
+  /// - Parameter sources: The texts, by the names of their files.
   static func check(_ sources: [String: String]) async throws -> ToolResult {
     let folder = try TemporaryFolder()
     let paths = try sources.sorted { $0.key < $1.key }.map { name, text in
@@ -47,14 +47,15 @@ struct ReaderProgram: Sendable {
       return folder.path(name)
     }
     return try await onThread {
-      // Beyond the types, so that what the later passes find is found: a missing return, a value used before it is set, a race.
+      // Beyond type checking, so that later passes report their findings as well: a missing return, a value
+      // used before it is set, a race.
       try BuiltModules.compile(
         ["-emit-sil", "-wmo", "-parse-as-library", "-suppress-warnings", "-o", "/dev/null"] + paths)
     }
   }
 }
 
-/// What the package manager built beside the tests.
+/// The modules that the package manager built beside the tests.
 enum BuiltModules {
   static let folder = URL(fileURLWithPath: builtExecutable("store-migrate")).deletingLastPathComponent().path
 
@@ -74,7 +75,8 @@ enum BuiltModules {
     return ["-swift-version", "6", "-I", "\(folder)/Modules"] + toC.flatMap { ["-Xcc", $0] }
   }
 
-  /// The object files of a module, of the sources that it has: those of former ones lie there until the folder is removed.
+  /// The object files of a module's present sources. Those of former sources stay until the folder is
+  /// removed.
   static func objects(of module: String) -> [String] {
     func names(_ path: String) -> [String] {
       FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
@@ -87,7 +89,7 @@ enum BuiltModules {
       .map { "\(folder)/\(module).build/\($0)" }
   }
 
-  /// The system libraries, as words for the linker.
+  /// The system libraries, as arguments for the linker.
   static func libraries() throws -> [String] { try words(ofPackages: "--libs") }
 
   private static func words(ofPackages option: String) throws -> [String] {

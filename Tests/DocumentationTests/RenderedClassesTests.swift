@@ -1,4 +1,4 @@
-// The classes that `schema --format swift` prints: they compile, and their schema is the model they were printed of.
+// The classes that `schema --format swift` prints: they compile, and their schema equals the model.
 
 import Foundation
 import ObjectVault
@@ -7,7 +7,8 @@ import Testing
 import VaultAuthoring
 
 @Suite(.tags(.documents, .pure, .slow)) struct RenderedClasses {
-  /// A model with all that is odd: words of Swift, names of its types, every type with a default, every relationship.
+  /// A model with every peculiarity: Swift keywords, names of Swift types, each type with a default, each
+  /// kind of relationship.
   static let schema = Schema(
     entities: [
       EntityDescription(
@@ -49,7 +50,7 @@ import VaultAuthoring
           RelationshipDescription(name: "parent", destination: "Data", inverse: "children"),
           RelationshipDescription(name: "children", destination: "Data", isToMany: true, inverse: "parent"),
         ]),
-      // Words that mean something else behind a dot, where a key path names them.
+      // Words with another meaning after a dot, where a key path names them.
       EntityDescription(
         name: "Word",
         attributes: [
@@ -93,7 +94,7 @@ import VaultAuthoring
     schema.rendered(as: .swift).text + "\nprint(model2.meaningHash, model2.faults.count)\n"
   }
 
-  @Test func `classes of any model compile, and have it`() async throws {
+  @Test func `the classes of any model compile, and their schema equals the model`() async throws {
     try Self.schema.validate()
     #expect(Self.schema.rendered(as: .swift).notes == [])
     let program = try await ReaderProgram(Self.program, name: "rendered")

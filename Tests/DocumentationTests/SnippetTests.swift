@@ -8,10 +8,10 @@ import Testing
   static let modules = [
     "CipherSQLite", "ObjectVault", "VaultAuthoring", "StoreMigrateKit", "ObjectVaultTesting",
   ]
-  /// What a page shows without scrolling.
+  /// The width that a page shows without scrolling.
   static let widestLine = 78
 
-  /// What the documents of a module take for granted, and import.
+  /// The imports, declarations and parameters that the documents of a module presuppose.
   static let assumed: [String: (preamble: String, parameters: String)] = [
     "CipherSQLite": (
       """
@@ -80,7 +80,7 @@ import Testing
       enum AppModel { static let schema = Schema {} }
       """, ""
     ),
-    // Its classes are those of ObjectVault's pages, which are of the same target.
+    // Its classes are those of ObjectVault's pages, which are compiled in the same module.
     "ObjectVaultTesting": (
       """
       import Foundation
@@ -97,13 +97,13 @@ import Testing
     ),
   ]
 
-  /// The documents of a module: each page, and each comment that shows code, with all their blocks.
+  /// The documents of a module, with all their blocks: each page, and each comment that shows code.
   static func documents(_ module: String) throws -> [[CodeBlock]] {
     let pages = try PackageFiles.files(in: "Sources/\(module)/Documentation.docc", suffix: ".md").map {
       CodeBlock.blocks(ofPage: try PackageFiles.text($0), file: $0)
     }
     let comments = try PackageFiles.files(in: "Sources/\(module)", suffix: ".swift").flatMap { path in
-      // Comments do not go on from one another.
+      // Comments do not continue each other.
       CodeBlock.blocks(ofSource: try PackageFiles.text(path), file: path).map { [$0] }
     }
     return pages + comments
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test(arguments: modules)
-  func `code fits the width of a page, and binds what it interpolates`(_ module: String) throws {
+  func `code fits the width of a page, and splices no values into SQL`(_ module: String) throws {
     for block in try Self.documents(module).joined() {
       for (index, line) in block.lines.enumerated() {
         let place = "\(block.file):\(block.line + index)"
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `blocks are found in pages and comments, with their lines`() {
+  @Test func `code blocks are found in pages and comments, with their lines`() {
     let page = "# Title\n\n```swift\nlet a = 1\n```\ntext\n```sh\nls\n```\n"
     #expect(
       CodeBlock.blocks(ofPage: page, file: "a.md") == [
@@ -156,7 +156,7 @@ import Testing
       ])
   }
 
-  @Test func `a later block sees what an earlier one of its document declares`() {
+  @Test func `a later block sees the declarations of earlier ones in its document`() {
     var file = SnippetFile(preamble: "import Foundation", parameters: "a: Int")
     file.add(
       ["let b = a", "@ToOne var c: User?"].map {

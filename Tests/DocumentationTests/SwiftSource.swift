@@ -1,27 +1,28 @@
-// A Swift file as the test of the folders reads it: which names it declares for others, and which it uses. Read by a
-// scanner of words and not by a compiler, so that it needs no build and works on invented sources too.
+// A Swift file as the test of the folders reads it: the names that it declares for other files, and the
+// names that it uses. A scanner of words reads it, and not a compiler, so that no build is needed and
+// invented sources work too.
 
 import Foundation
 
 /// One source file of a module.
 struct SwiftSource {
-  /// Where it lies in its module, such as `Files/FileLock.swift`.
+  /// The path in the module, such as `Files/FileLock.swift`.
   let path: String
-  /// What stands at its top level and can be seen by other files: types, protocols, aliases, functions.
+  /// The top-level declarations that other files can see: types, protocols, aliases, functions.
   let declared: Set<String>
-  /// The names that it uses and does not declare itself: types, and functions that are called. A member belongs to its
-  /// type, and does not count.
+  /// The names that the file uses and does not declare itself: types, and functions that are called. A
+  /// member belongs to its type, and does not count.
   let used: Set<String>
 
-  /// The folder of the module that it lies in, such as `Migration/Run`; nil at the top.
+  /// The folder in the module, such as `Migration/Run`; nil at the top.
   var folder: String? {
     path.lastIndex(of: "/").map { String(path[..<$0]) }
   }
 
   /// - Parameters:
-  ///   - path: Where it lies in its module.
-  ///   - text: What it holds.
-  ///   - module: The module's name, which may stand before a name of it.
+  ///   - path: The path in the module.
+  ///   - text: The content of the file.
+  ///   - module: The module's name, which may precede a name of the module.
   init(path: String, text: String, module: String) {
     self.path = path
     var reader = DeclarationReader(SwiftWords(text).words, module: module)
@@ -37,7 +38,8 @@ private struct DeclarationReader {
   private let module: String
   private(set) var declared: Set<String> = []
   private(set) var used: Set<String> = []
-  /// Everything that the file declares at any depth, its generic parameters too: these names hide those of others.
+  /// Everything that the file declares at any depth, with generic parameters: these names hide those of
+  /// other files.
   private(set) var own: Set<String> = []
 
   private static let types: Set<String> = [
@@ -74,7 +76,7 @@ private struct DeclarationReader {
     }
   }
 
-  /// `<Element: Hashable, Other>` behind a name that is declared.
+  /// Reads `<Element: Hashable, Other>` after a declared name.
   private mutating func readGenericParameters(from start: Int) {
     guard start < words.count, words[start].text == "<" else { return }
     var depth = 0
@@ -97,7 +99,7 @@ private struct DeclarationReader {
     }
     let isType = first.properties.isUppercase
     let isCalled = index + 1 < words.count && words[index + 1].text == "("
-    // What is declared here, and the cases of an enumeration, call nothing.
+    // Declarations, and the cases of an enumeration, are not calls.
     guard isType || isCalled, index == 0 || !["func", "case"].contains(words[index - 1].text) else { return }
     used.insert(name)
   }

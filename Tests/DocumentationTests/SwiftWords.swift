@@ -1,5 +1,5 @@
-// Swift text without its comments and literals: what is left are words and signs. The values that are interpolated into
-// a literal are code, and stay.
+// Swift text without its comments and literals: words and signs remain. Values that are interpolated into a
+// literal are code, and remain as well.
 
 /// The words of a Swift file, in order.
 struct SwiftWords {
@@ -19,7 +19,7 @@ struct SwiftWords {
 
   // MARK: Code
 
-  /// - Parameter isInterpolated: Whether the bracket ends it that closes the one before it.
+  /// - Parameter isInterpolated: Whether a closing bracket without an opening one ends the code.
   private mutating func readCode(isInterpolated: Bool) {
     var brackets = 0
     while let byte = peek() {
@@ -44,7 +44,7 @@ struct SwiftWords {
     words.append(Word(text: String(decoding: bytes[start..<next], as: UTF8.self)))
   }
 
-  /// Letters, digits, `_`, and whatever is no ASCII.
+  /// Letters, digits, `_`, and all bytes that are not ASCII.
   private func isWord(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), 0x80...: true
@@ -114,7 +114,7 @@ struct SwiftWords {
       } else if starts(with: escape) {
         next += escape.utf8.count + 1
       } else {
-        // A literal of one line ends there, whatever is missing.
+        // A literal of one line ends here, even if its end is missing.
         if byte == UInt8(ascii: "\n"), !isMultiline { return }
         next += 1
       }

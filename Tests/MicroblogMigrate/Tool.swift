@@ -1,4 +1,4 @@
-// The microblog's own store-migrate, which knows its steps and its classes.
+// The microblog's own store-migrate, with its steps and its classes.
 
 import Foundation
 import Microblog
@@ -9,7 +9,7 @@ import StoreMigrateKit
 @main struct Tool {
   static func main() {
     var steps = MicroblogMigrations.steps
-    // A test asks what becomes of a step that cannot be read.
+    // For the test of a step that cannot be read.
     if let text = ProcessInfo.processInfo.environment["MICROBLOG_STEP_7"] {
       steps.append(MigrationSet.Embedded(number: 7, name: "more", checksum: "s1:0", text: text))
     }

@@ -1,4 +1,4 @@
-// The tool of an app whose model is a file: the one that `MODEL_FILE` names, as a test made it up.
+// The tool of an app whose model is in the file that `MODEL_FILE` names, which a test has written.
 
 import Foundation
 import ObjectVault

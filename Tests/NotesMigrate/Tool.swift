@@ -1,5 +1,5 @@
-// The tool of the tutorial's app, at the version that `NOTES_VERSION` names: where a developer builds it anew, the test
-// that runs the page sets the variable. `notes-migrate add TITLE…` is what people do with the app meanwhile.
+// The tool of the tutorial's app, at the version in `NOTES_VERSION`: a developer would rebuild it, and the
+// test of the page sets the variable. `notes-migrate add TITLE…` is the use of the app between versions.
 
 import CipherSQLite
 import Foundation
@@ -20,7 +20,7 @@ import StoreMigrateKit
     }
   }
 
-  /// The app at its first version, with the steps that its folder holds.
+  /// The app at its first version, with the steps in its folder.
   private static func add(_ titles: ArraySlice<String>, _ passphrase: String) async throws {
     let store = try await Store.open(
       at: URL(fileURLWithPath: "notes.store"), key: .passphrase(passphrase), schema: Version1.schema,

@@ -1,4 +1,4 @@
-// The classes of the tutorial "Changing your model" at its first version. The page shows them as they stand here.
+// The classes of the tutorial "Changing your model" at its first version. The page shows this code.
 
 import Foundation
 import ObjectVault

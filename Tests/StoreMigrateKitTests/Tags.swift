@@ -1,4 +1,4 @@
-// Tags of suites, by which `Scripts/test` chooses. CONTRIBUTING.md says what each means.
+// Tags of suites, by which `Scripts/test` selects. CONTRIBUTING.md explains each of them.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// What makes or replaces whole files, again and again, until the process is killed.
+// Creates or replaces whole files repeatedly, until the process is killed.
 
 import CipherSQLite
 import Foundation
@@ -22,7 +22,7 @@ func repeatCopies(_ mode: String, _ path: String) throws {
   }
 }
 
-/// Adds, renames, changes and removes a slot, again and again.
+/// Adds, renames, changes and removes a slot repeatedly.
 func repeatSlotChanges(_ path: String) throws {
   let keys = try KeyFile.open(at: path, unlock: childKeys.token)
   let spare = KeyFile.Unlock.rawKey([UInt8](repeating: 0x33, count: 32))
@@ -37,7 +37,7 @@ func repeatSlotChanges(_ path: String) throws {
   }
 }
 
-/// Moves one from an account to the other and counts the moves, for so many seconds.
+/// Moves one unit from an account to the other and counts the moves, for the given seconds.
 /// - Returns: The moves that were committed.
 @discardableResult
 func moveBetweenAccounts(_ path: String, seconds: Double, moved: () -> Void = {}) throws -> Int {
@@ -47,7 +47,7 @@ func moveBetweenAccounts(_ path: String, seconds: Double, moved: () -> Void = {}
   repeat {
     try pool.withWriter { connection in
       try connection.transaction {
-        // Read and written back, so that a lost update would show.
+        // Read and written back, so that a lost update is visible.
         let moves = try connection.value("SELECT moves FROM account WHERE id = 1")?.int64 ?? 0
         try connection.execute("UPDATE account SET amount = amount - 1, moves = \(moves + 1) WHERE id = 1")
         try connection.execute("UPDATE account SET amount = amount + 1 WHERE id = 2")
@@ -59,8 +59,8 @@ func moveBetweenAccounts(_ path: String, seconds: Double, moved: () -> Void = {}
   return count
 }
 
-/// Reads both accounts for so many seconds.
-/// - Returns: How often, or nil when their sum was ever another.
+/// Reads both accounts for the given seconds.
+/// - Returns: The number of reads, or nil if the sum was ever wrong.
 func readAccounts(_ path: String, seconds: Double) throws -> Int? {
   let pool = try ConnectionPool(path: path, key: childKeys.first)
   let end = Date().addingTimeInterval(seconds)

@@ -1,16 +1,16 @@
-// A process that ends while its stores work.
+// A process that exits while its stores are at work.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 import TestSupport
 
-/// Reads, writes and opens in threads of its own, and exits in the middle.
+/// Reads, writes and opens stores in threads of its own, and exits in the middle of the work.
 func exitAtWork(_ path: String) throws -> Never {
   _ = try Connection.create(path, key: childKeys.first) { try $0.execute("CREATE TABLE t(x)") }
   for _ in 0..<4 {
     Thread.detachNewThread {
-      // Errors end nothing: the locks of the other threads are among them.
+      // Errors are ignored: they include the locks of the other threads.
       while true {
         guard let connection = try? Connection.open(path, key: childKeys.first) else { continue }
         _ = try? connection.execute("INSERT INTO t VALUES (randomblob(20000))")

@@ -1,14 +1,14 @@
-// Everything that writes, while no file may grow beyond a limit, as on a full disk.
+// All kinds of writes while no file may grow beyond a limit, as on a full disk.
 
 import CipherSQLite
 import Foundation
 import TestSupport
 
-/// Creates, saves, restores and changes slots under limits from none of the room that is needed to all of it.
-/// A line for each outcome, `NAME done` or `NAME full`; another one where the state afterwards is not the one before or
-/// the one that was asked for.
+/// Creates, saves, restores and changes slots under limits from no space to all the space that is needed.
+/// Prints a line for each outcome, `NAME done` or `NAME full`, and another line if the state afterwards is
+/// neither the former nor the requested one.
 func workOnFullDisk(_ path: String) throws {
-  // Else the process would be killed at the first write that is too much.
+  // Otherwise the first write beyond the limit would kill the process.
   signal(SIGXFSZ, SIG_IGN)
   for attempt in 0...39 {
     let limit = attempt * 8192
@@ -37,7 +37,7 @@ func workOnFullDisk(_ path: String) throws {
       return found > before
     }
 
-    // What the backup has not.
+    // A row that the backup does not have.
     try Connection.open(path, key: childKeys.first).execute("INSERT INTO t VALUES (1)")
     try report("restore", limit) {
       try Connection.restore(path + ".backup", to: path, key: childKeys.first, replacesExisting: true)

@@ -1,14 +1,14 @@
-// How much memory long work takes.
+// The memory that long work takes.
 
 import Foundation
 import Microblog
 import ObjectVault
 import TestSupport
 
-/// The most memory that the process has had, in MiB.
+/// The peak memory of the process, in MiB.
 private func peak() -> Int {
   var usage = rusage()
-  // RUSAGE_SELF, which has another type on each system.
+  // RUSAGE_SELF, whose type differs between systems.
   _ = getrusage(0, &usage)
   #if canImport(Darwin)
     return Int(usage.ru_maxrss) >> 20
@@ -18,7 +18,7 @@ private func peak() -> Int {
 }
 
 /// Fetches, inserts and changes by turns in one transaction.
-/// - Returns: By how many MiB the memory grew after the first of the turns.
+/// - Returns: The growth of the peak memory after the first tenth of the turns, in MiB.
 func growWhileFetching(_ url: URL, turns: Int) async throws -> Int {
   let store = try await openMicroblog(url)
   defer { store.close() }

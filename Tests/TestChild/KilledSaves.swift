@@ -6,8 +6,9 @@ import Migrations
 import ObjectVault
 import ObjectVaultTesting
 
-/// Saves what `kind` says, until it is killed: `one` save, or `two` that belong together; a `large` one that is too much for
-/// the cache, and writes pages twice; or nothing, and it does not end.
+/// Saves what `kind` names, until the process is killed: `one` save, or `two` that belong together; a
+/// `large` one that exceeds the cache, and writes pages twice; or `endless`, which saves nothing and does
+/// not end.
 func saveUntilKilled(_ kind: String) async throws {
   var configuration = Store.Configuration()
   if kind == "large" { configuration.cacheSize = 64 << 10 }
@@ -39,7 +40,7 @@ private func insert(_ name: String, _ store: Store) async throws {
   }
 }
 
-/// One transaction, the second half of which changes pages that are in the log already.
+/// One transaction whose second half changes pages that are in the log already.
 private func insertTwice(_ store: Store) async throws {
   try await store.write { context in
     let users = (0..<200).map { number in

@@ -1,16 +1,16 @@
-// A process that uses keys in every way, lets go of all of them, and then looks for them in its own memory.
+// A process that uses keys in every way, releases all of them, and then searches for them in its own memory.
 
 import CipherSQLite
 import Foundation
 import TestSupport
 
-/// A secret that stands in the program only masked, so that looking for it does not find the program.
+/// A secret that the program contains only masked, so that a search does not find the program itself.
 struct Masked {
   static let mask: UInt8 = 0xAA
   let name: String
   let bytes: [UInt8]
 
-  /// Lends the secret; the copy is wiped afterwards.
+  /// Lends the secret, and wipes the copy afterwards.
   func reveal<Result>(_ body: ([UInt8]) throws -> Result) rethrows -> Result {
     var clear = [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
       for (index, byte) in bytes.enumerated() { buffer.initializeElement(at: index, to: byte ^ Self.mask) }
@@ -29,14 +29,14 @@ enum Secrets {
       201, 197, 216, 216, 207, 201, 222, 138, 194, 197, 216, 217, 207, 138, 200, 203, 222, 222, 207, 216, 211,
       138, 217, 222, 203, 218, 198, 207, 139,
     ])
-  /// PBKDF2 of it with SHA-1, salt 100…115, 1000 rounds; computed with Python's hashlib.
+  /// PBKDF2 of the passphrase with SHA-1, salt 100…115, 1000 rounds; computed with Python's hashlib.
   static let derivedSHA1 = Masked(
     name: "derived key",
     bytes: [
       19, 205, 207, 55, 61, 167, 182, 63, 73, 126, 6, 126, 176, 26, 185, 114, 147, 237, 146, 88, 207, 131, 46,
       209, 197, 16, 128, 164, 111, 242, 163, 244,
     ])
-  /// The same with SHA-512.
+  /// PBKDF2 of the passphrase with SHA-512, otherwise as above.
   static let derivedSHA512 = Masked(
     name: "derived key",
     bytes: [
@@ -58,7 +58,7 @@ enum Secrets {
       141, 16, 51, 138, 140, 190, 240, 0, 168, 103, 18, 250, 157, 26, 124,
     ])
   static let all = [passphrase, derivedSHA1, derivedSHA512, slot, raw]
-  /// 32 random bytes that nobody protects: what a search has to find.
+  /// 32 random bytes without protection, which a search must find.
   static let control = Masked(
     name: "control",
     bytes: [
@@ -67,7 +67,7 @@ enum Secrets {
     ])
 }
 
-/// Creates, opens, pools, rekeys, copies, attaches; makes a key file and opens its slots.
+/// Creates, opens, pools, rekeys, copies and attaches databases; creates a key file and opens its slots.
 func useKeys(_ path: String) throws {
   var profile = CipherProfile.engineDefault
   profile.rounds = 1000
@@ -110,8 +110,8 @@ extension Connection {
   }
 }
 
-/// Every 16 bytes in a row of each secret, looked for in all memory that can be written.
-/// - Returns: A line for each place where one was found.
+/// Searches all writable memory for every 16 consecutive bytes of each secret.
+/// - Returns: A line for each place where some were found.
 func foundInMemory(_ secrets: [Masked]) throws -> [String] {
   let window = try SearchWindow("/proc/self/mem")
   var found: [String] = []
@@ -126,15 +126,15 @@ func foundInMemory(_ secrets: [Masked]) throws -> [String] {
   return found
 }
 
-/// The same in a file, such as the dump of a process.
+/// Searches a file, such as the dump of a process, in the same way.
 func foundInFile(_ secrets: [Masked], _ path: String) throws -> [String] {
   let size = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).seekToEnd()
   return try SearchWindow(path).find(secrets, from: 0, to: UInt(size)) { _ in true }
 }
 
-/// A part of a file at a time, and what is looked for in it.
+/// A search in a file, one part at a time.
 private final class SearchWindow {
-  // memmem, which the C library has and Swift's module of it has not.
+  // memmem, which the C library has and Swift's module of it does not.
   private typealias Search =
     @convention(c) (
       UnsafeRawPointer, Int, UnsafeRawPointer, Int
@@ -142,7 +142,7 @@ private final class SearchWindow {
   private let search: Search
   private let file: Int32
   private let chunk = 1 << 20
-  // The bytes that are looked for stand in clear here alone, and this place is not looked at.
+  // The bytes of the search are in clear only here, and this place is not searched.
   private let base: UnsafeMutableRawPointer
   private var needle: UnsafeMutableRawPointer { base + chunk + 32 }
 
@@ -160,7 +160,7 @@ private final class SearchWindow {
     close(file)
   }
 
-  /// Whether an address of this process lies in the window.
+  /// Whether an address of this process is in the window.
   func isOwn(_ place: UInt) -> Bool {
     (UInt(bitPattern: base)..<UInt(bitPattern: base) + UInt(chunk) + 64).contains(place)
   }
@@ -187,13 +187,13 @@ private final class SearchWindow {
   }
 }
 
-/// All lines of a file that the kernel makes as it is read: such a file tells no size beforehand.
+/// All lines of a file that the kernel generates while it is read: such a file has no size in advance.
 private func linesOfKernelFile(_ path: String) throws -> [Substring] {
   let bytes = try FileHandle(forReadingAtPath: path)?.readToEnd() ?? Data()
   return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
 }
 
-/// The flags of the mapping that holds an address, as `/proc/self/smaps` has them.
+/// The flags of the mapping that contains an address, from `/proc/self/smaps`.
 func mappingFlags(_ address: UInt) throws -> String {
   var isInside = false
   for line in try linesOfKernelFile("/proc/self/smaps") {

@@ -1,4 +1,4 @@
-// What leads a store to another version, and what uses one meanwhile.
+// Migrations of a store to another version, and uses of the store meanwhile.
 
 import CipherSQLite
 import Foundation
@@ -7,8 +7,8 @@ import Migrations
 import ObjectVault
 import TestSupport
 
-/// Leads a store to a version, up or down, by the steps in the folder `Steps` beside it.
-/// - Parameter copies: Whether the store is copied before.
+/// Migrates a store to a version, up or down, by the steps in the folder `Steps` beside it.
+/// - Parameter copies: Whether a backup is made before.
 func lead(_ url: URL, to version: Int, copies: Bool) async throws {
   let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
     .transforming(by: childTransforms)
@@ -24,8 +24,8 @@ func lead(_ url: URL, to version: Int, copies: Bool) async throws {
   acknowledge("there")
 }
 
-/// Leads a store to the last version of the steps in the folder `Steps` beside it, and says how many bytes of memory this
-/// process had at most before and after.
+/// Migrates a store to the last version of the steps in the folder `Steps` beside it, and prints the peak
+/// memory of this process in bytes before and after.
 func leadAndMeasure(_ url: URL) async throws {
   let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
     .transforming(by: childTransforms)
@@ -34,14 +34,14 @@ func leadAndMeasure(_ url: URL) async throws {
   acknowledge("\(try peakMemory())")
 }
 
-/// The most memory that this process had at once, in bytes, as Linux says; 0 elsewhere.
+/// The peak memory of this process in bytes, from Linux; 0 elsewhere.
 private func peakMemory() throws -> Int {
   guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
   let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
   return 1024 * (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0)
 }
 
-/// Leads a store up to a version by the steps in the folder `Steps` beside it, each committed by itself.
+/// Migrates a store up to a version by the steps in the folder `Steps` beside it, each committed by itself.
 func leadByStep(_ url: URL, to version: Int) async throws {
   let steps = try MigrationSet.directory(url.deletingLastPathComponent().appendingPathComponent("Steps"))
     .transforming(by: childTransforms)
@@ -67,10 +67,10 @@ enum FirstMicroblog {
   }
 }
 
-/// The progress of an opening that stops amid its steps, with the store locked, says so, and goes on with the line that it is
-/// sent. Where another process runs the steps, it says that it waits.
+/// The progress of an opening that pauses during its steps, with the store locked: it prints a line, and
+/// continues with the line that it is sent. If another process runs the steps, it prints that it waits.
 final class HeldRun: Progress, @unchecked Sendable {
-  // Written under the lock; the rest is Progress's own.
+  // Written under the lock. The rest is Progress's own.
   private let said = Locked<Set<String>>([])
 
   private func isFirst(_ word: String) -> Bool { said.withLock { $0.insert(word).inserted } }
@@ -91,12 +91,13 @@ final class HeldRun: Progress, @unchecked Sendable {
   }
 }
 
-/// Opens a microblog as the app of today or as that of the first version, says which steps ran, inserts a user, and says how
-/// many there are. The old one goes on with each line that it is sent, until it is refused.
-/// - Parameter progress: What the app of today opens it with.
+/// Opens a microblog as the present app or as that of the first version, prints which steps ran, inserts a
+/// user, and prints the number of users. The old app continues with each line that it is sent, until it is
+/// refused.
+/// - Parameter progress: The progress with which the present app opens the store.
 func useStore(_ url: URL, isOld: Bool, progress: Progress? = nil) async throws {
   var configuration = Store.Configuration()
-  // Who waits for a migration says so when this is over.
+  // A process that waits for a migration reports that after this time.
   configuration.busyTimeout = progress == nil ? 60 : 3
   let name = "user of \(ProcessInfo.processInfo.processIdentifier)"
   guard isOld else {

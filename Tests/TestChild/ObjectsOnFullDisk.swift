@@ -6,8 +6,8 @@ import Microblog
 import ObjectVault
 import TestSupport
 
-/// Saves under limits that grow from nothing, by a context of its own and in writes. A line for each outcome, or what is
-/// not as it should be: objects whose commit failed are pending, and the next save writes them all.
+/// Saves under limits that grow from nothing, by a context of its own and in writes. Prints a line for each
+/// outcome, or a fault: objects whose commit failed must be pending, and the next save must write them all.
 func saveObjectsOnFullDisk(_ url: URL) async throws {
   signal(SIGXFSZ, SIG_IGN)
   let store = try await openMicroblog(url)
@@ -21,7 +21,7 @@ func saveObjectsOnFullDisk(_ url: URL) async throws {
         $0.createdAt = .now
       }
     }
-    // Without a limit at last, as the log stays as long as it became.
+    // The last attempts have no limit, as the log keeps its size.
     limitFiles(to: attempt < 10 ? attempt * 40_000 : nil)
     var outcome = "done"
     do { try context.save() } catch SQLError.diskFull { outcome = "full" } catch { outcome = "\(error)" }

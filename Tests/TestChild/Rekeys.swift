@@ -1,10 +1,11 @@
-// Changes of the key under circumstances that would harm the other tests of a process.
+// Changes of the key under conditions that would harm the other tests of a process.
 
 import CipherSQLite
 import Foundation
 import TestSupport
 
-/// Changes the key to and fro by a connection of its own, in the journal mode that the file has, until it is killed.
+/// Changes the key back and forth by a single connection, in the journal mode of the file, until the process
+/// is killed.
 func rekeyAlone(_ path: String) throws {
   let keys = [childKeys.first, childKeys.second]
   var index = (try? Connection.open(path, key: keys[0])) == nil ? 1 : 0
@@ -17,11 +18,11 @@ func rekeyAlone(_ path: String) throws {
   }
 }
 
-/// Changes the key while no file may grow beyond a share of the store's size, as on a full disk, by a connection or a
-/// pool by turns. A line for each attempt: whether it threw, which keys open the file afterwards, and whether the object
-/// that changed the key reads and writes on.
+/// Changes the key while no file may grow beyond a share of the store's size, as on a full disk, by a
+/// connection and a pool in turn. Prints a line for each attempt: whether it threw, which keys open the file
+/// afterwards, and whether the connection or the pool still reads and writes.
 func rekeyOnFullDisk(_ path: String) throws {
-  // Else the process would be killed at the first write that is too much.
+  // Otherwise the first write beyond the limit would kill the process.
   signal(SIGXFSZ, SIG_IGN)
   let keys = [childKeys.first, childKeys.second]
   for attempt in 0..<40 {
@@ -38,7 +39,7 @@ func rekeyOnFullDisk(_ path: String) throws {
       }
       limitFiles(to: nil)
       do { try connection.execute("UPDATE t SET id = id WHERE id < 50") } catch SQLError.closed {
-        // What it promises after an error.
+        // The documented state after an error.
         proceeds = outcome == "failed"
       } catch { proceeds = false }
       connection.close()

@@ -1,10 +1,10 @@
-// Processes that only come by: they open a file, write a line, and go, or cannot open it and say why.
+// Short processes: they open a file, write a row and end, or print why they cannot open it.
 
 import CipherSQLite
 import Foundation
 import TestSupport
 
-/// Creates a file by a path that depends on the working directory, and says which one it is.
+/// Creates a file by a path that depends on the working directory, and prints its whole path.
 func createRelative(_ given: String) throws {
   _ = try Connection.create(given, key: childKeys.first) {
     try $0.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
@@ -12,7 +12,7 @@ func createRelative(_ given: String) throws {
   acknowledge(try DatabasePath(given).path)
 }
 
-/// Creates a file, or says that another process was faster.
+/// Creates a file, or reports that another process was faster.
 func createOnce(_ path: String) throws -> String {
   do {
     _ = try Connection.create(path, key: childKeys.first) { try $0.executeScript("CREATE TABLE t(x)") }
@@ -20,7 +20,7 @@ func createOnce(_ path: String) throws -> String {
   } catch SQLError.alreadyExists { return "exists" }
 }
 
-/// Opens a file when the process has no descriptor left.
+/// Opens a file when the process has no free descriptor.
 func openWithoutDescriptors(_ path: String) {
   while open("/dev/null", O_RDONLY) >= 0 {}
   do { _ = try Connection.open(path, key: childKeys.first) } catch {
@@ -29,8 +29,9 @@ func openWithoutDescriptors(_ path: String) {
   }
 }
 
-/// Opens a file again and again, adds a row each time, and acknowledges it; says what else it met. Goes on for so long,
-/// and until it was there so often: who replaces the file has it most of the time.
+/// Opens a file repeatedly, adds a row each time, and acknowledges it; prints any other outcome. It runs for
+/// the given seconds, and until the given number of visits: a process that replaces the file has it locked
+/// most of the time.
 func visit(_ path: String, seconds: Double, atLeast visits: Int) {
   let (end, deadline) = (Date().addingTimeInterval(seconds), Date().addingTimeInterval(seconds + 600))
   var configuration = Connection.Configuration()
@@ -49,8 +50,8 @@ func visit(_ path: String, seconds: Double, atLeast visits: Int) {
   }
 }
 
-/// Makes a file in each way beside a store, where the umask forbids nothing, and says which mode each has; "control" is
-/// one that nobody gave a mode.
+/// Creates a file in each way beside a store, with an umask that forbids nothing, and prints the mode of
+/// each. `control` is a file that was given no mode.
 func makeFiles(_ path: String) throws {
   umask(0)
   let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -68,7 +69,7 @@ func makeFiles(_ path: String) throws {
   pool.close()
 }
 
-/// Looks at a file in several threads at once; says what failed, and how often it was looked at.
+/// Inspects a file in several threads at once. Prints failures, and the number of inspections.
 func inspect(_ path: String) {
   let (group, done) = (DispatchGroup(), Locked(0))
   for _ in 0..<4 {

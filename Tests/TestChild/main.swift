@@ -1,5 +1,5 @@
-// test-child MODE PATH: does what the mode says, in a process of its own. Most modes work until they are killed, and
-// acknowledge each commit with a line.
+// test-child MODE PATH: does what the mode names, in a process of its own. Most modes work until they are
+// killed, and acknowledge each commit with a line.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import Microblog
 import ObjectVault
 import TestSupport
 
-/// A line that the parent sees at once.
+/// Prints a line that the parent sees at once.
 func acknowledge(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 let arguments = ProgramArguments.all.map(\.shown)
 if arguments.dropFirst().first == "arguments" {
@@ -21,7 +21,7 @@ do {
   case "save":
     let store = try await openMicroblog(url)
     for round in 0..<1_000_000 {
-      // Each save is one user with ten statuses: half of one must never be seen.
+      // Each save is one user with ten statuses: a part of it must never be visible.
       try await store.write { context in
         let user = context.insert(User.self) { $0.name = "user \(round) \(UUID().uuidString)" }
         for number in 0..<10 {
@@ -41,7 +41,7 @@ do {
     acknowledge("migrated")
   case "downgrade":
     acknowledge("begin")
-    // By what the store carries alone.
+    // Only by the steps that the store contains.
     _ = try await Store.downgrade(
       at: url, key: testKey, to: 1, migrations: MigrationSet([]), allowing: ["User.town", "Town"])
     acknowledge("downgraded")
@@ -77,12 +77,12 @@ do {
   case "rotate":
     var keys = try KeyFile.open(at: url.path + ".keys", unlock: childKeys.token)
     let pool = try ConnectionPool(path: url.path, key: .keyFile(url.path + ".keys", unlock: childKeys.token))
-    // Opening may have finished a rotation, and so changed the file.
+    // Opening may have completed a rotation, and so changed the key file.
     keys = try KeyFile.open(at: url.path + ".keys", unlock: childKeys.token)
     acknowledge("begin")
     for _ in 0..<1_000_000 {
       keys = try keys.rotate(pool, keeping: ["token": childKeys.token])
-      // There is no room for all of them; the first is that of the other files.
+      // A key file has no space for all of them. The first one is that of the other files.
       for former in try KeyFile.generations(at: keys.path).dropFirst(4) where former.number > 1 {
         try keys.forgetGeneration(former.number)
       }
@@ -102,7 +102,7 @@ do {
       acknowledge("free")
     } catch SQLError.busy { acknowledge("busy") }
   case "memory":
-    // A secret that is held is found: else the search would prove nothing.
+    // A secret that is retained is found: otherwise the search would prove nothing.
     let held = Secrets.raw.reveal { $0.map { $0 } }
     let control = try foundInMemory(Secrets.all)
     acknowledge("control \(control.count)")
@@ -117,7 +117,7 @@ do {
     acknowledge("searched")
   case "memory-dump":
     try useKeys(url.path)
-    // Still held, but in memory that no dump has.
+    // Still retained, but in memory that is excluded from dumps.
     let key = Secrets.raw.reveal { Key.raw($0) }
     let control = Secrets.control.reveal { $0.map { $0 } }
     acknowledge("ready")

@@ -1,5 +1,5 @@
-// Core Data's own copy of a model, made by Foundation's archiver. On Linux that one takes no other names for classes: those of
-// two are as long as Core Data's, which are written over them.
+// Core Data's own copy of a model, made by Foundation's archiver. On Linux the archiver takes no other names
+// for classes: the names of two classes are as long as Core Data's, which are written over them.
 
 public import Foundation
 
@@ -26,12 +26,12 @@ final class ArchivedEntity: ArchivedObject {}
 final class AAttribute: ArchivedObject {}
 final class ARelationship: ArchivedObject {}
 
-/// A model of Core Data's, as `Z_MODELCACHE` has it.
+/// A Core Data model, as `Z_MODELCACHE` has it.
 public struct CoreDataArchive {
   private var entities: [String: ArchivedEntity] = [:]
   private var properties: [String: [String: ArchivedObject]] = [:]
 
-  /// An empty one.
+  /// Creates an empty model.
   public init() {}
 
   /// Adds an attribute; `type` is the number of an NSAttributeType.
@@ -60,7 +60,7 @@ public struct CoreDataArchive {
     properties[entity, default: [:]][name] = property
   }
 
-  /// The archive, whose objects lead to one another in circles.
+  /// The archive, whose objects refer to one another in circles.
   public var data: Data {
     for (name, entity) in entities {
       entity.fields["NSProperties"] = (properties[name] ?? [:]) as NSDictionary
@@ -75,16 +75,16 @@ public struct CoreDataArchive {
     ]
     for names in names {
       let written = Data(NSStringFromClass(names.own).utf8)
-      // Its name stands there twice at most: as the class and as the first of its line.
+      // The name occurs twice at most: as the class, and as the first class of its superclass chain.
       while let place = data.range(of: written) { data.replaceSubrange(place, with: Data(names.name.utf8)) }
     }
     return data
   }
 
-  /// The archive as a deflate stream whose blocks are stored as they are.
+  /// The archive as a deflate stream of stored blocks.
   public var packed: Data { Self.packed(data) }
 
-  /// Some bytes as a deflate stream whose blocks are stored as they are.
+  /// Some bytes as a deflate stream of stored blocks.
   public static func packed(_ data: Data) -> Data {
     var stream = Data()
     var rest = data[...]

@@ -1,10 +1,12 @@
-// A file of Core Data's in which entities inherit: one table for all that stand below Party, made by the documented tables.
+// A Core Data file with an inheritance hierarchy: one table for all entities below Party, created from the
+// documented tables.
 
 public import Foundation
 
-/// The file, and the model that it keeps of itself.
+/// The file, and its own copy of the model.
 public enum CoreDataHierarchy {
-  /// Party stands above Company and Person, Person above Employee, and Employee above Manager. Nobody is a mere party.
+  /// Party is the parent of Company and Person, Person of Employee, and Employee of Manager. No object is a
+  /// plain party.
   public static let tables = """
     CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
     CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
@@ -42,7 +44,7 @@ public enum CoreDataHierarchy {
 
     """
 
-  /// The model, in which each entity has what it inherits as well, as Core Data writes it, or without.
+  /// The model. With `withInherited` each entity also has its inherited properties, as Core Data writes it.
   public static func archive(withInherited: Bool = true) -> CoreDataArchive {
     var archive = CoreDataArchive()
     let below = [
@@ -87,10 +89,10 @@ public enum CoreDataHierarchy {
     return archive
   }
 
-  /// What makes the file with its model.
+  /// The SQL that creates the file with its model.
   public static var file: String { tables + cached(archive().packed) }
 
-  /// What puts a model into a file.
+  /// The SQL that puts a model into a file.
   public static func cached(_ packed: Data) -> String {
     "INSERT INTO Z_MODELCACHE VALUES (x'\(packed.map { String(format: "%02x", $0) }.joined())');"
   }

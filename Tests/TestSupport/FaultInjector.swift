@@ -1,28 +1,28 @@
-// Runs a program whose system calls fail, wait or kill it at a chosen place. The part that stands before the calls is
-// Tests/FaultInjector/faults.c.
+// Runs a program whose system calls fail, wait or kill it at a chosen place. The part that intercepts the
+// calls is Tests/FaultInjector/faults.c.
 
 import Foundation
 
-/// What is to go wrong in a program, and at which of its calls.
+/// A fault in a program, and the call at which it happens.
 public struct Fault: Sendable, CustomStringConvertible {
   /// How a call fails.
   public enum Kind: Sendable, Hashable {
-    /// It fails with an error number.
+    /// The call fails with an error number.
     case error(Int32)
-    /// So does every later one.
+    /// So does every later call.
     case errors(Int32)
-    /// The process dies before it.
+    /// The process dies before the call.
     case kill
     /// Half of a write is done, then the process dies.
     case torn
-    /// It is done later.
+    /// The call is delayed.
     case delay(milliseconds: Int)
-    /// The process gets a signal before it, so many times.
+    /// The process receives a signal before the call, `times` times.
     case signal(Int32, times: Int)
   }
   /// How the call fails.
   public let kind: Kind
-  /// Which one, counted from 1.
+  /// The number of the call, counted from 1.
   public let index: Int
 
   /// A fault at one call.
@@ -43,7 +43,7 @@ public struct Fault: Sendable, CustomStringConvertible {
       case .torn: ["VAULT_FAULT_KIND": "torn"]
       case .delay(let time): ["VAULT_FAULT_KIND": "delay", "VAULT_FAULT_MILLISECONDS": "\(time)"]
       case .signal(let number, let times):
-        // Time for the signal to be handled, which is done by another thread.
+        // Time for another thread to handle the signal.
         [
           "VAULT_FAULT_KIND": times > 1 ? "signals" : "signal", "VAULT_FAULT_SIGNAL": "\(number)",
           "VAULT_FAULT_MILLISECONDS": "40",
@@ -59,23 +59,23 @@ public enum FaultInjector {
   public struct Call: Sendable, CustomStringConvertible {
     /// Such as `rename`; `write` is any way to write, `fsync` any way to sync.
     public let name: String
-    /// The file; of a rename the new name.
+    /// The file; for a rename the new name.
     public let path: String
     /// Such as `rename notes.keys`.
     public var description: String { "\(name) \(URL(fileURLWithPath: path).lastPathComponent)" }
   }
 
-  /// How a run ended, and the calls that it made.
+  /// The result of a run, and its calls.
   public struct Run: Sendable {
     /// Output and exit code.
     public let result: ToolResult
-    /// All counted calls, in their order; the one with the fault is the last of a killed run.
+    /// All counted calls, in their order. The last call of a killed run is the one with the fault.
     public let calls: [Call]
   }
 
   private static let folder = try? TemporaryFolder()
 
-  /// The compiled library; nil where there is no compiler, or no way to load it before a program.
+  /// The compiled library; nil if there is no compiler, or no way to preload it.
   public static let library: String? = {
     #if os(Linux)
       guard let folder else { return nil }
@@ -98,12 +98,12 @@ public enum FaultInjector {
 
   /// Runs a program to its end.
   /// - Parameters:
-  ///   - program: Its path.
+  ///   - program: The path of the program.
   ///   - arguments: Its arguments.
-  ///   - environment: Variables of its own.
+  ///   - environment: Additional variables.
   ///   - part: Calls are counted on files whose path contains this, such as the folder.
   ///   - calls: The calls that are counted; empty for all.
-  ///   - fault: What goes wrong; nil to count alone.
+  ///   - fault: The fault; nil to count only.
   public static func run(
     _ program: String, _ arguments: [String], environment: [String: String] = [:], in part: String,
     calls: [String] = [], fault: Fault? = nil
@@ -124,9 +124,9 @@ public enum FaultInjector {
 
   /// Starts a program with a fault, for a test that does something meanwhile. Its calls are not recorded.
   /// - Parameters:
-  ///   - directory: Where it works.
-  ///   - environment: Variables of its own.
-  ///   - part: As above, as are `calls` and `fault`.
+  ///   - directory: The working directory.
+  ///   - environment: Additional variables.
+  ///   - part: As above, like `calls` and `fault`.
   public static func start(
     _ program: String, _ arguments: [String], directory: String, environment: [String: String],
     in part: String,
@@ -145,8 +145,8 @@ public enum FaultInjector {
       .merging(fault?.environment ?? [:]) { $1 }
   }
 
-  /// The indices to try of a number of calls: all in the long form, else at most `most`, spread evenly, the first and the last
-  /// among them.
+  /// The indices to try of a number of calls: all in the long form, otherwise at most `most`, spread evenly,
+  /// with the first and the last.
   public static func indices(of count: Int, most: Int = 12) -> [Int] {
     guard count > max(most, 1), !isTorture else {
       return count > 0 ? Array(1...count) : []

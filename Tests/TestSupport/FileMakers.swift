@@ -1,10 +1,10 @@
-// Each way to make a file: for what holds of all of them, here and in another process.
+// Each way to create a file, for properties that all of them share, here and in another process.
 
 public import CipherSQLite
 import Foundation
 
-/// Each way to make a file, at a path.
-/// - Parameter store: What is copied; beside it a plain copy is made for those that take one.
+/// Each way to create a file at a path.
+/// - Parameter store: The database that is copied. A plain copy beside it serves the ways that need one.
 public func fileMakers(beside store: Connection) throws -> [(name: String, make: (String) throws -> Void)] {
   let plain = URL(fileURLWithPath: store.path).deletingLastPathComponent().appendingPathComponent(
     "plain.sqlite"

@@ -1,19 +1,19 @@
-// Golden files: what a test compares a text with, written anew by `make golden` alone.
+// Golden files: a test compares a text with one, and only `make golden` rewrites them.
 
 internal import CipherSQLite
 import Foundation
 
 /// The golden files of a test target, in its folder `Golden`.
 public enum Golden {
-  /// Compares a text with a golden file; with `UPDATE_GOLDEN` in the environment it writes the file first.
+  /// Compares a text with a golden file. With `UPDATE_GOLDEN` in the environment it writes the file first.
   ///
-  /// Where SQLCipher 4 gives another text, that lies in a file of its own, such as `plan.sqlcipher4.json`.
+  /// If SQLCipher 4 gives another text, that is in a file of its own, such as `plan.sqlcipher4.json`.
   /// - Parameters:
-  ///   - text: What was made now.
+  ///   - text: The present text.
   ///   - name: The file's name.
   ///   - target: The test target, such as `ObjectVaultTests`.
-  /// - Returns: The first line that differs; nil where none does.
-  /// - Throws: An error of the file system, also where there is no golden file.
+  /// - Returns: The first line that differs; nil if none does.
+  /// - Throws: An error of the file system, also if there is no golden file.
   public static func difference(of text: String, from name: String, in target: String) throws -> String? {
     let folder = packageRoot.appendingPathComponent("Tests/\(target)/Golden")
     let common = folder.appendingPathComponent(name)

@@ -1,8 +1,8 @@
-// Which calls a type offers, read from the sources: so that a test of all of them fails for one that was added.
+// The calls that a type offers, read from the sources, so that a test of all of them fails for a new one.
 
 import Foundation
 
-/// The names of the public methods of a type: those of instances, in all files of a module.
+/// The names of the public instance methods of a type, in all files of a module.
 /// - Parameters:
 ///   - type: The type's name.
 ///   - module: The module's folder in `Sources`.
@@ -13,7 +13,7 @@ public func publicMethods(of type: String, in module: String) throws -> Set<Stri
   for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
     var isInside = false
     let text = try String(contentsOf: file, encoding: .utf8)
-    // Most files have nothing to do with the type, and to match their lines takes seconds.
+    // Most files do not mention the type, and matching their lines takes seconds.
     guard text.contains("class \(type)") || text.contains("extension \(type)") else { continue }
     for line in text.split(separator: "\n") {
       if line.hasPrefix("}") {

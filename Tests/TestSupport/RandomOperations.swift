@@ -1,10 +1,11 @@
-// Random operations that stand for others, or are about SQL: for what has to hold of any of them.
+// Random operations that replace several others, or contain SQL, for properties that hold for any of them.
 
 public import ObjectVault
 
-/// Makes lines of a step for a schema. They need not fit it: a step may be refused, and then nothing may have changed.
+/// Generates lines of a step for a schema. They need not fit it: a step may be refused, and then changes
+/// nothing.
 public enum RandomOperations {
-  /// One of each kind, by turns.
+  /// The lines of one kind, which depends on the turn.
   public static func lines(
     _ schema: Schema, _ turn: Int, _ random: inout some RandomNumberGenerator
   ) -> [String] {

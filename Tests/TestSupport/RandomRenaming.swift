@@ -1,31 +1,31 @@
-// Random changes of a model that lose nothing but what they say, renamings among them: what a diff has to be told, and under
-// which names everything has to be there afterwards.
+// Random changes of a model that lose nothing undeclared, with renamings among them: the renamings that a
+// diff must be given, and the names under which everything must be found afterwards.
 
 public import ObjectVault
 
-/// A model, another one that it becomes, and what only who made the change knows.
+/// A model, the model that it becomes, and the renamings between them.
 public struct RandomRenaming {
-  /// What may be done to a model.
+  /// The kinds of changes of a model.
   public enum Kind: CaseIterable, Sendable {
     case entity, attribute, relationship
-    /// Two attributes that have each other's names.
+    /// Two attributes exchange their names.
     case exchange
-    /// A to-one that is a to-many.
+    /// A to-one becomes a to-many.
     case many
-    /// A relationship that gets another end, and one that loses it.
+    /// A relationship gets an inverse, or loses it.
     case inverse, noInverse
-    /// A view, an index or a trigger that is new, and a view that was there before and names what is renamed.
+    /// A new view, index or trigger; and an existing view that names what is renamed.
     case raw, standingRaw
   }
 
-  /// What was done to the model.
+  /// The kinds of changes that were made.
   public private(set) var kinds: Set<Kind> = []
-  /// Relationships that are no more, by their former names: `B.q`.
+  /// Removed relationships, by their former names: `B.q`.
   public private(set) var gone: Set<String> = []
   private var former: [EntityDescription]
-  /// As ``former``, each at the place that it had there.
+  /// The present entities, in the order of ``former``.
   private var entities: [EntityDescription]
-  /// The former names of properties, by those that they have now; of new ones nothing.
+  /// The former names of properties, by their present names; new properties have none.
   private var origins: [[String: String]]
   private var rawObjects: (old: [RawObject], new: [RawObject]) = ([], [])
   private var count = 0
@@ -46,17 +46,17 @@ public struct RandomRenaming {
       guard let kind = tables.randomElement(using: &random), change(kind, &random) else { continue }
       if (try? Schema(entities: entities).validate()) == nil { self = before } else { kinds.insert(kind) }
     }
-    // With the names that are there in the end.
+    // With the final names.
     if Int.random(in: 0..<3, using: &random) == 0 { addRaw(&random) }
     if Int.random(in: 0..<3, using: &random) == 0 { keepRaw(&random) }
   }
 
-  /// The model, with the raw objects that it has.
+  /// The former model, with its raw objects.
   public var old: Schema { Schema(entities: former, rawObjects: rawObjects.old) }
-  /// What it becomes.
+  /// The model that it becomes.
   public var new: Schema { Schema(entities: entities, rawObjects: rawObjects.new) }
 
-  /// What the diff is told.
+  /// The renamings that the diff is given.
   public var renaming: [MigrationRenaming] {
     zip(former, entities).filter { $0.name != $1.name }.map { .entity($0.name, to: $1.name) }
       + entities.indices.flatMap { place in
@@ -66,12 +66,13 @@ public struct RandomRenaming {
       }
   }
 
-  /// What each entity is called now.
+  /// The present names of the entities, by their former names.
   public var entityNames: [String: String] {
     Dictionary(uniqueKeysWithValues: zip(former.map(\.name), entities.map(\.name)))
   }
 
-  /// What the properties that an entity itself declares are called now, by their former names, but for those that are gone.
+  /// The present names of the properties that an entity itself declares, by their former names, without
+  /// removed ones.
   public func propertyNames(of entity: String) -> [String: String] {
     guard let place = former.firstIndex(where: { $0.name == entity }) else { return [:] }
     return Dictionary(uniqueKeysWithValues: origins[place].map { ($0.value, $0.key) })
@@ -79,7 +80,7 @@ public struct RandomRenaming {
 
   // MARK: Changes
 
-  /// A name that nothing has.
+  /// A name that is not in use.
   private mutating func fresh(_ letter: String) -> String {
     count += 1
     return "\(letter)\(count)"
@@ -181,7 +182,7 @@ public struct RandomRenaming {
       {
         entities[other].relationships[index].inverse = new
       }
-      // An index may be of properties that are inherited.
+      // An index may have inherited properties.
       for index in entities[other].indexes.indices where other == place || isBelow(other, place) {
         entities[other].indexes[index].properties = entities[other].indexes[index].properties.map {
           $0 == name ? new : $0
@@ -213,7 +214,7 @@ public struct RandomRenaming {
     kinds.insert(.raw)
   }
 
-  /// A view of both models, which follows the names that it has.
+  /// Adds a view to both models, which follows the names that it has.
   private mutating func keepRaw(_ random: inout some RandomNumberGenerator) {
     guard let place = entities.indices.randomElement(using: &random),
       let attribute = entities[place].attributes.randomElement(using: &random),

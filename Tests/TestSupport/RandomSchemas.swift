@@ -1,8 +1,8 @@
-// Random models, and random changes of them: for what has to hold between any two models.
+// Random models, and random changes of them, for properties that hold between any two models.
 
 public import ObjectVault
 
-/// Makes valid schemas of few names, so that two of them have much in common.
+/// Generates valid schemas with few names, so that two of them have much in common.
 public enum RandomSchemas {
   private static let entityNames = ["A", "B", "C", "D"]
   private static let attributeNames = ["a", "b", "c", "d", "e"]
@@ -21,7 +21,7 @@ public enum RandomSchemas {
     return Schema(entities: entities)
   }
 
-  /// A schema of which some entities have parents.
+  /// A schema in which some entities have parents.
   public static func hierarchies(_ random: inout some RandomNumberGenerator) -> Schema {
     var entities = schema(&random).entities
     for _ in 0..<6 {
@@ -32,7 +32,7 @@ public enum RandomSchemas {
     return Schema(entities: entities)
   }
 
-  /// The schema with one to five changes, of which one or two may be of parents.
+  /// The schema with one to five changes, of which one or two may change parents.
   public static func changedHierarchies(
     _ schema: Schema, _ random: inout some RandomNumberGenerator
   ) -> Schema {
@@ -45,7 +45,8 @@ public enum RandomSchemas {
     return Schema(entities: entities)
   }
 
-  /// Gives an entity a parent, another one, or none. Names that a family would have twice get the entity's own behind them.
+  /// Gives an entity a parent, another one, or none. A name that the hierarchy would have twice gets the
+  /// entity's name as a suffix.
   private static func inherit(
     _ entities: inout [EntityDescription], _ random: inout some RandomNumberGenerator
   ) {
@@ -75,7 +76,7 @@ public enum RandomSchemas {
     }
   }
 
-  /// The schema with one to five changes, or another one.
+  /// The schema with one to five changes, or a different schema.
   public static func changed(_ schema: Schema, _ random: inout some RandomNumberGenerator) -> Schema {
     if Int.random(in: 0..<8, using: &random) == 0 { return self.schema(&random) }
     var entities = schema.entities

@@ -1,9 +1,9 @@
-// Random numbers that come again.
+// Reproducible random numbers.
 
-/// The same numbers for the same seed, on every machine.
+/// Generates the same numbers for the same seed, on every machine.
 public struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
-  /// - Parameter seed: Another number gives others.
+  /// - Parameter seed: A different number gives different ones.
   public init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
   /// The next number.
   public mutating func next() -> UInt64 {

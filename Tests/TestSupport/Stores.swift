@@ -1,4 +1,4 @@
-// Stores for tests: each in a folder of its own, encrypted with a raw key, which takes no time.
+// Stores for tests: each in a folder of its own, encrypted with a raw key, which takes no time to derive.
 
 public import CipherSQLite
 public import Foundation
@@ -10,14 +10,15 @@ public import ObjectVault
 public let testKey = Key.raw([UInt8](repeating: 0x5A, count: 32))
 
 extension Key {
-  /// A raw key that is made of a word, for tests that are not about passphrases: SQLCipher 4 takes 0.2 s to derive a key from one.
+  /// A raw key from a word, for tests that are not about passphrases: SQLCipher 4 takes 0.2 s to derive a
+  /// key from a passphrase.
   public static func named(_ word: String) -> Key {
     let bytes = Array(word.utf8)
     return .raw((0..<32).map { bytes[$0 % bytes.count] })
   }
 }
 
-/// What `test-child` changes keys between.
+/// The keys that `test-child` uses.
 public let childKeys = (
   first: testKey, second: Key.raw([UInt8](repeating: 0x11, count: 32)),
   token: KeyFile.Unlock.rawKey([UInt8](repeating: 0x22, count: 32))
@@ -26,15 +27,15 @@ public let childKeys = (
 /// Whether tests run in their long form, as in `make torture`: `VAULT_LONG=1`.
 public let isTorture = ProcessInfo.processInfo.environment["VAULT_LONG"] == "1"
 
-/// How often a test of crashes kills its child: 8 times, 300 in the long form, or `VAULT_KILLS`.
+/// The number of times that a test of crashes kills its child: 8, 300 in the long form, or `VAULT_KILLS`.
 public let killCount =
   ProcessInfo.processInfo.environment["VAULT_KILLS"].flatMap { Int($0) } ?? (isTorture ? 300 : 8)
 
-/// How long tests of many processes or tasks run, in seconds: 1, 60 in the long form, or `VAULT_SECONDS`.
+/// The seconds that tests of many processes or tasks run: 1, 60 in the long form, or `VAULT_SECONDS`.
 public let childSeconds =
   ProcessInfo.processInfo.environment["VAULT_SECONDS"].flatMap { Double($0) } ?? (isTorture ? 60 : 1)
 
-/// How many made-up pairs of models a test takes: 500 in the long form, or `VAULT_PAIRS`.
+/// The number of random pairs of models that a test takes: 500 in the long form, or `VAULT_PAIRS`.
 /// - Parameter short: The number in the short form.
 public func pairCount(short: Int) -> Int {
   ProcessInfo.processInfo.environment["VAULT_PAIRS"].flatMap { Int($0) } ?? (isTorture ? 500 : short)
@@ -45,9 +46,10 @@ public let childTransforms: [MigrationTransform] = [
   .objects("double") { object, _ in object["code"] = 2 * (object["code"] as Int) }
 ]
 
-/// Starts `test-child`, lets it run for a random time after its first line, kills it.
-/// - Parameter mayFail: Whether it may end with an error of its own before, as one that waits for a lock in vain.
-/// - Returns: How many lines it wrote.
+/// Starts `test-child`, lets it run for a random time after its first line, and kills it.
+/// - Parameter mayFail: Whether it may end with its own error before, for instance after a vain wait for a
+///   lock.
+/// - Returns: The number of lines that it wrote.
 /// - Throws: ``ChildCrash`` if it ended by another signal, or with an error.
 public func runAndKillChild(
   _ mode: String, _ url: URL, after: ClosedRange<Double>, mayFail: Bool = false
@@ -75,14 +77,14 @@ public func openMicroblog(_ url: URL, key: Key = testKey) async throws -> Store 
   try await Store.open(at: url, key: key, schema: microblog, migrations: MicroblogMigrations.all)
 }
 
-/// A store in a temporary folder, both gone when the value is.
+/// A store in a temporary folder. Both are removed with the value.
 public final class TemporaryStore: Sendable {
-  /// The folder that holds it.
+  /// The folder of the store.
   public let folder: TemporaryFolder
   /// The open store.
   public let store: Store
 
-  /// Makes it.
+  /// Creates the store.
   public init(_ schema: Schema, key: Key = testKey) async throws {
     folder = try TemporaryFolder()
     store = try await Store.open(
@@ -90,7 +92,7 @@ public final class TemporaryStore: Sendable {
       migrations: .creatingSchema)
   }
 
-  /// Makes it of the file of another one, which is closed.
+  /// Creates the store from the file of another one, which must be closed.
   public init(copying other: TemporaryStore) async throws {
     folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("test.store")
@@ -108,9 +110,9 @@ public final class TemporaryStore: Sendable {
 }
 
 /// Runs `test-child` to its end.
-/// - Parameter signal: One that may end it.
+/// - Parameter signal: A signal that may end it.
 /// - Returns: Its lines.
-/// - Throws: ``ChildCrash`` where another signal ends it: its lines so far may be all that a test looks for.
+/// - Throws: ``ChildCrash`` if another signal ends it: its lines so far may be all that a test checks.
 public func runChild(_ mode: String, _ path: String, allowing signal: Int32? = nil) throws -> [String] {
   let result = try runTool(builtExecutable("test-child"), [mode, path])
   guard !result.isKilled || result.status == signal else {
@@ -121,10 +123,10 @@ public func runChild(_ mode: String, _ path: String, allowing signal: Int32? = n
 
 /// A child that crashed, or failed.
 public struct ChildCrash: Error {
-  /// What it did.
+  /// The mode of the child.
   public let mode: String
-  /// The signal; 0 of one that failed.
+  /// The signal; 0 if the child failed.
   public let signal: Int32
-  /// What it wrote to standard error.
+  /// The text on standard error.
   public let errors: String
 }

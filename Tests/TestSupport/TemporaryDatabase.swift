@@ -1,4 +1,4 @@
-// A keyed file and a connection to it, for tests of SQL alone.
+// An encrypted file and a connection to it, for tests of SQL alone.
 
 public import CipherSQLite
 
@@ -11,7 +11,7 @@ public struct TemporaryDatabase {
   /// An open connection.
   public let connection: Connection
 
-  /// Makes it and runs a script.
+  /// Creates the file and runs a script.
   public init(_ script: String = "", configuration: Connection.Configuration = .init()) throws {
     folder = try TemporaryFolder()
     path = folder.path("a.store")
@@ -27,7 +27,7 @@ public struct TemporaryDatabase {
   }
 }
 
-/// Whether `body` fails because of a lock of this process on a file, after so many seconds of waiting.
+/// Whether `body` fails because of a lock that this process has on a file, after a wait of `seconds`.
 public func isBusy(_ path: String, after seconds: ClosedRange<Double>, _ body: () throws -> Void) -> Bool {
   do { try body() } catch SQLError.busy(path, let waited, let holders) {
     return seconds.contains(waited) && holders.map(\.isThisProcess) == [true]

@@ -1,4 +1,4 @@
-// A folder of a test's own, removed when the test lets go of it.
+// A folder of a test's own, removed when the test releases it.
 
 public import Foundation
 
@@ -7,7 +7,7 @@ public final class TemporaryFolder: Sendable {
   /// The folder.
   public let url: URL
 
-  /// Makes it.
+  /// Creates the folder.
   public init() throws {
     url = FileManager.default.temporaryDirectory.appendingPathComponent("vault-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

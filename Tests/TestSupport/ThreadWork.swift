@@ -4,15 +4,15 @@ private import CipherSQLite
 public import Dispatch
 private import Foundation
 
-/// Runs a body that blocks on a thread of its own: tasks share as many threads as there are cores, and would run one
-/// after another where they are to run side by side.
+/// Runs a blocking body on a thread of its own: tasks share as many threads as there are cores, and would
+/// run one after another instead of concurrently.
 public func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
 {
   try await ThreadWork(body).value
 }
 
-/// What runs on a thread of its own, which begins when this is made. An `async let` begins when a thread of the tasks is free:
-/// where many tests run, that may be minutes later.
+/// Work on a thread of its own, which starts with `init`. An `async let` starts when a thread of the tasks
+/// is free: with many tests, that may be minutes later.
 public final class ThreadWork<Value: Sendable>: Sendable {
   private enum State {
     case running
@@ -21,7 +21,7 @@ public final class ThreadWork<Value: Sendable>: Sendable {
   }
   private let state = Locked(State.running)
 
-  /// Begins at once.
+  /// Starts the work at once.
   public init(_ body: @escaping @Sendable () throws -> Value) {
     Thread.detachNewThread { [self] in
       let result = Result { try body() }
@@ -33,7 +33,7 @@ public final class ThreadWork<Value: Sendable>: Sendable {
     }
   }
 
-  /// What the body returned; asked for once.
+  /// The result of the body; to be awaited once.
   public var value: Value {
     get async throws {
       try await withCheckedThrowingContinuation { continuation in
@@ -48,10 +48,10 @@ public final class ThreadWork<Value: Sendable>: Sendable {
   }
 }
 
-/// Cancels a task as soon as somebody says that it is where it shall be cancelled.
+/// Cancels a task once a semaphore signals that the task is at the right place.
 ///
-/// By a thread of its own: those of the pool may be busy with other tests for minutes, in which an endless statement would
-/// keep a core from them.
+/// Uses a thread of its own: those of the pool may be busy with other tests for minutes, in which an endless
+/// statement would keep a core from them.
 public func cancel<Value>(_ task: Task<Value, any Error>, when isThere: DispatchSemaphore) {
   Thread.detachNewThread {
     isThere.wait()

@@ -1,21 +1,21 @@
-// Programs beside us: the sqlcipher shell, our own executables.
+// Other programs: the sqlcipher shell, and the executables of this package.
 
 public import Foundation
 
-/// What a program wrote, and how it ended.
+/// The output of a program, and its exit code.
 public struct ToolResult: Sendable {
   /// The exit code.
   public let status: Int32
-  /// What was written to standard output.
+  /// The text on standard output.
   public let output: String
-  /// What was written to standard error.
+  /// The text on standard error.
   public let errors: String
-  /// Whether a signal ended it, whose number is the status then.
+  /// Whether a signal ended the program; the status is then its number.
   public let isKilled: Bool
 }
 
-/// Runs a program to its end. `input` goes to its standard input.
-/// - Parameter keepsPath: As of ``StartedTool``.
+/// Runs a program to its end, with `input` as its standard input.
+/// - Parameter keepsPath: As for ``StartedTool``.
 public func runTool(
   _ path: String, _ arguments: [String], input: String = "", environment: [String: String] = [:],
   directory: String? = nil, keepsPath: Bool = false
@@ -25,24 +25,25 @@ public func runTool(
   ).end()
 }
 
-/// A text in which our own executables are called by their names, where they were called by their paths.
+/// Replaces the path of an executable of this package in a text by its name.
 public func callingByName(_ text: String, _ path: String) -> String {
   let name = URL(fileURLWithPath: path).lastPathComponent
   return text.replacing("'\(path)'", with: name).replacing(path, with: name)
 }
 
-/// A program that runs beside the test, whose calls all block: a test that awaits while it holds what the program waits
-/// for gets its turn again when the other tests let it, which may be minutes later.
+/// A program that runs beside the test. All its calls block: a test that awaited while it has what the
+/// program waits for would continue only when the other tests let it, which may be minutes later.
 public final class StartedTool {
   private let process = Process()
   private let (output, errors) = (Pipe(), Pipe())
   private var said = Data()
-  /// The path under which the program calls itself, where texts are to have its name alone.
+  /// The path of the program, if texts should have its name instead.
   private let calledPath: String?
 
-  /// Starts it. `input` goes to its standard input.
-  /// - Parameter keepsPath: Whether an executable of ours that offers lines calls itself in them by the path by which it was called
-  ///   here; else by its name, which is the same on every machine.
+  /// Starts the program, with `input` as its standard input.
+  /// - Parameter keepsPath: Whether an executable of this package keeps, in the lines that it suggests, the
+  ///   path by which it was called here. Otherwise the lines have its name, which is the same on every
+  ///   machine.
   public init(
     _ path: String, _ arguments: [String], input: String = "", environment: [String: String] = [:],
     directory: String? = nil, keepsPath: Bool = false
@@ -62,11 +63,11 @@ public final class StartedTool {
     try stdin.fileHandleForWriting.close()
   }
 
-  /// Its number, while it runs.
+  /// The process id, while the program runs.
   public var processID: Int32 { process.processIdentifier }
 
-  /// Waits until its standard error has this text.
-  /// - Returns: Whether it has; false when the program has closed it without.
+  /// Waits until standard error has a text.
+  /// - Returns: Whether it has; false if the program has closed it without the text.
   public func says(_ text: String) throws -> Bool {
     while !String(decoding: said, as: UTF8.self).contains(text) {
       let next = try errors.fileHandleForReading.readNext(1)
@@ -76,8 +77,8 @@ public final class StartedTool {
     return true
   }
 
-  /// Waits for its end.
-  /// - Returns: All that it has written, and how it ended.
+  /// Waits for the end of the program.
+  /// - Returns: All of its output, and its exit code.
   public func end() throws -> ToolResult {
     let output = try output.fileHandleForReading.readWhole()
     said += try errors.fileHandleForReading.readWhole()
@@ -99,9 +100,9 @@ public let cipherShell: String? = {
     .compactMap { $0 }.first { FileManager.default.isExecutableFile(atPath: $0) }
 }()
 
-/// The folder of the executables that were built along with the tests.
+/// The path of an executable that was built with the tests; its name if there is none.
 public func builtExecutable(_ name: String) -> String {
-  // The test bundle lies beside the executables.
+  // The test bundle is beside the executables.
   var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
   for _ in 0..<4 {
     let candidate = folder.appendingPathComponent(name).path
@@ -116,15 +117,17 @@ public let packageRoot = URL(fileURLWithPath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
 extension FileHandle {
-  /// All that comes until the end. Foundation's own call ends the process when a signal interrupts it, and tests send signals.
-  /// - Throws: What the system says where it cannot be read: half of what was written would pass for all of it.
+  /// All data until the end. Foundation's own call ends the process when a signal interrupts it, and tests
+  /// send signals.
+  /// - Throws: The error of the system if reading fails: otherwise half of the data would pass for all of
+  ///   it.
   public func readWhole() throws -> Data {
     var whole = Data()
     while case let more = try readNext(65_536), !more.isEmpty { whole += more }
     return whole
   }
 
-  /// What comes next, and nothing at the end.
+  /// The next data; empty at the end.
   fileprivate func readNext(_ count: Int) throws -> Data {
     while true {
       do { return try read(upToCount: count) ?? Data() } catch {

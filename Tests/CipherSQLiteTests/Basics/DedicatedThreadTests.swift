@@ -1,4 +1,4 @@
-// Threads of their own: what they leave when they end.
+// Dedicated threads: captured values are released before the thread ends.
 
 import CipherSQLite
 import Dispatch
@@ -6,18 +6,20 @@ import Foundation
 import Testing
 
 @Suite(.tags(.pure)) struct OwnThreadTests {
-  /// Says when it ends.
+  /// Calls a closure when it is deallocated.
   private final class Witness: Sendable {
     let end: @Sendable () -> Void
     init(_ end: @escaping @Sendable () -> Void) { self.end = end }
     deinit { end() }
   }
 
-  // Afterwards is too late: Dispatch has cleaned up for the thread then, and a queue that ends corrupts the memory.
-  @Test func `what a body holds ends before its thread does`() {
+  // A release after the end of the thread is too late: Dispatch has cleaned up the thread by then, and a
+  // queue that is deallocated there corrupts memory.
+  @Test func `a dedicated thread releases the captures of its body before it ends`() {
     let threads = Locked<[ObjectIdentifier]>([])
     let (isLetGo, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    // A thread that is being taken down is none of Foundation's any more: it gets a new object.
+    // In a thread that is being torn down, `Thread.current` creates a new object, so the identifiers would
+    // differ.
     let note: @Sendable () -> Void = { threads.withLock { $0.append(ObjectIdentifier(Thread.current)) } }
     do {
       let witness = Witness {
@@ -29,7 +31,7 @@ import Testing
         withExtendedLifetime(witness, note)
       }
     }
-    // From here on the thread is the only one that holds it.
+    // From here on only the thread retains the witness.
     isLetGo.signal()
     hasEnded.wait()
     let seen = threads.withLock { $0 }

@@ -1,4 +1,4 @@
-// What SQLite asks leave for, by name; and what each answer does to a statement.
+// The actions that SQLite passes to the authorizer, and the effect of each answer on a statement.
 
 import CipherSQLite
 import TestSupport
@@ -16,7 +16,7 @@ import Testing
       """)
   }
 
-  /// A statement, and an action that it is made of.
+  /// A statement, and one of the actions that it causes.
   static let statements: [(sql: String, action: AuthorizerAction)] = [
     ("SELECT name FROM person", .select), ("SELECT name FROM person", .read(table: "person", column: "name")),
     ("SELECT max(age) FROM person", .function(name: "max")),
@@ -49,10 +49,10 @@ import Testing
   ]
 
   @Test(arguments: statements.indices)
-  func `each action has its name, and its arguments the names of what they are`(_ index: Int) throws {
+  func `the authorizer receives each action with its named arguments`(_ index: Int) throws {
     let (sql, action) = Self.statements[index]
     var seen: Set<AuthorizerAction> = []
-    // Prepared, and not run: attached files do not have to be there.
+    // The statements are only prepared, so attached files do not have to exist.
     try connection.withAuthorizer {
       seen.insert($0)
       return .allow
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: statements.indices)
-  func `a statement of which one action is denied fails before it does anything`(_ index: Int) throws {
+  func `a statement with one denied action fails and changes nothing`(_ index: Int) throws {
     let (sql, action) = Self.statements[index]
     #expect(throws: SQLError.self, "\(sql)") {
       try connection.withAuthorizer {
@@ -76,7 +76,7 @@ import Testing
     #expect(try connection.rows("SELECT name, age FROM person") == [["Ann", 41]])
   }
 
-  @Test func `what is ignored is NULL, or stays as it is`() throws {
+  @Test func `an ignored read gives NULL, and an ignored update leaves the column unchanged`() throws {
     let found = try connection.withAuthorizer {
       $0 == .read(table: "person", column: "age") ? .ignore : .allow
     } body: {
@@ -114,7 +114,8 @@ import Testing
     #expect(try connection.value("SELECT age FROM person") == 41)
   }
 
-  @Test func `nobody is asked any more behind the call, whatever its body did`() throws {
+  @Test func `withAuthorizer removes the authorizer even if its body throws or closes the connection`() throws
+  {
     struct Stop: Error {}
     #expect(throws: Stop.self) {
       try connection.withAuthorizer({ _ in .deny }) { () throws -> Void in throw Stop() }

@@ -1,4 +1,4 @@
-// A read that is told when another connection has committed since the last one: once for each commit, and not for each read.
+// Reads with a check: the check runs only if another connection has committed since the last read.
 
 import CipherSQLite
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
   private struct Stop: Error {}
 
   @Test(arguments: [Connection.JournalMode.wal, .delete])
-  func `what is checked is asked once for each commit of another, and the read is of one state`(
+  func `the check runs once per commit of another connection, and the read sees one state`(
     _ mode: Connection.JournalMode
   ) throws {
     let folder = try TemporaryFolder()
@@ -25,7 +25,7 @@ import Testing
         checks += 1
       } _: {
         let first = try reader.value("SELECT max(a) FROM t")
-        // Committed meanwhile where the log allows it, and not seen.
+        // In WAL mode the writer commits during the read, and the read does not see it.
         if mode == .wal { try writer.execute("UPDATE t SET a = a + 1") }
         return [first, try reader.value("SELECT max(a) FROM t")]
       }
@@ -39,14 +39,14 @@ import Testing
       try writer.execute("UPDATE t SET a = 5")
       for _ in 0..<3 { #expect(try read() == [5, 5] && checks == 2) }
     }
-    // Nothing holds the file between two reads.
+    // No lock remains between two reads.
     try writer.execute("UPDATE t SET a = 9")
     for _ in 0..<2 {
       #expect(throws: Stop.self) {
         try reader.reading {
           throw Stop()
         } _: {
-          Issue.record("was read")
+          Issue.record("the body ran although the check had thrown")
         }
       }
     }

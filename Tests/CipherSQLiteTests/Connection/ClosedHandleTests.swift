@@ -1,11 +1,11 @@
-// What is closed cannot be used: every public call of it is an error that says so, or does nothing.
+// Closed connections, pools, queues and snapshots: every public call throws `.closed` or does nothing.
 
 import CipherSQLite
 import Foundation
 import TestSupport
 import Testing
 
-/// Calls by the name of their method, several for one that has several forms.
+/// Calls with the name of their method; a method with several overloads has several entries.
 private typealias Calls = [(name: String, call: () throws -> Void)]
 
 @Suite(.tags(.slow)) struct ClosedConnections {
@@ -15,7 +15,7 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
 
   init() throws { database = try TemporaryDatabase("CREATE TABLE t(x); INSERT INTO t VALUES (1)") }
 
-  @Test func `a connection that was interrupted takes its log into the file when it is closed`() throws {
+  @Test func `closing an interrupted connection checkpoints the log into the file`() throws {
     let log = database.path + "-wal"
     try connection.setJournalMode(.wal)
     try connection.execute("INSERT INTO t VALUES (2)")
@@ -120,14 +120,14 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
     ]
   }
 
-  @Test func `every call on a closed connection says that it is closed`() throws {
+  @Test func `every call on a closed connection throws the error closed`() throws {
     connection.close()
     connection.close()
     let calls = asking + changing + registering + copying
     for (index, entry) in calls.enumerated() {
       #expect(throws: closed, "\(entry.name), call \(index)") { try entry.call() }
     }
-    // What cannot throw does nothing.
+    // Methods that cannot throw do nothing.
     let silent: Calls = [
       ("close", { connection.close() }), ("rollback", { connection.rollback() }),
       ("clearStatementCache", { connection.clearStatementCache() }),
@@ -147,7 +147,7 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
     #expect(try publicMethods(of: "Connection", in: "CipherSQLite") == tried)
   }
 
-  @Test func `statements, cursors and streams end with their connection`() throws {
+  @Test func `statements, cursors and blob streams are closed with their connection`() throws {
     let statement = try connection.prepare("SELECT x FROM t WHERE x = ?")
     let cursor = try connection.cursor("SELECT x FROM t")
     try connection.execute("INSERT INTO t(rowid, x) VALUES (7, zeroblob(10))")
@@ -173,12 +173,12 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
     cursor.close()
     try stream.close()
     try stream.close()
-    // Nothing keeps the file in use: a stream that is open would.
+    // A stream that was still open would keep the file in use.
     let again = try database.again()
     try again.setJournalMode(.delete)
   }
 
-  @Test func `an interruptor that outlives its connection stops nothing, and ends no process`() throws {
+  @Test func `an interruptor that outlives its connection does nothing and does not crash`() throws {
     let interruptor = connection.interruptor
     connection.close()
     interruptor.interrupt()
@@ -189,7 +189,7 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
     second.interrupt()
   }
 
-  @Test func `a connection that a row's own closure closes ends the query with an error`() throws {
+  @Test func `closing the connection in a row closure ends the query with an error`() throws {
     try connection.execute("INSERT INTO t VALUES (2), (3)")
     #expect(throws: closed) {
       try connection.query("SELECT x FROM t") { _ in connection.close() }
@@ -207,7 +207,7 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
 
   init() throws { database = try TemporaryDatabase("CREATE TABLE t(x); INSERT INTO t VALUES (1)") }
 
-  @Test func `every call on a closed pool says that it is closed`() async throws {
+  @Test func `every call on a closed pool throws the error closed`() async throws {
     database.connection.close()
     let pool = try ConnectionPool(path: database.path, key: testKey)
     let snapshot = try pool.snapshot()
@@ -235,7 +235,7 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
     #expect(try publicMethods(of: "ConnectionPool", in: "CipherSQLite") == tried)
   }
 
-  @Test func `a snapshot goes on after its pool is closed, and its connection goes with it`() throws {
+  @Test func `a snapshot stays usable after its pool is closed, until it is closed itself`() throws {
     let pool = try ConnectionPool(path: database.path, key: testKey)
     let snapshot = try pool.snapshot()
     pool.close()
@@ -244,7 +244,7 @@ private typealias Calls = [(name: String, call: () throws -> Void)]
     #expect(throws: closed) { try snapshot.withConnection { _ in } }
   }
 
-  @Test func `every call on a closed queue says that it is closed`() async throws {
+  @Test func `every call on a closed queue throws the error closed`() async throws {
     let queue = try ConnectionQueue(path: database.path, key: testKey)
     queue.close()
     queue.close()

@@ -1,11 +1,11 @@
-// What is told of the engine's calls to its files, and what a failing one looks like to who called.
+// Notifications of the engine's file calls, and the errors that a failing file call causes.
 
 import CipherSQLite
 import TestSupport
 import Testing
 
 @Suite struct FileCalls {
-  /// What was told, and what is answered from some call on.
+  /// Records the file calls and answers them. At first every call proceeds.
   private final class Disk {
     var told: [FileCall] = []
     var answer: (FileCall) -> FileAnswer = { _ in .proceeds }
@@ -24,8 +24,7 @@ import Testing
   }
 
   @Test(arguments: ["WAL", "DELETE"])
-  func `a disk that is full at the commit is told as full, and the transaction is gone`(_ mode: String) throws
-  {
+  func `a full disk at the commit is reported as full, and the row is not saved`(_ mode: String) throws {
     let (database, disk) = try database(mode)
     disk.answer = { $0 == .commit ? .isFull : .proceeds }
     #expect {
@@ -43,14 +42,16 @@ import Testing
   }
 
   @Test(arguments: ["WAL", "DELETE"])
-  func `a transaction that writes nothing is no commit, also behind one that failed`(_ mode: String) throws {
+  func `a transaction that writes nothing reports no commit, also after one that failed`(_ mode: String)
+    throws
+  {
     let (database, disk) = try database(mode)
     for refused in [FileCall.commit, .sync] {
       disk.answer = { $0 == refused ? .fails : .proceeds }
       _ = try? database.connection.execute("INSERT INTO t VALUES (1)")
       database.connection.rollback()
       disk.answer = { _ in .proceeds }
-      // A journal that is left is put back by whoever reads next, which is a commit of its own.
+      // The next reader rolls back a leftover journal, which is reported as a commit of its own.
       _ = try database.connection.value("SELECT count(*) FROM t")
       disk.told = []
       try database.connection.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-// What a connection tells while it works, and what can stop it.
+// Hooks that report what a connection does, and hooks that can stop it.
 
 import CipherSQLite
 import Foundation
@@ -11,7 +11,7 @@ import Testing
 
   init() throws { database = try TemporaryDatabase("CREATE TABLE t(id INTEGER PRIMARY KEY, x)") }
 
-  @Test func `each change of a row is told, with what it was`() throws {
+  @Test func `onChange reports each change of a row with its kind, table and row id`() throws {
     var seen: [RowChange] = []
     connection.onChange { seen.append($0) }
     try connection.execute("INSERT INTO t VALUES (7, 'a')")
@@ -23,7 +23,7 @@ import Testing
     #expect(seen.allSatisfy { $0.database == "main" && $0.table == "t" && $0.rowID == 7 })
   }
 
-  @Test func `a commit can be forbidden, and every rollback is told`() throws {
+  @Test func `onCommit can refuse a commit, and onRollback reports every rollback`() throws {
     var (commits, rollbacks, allows) = (0, 0, true)
     connection.onCommit {
       commits += 1
@@ -39,7 +39,7 @@ import Testing
     #expect(try connection.column("SELECT id FROM t", as: Int.self) == [1])
   }
 
-  @Test func `statements are told with their time, and their values only when asked for`() throws {
+  @Test func `onStatement reports each statement with its time, and values only with showsValues`() throws {
     var seen: [TraceEvent] = []
     connection.onStatement { seen.append($0) }
     try connection.execute("INSERT INTO t(x) VALUES (\("secret canary"))")
@@ -51,7 +51,7 @@ import Testing
     #expect(seen.allSatisfy { $0.seconds >= 0 && $0.seconds < 60 })
   }
 
-  @Test func `a handler decides how long a lock is waited for`() throws {
+  @Test func `onBusy decides how long a connection waits for a lock`() throws {
     let other = try database.again()
     try other.begin()
     var calls: [Int] = []
@@ -70,7 +70,7 @@ import Testing
     try connection.execute("INSERT INTO t VALUES (2, 'b')")
   }
 
-  @Test func `a lock says how long was waited for it`() throws {
+  @Test func `the error busy states how long the connection waited`() throws {
     var settings = Connection.Configuration()
     settings.busyTimeout = 0.25
     let (first, second) = (try database.again(settings), try database.again(settings))
@@ -89,13 +89,13 @@ import Testing
       return true
     }
     second.rollback()
-    // The next one is measured anew.
+    // The next wait is measured from zero.
     try first.begin()
     #expect(isBusy(first.path, after: 0.25...60) { try second.begin() })
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `a lock of another process is told with its number and program`() throws {
+  func `the error for a lock names the process that has it, by number and program`() throws {
     let pragmas = connection.unlocked.profile.shellPragmas(major: Engine.current.cipherMajor)
     let shell = try LockingShell(
       try #require(cipherShell), path: connection.path,
@@ -115,10 +115,10 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `a reader of another process is told by who wants to replace its file`() throws {
+  func `replacing a file that another process reads fails and names that process`() throws {
     let (path, profile) = (connection.path, connection.unlocked.profile)
     let pragmas = profile.shellPragmas(major: Engine.current.cipherMajor)
-    // Without a log: who waits holds a part of the lock then.
+    // In this journal mode the waiting connection already holds a part of the lock.
     try connection.setJournalMode(.delete)
     connection.close()
     let shell = try LockingShell(
@@ -136,7 +136,7 @@ import Testing
     #expect(error?.description.contains("process \(shell.processID) (sqlcipher)") == true, "\(error as Any)")
   }
 
-  @Test func `a long statement can be stopped as it runs`() throws {
+  @Test func `onProgress can stop a running statement`() throws {
     var calls = 0
     connection.onProgress(every: 1000) {
       calls += 1
@@ -151,7 +151,7 @@ import Testing
     #expect(try connection.value("SELECT 1") == 1)
   }
 
-  @Test func `hooks end with the connection`() throws {
+  @Test func `hooks are not called after their connection is closed`() throws {
     var seen = 0
     let other = try database.again()
     other.onChange { _ in seen += 1 }
@@ -171,7 +171,7 @@ import Testing
       "CREATE TABLE t(g, x); INSERT INTO t VALUES ('a', 2), ('a', 3), ('b', 7), ('b', NULL)")
   }
 
-  @Test func `an aggregate has a state for each group, and its first one for no row`() throws {
+  @Test func `an aggregate has one state per group, and returns its initial state without rows`() throws {
     try connection.register(aggregate: "product", argumentCount: 1, initial: 1.0) { state, arguments in
       state *= arguments[0].double ?? 1
     } result: {
@@ -197,14 +197,14 @@ import Testing
       .integer(Int64($0?.values.count ?? 0))
     }
     #expect(try connection.rows("SELECT gather(g, x) FROM t GROUP BY g") == [[4], [4]])
-    // A statement that is left before its end finalizes its groups too.
+    // A statement that is reset before its last row finalizes its groups too.
     let statement = try connection.prepare("SELECT gather(x) FROM t GROUP BY g")
     #expect(try statement.step())
     statement.reset()
     #expect(Counter.live == 0)
   }
 
-  @Test func `a window function takes rows in and out, where the engine has windows`() throws {
+  @Test func `a window function adds and removes rows, if the engine has window functions`() throws {
     let register = {
       try connection.register(
         window: "total", argumentCount: 1, initial: Int64(0), step: { $0 += $1[0].int64 ?? 0 },
@@ -225,7 +225,7 @@ import Testing
 }
 
 @Suite struct Upkeep {
-  @Test func `transactions by hand, savepoints by name, and an end that is asked for`() throws {
+  @Test func `begin, commit, named savepoints and a requested rollback work`() throws {
     let database = try TemporaryDatabase("CREATE TABLE t(x)")
     let connection = database.connection
     try connection.begin(.deferred)
@@ -249,7 +249,7 @@ import Testing
     #expect(throws: SQLError.self) { try connection.commit() }
   }
 
-  @Test func `a checkpoint says what it did, and who is in its way`() throws {
+  @Test func `a checkpoint reports its pages, and fails while a reader blocks it`() throws {
     let database = try TemporaryDatabase("CREATE TABLE t(x)")
     var configuration = Connection.Configuration()
     configuration.busyTimeout = 0.1
@@ -269,7 +269,7 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: database.path + "-wal")).isEmpty)
   }
 
-  @Test func `a vacuum gives the room of deleted rows back`() throws {
+  @Test func `vacuum and incrementalVacuum free the pages of deleted rows`() throws {
     let database = try TemporaryDatabase("CREATE TABLE t(x)")
     let connection = database.connection
     _ = try connection.transaction {
@@ -294,7 +294,7 @@ import Testing
     #expect(try connection.pragma("freelist_count", as: Int.self) == 0)
   }
 
-  @Test func `pragmas have types, and those of the key are refused`() throws {
+  @Test func `pragmas are typed, and setPragma refuses pragmas of the key and injected SQL`() throws {
     let database = try TemporaryDatabase()
     let connection = database.connection
     try connection.setPragma("user_version", to: 12)
@@ -310,7 +310,7 @@ import Testing
     #expect(throws: SQLError.self) { try connection.setPragma("user_version", to: "1; DROP TABLE t") }
   }
 
-  @Test func `limits bound what a statement may ask for`() throws {
+  @Test func `limits bound the length and the depth of a statement`() throws {
     let database = try TemporaryDatabase()
     let connection = database.connection
     for limit in Connection.Limit.allCases { #expect(connection.limit(limit) > 0, "\(limit)") }

@@ -1,4 +1,5 @@
-// A call that is cancelled while none of its statements runs: the engine would forget it.
+// Cancellation of a call while none of its statements runs. SQLite itself discards an interrupt at such a
+// moment.
 
 import CipherSQLite
 import TestSupport
@@ -9,7 +10,7 @@ import Testing
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 50000000) SELECT count(*) FROM n"
 
   @Test(arguments: [false, true])
-  func `a statement that begins after the cancellation ends as well`(hasHandler: Bool) throws {
+  func `a statement that starts after the cancellation is cancelled as well`(hasHandler: Bool) throws {
     let database = try TemporaryDatabase("CREATE TABLE t(a)")
     let (connection, run) = (database.connection, CancellableRun())
     if hasHandler { connection.onProgress(every: 1000) { true } }
@@ -19,11 +20,11 @@ import Testing
         _ = try connection.rows(sql: Self.endless)
       }
     }
-    // The next call is nobody's that was cancelled.
+    // The next call was not cancelled.
     #expect(try CancellableRun().run(connection) { try connection.rows(sql: "SELECT 1") } == [[.integer(1)]])
   }
 
-  @Test func `a transaction that is cancelled between its statements is rolled back`() throws {
+  @Test func `a transaction that is cancelled between two statements is rolled back`() throws {
     let database = try TemporaryDatabase("CREATE TABLE t(a)")
     let (connection, run) = (database.connection, CancellableRun())
     #expect(throws: CancellationError.self) {

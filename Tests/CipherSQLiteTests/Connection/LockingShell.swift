@@ -1,8 +1,8 @@
-// The sqlcipher shell, holding the lock of a writer.
+// An sqlcipher shell that holds a lock.
 
 import Foundation
 
-/// A shell that has begun to write to a file before anybody asks about its lock.
+/// A shell that has the lock of a file when `init` returns.
 struct LockingShell {
   private let process = Process()
   private let input = Pipe()
@@ -10,10 +10,10 @@ struct LockingShell {
   var processID: Int32 { process.processIdentifier }
 
   /// - Parameters:
-  ///   - path: The database. A file is made beside it as soon as the lock is held.
-  ///   - opening: The pragmas that open it.
-  ///   - transaction: What takes the lock.
-  /// - Throws: `NotLocked` where the shell could not begin.
+  ///   - path: The database. The shell creates a file beside it once it has the lock.
+  ///   - opening: The pragmas that open the database.
+  ///   - transaction: The statements that take the lock.
+  /// - Throws: `NotLocked` if the shell could not take the lock.
   init(_ program: String, path: String, opening: String, transaction: String = "BEGIN IMMEDIATE;") throws {
     let sign = path + ".locked"
     process.executableURL = URL(fileURLWithPath: program)

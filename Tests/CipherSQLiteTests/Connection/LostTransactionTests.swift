@@ -1,5 +1,5 @@
-// Transactions that the engine takes back by itself, as it does where a disk is full: what is run behind that is no longer
-// inside of anything, and must not be written all the same.
+// Transactions that the engine rolls back by itself, for instance when the disk is full. Later statements of
+// the body run outside of any transaction, and must not be written.
 
 import CipherSQLite
 import Foundation
@@ -12,11 +12,11 @@ import Testing
 
   init() throws { database = try TemporaryDatabase("CREATE TABLE t(x);") }
 
-  /// What ends a transaction from inside, whole.
+  /// Causes of a rollback of the whole transaction from inside.
   enum Ending: CaseIterable {
-    /// The file may have so many pages, and no more.
+    /// The file has reached its limit of pages.
     case full
-    /// A trigger that says so.
+    /// A trigger calls RAISE(ROLLBACK).
     case trigger
 
     func prepare(_ connection: Connection) throws {
@@ -50,7 +50,9 @@ import Testing
   private func count() throws -> SQLValue? { try connection.value("SELECT count(*) FROM t") }
 
   @Test(arguments: Ending.allCases)
-  func `a body that takes no notice writes nothing, and is told`(_ ending: Ending) throws {
+  func `a body that ignores a lost transaction writes nothing, and each statement throws`(_ ending: Ending)
+    throws
+  {
     try ending.prepare(connection)
     var later: [any Error] = []
     let rollbacks = Locked(0)
@@ -67,15 +69,13 @@ import Testing
     #expect(later.count == 3 && later.allSatisfy { ending.isIt($0) }, "\(later)")
     #expect(try count() == 0 && !connection.isInTransaction)
     #expect(rollbacks.withLock { $0 } == 1)
-    // And then everything is as ever.
+    // The next transaction works as usual.
     _ = try connection.transaction { try connection.execute("INSERT INTO t VALUES ('next')") }
     #expect(try count() == 1)
   }
 
   @Test(arguments: Ending.allCases)
-  func `savepoints within it, and one that is a transaction by itself, do not hide it`(_ ending: Ending)
-    throws
-  {
+  func `nested and outermost savepoints do not hide a lost transaction`(_ ending: Ending) throws {
     try ending.prepare(connection)
     for isOutermost in [true, false] {
       #expect {
@@ -84,7 +84,7 @@ import Testing
           do {
             try connection.savepoint { try connection.savepoint { try ending.end(connection) } }
           } catch { #expect(ending.isIt(error)) }
-          // A body that goes on as if the savepoint alone had been taken back.
+          // The body continues as if only the savepoint had been rolled back.
           _ = try? connection.savepoint { try connection.execute("INSERT INTO t VALUES ('after')") }
           _ = try? connection.executeScript("INSERT INTO t VALUES ('by a script')")
         }
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: Ending.allCases)
-  func `a statement that somebody keeps writes nothing outside of it`(_ ending: Ending) throws {
+  func `a prepared statement writes nothing after its transaction was lost`(_ ending: Ending) throws {
     try ending.prepare(connection)
     let kept = try connection.prepare(sql: "INSERT INTO t VALUES ('late')")
     #expect {
@@ -110,7 +110,7 @@ import Testing
     #expect(try count() == 1)
   }
 
-  @Test func `an error that ends its statement alone leaves the transaction as it is`() throws {
+  @Test func `an error of a single statement leaves the transaction open and intact`() throws {
     try connection.execute("CREATE UNIQUE INDEX u ON t(x)")
     try connection.transaction {
       try connection.execute("INSERT INTO t VALUES (1)")

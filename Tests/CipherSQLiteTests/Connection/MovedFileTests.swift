@@ -1,4 +1,5 @@
-// A file that is deleted, moved or replaced under a connection: nothing is said to be committed that nobody will find.
+// Files that are deleted, moved or replaced while a connection has them open: a commit fails if no later
+// reader would find it.
 
 import CipherSQLite
 import Foundation
@@ -13,7 +14,7 @@ import Testing
 
   init() throws {
     database = try TemporaryDatabase("CREATE TABLE t(x)")
-    // Where there is a journal the engine looks itself, and says nothing of it in this mode.
+    // With a rollback journal SQLite itself detects a moved file. In WAL mode it does not.
     try database.connection.setJournalMode(.wal)
     try database.connection.executeScript("INSERT INTO t VALUES (1)")
   }
@@ -37,17 +38,19 @@ import Testing
   }
 
   @Test(arguments: Loss.allCases)
-  func `a transaction for writing is not committed into a file that lies there no more`(_ loss: Loss) throws {
+  func `a write transaction is not committed into a file that was deleted, moved or replaced`(_ loss: Loss)
+    throws
+  {
     try lose(loss)
     #expect(throws: SQLError.fileReplaced(file: path)) {
       _ = try connection.transaction { try connection.execute("INSERT INTO t VALUES (2)") }
     }
     #expect(!connection.isInTransaction)
-    // What was written is taken back.
+    // The insert is rolled back.
     #expect(try connection.value("SELECT count(*) FROM t", as: Int.self) == 1)
   }
 
-  @Test func `one that was begun by hand stays open, and can be rolled back`() throws {
+  @Test func `a transaction begun by hand stays open if its file has moved, and can be rolled back`() throws {
     try connection.begin()
     try connection.execute("INSERT INTO t VALUES (2)")
     try lose(.moved)
@@ -55,18 +58,17 @@ import Testing
     #expect(connection.isInTransaction)
     connection.rollback()
     try FileManager.default.moveItem(atPath: folder.path("b.store"), toPath: path)
-    // Where it is back nothing has happened.
+    // Once the file is back, transactions are committed again.
     _ = try connection.transaction { try connection.execute("INSERT INTO t VALUES (3)") }
     #expect(try connection.value("SELECT sum(x) FROM t", as: Int.self) == 4)
   }
 
-  @Test func `a file that was reached by a link has not moved where the link is gone`() throws {
+  @Test func `removing the link that a file was opened by does not count as moving the file`() throws {
     let link = folder.path("link.store")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
     connection.close()
     let linked = try Connection.open(link, key: testKey)
     _ = try linked.transaction { try linked.execute("INSERT INTO t VALUES (2)") }
-    // The link is not the file.
     try FileManager.default.removeItem(atPath: link)
     _ = try linked.transaction { try linked.execute("INSERT INTO t VALUES (3)") }
     #expect(try linked.value("SELECT count(*) FROM t", as: Int.self) == 3)

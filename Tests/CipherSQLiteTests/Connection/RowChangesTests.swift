@@ -1,4 +1,4 @@
-// New values that a statement takes out of memory, for rows that are there already.
+// New values for existing rows, which one statement reads from memory.
 
 import CipherSQLite
 import Foundation
@@ -24,7 +24,7 @@ import Testing
   WHERE id BETWEEN ? AND ? AND v = \(RowChanges.version(id: id))
   """ as SQL).text
 
-  /// Has the draft of a row.
+  /// Owns the draft of a row.
   private final class Owner {
     var draft: RowDraft
 
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// Runs changes of some rows to a text and an integer, both from the id.
+  /// Sets a text and an integer of some rows, both computed from the id.
   private func run(
     _ ids: [Int64], from start: Int = 0, sql: String = update, versions: (Int64) -> Int64 = { _ in 7 },
     text: (Int64) -> SQLValue = { .text("a\($0)") }
@@ -57,7 +57,7 @@ import Testing
   ]
 
   @Test(arguments: spreads)
-  func `each row gets its values, and no other row any`(_ ids: [Int64]) throws {
+  func `each row gets its new values, and no other row changes`(_ ids: [Int64]) throws {
     #expect(try run(ids) == nil)
     let rows = try connection.rows(
       "SELECT id, v, a, b FROM t WHERE v <> 7 OR typeof(a) <> 'integer' ORDER BY id")
@@ -65,7 +65,9 @@ import Testing
   }
 
   @Test(arguments: spreads.filter { $0.count > 1 })
-  func `a row that is gone, or has another version, is told of, wherever it stands`(_ ids: [Int64]) throws {
+  func `a row that is deleted or has another version is reported, wherever it is in the batch`(_ ids: [Int64])
+    throws
+  {
     for place in [0, ids.count / 2, ids.count - 1] {
       try connection.transaction {
         try connection.execute("SAVEPOINT before")
@@ -78,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `the row that failed is told, and what was passed over before it first`() throws {
+  @Test func `a failing row throws, but a missing row before it is reported first`() throws {
     let ids = Array<Int64>(1...1000)
     func takenAt(_ place: Int64) -> (Int64) -> SQLValue { { $0 == place ? .integer(-900) : .text("a\($0)") } }
     try connection.transaction {
@@ -88,7 +90,8 @@ import Testing
       } throws: {
         "\($0)".contains("UNIQUE constraint failed: t.a")
       }
-      // What stands before it is written, and it and what is behind are not: so one can go on behind it.
+      // The rows before the failing one are written; the failing one and those after it are not. A run can
+      // continue after it.
       #expect(try connection.value("SELECT count(*) FROM t WHERE v = 8", as: Int.self) == 399)
       #expect(try run(ids, from: 400) == nil)
       #expect(try connection.value("SELECT count(*) FROM t WHERE v = 8", as: Int.self) == 999)
@@ -97,8 +100,8 @@ import Testing
     }
   }
 
-  @Test func `what the engine gathers before it changes anything is changed all the same`() throws {
-    // A trigger makes both engines go through the rows twice.
+  @Test func `rows that the engine collects before it changes them are changed as well`() throws {
+    // With a trigger both engines collect the rows in a first pass and change them in a second one.
     try connection.execute("CREATE TABLE log(id)")
     try connection.execute(
       "CREATE TRIGGER seen AFTER UPDATE ON t BEGIN INSERT INTO log VALUES (new.id); END")
@@ -110,7 +113,7 @@ import Testing
     #expect(try connection.value("SELECT count(*) FROM log", as: Int.self) == ids.count)
   }
 
-  @Test func `in whatever order the functions are asked, each answer is that of the id`() throws {
+  @Test func `the functions return the values of the given id, in whatever order they are called`() throws {
     let (version, value) = (RowChanges.version(id: Self.id), RowChanges.value(0, id: Self.id))
     let backwards: SQL =
       "INSERT INTO seen SELECT id, \(version), \(value) FROM t WHERE id BETWEEN ? AND ? ORDER BY id * 7919 % 1000"
@@ -123,7 +126,7 @@ import Testing
       ])
   }
 
-  @Test func `each row is told to those who listen, and the functions answer nobody else`() throws {
+  @Test func `onChange reports each changed row, and the functions return NULL outside of a run`() throws {
     var told: [RowChange] = []
     connection.onChange { told.append($0) }
     _ = try run([4, 9])
@@ -132,7 +135,7 @@ import Testing
     #expect(try connection.rows("SELECT vault_version(4), vault_value(4, 0)") == [[.null, .null]])
   }
 
-  @Test func `a change can be interrupted`() throws {
+  @Test func `a run of row changes can be interrupted, and is rolled back`() throws {
     let interruptor = connection.interruptor
     connection.onChange { if $0.rowID == 500 { interruptor.interrupt() } }
     #expect(throws: SQLError.interrupted) { _ = try run(Array(1...1000)) }

@@ -1,4 +1,4 @@
-// A row that is being written holds what was last put into each slot.
+// Drafts of rows hold the last value that was set in each slot.
 
 import CipherSQLite
 import Foundation
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `rows in one page leave each other alone, whichever is written`() {
+  @Test func `rows in one page do not affect each other`() {
     var random = SeededGenerator(seed: 12)
     final class Holder {
       var draft: RowDraft
@@ -41,7 +41,7 @@ import Testing
           rows.append(Holder(RowDraft(slotCount: 5, in: page)))
           expected.append(Array(repeating: .null, count: 5))
         }
-        // Mostly the last one, as objects are filled after they are made.
+        // Mostly the last row, as objects are usually filled right after they are created.
         let index = step % 3 == 0 ? Int.random(in: rows.indices, using: &random) : rows.count - 1
         let slot = Int.random(in: 0..<5, using: &random)
         expected[index][slot] = Self.value(&random)
@@ -56,14 +56,14 @@ import Testing
     }
   }
 
-  @Test func `what is too large for a row of the engine is not taken, and the rest stays`() {
+  @Test func `a value too large for a row of the engine is refused, and the other values stay`() {
     var draft = RowDraft(slotCount: 3)
     let large = SQLValue.blob(Data(count: RowDraft.byteLimit - 1000))
     let fits = draft.set(.text("a"), 0) && draft.set(large, 1)
     #expect(fits)
     let isTaken = draft.set(.text(String(repeating: "b", count: 2000)), 2)
     #expect(!isTaken && draft.cell(2).isNull && draft.cell(0).string == "a")
-    // What becomes free is there for others.
+    // Space that becomes free can be used again.
     let isFree = draft.set(.integer(1), 1) && draft.set(.text(String(repeating: "b", count: 2000)), 2)
     #expect(isFree && draft.cell(1).int64 == 1 && draft.cell(2).string?.utf8.count == 2000)
   }

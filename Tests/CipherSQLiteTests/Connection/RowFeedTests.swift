@@ -1,4 +1,4 @@
-// Rows that a statement takes out of memory.
+// Rows that a statement reads from memory.
 
 import CipherSQLite
 import Foundation
@@ -15,7 +15,7 @@ import Testing
 
   static let insertion = "INSERT OR FAIL INTO t(id, a, b) SELECT * FROM vault_feed_3"
 
-  /// Has the draft of a row.
+  /// Owns the draft of a row.
   private final class Owner {
     var draft: RowDraft
 
@@ -30,7 +30,7 @@ import Testing
 
   private let owners = Owners()
 
-  /// Keeps drafts until the test is over.
+  /// Retains the drafts until the test ends.
   private final class Owners {
     var all: [Owner] = []
   }
@@ -41,7 +41,7 @@ import Testing
     feed.append(id, owner.draft, replace: { $0 * -10 })
   }
 
-  /// A feed of rows whose cells are those of slots 2 and 0, in this order.
+  /// A feed whose rows have the values of slots 2 and 0, in this order.
   private func feed(_ rows: [(id: Int64, a: SQLValue, b: SQLValue)]) -> RowFeed {
     let feed = RowFeed(slots: [2, 0], capacity: rows.count)
     for row in rows { append(row.id, [row.b, .text("not asked for"), row.a], to: feed) }
@@ -54,7 +54,7 @@ import Testing
     .blob(Data(repeating: 7, count: 100_000)), .text("7"),
   ]
 
-  @Test func `each value of each type arrives as it is`() throws {
+  @Test func `each value of each type is stored unchanged`() throws {
     let rows = Self.values.enumerated().map { (id: Int64($0 * 3 - 5), a: $1, b: SQLValue.integer(Int64($0))) }
     try connection.run(feed(rows), from: 0, sql: Self.insertion)
     #expect(
@@ -62,10 +62,10 @@ import Testing
     #expect(connection.changes == rows.count)
   }
 
-  @Test func `integers take the place of others`() throws {
+  @Test func `a replaced slot gets other integers, and keeps values of other types`() throws {
     let feed = RowFeed(slots: [0, 1], replacing: [1], capacity: 1)
     append(1, [.integer(-3), .integer(-4)], to: feed)
-    // What is no integer stays what it is.
+    // Only integers are replaced.
     append(2, [.integer(-5), .text("-6")], to: feed)
     append(3, [.integer(-7), .integer(-8)], to: feed)
     try connection.run(feed, from: 0, sql: Self.insertion)
@@ -75,7 +75,7 @@ import Testing
       ])
   }
 
-  @Test func `ids are a table of one column, also inside of another feed`() throws {
+  @Test func `a feed of ids is a table of one column, also if feeds are nested`() throws {
     try connection.run(
       feed((1...9).map { (Int64($0), .integer(Int64($0)), .integer(1)) }), from: 0, sql: Self.insertion)
     let join = "SELECT t.id FROM vault_feed_1 f CROSS JOIN t ON t.id = f.c0"
@@ -85,7 +85,7 @@ import Testing
       return try connection.rows(sql: join)
     }
     #expect(found == [[.integer(7)], [.integer(2)], [.integer(3)]])
-    // Each scan begins anew, also where the feed is asked for each row of another table.
+    // Each scan starts from the beginning, also if the feed is the inner loop of a join.
     let counts = try connection.lend(RowFeed(ids: [1, 2])) {
       try connection.rows(sql: "SELECT t.id, f.c0 FROM t CROSS JOIN vault_feed_1 f WHERE t.id > 7")
     }
@@ -93,7 +93,7 @@ import Testing
     #expect(try connection.rows(sql: join).isEmpty)
   }
 
-  @Test func `a feed tells which row failed, and goes on behind it`() throws {
+  @Test func `a feed reports the row that failed, and can continue after it`() throws {
     var rows = (1...1000).map { (id: Int64($0), a: SQLValue.integer(Int64($0)), b: SQLValue.integer(1)) }
     rows[400].a = .integer(7)
     rows[700].b = .null
@@ -113,14 +113,14 @@ import Testing
     #expect(try connection.value("SELECT count(*) FROM t", as: Int.self) == 998)
   }
 
-  @Test func `without a feed the table is empty, and nobody makes one of its kind`() throws {
+  @Test func `without a feed its table is empty, and SQL can neither create nor fill such a table`() throws {
     try connection.run(feed([(1, .null, .integer(1))]), from: 0, sql: Self.insertion)
     #expect(try connection.rows("SELECT * FROM vault_feed_3").isEmpty)
     #expect(throws: SQLError.self) { try connection.execute("CREATE VIRTUAL TABLE v USING vault_feed_3") }
     #expect(throws: SQLError.self) { try connection.execute("INSERT INTO vault_feed_3 VALUES (1, 2, 3)") }
   }
 
-  @Test func `a statement that is fed can be interrupted`() throws {
+  @Test func `an insertion from a feed can be interrupted, and is rolled back`() throws {
     let rows = (1...100_000).map { (id: Int64($0), a: SQLValue.null, b: SQLValue.integer(1)) }
     let (feed, interruptor) = (feed(rows), connection.interruptor)
     connection.onChange { if $0.rowID == 500 { interruptor.interrupt() } }
@@ -130,7 +130,7 @@ import Testing
     #expect(try connection.value("SELECT count(*) FROM t", as: Int.self) == 0)
   }
 
-  @Test func `each row is told to those who listen`() throws {
+  @Test func `onChange reports each fed row`() throws {
     var told: [RowChange] = []
     connection.onChange { told.append($0) }
     try connection.run(
@@ -139,7 +139,7 @@ import Testing
     #expect(told.map(\.rowID) == [4, 9] && told.allSatisfy { $0.kind == .insert && $0.table == "t" })
   }
 
-  @Test func `tables of several widths stand side by side`() throws {
+  @Test func `feeds of different widths can be used side by side`() throws {
     try connection.execute("CREATE TABLE wide(id INTEGER PRIMARY KEY, a, b, c)")
     let wide = RowFeed(slots: [0, 1, 2], capacity: 1)
     append(1, [.integer(1), .integer(2), .integer(3)], to: wide)

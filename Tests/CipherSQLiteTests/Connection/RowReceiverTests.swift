@@ -1,4 +1,4 @@
-// Rows that are handed over inside of a statement: the same as those that are stepped through.
+// Rows that a statement hands to a receiver while it runs: they equal those that stepping returns.
 
 import CipherSQLite
 import TestSupport
@@ -17,7 +17,7 @@ import Testing
       """)
   }
 
-  /// Keeps what it is handed, packed as rows of objects are.
+  /// Stores the rows that it receives, packed as rows of objects are.
   final class Keeper: RowReceiver {
     let columnCount: Int
     var packer = RowPacker(firstPageBytes: 64)
@@ -49,21 +49,21 @@ import Testing
     }
   }
 
-  @Test func `each value of each type is the one that a step would give`() throws {
+  @Test func `each value of each type equals the one that a step returns`() throws {
     let keeper = Keeper()
     _ = try run(keeper, "SELECT vault_take(id, a, b) FROM t")
     #expect(try keeper.rows == connection.rows("SELECT id, a, b FROM t"))
     #expect(keeper.ids == Array(1...7))
   }
 
-  @Test func `sorted rows are told by the numbers under which they were handed over`() throws {
+  @Test func `a sorted statement returns the numbers under which its rows were handed over`() throws {
     let keeper = Keeper()
     let numbers = try run(keeper, "SELECT vault_place(id, a, b) FROM t ORDER BY b DESC, id")
     let sorted = try connection.query("SELECT id FROM t ORDER BY b DESC, id") { $0.int64(0) }
     #expect(numbers.map { keeper.ids[Int($0)] } == sorted && sorted != keeper.ids)
   }
 
-  @Test func `no row is handed over of none`() throws {
+  @Test func `a statement without rows hands over none`() throws {
     let keeper = Keeper()
     _ = try run(keeper, "SELECT vault_take(id, a, b) FROM t WHERE id > 100")
     #expect(keeper.rows.isEmpty)
@@ -74,18 +74,18 @@ import Testing
   @Test(arguments: [
     "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id, a, b) FROM t ORDER BY b",
   ])
-  func `an error of the taker ends the statement, and is thrown as it is`(_ sql: String) throws {
+  func `an error of the receiver ends the statement and is thrown unchanged`(_ sql: String) throws {
     let keeper = Keeper()
     keeper.before = { if $0 == 2 { throw Refusal(row: $0) } }
     #expect(throws: Refusal(row: 2)) { try run(keeper, sql) }
     #expect(keeper.ids.count == 2)
-    // The connection, and the statement, are as before.
+    // The connection and the statement can be used again.
     let next = Keeper()
     _ = try run(next, sql)
     #expect(next.ids.count == 7)
   }
 
-  @Test func `an error of the engine is thrown as it is`() throws {
+  @Test func `an error of the engine is thrown unchanged`() throws {
     #expect {
       try run(Keeper(), "SELECT vault_take(id, a, abs(-9223372036854775807 - 1)) FROM t")
     } throws: { error in
@@ -103,7 +103,7 @@ import Testing
     #expect(try connection.value("SELECT count(*) FROM t", as: Int.self) == 7)
   }
 
-  @Test func `who takes rows may run other statements, and hand rows to others`() throws {
+  @Test func `a receiver may run other statements, and hand rows to another receiver`() throws {
     let (outer, inner) = (Keeper(), Keeper())
     outer.before = { number in
       if number == 3 { _ = try run(inner, "SELECT vault_take(id, a, b) FROM t WHERE id < 3") }
@@ -112,14 +112,14 @@ import Testing
     #expect(outer.ids == Array(1...7) && inner.ids == [1, 2])
   }
 
-  @Test func `nobody else calls the functions`() throws {
+  @Test func `the functions fail outside of a fetch and with another number of columns`() throws {
     _ = try run(Keeper(), "SELECT vault_take(id, a, b) FROM t")
     for sql in [
       "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id) FROM t",
     ] {
       #expect { try connection.rows(sql: sql) } throws: { "\($0)".contains("for fetches alone") }
     }
-    // With another number of columns than the one that is expected.
+    // The number of columns differs from the expected one.
     for sql in [
       "SELECT vault_take() FROM t", "SELECT vault_take(id, a, b, 4) FROM t", "SELECT vault_place(id) FROM t",
     ] {
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `as many columns are taken as a row may have, and no more`() throws {
+  @Test func `a row with the largest number of columns is received`() throws {
     let limit = RowFunction.columnLimit
     let columns = (1...limit).map { "id + \($0)" }.joined(separator: ", ")
     let keeper = Keeper(columnCount: limit)

@@ -1,5 +1,5 @@
-// What the planner knows of tables: kept by a pool after writes of many rows and at its end, exact for small tables and
-// estimated for large ones, in work that does not grow with them.
+// Statistics for the query planner. A pool stores them after writes of many rows and when it is closed. They
+// are exact for small tables and estimated for large ones, with work that does not grow with the table.
 
 import CipherSQLite
 import Foundation
@@ -38,7 +38,7 @@ import Testing
       """)
   }
 
-  /// What is known of `note`, by index.
+  /// The statistics of `note`, by index.
   private func known() throws -> [String: [Int]] {
     let connection = try Connection.open(path, key: testKey)
     defer { connection.close() }
@@ -50,15 +50,15 @@ import Testing
   }
 
   @Test(arguments: [(2000, false), (30_000, true)])
-  func `closing leaves what the planner needs of tables that have grown`(_ count: Int, _ isEstimated: Bool)
-    async throws
-  {
+  func `closing a pool stores the planner statistics of tables that have grown`(
+    _ count: Int, _ isEstimated: Bool
+  ) async throws {
     let pool = try pool()
     try await pool.write { try Self.fill($0, count) }
     pool.close()
     let found = try known()
     #expect(found["by_gone"]?.count == 2 && found["by_made"] == [count, 1], "\(found)")
-    // A value that all rows have, one of four, and none.
+    // `state` has one value in all rows, `kind` has one of four, `gone` and `parent` are nil.
     let (all, kinds) = (found["by_state"]?.last ?? 0, found["by_kind"]?[1] ?? 0)
     #expect(all > count * 9 / 10 && all <= count, "\(found)")
     #expect(found["by_gone"] == [count, 1] && found["by_parent"] == [count, 1], "\(found)")
@@ -79,7 +79,7 @@ import Testing
       #expect(plan.count == 1 && plan[0].contains("by_made"), "\(condition): \(plan)")
     }
     #expect(try plan("gone = 5").joined().contains("by_gone"))
-    // Who refers to a row that is deleted is found by the index, though hardly any row refers to one.
+    // Deleting a row finds the rows that refer to it by the index, although hardly any row refers to one.
     let deletion = try connection.query(sql: "EXPLAIN QUERY PLAN DELETE FROM note WHERE id = 5") {
       $0.text(3) ?? ""
     }
@@ -89,12 +89,14 @@ import Testing
 
   private static let nilColumns = [SQLName("note"): Set(["gone", "parent"].map { SQLName($0) })]
 
-  @Test(arguments: [4000, 40_000]) func `rows that are nil are no rows of a value`(_ count: Int) async throws
+  @Test(arguments: [4000, 40_000]) func `rows that are nil do not count as rows of one value`(_ count: Int)
+    async throws
   {
     let pool = try pool()
     try await pool.write { connection in
       try Self.fill(connection, count)
-      // One of ten has a value, which five have on the average; two of three have a parent.
+      // One row of ten has a `gone`, and five rows share each value on average. Two rows of three have a
+      // parent.
       try connection.execute("UPDATE note SET gone = id / 50 WHERE id % 10 = 0")
       try connection.execute("UPDATE note SET parent = 1 + id / 9 WHERE id % 3 > 0")
     }
@@ -109,16 +111,16 @@ import Testing
   }
 
   @Test(arguments: [4000, 40_000])
-  func `rows that all refer to one are found by the index when another is deleted`(
-    _ count: Int
-  ) async throws {
+  func `deleting a row uses the index of its references, though all rows refer to one row`(_ count: Int)
+    async throws
+  {
     let pool = try pool()
     try await pool.write { connection in
       try Self.fill(connection, count)
       for _ in 0..<2 { try connection.execute("UPDATE note SET parent = 1") }
     }
     let plan = try await pool.write { connection in
-      // The engine looks for other statistics when a statement runs, and EXPLAIN runs none.
+      // SQLite reloads the statistics when a statement runs, and EXPLAIN runs none.
       _ = try connection.rows("SELECT id FROM note LIMIT 1")
       return try connection.query(sql: "EXPLAIN QUERY PLAN DELETE FROM note WHERE id = 5") {
         $0.text(3) ?? ""
@@ -129,9 +131,7 @@ import Testing
     #expect(try known()["by_parent"] == [count, count / 2])
   }
 
-  @Test func `a pool hands over which columns are nil, when it is opened and when that has changed`()
-    async throws
-  {
+  @Test func `a pool reports the nil columns when it is opened and when they have changed`() async throws {
     let told = Told()
     var configuration = ConnectionPool.Configuration()
     configuration.keepsStatistics = true
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `a pool that is not told to keeps none, and a small table has none`() async throws {
+  @Test func `a pool without keepsStatistics stores none, and a small table has none`() async throws {
     let plain = try pool(keepsStatistics: false)
     try await plain.write { try Self.fill($0, 30_000) }
     plain.close()
@@ -163,16 +163,14 @@ import Testing
     #expect(try known().isEmpty)
   }
 
-  @Test
-  func
-    `readers go by them at once after a write of many rows, and they are made anew when rows have doubled`()
+  @Test func `readers use new statistics at once, which are refreshed when the rows have doubled`()
     async throws
   {
     let pool = try pool()
     defer { pool.close() }
     let query = "EXPLAIN QUERY PLAN SELECT * FROM note WHERE state = 1 ORDER BY made LIMIT "
     let plan: @Sendable (Int, Connection) throws -> Bool = { number, connection in
-      // The engine looks for another schema when a statement runs, and EXPLAIN runs none.
+      // SQLite reloads the schema when a statement runs, and EXPLAIN runs none.
       _ = try connection.rows("SELECT id FROM note LIMIT 1")
       return try connection.query(sql: query + "\(number)") { $0.text(3) ?? "" }.joined().contains("by_made")
     }
@@ -191,7 +189,7 @@ import Testing
     #expect(try known()["by_made"]?.first == 30_000)
   }
 
-  @Test func `nobody waits for them`() async throws {
+  @Test func `closing a pool does not wait for a lock to store statistics`() async throws {
     let (pool, other) = (try pool(), try Connection.open(path, key: testKey))
     defer { other.close() }
     try await pool.write { try Self.fill($0, 5000) }
@@ -202,7 +200,7 @@ import Testing
     #expect(try other.integrityErrors().isEmpty)
   }
 
-  /// How many steps of the engine a look at a table takes.
+  /// The steps of the engine that one refresh of the statistics takes.
   private static func steps(rows: Int, in folder: TemporaryFolder) throws -> Int {
     let connection = try Connection.create(folder.path("\(rows).store"), key: testKey) { connection in
       try connection.executeScript(tables)
@@ -220,7 +218,7 @@ import Testing
     return steps
   }
 
-  @Test func `the look at a large table takes as much work as at one twice as large`() throws {
+  @Test func `refreshing the statistics takes no more work for a table twice as large`() throws {
     let (half, whole) = (try Self.steps(rows: 40_000, in: folder), try Self.steps(rows: 80_000, in: folder))
     #expect(whole < half * 5 / 4, "\(half) \(whole)")
   }

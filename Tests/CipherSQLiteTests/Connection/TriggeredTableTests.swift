@@ -1,4 +1,4 @@
-// Which tables have triggers, asked again and again: as the open transaction sees it, whatever was seen before.
+// Whether a table has triggers. The answer is that of the open transaction, whatever was cached before.
 
 import CipherSQLite
 import TestSupport
@@ -11,11 +11,11 @@ import Testing
 
   init() throws { database = try TemporaryDatabase("CREATE TABLE t(a); CREATE TABLE u(a)") }
 
-  private func create(_ name: String, on table: String = "t", _ kind: String = "") -> String {
+  private func create(_ name: String, on table: String = "t", kind: String = "") -> String {
     "CREATE \(kind) TRIGGER \(name) AFTER INSERT ON \(table) BEGIN SELECT 1; END"
   }
 
-  @Test func `one that is made or dropped is seen at once`() throws {
+  @Test func `a created or dropped trigger is noticed at once`() throws {
     #expect(try !connection.firesTriggers(table: "t"))
     try connection.transaction {
       #expect(try !connection.firesTriggers(table: "t"))
@@ -28,7 +28,7 @@ import Testing
     #expect(try connection.firesTriggers(table: "t") && connection.firesTriggers(table: "T"))
   }
 
-  @Test func `one that is undone is not, whatever undoes it, and another may be made behind it`() throws {
+  @Test func `a trigger whose creation is rolled back is not reported, however it is rolled back`() throws {
     let undo: [(name: String, run: ((() throws -> Void)) throws -> Void)] = [
       (
         "transaction",
@@ -49,7 +49,8 @@ import Testing
                 throw Undone()
               }
             } catch is Undone {}
-            // The number of the schema is now what it was, and the next change gives it the one that was undone.
+            // The schema has its former number again, and the next change gives it the number that was
+            // rolled back.
             try connection.execute(sql: create("other", on: "u"))
             #expect(try !connection.firesTriggers(table: "t") && connection.firesTriggers(table: "u"))
             throw Undone()
@@ -92,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `one whose transaction the engine takes back is not seen any more`() throws {
+  @Test func `a trigger of a transaction that the engine rolls back is not reported any more`() throws {
     try connection.execute(
       sql: "CREATE TRIGGER lose BEFORE DELETE ON u BEGIN SELECT RAISE(ROLLBACK, 'lost'); END")
     try connection.execute(sql: "INSERT INTO u VALUES (1)")
@@ -107,9 +108,9 @@ import Testing
     #expect(try !connection.firesTriggers(table: "t"))
   }
 
-  @Test func `temporary ones and those of another connection are seen`() throws {
+  @Test func `temporary triggers and triggers of another connection are reported`() throws {
     #expect(try !connection.firesTriggers(table: "t"))
-    try connection.execute(sql: create("mine", "TEMP"))
+    try connection.execute(sql: create("mine", kind: "TEMP"))
     #expect(try connection.firesTriggers(table: "t"))
     try connection.execute(sql: "DROP TRIGGER mine")
     #expect(try !connection.firesTriggers(table: "t"))
@@ -118,7 +119,7 @@ import Testing
     #expect(try connection.firesTriggers(table: "t"))
   }
 
-  @Test func `the schema is read once as long as nobody changes it`() throws {
+  @Test func `the schema is read once as long as it does not change`() throws {
     var read: [String] = []
     for _ in 0..<3 {
       try connection.transaction {

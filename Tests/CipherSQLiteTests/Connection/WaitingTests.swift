@@ -1,4 +1,4 @@
-// Waiting for somebody else's lock ends when it is told to.
+// Waiting for a lock of another connection ends on cancellation and on interruption.
 
 import CipherSQLite
 import Foundation
@@ -14,11 +14,11 @@ import Testing
     folder = try TemporaryFolder()
     _ = try Connection.create(folder.path("a.store"), key: testKey) { try $0.execute("CREATE TABLE t(x)") }
     holder = try Connection.open(folder.path("a.store"), key: testKey)
-    // Longer than any test may take: whoever waits for the timeout fails.
+    // Longer than any test may take: a connection that waits for the timeout fails the test.
     configuration.connection.busyTimeout = 7200
   }
 
-  /// The seconds until `task` ends with a cancellation, counted from there.
+  /// The seconds from the cancellation of `task` to its end.
   func secondsToCancel(_ task: Task<Void, any Error>) async throws -> Double {
     try await Task.sleep(for: .milliseconds(200))
     let start = Date()
@@ -27,7 +27,7 @@ import Testing
     return Date().timeIntervalSince(start)
   }
 
-  @Test func `a cancelled task of a pool does not wait on for a lock`() async throws {
+  @Test func `a cancelled task of a pool stops waiting for a lock`() async throws {
     let pool = try ConnectionPool(path: holder.path, key: testKey, configuration: configuration)
     try holder.begin()
     let task = Task { try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (1)") } }
@@ -37,7 +37,7 @@ import Testing
     #expect(try pool.withReader { try $0.rows("SELECT x FROM t") } == [[2]])
   }
 
-  @Test func `a cancelled task of a queue does not wait on for a lock`() async throws {
+  @Test func `a cancelled task of a queue stops waiting for a lock`() async throws {
     let queue = try ConnectionQueue(
       path: holder.path, key: testKey, configuration: configuration.connection)
     try holder.begin()
@@ -48,15 +48,15 @@ import Testing
     #expect(try await queue.run { try $0.rows("SELECT x FROM t") } == [[2]])
   }
 
-  @Test func `interrupting a statement that waits ends it, and the next wait is a new one`() throws {
+  @Test func `an interrupt ends a statement that waits for a lock, and the next wait starts anew`() throws {
     let waiting = try Connection.open(holder.path, key: testKey, configuration: configuration.connection)
     try holder.begin()
     let interruptor = waiting.interruptor
-    // Nothing waits yet: this one is forgotten, as SQLite forgets it when no statement runs.
+    // Nothing waits yet: SQLite discards an interrupt when no statement runs.
     interruptor.interrupt()
     let (hasEnded, isGone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     Thread.detachNewThread {
-      // Again and again: one that comes before the wait is forgotten, too.
+      // Repeatedly, because an interrupt before the wait is discarded too.
       while hasEnded.wait(timeout: .now() + 0.02) == .timedOut { interruptor.interrupt() }
       isGone.signal()
     }

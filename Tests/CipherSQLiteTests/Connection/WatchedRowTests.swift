@@ -1,4 +1,5 @@
-// Hooks, traces and the authorizer beside rows that are handed over and fed inside of one statement: they see what happens.
+// Hooks, traces and the authorizer with rows that are handed over or fed within one statement: they see
+// every row.
 
 import CipherSQLite
 import TestSupport
@@ -23,7 +24,7 @@ import Testing
     func take(_ row: borrowing TakenRow) throws { rows.append([row.int64(0), row.int64(1)]) }
   }
 
-  /// Has the draft of a row of one integer.
+  /// Owns the draft of a row of one integer.
   private final class Owner {
     var draft = RowDraft(slotCount: 1)
 
@@ -39,7 +40,7 @@ import Testing
     }
   }
 
-  /// Feeds new rows of these ids, each with ten times its id.
+  /// Inserts rows of these ids; each value is ten times its id.
   private func feed(_ ids: ClosedRange<Int64>) throws {
     let owners = ids.map { Owner($0 * 10) }
     let feed = RowFeed(slots: [0], capacity: owners.count)
@@ -53,7 +54,7 @@ import Testing
   ]
 
   @Test(arguments: fetches)
-  func `a column that may not be read is refused before a row is handed over`(_ sql: String) throws {
+  func `a fetch of a column that may not be read fails before a row is handed over`(_ sql: String) throws {
     let keeper = Keeper()
     #expect {
       try connection.withAuthorizer {
@@ -68,18 +69,18 @@ import Testing
   }
 
   @Test(arguments: fetches)
-  func `a column that is to be passed over is handed over as nothing`(_ sql: String) throws {
+  func `an ignored column is handed over as NULL`(_ sql: String) throws {
     let keeper = Keeper()
     try connection.withAuthorizer {
       $0 == .read(table: "t", column: "b") ? .ignore : .allow
     } body: {
       try handOver(sql, to: keeper)
     }
-    // What NULL is as an integer.
+    // NULL is 0 as an integer.
     #expect(keeper.rows.sorted { $0[0] < $1[0] } == [[1, 0], [2, 0], [3, 0]])
   }
 
-  @Test func `fed rows are asked for as any insertion, and denied none is written`() throws {
+  @Test func `the authorizer sees fed rows as an insertion, and denying it writes none of them`() throws {
     var seen: Set<AuthorizerAction> = []
     #expect(throws: SQLError.self) {
       try connection.withAuthorizer {
@@ -95,7 +96,7 @@ import Testing
     #expect(try connection.value("SELECT count(*) FROM t", as: Int.self) == 13)
   }
 
-  @Test func `each fed row is told to the hook and counted, and the trace has its statement once`() throws {
+  @Test func `onChange reports each fed row, and onStatement reports their statement once`() throws {
     var (changes, events): ([RowChange], [TraceEvent]) = ([], [])
     connection.onChange { changes.append($0) }
     connection.onStatement { events.append($0) }
@@ -108,7 +109,7 @@ import Testing
     #expect(events.map(\.sql) == ["INSERT OR FAIL INTO t(id, a) SELECT * FROM vault_feed_2"])
   }
 
-  @Test func `a fetch is traced as the statement that ran`() throws {
+  @Test func `onStatement reports a fetch as the statement that ran`() throws {
     var events: [TraceEvent] = []
     connection.onStatement { events.append($0) }
     for sql in Self.fetches { try handOver(sql, to: Keeper()) }

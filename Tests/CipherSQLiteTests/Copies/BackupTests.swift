@@ -1,4 +1,4 @@
-// Copies of a live file: whole, of one moment, and never in clear.
+// Backups of a file in use: complete, of one moment, and never in clear.
 
 import CipherSQLite
 import Foundation
@@ -35,7 +35,7 @@ import Testing
       + connection.rows("PRAGMA application_id") + connection.rows("SELECT sql FROM sqlite_master ORDER BY 1")
   }
 
-  @Test func `the same passphrase opens the copy, and it holds the same`() throws {
+  @Test func `a backup opens with the same passphrase and has the same content`() throws {
     let pool = try writer()
     try pool.withWriter { connection in
       try connection.execute("INSERT INTO t VALUES ('only in the log yet')")
@@ -51,26 +51,26 @@ import Testing
     #expect(mode == 0o600)
   }
 
-  @Test func `a copy may have a key of its own`() throws {
+  @Test func `a backup may have a key of its own`() throws {
     try writer().withReader { try $0.backup(to: copy, key: .passphrase("another")) }
     #expect(throws: SQLError.wrongKey(file: copy)) { try Connection.open(copy, key: .passphrase("old")) }
     #expect(try Connection.open(copy, key: .passphrase("another")).value("SELECT count(*) FROM t") == 3000)
     #expect(try folder.bytes("a.backup").prefix(16) != folder.bytes("a.store").prefix(16))
   }
 
-  @Test func `an empty key is refused before the first byte`() throws {
+  @Test func `a backup with an empty key is refused before a file is created`() throws {
     #expect(throws: SQLError.emptyKey) {
       try writer().withReader { try $0.backup(to: copy, key: .passphrase("")) }
     }
     #expect(folder.names.allSatisfy { $0.hasPrefix("a.store") })
   }
 
-  @Test func `nothing of the content is readable in the copy`() throws {
+  @Test func `no content is readable in a backup`() throws {
     try writer().withReader { try $0.backup(to: copy) }
     #expect(try folder.bytes("a.backup").range(of: Data("canary".utf8)) == nil)
   }
 
-  @Test func `a file that is there already is left alone`() throws {
+  @Test func `a backup does not overwrite an existing file`() throws {
     try folder.write(Data("mine".utf8), to: "a.backup")
     #expect(throws: SQLError.alreadyExists(file: copy)) {
       try writer().withReader { try $0.backup(to: copy) }
@@ -78,7 +78,7 @@ import Testing
     #expect(try folder.bytes("a.backup") == Data("mine".utf8))
   }
 
-  @Test func `the copy is of one moment, although another connection commits meanwhile`() throws {
+  @Test func `a backup is of one moment, although another connection commits meanwhile`() throws {
     let pool = try writer()
     let other = try Connection.open(path, key: .passphrase("old"))
     try pool.withReader { reader in
@@ -89,7 +89,7 @@ import Testing
     #expect(try other.value("SELECT count(*) > 3000 FROM t") == 1)
   }
 
-  @Test func `changes that are not committed are an error, and no file is left`() throws {
+  @Test func `a backup with uncommitted changes fails and leaves no file`() throws {
     try writer().withWriter { connection in
       try connection.execute("BEGIN")
       try connection.execute("DELETE FROM t")
@@ -99,7 +99,7 @@ import Testing
     #expect(folder.names.allSatisfy { $0.hasPrefix("a.store") })
   }
 
-  @Test func `what the progress throws ends the copying, and no file is left`() throws {
+  @Test func `an error of the progress closure ends the backup and leaves no file`() throws {
     #expect(throws: CancellationError.self) {
       try writer().withReader { try $0.backup(to: copy) { _, _ in throw CancellationError() } }
     }

@@ -1,4 +1,4 @@
-// Whole contents into other files: encrypted, in clear, with other settings. The witness is the sqlcipher shell.
+// Copies of a whole database: encrypted, in clear, with other settings. The sqlcipher shell is the witness.
 
 import CipherSQLite
 import Foundation
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `a plain file of the shell's is encrypted whole, and stays as it was`() throws {
+  func `encrypting a plain file of the shell copies all of it and leaves the file unchanged`() throws {
     let shell = try #require(cipherShell)
     let made = try runTool(shell, [path], input: Self.content)
     #expect(made.status == 0 && made.errors.isEmpty, "\(made.errors)")
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `an export in clear is a plain file that the shell reads, mode 0600`() throws {
+  func `a plaintext export has mode 0600, and the shell reads it`() throws {
     let shell = try #require(cipherShell)
     try create()
     try Connection.open(path, key: .named("horse")).exportPlaintext(to: out)
@@ -77,7 +77,7 @@ import Testing
     #expect(read.output == "canary Ann\nBo\n北京\n7\nok\n", "\(read.output)\(read.errors)")
     let mode = try FileManager.default.attributesOfItem(atPath: out)[.posixPermissions] as? Int
     #expect(mode == 0o600)
-    // And back again: everything survives both ways.
+    // Encrypting the export again preserves everything.
     try Connection.encrypt(plaintext: out, to: folder.path("back.store"), key: .named("pony"))
     #expect(
       try fingerprint(Connection.open(folder.path("back.store"), key: .named("pony")))
@@ -98,7 +98,7 @@ import Testing
     #expect(try folder.bytes("a.store").prefix(16) != folder.bytes("out.store").prefix(16))
   }
 
-  @Test func `what is wrong is told before a file is made`() throws {
+  @Test func `invalid copies, exports and encryptions fail before a file is created`() throws {
     try create()
     let connection = try Connection.open(path, key: .named("horse"))
     #expect(throws: SQLError.emptyKey) { try connection.copy(to: out, key: .passphrase("")) }
@@ -122,7 +122,7 @@ import Testing
     #expect(folder.names == ["a.store"])
   }
 
-  @Test func `a file of older settings is brought to the engine's own, in place`() throws {
+  @Test func `upgradeCipher converts a file of older settings to the engine's own in place`() throws {
     let old = CipherProfile.sqlcipher3
     _ = try Connection.create(folder.path("first.store"), key: .named("horse")) {
       try $0.executeScript(Self.content)
@@ -161,7 +161,7 @@ import Testing
     #expect(try found.value("SELECT count(*) FROM log") == 4)
   }
 
-  @Test func `a pool goes on under a new key and another page size`() async throws {
+  @Test func `a pool stays usable after a rekey to another key and page size`() async throws {
     try create()
     let pool = try ConnectionPool(path: path, key: .named("horse"))
     _ = try await pool.read { try $0.value("SELECT count(*) FROM person") }
@@ -173,19 +173,19 @@ import Testing
     #expect(try await pool.read { try $0.value("SELECT count(*) FROM person") } == 4)
     pool.close()
     #expect(throws: SQLError.wrongKey(file: path)) { try Connection.open(path, key: .named("horse")) }
-    // The profile is found out by authenticating pages: it is what the file really has.
+    // Opening finds the profile by authenticating pages: it is the actual profile of the file.
     let fresh = try Connection.open(path, key: .named("pony"))
     #expect(try fresh.integrityErrors().isEmpty && fresh.unlocked.profile == profile)
   }
 
-  @Test func `a key that cannot be bound attaches nothing, least of all in clear`() throws {
+  @Test func `attaching fails if the key cannot be bound, and attaches nothing in clear`() throws {
     let short = "/tmp/v\(UInt32.random(in: 0...UInt32.max)).store"
     let database = try TemporaryDatabase()
     let main = database.connection
     defer { unlink(short) }
     _ = try Connection.create(short, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
     let before = try Data(contentsOf: URL(fileURLWithPath: short))
-    // The path may be bound; the key with its salt is longer.
+    // The limit admits the path. The key with its salt is longer.
     main.setLimit(.length, to: 60)
     #expect {
       try main.attach(short, as: "other", key: testKey)
@@ -193,13 +193,13 @@ import Testing
       guard case SQLError.engine(code: 18, _, _, _) = error else { return false }
       return true
     }
-    // The path of the first may be longer.
+    // The path of the main database may be longer than the limit.
     main.setLimit(.length, to: 1000)
     #expect(try main.rows("PRAGMA database_list").count == 1)
     #expect(try Data(contentsOf: URL(fileURLWithPath: short)) == before)
   }
 
-  @Test func `a second file with its own key and settings is attached, used and let go`() throws {
+  @Test func `a second file with its own key and settings can be attached, used and detached`() throws {
     try create()
     let main = try Connection.open(path, key: .named("horse"))
     try main.copy(to: out, key: .named("pony"), profile: .sqlcipher3)

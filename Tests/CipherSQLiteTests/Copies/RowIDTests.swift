@@ -1,4 +1,4 @@
-// The ids of rows: of tables that have no column for them, too.
+// Row ids in copies, also of tables without a column for them.
 
 import CipherSQLite
 import Foundation
@@ -37,7 +37,7 @@ import Testing
       + connection.rows("SELECT * FROM sqlite_stat1 ORDER BY 1, 2, 3")
   }
 
-  @Test func `every way to copy a file keeps the ids of its rows`() throws {
+  @Test func `every way to copy a file keeps the row ids`() throws {
     _ = try Connection.create(path, key: testKey) { try $0.executeScript(Self.content) }
     let source = try Connection.open(path, key: testKey)
     let expected = try fingerprint(source)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `a plain copy has the ids that the shell saw in the original`() throws {
+  func `a plaintext export has the row ids that the shell shows in the original`() throws {
     let shell = try #require(cipherShell)
     let original = folder.path("original")
     let made = try runTool(shell, [original], input: Self.content)
@@ -74,10 +74,7 @@ import Testing
     #expect(before.contains("9000000000|far"))
   }
 
-  @Test
-  func `a file in UTF-16, with a generated column and what no check allows any more, is copied as it is`()
-    throws
-  {
+  @Test func `a UTF-16 file with a generated column and a violated check is copied unchanged`() throws {
     let hasGenerated = Engine.current.sqliteNumber >= 3_031_000
     _ = try Connection.create(path, key: testKey) { connection in
       try connection.executeScript(
@@ -96,7 +93,7 @@ import Testing
     #expect(try copy.value("SELECT x FROM u") == -1)
   }
 
-  @Test func `a copy takes functions and collations along that the schema needs`() throws {
+  @Test func `a copy can use the functions and collations that its schema needs`() throws {
     let registerBackwards = { (connection: Connection) in
       try connection.register(collation: "backwards") { left, right in
         left.elementsEqual(right) ? 0 : left.lexicographicallyPrecedes(right) ? 1 : -1

@@ -1,5 +1,5 @@
-// Tables of more columns than a statement takes parameters, and of as many as the engine allows: their rows go into other
-// files as those of any table. The witness is what went in.
+// Tables with more columns than a statement has parameters, up to the most columns that the engine allows.
+// Copies and exports contain their rows. The inserted values are the witness.
 
 import CipherSQLite
 import Foundation
@@ -13,11 +13,12 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// The parameters of a statement on the older engine with the row's id among them, one more, and the most columns of a table.
+  /// Column counts around the 999 parameters of a statement on the older engine, of which the row id uses
+  /// one, and around the largest number of columns of a table.
   static let counts = [998, 999, 1000, 1999, 2000]
 
-  /// A value of column `index` in a row: each storage class, a text that is no UTF-8, nothing.
-  private static func value(_ index: Int, _ row: Int) -> String {
+  /// A value of a column in a row: each storage class, a text that is not UTF-8, or NULL.
+  private static func value(column index: Int, row: Int) -> String {
     switch (index + row) % 6 {
     case 0: "\(index * 1000 + row)"
     case 1: "\(index).25"
@@ -30,20 +31,22 @@ import Testing
 
   private func make(_ count: Int, _ tail: String = "") throws {
     let names = (0..<count).map { "c\($0)" }
-    // A key without NULL, by which the table may be sorted.
+    // `c0` is not null, so that it can be a key and the sort order.
     let columns = (["c0 INTEGER NOT NULL"] + names.dropFirst()).joined(separator: ", ")
     _ = try Connection.create(path, key: testKey) { connection in
       try connection.executeScript("CREATE TABLE t(\(columns)\(tail))")
       for row in 1...3 {
-        let values = (["\(row * 7)"] + (1..<count).map { Self.value($0, row) }).joined(separator: ", ")
+        let values = (["\(row * 7)"] + (1..<count).map { Self.value(column: $0, row: row) }).joined(
+          separator: ", ")
         try connection.executeScript("INSERT INTO t VALUES (\(values))")
       }
-      // Ids that no column holds, and that are not 1, 2, 3.
+      // Row ids that are in no column, and that are not 1, 2, 3.
       if tail.isEmpty { try connection.executeScript("DELETE FROM t WHERE c0 = 7") }
     }
   }
 
-  /// Every value of the rows with its type, as the engine writes both: a column at a time, as no query has all of them.
+  /// Every value with its type, as the engine writes both. Each query reads one column, as no query can have
+  /// all.
   private func content(_ connection: Connection, _ count: Int, hasIDs: Bool) throws -> [[SQLValue]] {
     let ids = hasIDs ? try connection.rows("SELECT rowid FROM t ORDER BY c0") : []
     return try ids
@@ -61,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: counts)
-  func `a wide table is copied under other settings`(_ count: Int) throws {
+  func `a wide table is copied under another key`(_ count: Int) throws {
     try make(count)
     let original = try Connection.open(path, key: testKey)
     try original.copy(to: out, key: .passphrase("pony"))
@@ -70,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: counts)
-  func `a wide table is exported and encrypted again`(_ count: Int) throws {
+  func `a wide table is exported in clear and encrypted again`(_ count: Int) throws {
     try make(count)
     let original = try Connection.open(path, key: testKey)
     try original.exportPlaintext(to: folder.path("plain.db"))
@@ -85,7 +88,7 @@ import Testing
     try check(try Connection.open(out, key: testKey), count, hasIDs: true)
   }
 
-  @Test func `a wide table whose rows have no ids is copied`() throws {
+  @Test func `a wide table without row ids is copied`() throws {
     try make(1200, ", PRIMARY KEY (c0)) WITHOUT ROWID --")
     let original = try Connection.open(path, key: testKey)
     try original.copy(to: out, key: testKey)
@@ -93,7 +96,7 @@ import Testing
     try check(try Connection.open(out, key: testKey), 1200, hasIDs: false)
   }
 
-  @Test func `a wide table is given other settings in place`() throws {
+  @Test func `a wide table is encrypted again in place under a new key`() throws {
     try make(1200)
     let before = try Connection.open(path, key: testKey)
     let rows = try content(before, 1200, hasIDs: true)

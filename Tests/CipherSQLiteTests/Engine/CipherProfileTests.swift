@@ -1,4 +1,4 @@
-// Settings of one's own: rounds, hashes, pages, a header in clear with its salt elsewhere.
+// Custom cipher settings: rounds, hashes, pages, a header in clear with its salt stored elsewhere.
 
 import CipherSQLite
 import Foundation
@@ -22,7 +22,7 @@ import Testing
     return settings
   }
 
-  /// A file of a hundred rows with a canary in them.
+  /// Creates a file of a hundred rows with a canary in them.
   func create(_ key: Key, _ profile: CipherProfile) throws {
     _ = try Connection.create(path, key: key, configuration: settings(profile)) { connection in
       try connection.execute("CREATE TABLE t(x)")
@@ -34,7 +34,7 @@ import Testing
     bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
-  /// What the sqlcipher shell counts in the table.
+  /// Returns what the sqlcipher shell prints as the number of rows.
   func shellCount(_ key: String, _ pragmas: [String]) throws -> String {
     let shell = try #require(cipherShell)
     return try runTool(
@@ -43,7 +43,7 @@ import Testing
     ).output
   }
 
-  @Test func `a file of other rounds opens under them alone, and in the shell`() throws {
+  @Test func `a file of custom rounds opens only with them, also in the shell`() throws {
     var profile = CipherProfile.engineDefault
     profile.rounds = 1234
     profile.pageBytes = 8192
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `settings that are given do not keep a file of the engine's own from opening`() throws {
+  @Test func `custom settings do not prevent opening a file of the engine's own settings`() throws {
     try create(.passphrase("horse"), .engineDefault)
     var other = CipherProfile.engineDefault
     other.rounds = 10
@@ -70,7 +70,7 @@ import Testing
     #expect(connection.unlocked.profile == .engineDefault)
   }
 
-  @Test func `a pool, a rekey, a copy and a backup keep settings of their own`() throws {
+  @Test func `a pool, a rekey, a copy and a backup keep custom settings`() throws {
     var profile = CipherProfile.engineDefault
     profile.rounds = 777
     profile.pageBytes = 2048
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test(.enabled(if: Engine.current.cipherMajor >= 4, "SQLCipher 3 has SHA-1 alone"))
-  func `each pair of hashes makes a file that we and the shell read`() throws {
+  func `each pair of hashes makes a file that this library and the shell read`() throws {
     for hash in [CipherProfile.Hash.sha1, .sha256, .sha512] {
       for derivation in [CipherProfile.Hash.sha1, .sha256, .sha512] {
         let profile = CipherProfile(pageBytes: 4096, hash: hash, derivationHash: derivation, rounds: 500)
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func `a raw key with a salt begins the file with it, and the shell opens it`() throws {
+  @Test func `a file of a raw key with a salt begins with the salt, and the shell opens it`() throws {
     try create(.raw(Self.raw, salt: Self.salt), .engineDefault)
     #expect(Array(try folder.bytes("p.store").prefix(16)) == Self.salt)
     #expect(try Connection.open(path, key: .raw(Self.raw)).value("SELECT count(*) FROM t") == 100)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `a salt of another length, and settings that no engine has, are refused`() throws {
+  @Test func `a salt of a wrong length and settings that no engine supports are refused`() throws {
     #expect(throws: SQLError.saltLength(expected: 16, found: 3)) {
       try create(.raw(Self.raw, salt: [1, 2, 3]), .engineDefault)
     }
@@ -172,7 +172,7 @@ struct ClearHeaders {
     try Connection.open(path, key: key, configuration: files.settings(profile))
   }
 
-  @Test func `it begins like a plain file, and nothing else of it can be read`() throws {
+  @Test func `a file with a clear header begins like a plain file, and the rest is unreadable`() throws {
     let bytes = try files.folder.bytes("p.store")
     #expect(bytes.starts(with: Data("SQLite format 3\0".utf8)))
     #expect(bytes.range(of: Data("canary".utf8)) == nil && bytes.range(of: Data("CREATE".utf8)) == nil)
@@ -182,7 +182,7 @@ struct ClearHeaders {
     #expect(connection.unlocked.profile == profile)
   }
 
-  @Test func `with a raw key the salt alone is enough`() throws {
+  @Test func `a raw key with the salt opens a file with a clear header`() throws {
     let raw = files.folder.path("raw.store")
     let key = Key.raw(CipherProfiles.raw, salt: CipherProfiles.salt)
     _ = try Connection.create(raw, key: key, configuration: files.settings(profile)) {
@@ -192,14 +192,14 @@ struct ClearHeaders {
   }
 
   @Test(.enabled(if: cipherShell != nil, "make deps installs the shell"))
-  func `the shell reads it with the salt`() throws {
+  func `the shell reads a file with a clear header, given the salt`() throws {
     let pragmas =
       profile.shellPragmas(major: 4) + ["PRAGMA cipher_salt = \"x'\(files.hex(CipherProfiles.salt))'\";"]
     let found = try files.shellCount("'horse'", pragmas)
     #expect(found.contains("rows 100"), "\(found)")
   }
 
-  @Test func `each mistake has its error`() throws {
+  @Test func `each mistake with a clear header has its own error`() throws {
     #expect(throws: SQLError.saltMissing(file: path)) { try open(.passphrase("horse")) }
     #expect(throws: SQLError.wrongKey(file: path)) {
       try open(.passphrase("mule").withSalt(CipherProfiles.salt))
@@ -220,7 +220,8 @@ struct ClearHeaders {
     }
   }
 
-  @Test func `it works in a pool with a log, is rekeyed, copied and given a header of its own`() async throws
+  @Test func `a file with a clear header works in a pool and survives rekeys, copies and backups`()
+    async throws
   {
     var configuration = ConnectionPool.Configuration()
     configuration.connection = files.settings(profile)
@@ -229,7 +230,7 @@ struct ClearHeaders {
     #expect(try await pool.read { try $0.value("SELECT count(*) FROM t") } == 101)
     try pool.rekey(to: .passphrase("pony"))
     #expect(try await pool.read { try $0.value("SELECT count(*) FROM t") } == 101)
-    // To a file without such a header, and back.
+    // To a file without a clear header, and back.
     try pool.rekey(to: .passphrase("plain pony"), profile: .sqlcipher4)
     #expect(throws: SQLError.saltMissing(file: path)) {
       try pool.rekey(to: .passphrase("x"), profile: profile)

@@ -1,4 +1,4 @@
-// What the engine notices beside the errors that it returns.
+// Messages of the engine's log, in addition to the errors that calls return.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct EngineLogs {
-  /// The messages while `body` runs that mention `marker`: other tests run beside this one.
+  /// The messages during `body` that contain `marker`. Other tests run at the same time.
   func messages(_ marker: String, showsValues: Bool = false, _ body: () throws -> Void) rethrows
     -> [EngineMessage]
   {
@@ -21,7 +21,7 @@ import Testing
     return lock.withLock { seen }
   }
 
-  @Test func `a failed statement is told, its literals only when asked for`() throws {
+  @Test func `a failed statement is logged, and its literals only with showsValues`() throws {
     #expect(EngineLog.isAvailable)
     let database = try TemporaryDatabase("CREATE TABLE log_marker(x UNIQUE)")
     let sql = "INSERT INTO log_marker VALUES ('it''s a canary')"
@@ -34,7 +34,7 @@ import Testing
     #expect(messages("log_marker", showsValues: true, fails).contains { $0.text.contains("canary") })
   }
 
-  @Test func `a misspelled statement is told`() throws {
+  @Test func `a misspelled statement is logged`() throws {
     let database = try TemporaryDatabase()
     let seen = messages("SELEX2") {
       _ = try? database.connection.execute("SELEX2 x FROM nowhere")

@@ -1,4 +1,4 @@
-// Who holds the locks of a file, read from a list like the kernel's.
+// The holders of a file's locks, parsed from a list in the format of `/proc/locks`.
 
 import CipherSQLite
 import Testing
@@ -15,12 +15,12 @@ import Testing
 
   @Test(arguments: [
     ("fe:00", [Int32(11)]), ("fe:01", [12]),
-    // Nobody has one there: those on other disks are not about this file.
+    // No lock on this disk: the locks on other disks belong to other files.
     ("fe:02", []),
-    // A file system of layers is called otherwise in the list, so that the number has to do.
+    // The list names a layered file system differently, so the file's number has to suffice.
     ("00:2c", [11, 12, 15]), ("00:2b", [15]),
   ])
-  func `of two files with one number the locks are told apart by their disks`(
+  func `the locks of two files with one number are distinguished by their disks`(
     _ device: String, _ holders: [Int32]
   ) {
     #expect(FileLock.held(in: Self.list, device: device, number: 4711).map(\.processID) == holders)

@@ -1,4 +1,5 @@
-// Files that take the place of others: what they keep of them, who has to wait, and what is not replaced.
+// Files that replace others: what they keep of the former file, what they wait for, and what is not
+// replaced.
 
 import CipherSQLite
 import Foundation
@@ -6,13 +7,13 @@ import TestSupport
 import Testing
 
 extension NewFiles {
-  private func look(_ path: String, _ key: Key, _ question: SQL) throws -> SQLValue? {
+  private func look(path: String, key: Key, query question: SQL) throws -> SQLValue? {
     let inspection = try Inspection(path: path, key: key)
     return try withExtendedLifetime(inspection) { try inspection.connection.value(question) }
   }
 
   @Test(arguments: [0o600, 0o640, 0o604])
-  func `what replaces a file has its owner, group and mode`(_ mode: Int) throws {
+  func `a file that replaces another keeps its owner, group and mode`(_ mode: Int) throws {
     try create()
     let isRoot = geteuid() == 0
     if isRoot { #expect(chown(path, 65_534, 65_533) == 0) }
@@ -38,10 +39,7 @@ extension NewFiles {
     try check()
   }
 
-  @Test
-  func `a file with a second name is read, and not written to: the log of one is not seen under the other`()
-    throws
-  {
+  @Test func `a file with two hard links is opened for reading only`() throws {
     try create()
     let second = folder.path("second")
     try FileManager.default.linkItem(atPath: path, toPath: second)
@@ -56,16 +54,14 @@ extension NewFiles {
     try Connection.open(path, key: testKey).close()
   }
 
-  @Test func `a name that a file had before its own goes when it is opened, and what is called alike stays`()
-    throws
-  {
+  @Test func `opening a file removes its unfinished second name, and keeps similar names`() throws {
     try create()
     let unfinished = folder.path("a.store.unfinished")
     try FileManager.default.linkItem(atPath: path, toPath: unfinished)
     try FileManager.default.linkItem(atPath: path, toPath: folder.path(TemporaryName.random(for: "a.store")))
     try Connection.open(path, key: testKey).close()
     #expect(folder.names == ["a.store"])
-    // Other files of such names, and a name of somebody else's.
+    // Other files with such names, and second names that this library did not create.
     let alike = try TemporaryName.random(for: "a.store")
     try folder.write(Data("mine".utf8), to: "a.store.unfinished")
     try folder.write(Data("mine, too".utf8), to: alike)
@@ -74,7 +70,7 @@ extension NewFiles {
     #expect(throws: SQLError.severalNames(file: path, count: 4)) { try Connection.open(path, key: testKey) }
     #expect(folder.names == (["a.store", "a.store.unfinished", alike] + given).sorted())
     #expect(try folder.bytes("a.store.unfinished") == Data("mine".utf8))
-    // Who opens it by the former name is told.
+    // Opening the file by its unfinished name is refused.
     for name in given + [alike, "a.store.unfinished"] { unlink(folder.path(name)) }
     try FileManager.default.linkItem(atPath: path, toPath: unfinished)
     #expect(throws: SQLError.severalNames(file: unfinished, count: 2)) {
@@ -83,7 +79,7 @@ extension NewFiles {
     #expect(folder.names == ["a.store", "a.store.unfinished"])
   }
 
-  @Test func `a file with a second name is not replaced under one of them`() throws {
+  @Test func `a file with two hard links is not replaced under one of them`() throws {
     try create()
     try FileManager.default.linkItem(atPath: path, toPath: folder.path("second"))
     let before = try folder.bytes("a.store")
@@ -95,7 +91,7 @@ extension NewFiles {
   }
 
   @Test(arguments: [Connection.JournalMode.wal, .delete])
-  func `while a file is replaced nobody opens it, and who waited opens the new one`(
+  func `a file is locked while it is replaced, and a waiting caller opens the new one`(
     _ mode: Connection.JournalMode
   ) throws {
     try create()
@@ -128,7 +124,9 @@ extension NewFiles {
         == mode.rawValue)
   }
 
-  @Test func `who has a replaced file still open is told, and neither reads nor writes the old one`() throws {
+  @Test func `a connection to a file that was replaced fails, and neither reads nor writes the old one`()
+    throws
+  {
     try create()
     let late = try Connection.open(path, key: testKey)
     #expect(try late.value("SELECT x FROM t") == 1)
@@ -137,7 +135,7 @@ extension NewFiles {
     #expect(throws: SQLError.fileReplaced(file: path)) { try late.execute("INSERT INTO t VALUES (2)") }
   }
 
-  @Test func `an application in WAL mode keeps its file from being replaced, whoever asks`() throws {
+  @Test func `an open pool in WAL mode prevents every replacement of its file`() throws {
     try create()
     let pool = try ConnectionPool(path: path, key: testKey)
     let backup = folder.path("b")
@@ -153,7 +151,7 @@ extension NewFiles {
       isBusy(path, after: 0...60) {
         try Connection.restore(backup, to: path, key: testKey, replacesExisting: true, busyTimeout: 0.1)
       })
-    // Also when the key of the file is another, so that only its locks tell.
+    // Also if the key of the file differs, so that only its locks reveal the pool.
     try pool.rekey(to: .passphrase("other"))
     #expect(
       isBusy(path, after: 0...60) {
@@ -162,9 +160,7 @@ extension NewFiles {
     try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (2)") }
   }
 
-  @Test func `what does not open with the backup's key is replaced with its log, and a failure leaves both`()
-    throws
-  {
+  @Test func `restore replaces a file of another key with its log, and leaves both if it fails`() throws {
     try create()
     let backup = folder.path("b")
     try Connection.open(path, key: testKey).backup(to: backup)
@@ -181,7 +177,7 @@ extension NewFiles {
     #expect(throws: SQLError.severalNames(file: path, count: 2)) {
       try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
     }
-    #expect(try look(path, .passphrase("other"), "SELECT y FROM u") == 7)
+    #expect(try look(path: path, key: .passphrase("other"), query: "SELECT y FROM u") == 7)
     unlink(folder.path("second"))
     try Connection.restore(backup, to: path, key: testKey, replacesExisting: true)
     #expect(try Connection.open(path, key: testKey).value("SELECT x FROM t") == 1)
@@ -189,8 +185,7 @@ extension NewFiles {
   }
 
   @Test(arguments: ["-wal", "-journal", "-shm"])
-  func `what lies beside a free name is not taken for the log of what is made there`(_ suffix: String) throws
-  {
+  func `a leftover log beside a free name prevents creating a file of that name`(_ suffix: String) throws {
     try create()
     let source = try Connection.open(path, key: testKey)
     let plain = folder.path("plain")
@@ -208,7 +203,7 @@ extension NewFiles {
     ]
     for (index, make) in makers.enumerated() { #expect(throws: error, "\(index)") { try make() } }
     #expect(try folder.bytes("out" + suffix) == Data("a log of long ago".utf8))
-    // Also when it appears while the file is built.
+    // Also if the log appears while the file is built.
     unlink(out + suffix)
     #expect(throws: error) {
       try source.backup(to: out) { _, _ in try Data([1]).write(to: URL(fileURLWithPath: out + suffix)) }
@@ -217,7 +212,7 @@ extension NewFiles {
   }
 
   @Test(arguments: ["-wal", "-journal", "-shm"])
-  func `a link where the engine keeps its log is not followed`(_ suffix: String) throws {
+  func `a link in the place of the engine's log is not followed`(_ suffix: String) throws {
     try create()
     for mode in [Connection.JournalMode.wal, .delete] {
       let connection = try Connection.open(path, key: testKey)
@@ -234,11 +229,12 @@ extension NewFiles {
     }
   }
 
-  // The engine goes by names: it truncates what is called like its index, and writes over what is called like its log.
+  // The engine trusts names: it truncates a file with the name of its index, and overwrites one with the
+  // name of its log.
   @Test(arguments: ["-wal", "-journal", "-shm"], [1, 40, 5000])
-  func `somebody's file that is called like the engine's stays as it is`(_ suffix: String, _ count: Int)
-    throws
-  {
+  func `a foreign file with the name of the engine's log or index is refused and not changed`(
+    _ suffix: String, _ count: Int
+  ) throws {
     try create()
     for mode in [Connection.JournalMode.wal, .delete] {
       let connection = try Connection.open(path, key: testKey)
@@ -259,9 +255,9 @@ extension NewFiles {
   }
 
   @Test(arguments: ["-wal", "-journal", "-shm"])
-  func `what the engine leaves in the middle of its work is its own`(_ suffix: String) throws {
+  func `unfinished logs, journals and indexes of the engine are accepted`(_ suffix: String) throws {
     try create()
-    // An index that is being made has 3 bytes first, and grows by 4096; a log and a journal may begin with zeros.
+    // A new index first has 3 bytes and grows by 4096. A log and a journal may begin with zeros.
     for count in suffix == "-shm" ? [0, 3, 4096, 32_768] : [0, 8, 512] {
       try folder.write(Data(count: count), to: "a.store" + suffix)
       try Connection.open(path, key: testKey).close()
@@ -269,8 +265,8 @@ extension NewFiles {
     }
   }
 
-  // Who looks at a file while its only name is removed may be told that it has none.
-  @Test func `a log that goes while a file is opened is no reason to refuse the file`() async throws {
+  // Reading the status of a file while its only name is removed may report that it has no name.
+  @Test func `a log that is deleted while a file is opened is no reason to refuse the file`() async throws {
     try create()
     let (log, isDone) = (path + "-wal", Locked(false))
     let neighbour = ThreadWork {
@@ -287,9 +283,9 @@ extension NewFiles {
     try await neighbour.value
   }
 
-  // The engine writes the first 12 bytes over zeros when the rest is on the disk.
+  // The engine writes the first 12 bytes over zeros once the rest is on the disk.
   @Test(arguments: 1...8)
-  func `a journal whose beginning was written in part is the engine's`(_ count: Int) throws {
+  func `a journal with a partly written header is accepted as the engine's`(_ count: Int) throws {
     try create()
     let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
     try folder.write(Data(magic.prefix(count)) + Data(count: 512 - count), to: "a.store-journal")
@@ -300,7 +296,7 @@ extension NewFiles {
     #expect(folder.names == ["a.store"])
   }
 
-  @Test func `what is certainly no store is not replaced by a restore`() throws {
+  @Test func `restore does not replace a file that is certainly not a store`() throws {
     try create()
     let backup = folder.path("b")
     let source = try Connection.open(path, key: testKey)
@@ -329,13 +325,12 @@ extension NewFiles {
     }
   }
 
-  @Test func `the log of a file that is gone goes with the next replacement, and other files stay`()
-    throws
-  {
+  @Test func `a replacement deletes the renamed log of a lost file, and keeps other files`() throws {
     try create()
     let backup = folder.path("backup")
     try FileManager.default.copyItem(atPath: path, toPath: backup)
-    // As a process leaves it that was killed just after the renaming: the log of a file that has no name any more.
+    // The state after a process was killed right after the renaming: the log of a file that has no name any
+    // more.
     try folder.write(Data(repeating: 0xF7, count: 5000), to: "a.store")
     let aside = try #require(try DatabasePath(path).asideLog)
     try Data(repeating: 0xF8, count: 5000).write(to: URL(fileURLWithPath: aside))
@@ -348,7 +343,7 @@ extension NewFiles {
     #expect(try Connection.open(path, key: testKey).value("SELECT x FROM t") == 1)
   }
 
-  @Test func `a log that was put aside by a process that died comes back when its file is opened`() throws {
+  @Test func `opening a file restores its log that a killed process had renamed`() throws {
     try create()
     let writer = try Connection.open(path, key: testKey)
     try writer.setJournalMode(.wal)
@@ -357,7 +352,7 @@ extension NewFiles {
     for suffix in ["", "-wal"] {
       try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
     }
-    // As a process leaves it that was killed just before the renaming.
+    // The state after a process was killed right before the renaming.
     let aside = try #require(try DatabasePath(died).asideLog)
     #expect(rename(died + "-wal", aside) == 0)
     try folder.write(Data("mine".utf8), to: "died-wal.replaced")
@@ -367,13 +362,14 @@ extension NewFiles {
   }
 
   @Test(arguments: ["wal", "delete"])
-  func `applications that come and go while a file is replaced again and again lose nothing`(
-    _ mode: String
-  ) async throws {
+  func `processes that open and close a file during repeated replacements lose no commit`(_ mode: String)
+    async throws
+  {
     _ = try Connection.create(path, key: childKeys.first) {
       try $0.executeScript("CREATE TABLE visit(id INTEGER PRIMARY KEY, who); PRAGMA journal_mode = \(mode)")
     }
-    // Below: the former file gets pages of another size out of the new one's journal, and SQLCipher 3.4.1 falls over that.
+    // With a rollback journal the former file gets pages of another size from the new file's journal (see
+    // below), and SQLCipher 3.4.1 crashes on that.
     let crash = mode == "delete" && Engine.current.cipherMajor == 3 ? SIGSEGV : nil
     let (path, visitors) = (path, Locked(2))
     let lines = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -396,7 +392,7 @@ extension NewFiles {
             _ = try Connection.upgradeCipher(
               path, key: childKeys.first, to: profile, configuration: configuration)
             count += 1
-            // Who waits for the lock asks for it from time to time, and would never find it free.
+            // A process that waits for the lock polls it, and would never find it free.
             usleep(5000)
           } while visitors.withLock { $0 } > 0 || count < 3
           return []
@@ -404,9 +400,10 @@ extension NewFiles {
       }
       return try await group.reduce(into: []) { $0 += $1 }
     }
-    // Another file than was opened: in a mode without a lasting lock that is said, and nothing is lost.
-    // Without a log SQLite knows a journal by its name alone: who still has the former file open may put back, and delete,
-    // that of the new one (IOERR_DELETE_NOENT for who writes there). PROMISES.md says so.
+    // A process may find another file than the one that it opened. In a mode without a lasting lock it gets
+    // that error, and nothing is lost. Without a log SQLite finds a journal by its name alone: a process
+    // that still has the former file open may roll back, and delete, the journal of the new one
+    // (IOERR_DELETE_NOENT for the writer there). PROMISES.md documents this.
     let errors = Set(
       lines.filter {
         $0.hasPrefix("error") && !$0.contains("or another one was put in its place")
@@ -414,7 +411,7 @@ extension NewFiles {
       })
     #expect(errors.isEmpty)
     let acknowledged = lines.compactMap { Int64($0) }
-    // As many as the visitors make before they go.
+    // At least as many as the visitors make before they end.
     #expect(acknowledged.count >= 2 * 8)
     let connection = try Connection.open(path, key: childKeys.first)
     let found = Set(try connection.rows("SELECT id FROM visit").compactMap { $0[0].int64 })

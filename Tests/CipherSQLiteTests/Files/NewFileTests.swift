@@ -1,4 +1,5 @@
-// Files that are built and named, and left over. Those that take the place of others: NewFileTests+Replaced.
+// New files: how they are built and named, and leftovers. NewFileTests+Replaced tests files that replace
+// others.
 
 import CipherSQLite
 import Foundation
@@ -23,9 +24,9 @@ import Testing
   // MARK: Names of SQLite's own
 
   @Test(arguments: DatabasePath.companionSuffixes)
-  func `no file gets the name that SQLite keeps for the log, its index or the journal of another`(
-    _ suffix: String
-  ) throws {
+  func `no file gets a name that SQLite uses for the log, index or journal of another file`(_ suffix: String)
+    throws
+  {
     try create()
     let connection = try Connection.open(path, key: testKey)
     let companion = path + suffix
@@ -43,14 +44,14 @@ import Testing
       }
       #expect(throws: refusal) { try TextFile.create(Array("text".utf8), at: target) }
     }
-    // Without such a database the name is as good as any.
+    // Without such a database the name is allowed.
     try connection.backup(to: folder.path("b.store" + suffix), key: nil)
     #expect(try Connection.open(folder.path("b.store" + suffix), key: testKey).value("SELECT x FROM t") == 1)
   }
 
   // MARK: Left over
 
-  @Test func `files that are called like ours and are none stay, whatever is created beside them`() throws {
+  @Test func `files whose names only resemble temporary names are kept`() throws {
     let ours = try TemporaryName.random(for: "a.store")
     let digits = ours.suffix(16)
     let names = [
@@ -68,7 +69,7 @@ import Testing
     for name in names { #expect(try folder.bytes(name) == Data(name.utf8)) }
   }
 
-  @Test func `of what has a name of ours, directories, links, pipes and other users' files stay`() throws {
+  @Test func `directories, links, pipes and other users' files with temporary names are kept`() throws {
     let names = try (0..<4).map { _ in try TemporaryName.random(for: "a.store") }
     try FileManager.default.createDirectory(atPath: folder.path(names[0]), withIntermediateDirectories: true)
     try folder.write(Data("mine".utf8), to: "victim")
@@ -76,15 +77,14 @@ import Testing
       atPath: folder.path(names[1]), withDestinationPath: folder.path("victim"))
     #expect(mkfifo(folder.path(names[2]), 0o600) == 0)
     try folder.write(Data("theirs".utf8), to: names[3])
-    // Only the superuser can make a file of somebody else's.
+    // Only the superuser can give a file to another user.
     let isForeign = chown(folder.path(names[3]), 65_534, 65_534) == 0
     try create()
     for name in names.prefix(isForeign ? 4 : 3) { #expect(folder.names.contains(name)) }
     #expect(try folder.bytes("victim") == Data("mine".utf8))
   }
 
-  @Test func `what a killed builder left goes with the next file of the folder, log and journal included`()
-    throws
+  @Test func `the next new file of a folder removes what a killed builder left, with log and journal`() throws
   {
     let name = try TemporaryName.random(for: "other.store.v6-20261120T201502Z.backup")
     for suffix in ["", "-wal", "-journal", "-shm"] { try folder.write(Data([1]), to: name + suffix) }
@@ -94,7 +94,9 @@ import Testing
     #expect(folder.names == ["a.store"])
   }
 
-  @Test func `several processes that create one file make one, and are told so`() async throws {
+  @Test func `of several processes that create one file, one succeeds and the others get an error`()
+    async throws
+  {
     let path = path
     for _ in 0..<5 {
       let outcomes = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -107,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func `names that leave no room for ours are shortened between characters`() throws {
+  @Test func `temporary names of long names are shortened between characters`() throws {
     for name in [String(repeating: "日", count: 82), String(repeating: "e\u{301}", count: 80)] {
       let temporary = try TemporaryName.random(for: name)
       #expect(temporary.utf8.count <= 255 - 8 && TemporaryName.isOurs(temporary + "-journal"))
@@ -122,7 +124,7 @@ import Testing
       _ = try Connection.create(path, key: testKey) { connection in
         try connection.execute("CREATE TABLE t(x)")
         try connection.setJournalMode(.wal)
-        // Somebody who reads the state before keeps the log from being emptied.
+        // A reader of the former state prevents emptying the log.
         var settings = Connection.Configuration()
         settings.busyTimeout = 0
         reader = try Connection.open(
@@ -150,8 +152,7 @@ import Testing
     }
   }
 
-  @Test
-  func `on a full disk creating, saving, restoring and changing slots are done or not done, and said to be`()
+  @Test func `on a full disk creating, saving, restoring and slot changes succeed or report that`()
     throws
   {
     _ = try Connection.create(path, key: childKeys.first) { connection in

@@ -1,4 +1,4 @@
-// Where a file lies: links, names, and what cannot be a path.
+// Paths of database files: links, names, and strings that cannot be a path.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct Paths {
   let folder: TemporaryFolder
-  /// The folder's own path, without a link in it.
+  /// The folder's own path, without links.
   let root: String
 
   init() throws {
@@ -16,11 +16,11 @@ import Testing
   }
 
   @Test(arguments: ["x", "./x", "../here/x", ".//x", "sub/../x"])
-  func `a relative path of any form means the file in the working directory`(_ given: String) throws {
+  func `every form of a relative path refers to the file in the working directory`(_ given: String) throws {
     for name in ["here", "here/sub"] {
       try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: true)
     }
-    // A process of its own: tests share one working directory.
+    // In a process of its own, as tests share one working directory.
     let result = try runTool(
       builtExecutable("test-child"), ["create-relative", given], directory: folder.path("here"))
     #expect(result.status == 0, "\(result.errors)")
@@ -29,7 +29,7 @@ import Testing
     #expect(try Connection.open(path, key: childKeys.first).value("SELECT x FROM t") == 1)
   }
 
-  @Test func `folder and name of a path come out as dirname and basename give them`() {
+  @Test func `the folder and name of a path equal the results of dirname and basename`() {
     for (path, folder, name) in [
       ("x", ".", "x"), ("/x", "/", "x"), ("./x", ".", "x"), ("/a/b", "/a", "b"), ("a/b", "a", "b"),
       ("/日/本", "/日", "本"), ("e\u{301}/e\u{301}", "e\u{301}", "e\u{301}"),
@@ -45,7 +45,7 @@ import Testing
     #expect(try DatabasePath("//etc").path == "/etc")
   }
 
-  @Test func `what cannot be the path of a file is said, and why`() throws {
+  @Test func `a path that cannot be used is refused with the reason`() throws {
     let dir = folder.path("dir")
     try FileManager.default.createDirectory(atPath: dir, withIntermediateDirectories: true)
     try folder.write(Data([1]), to: "file")
@@ -72,19 +72,17 @@ import Testing
     }
   }
 
-  @Test func `a path longer than the engine takes is an error of the path, and not of this user's rights`()
-    throws
-  {
+  @Test func `a path that is too long for the engine is not reported as missing permission`() throws {
     var deep = folder.path("")
     while deep.utf8.count < 520 { deep += "/" + String(repeating: "d", count: 80) }
     try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
     do {
       _ = try Connection.create(deep + "/x", key: testKey) { try $0.execute("CREATE TABLE t(x)") }
-      Issue.record("it was created")
+      Issue.record("a file with a path that is too long was created")
     } catch { #expect("\(error)".contains("and the engine takes 483"), "\(error)") }
   }
 
-  @Test func `names of 246 bytes, of any script, work with log and journal`() throws {
+  @Test func `names of 246 bytes in any script work with log and journal`() throws {
     for name in [String(repeating: "n", count: 246), String(repeating: "日", count: 82), "a'b\"c?d#e%41 f&g"] {
       let path = folder.path(name)
       _ = try Connection.create(path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
@@ -97,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `what is no file is called what it is`() throws {
+  @Test func `a pipe or a device is refused with its kind`() throws {
     let pipe = folder.path("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
     #expect(throws: SQLError.notAFile(file: pipe, kind: "a pipe")) { try Connection.open(pipe, key: testKey) }
@@ -109,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `a process without descriptors left is told so`() throws {
+  @Test func `a process without free descriptors gets the error about too many open files`() throws {
     let path = folder.path("x")
     _ = try Connection.create(path, key: childKeys.first) { try $0.execute("CREATE TABLE t(x)") }
     let result = try runTool(builtExecutable("test-child"), ["no-descriptors", path])
@@ -118,7 +116,8 @@ import Testing
 
   // MARK: Links
 
-  /// A store with rows that are in its log alone, as a process leaves it that was killed, and a link to it.
+  /// Creates a store with rows that are only in its log, as a killed process leaves it, and a link to the
+  /// store.
   func linkedStore(_ target: String = "real/s.store") throws -> (link: String, real: String) {
     try FileManager.default.createDirectory(atPath: folder.path("real"), withIntermediateDirectories: true)
     let (real, live) = (folder.path("real/s.store"), folder.path("live"))
@@ -138,7 +137,7 @@ import Testing
   }
 
   @Test(arguments: ["real/s.store", "second"])
-  func `a store that is reached by a link is read and copied with its log`(_ target: String) throws {
+  func `a store that is opened through a link is read and copied with its log`(_ target: String) throws {
     let (link, _) = try linkedStore(target)
     if target == "second" {
       try FileManager.default.createSymbolicLink(
@@ -152,8 +151,7 @@ import Testing
     #expect(!folder.names.contains { $0.hasPrefix("s.store-") }, "\(folder.names)")
   }
 
-  @Test func `what replaces a store that is reached by a link replaces the store, and the link stays`() throws
-  {
+  @Test func `replacing a store through a link replaces the store and keeps the link`() throws {
     let (link, real) = try linkedStore()
     var profile = CipherProfile.engineDefault
     profile.pageBytes = 8192
@@ -171,7 +169,7 @@ import Testing
     #expect(try Connection.open(real, key: .passphrase("pony")).value("SELECT count(*) FROM t") == 501)
   }
 
-  @Test func `a pool stays with its file when the link it was opened by is turned to another`() throws {
+  @Test func `a pool keeps its file when the link that it was opened by is replaced`() throws {
     let (link, _) = try linkedStore()
     let pool = try ConnectionPool(path: link, key: testKey)
     try FileManager.default.removeItem(atPath: link)
@@ -183,9 +181,9 @@ import Testing
   }
 
   #if os(Linux)
-    // Nobody makes a file there, root included.
+    // No user can create a file there, not even root.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/sys/kernel")))
-    func `a folder that takes no file is named, and called a folder`() throws {
+    func `the error for a folder that is not writable names the folder`() throws {
       #expect {
         _ = try Connection.create("/sys/kernel/none.store", key: testKey) { _ in }
       } throws: { error in
@@ -195,7 +193,7 @@ import Testing
     }
   #endif
 
-  @Test func `links that lead nowhere or in a circle are said to`() throws {
+  @Test func `dangling links and circular links have their own errors`() throws {
     let (link, other) = (folder.path("a"), folder.path("b"))
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "b")
     #expect(throws: SQLError.danglingLink(file: link, target: root + "/b")) {
@@ -207,9 +205,7 @@ import Testing
     #expect(throws: circle) { try DatabasePath.isTaken(link) }
   }
 
-  @Test func `a path is taken by what its links lead to, and by nothing in a folder that does not exist`()
-    throws
-  {
+  @Test func `isTaken follows links, and is false for a folder that does not exist`() throws {
     for (link, target) in [("dangling", "none"), ("good", "file")] {
       try FileManager.default.createSymbolicLink(atPath: folder.path(link), withDestinationPath: target)
     }
@@ -220,9 +216,7 @@ import Testing
     }
   }
 
-  @Test func `a link to a name that is no UTF-8 is an error, and such names beside a store do no harm`()
-    throws
-  {
+  @Test func `a link to a name that is not UTF-8 fails, and such names beside a store do no harm`() throws {
     let bytes: [UInt8] = Array(folder.path("").utf8) + [UInt8(ascii: "/"), 0xff, 0xfe, 0]
     let isMade = bytes.withUnsafeBytes { raw -> Bool in
       guard let path = raw.baseAddress?.assumingMemoryBound(to: CChar.self) else { return false }
@@ -230,11 +224,11 @@ import Testing
       defer { close(descriptor) }
       return descriptor >= 0 && symlink(path, folder.path("link")) == 0
     }
-    // Not every file system has such names.
+    // Not every file system allows such names.
     guard isMade else { return }
     do {
       _ = try Connection.open(folder.path("link"), key: testKey)
-      Issue.record("it was opened")
+      Issue.record("a link to a name that is not UTF-8 was opened")
     } catch { #expect("\(error)".contains("no UTF-8"), "\(error)") }
     let path = folder.path("x")
     _ = try Connection.create(path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }

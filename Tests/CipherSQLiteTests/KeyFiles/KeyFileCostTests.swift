@@ -1,4 +1,4 @@
-// A key file says itself what opening it costs: not more than is allowed, and always enough for our own.
+// A key file states the cost of opening it. The cost is limited, and the limit always admits our own files.
 
 import CipherSQLite
 import Foundation
@@ -19,8 +19,8 @@ import Testing
   static let headerBytes = 48
   static let slotBytes = 176
 
-  /// A file with a checksum that fits, whose passphrase slots ask for other costs.
-  /// - Parameter works: log2 N and p of each slot; its salt is its own.
+  /// Writes a key file with a valid checksum whose passphrase slots require other costs.
+  /// - Parameter works: log2 N and p of each slot; each slot has its own salt.
   func plant(_ works: [(logN: UInt8, p: UInt8)]) throws {
     let file = Array(try folder.bytes("a.keys"))
     var body = Array(file.prefix(Self.headerBytes))
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(60)))
-  func `costs of minutes and a gigabyte are named and not paid`() throws {
+  func `a key file that would cost minutes and a gigabyte is refused without paying the cost`() throws {
     _ = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: ScryptWork(logN: 10))
     try plant(Array(repeating: (20, 16), count: 32))
     let expected = SQLError.keyFileTooCostly(file: path, seconds: 32 * 32, memoryBytes: 1 << 30)
@@ -48,15 +48,15 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(60)))
-  func `many slots of an allowed cost each are tried for two seconds' worth and no more`() throws {
+  func `many slots of an allowed cost are tried for a total of two seconds`() throws {
     _ = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse, work: ScryptWork(logN: 10))
     try plant(Array(repeating: (17, 1), count: 32))
-    // Eight of a quarter of a second each are tried; the other 24 are what the error is about.
+    // Eight slots of a quarter of a second each are tried. The error is about the other 24.
     let expected = SQLError.keyFileTooCostly(file: path, seconds: 6, memoryBytes: 128 << 20)
     #expect(throws: expected) { try KeyFile.open(at: path, unlock: Self.horse) }
   }
 
-  @Test func `what is allowed explicitly is paid`() throws {
+  @Test func `a cost that is explicitly allowed is accepted`() throws {
     let heavy = try #require(ScryptWork(logN: 12, p: 16))
     let small = ScryptBudget(seconds: 0.1, memoryBytes: 8 << 20)
     #expect(
@@ -74,7 +74,7 @@ import Testing
     _ = try KeyFile.open(at: path, unlock: Self.horse.allowing(.unlimited))
   }
 
-  @Test func `a slot that is allowed opens behind one that is not, and a raw key beside any`() throws {
+  @Test func `a slot of allowed cost opens after one that is too costly, and so does a raw key`() throws {
     let keys = try KeyFile.create(
       at: path, slot: "slow", unlock: Self.horse, work: ScryptWork(logN: 13, p: 16))
     try keys.addSlot("quick", unlock: Self.pony, work: ScryptWork(logN: 10))
@@ -86,9 +86,9 @@ import Testing
     #expect(throws: SQLError.self) { try KeyFile.open(at: path, unlock: Self.horse.allowing(small)) }
   }
 
-  @Test func `a file of our own opens with its last passphrase as quickly as with its first`() throws {
+  @Test func `a key file opens as quickly with its last passphrase as with its first`() throws {
     let keys = try KeyFile.create(at: path, slot: "slot 1", unlock: Self.horse, work: ScryptWork(logN: 15))
-    // None says what it costs: they take what the first one has, and its salt, or the costs of 32 would add up.
+    // Slots of equal cost share the salt of the first one; otherwise the costs of 32 slots would add up.
     for number in 2...32 {
       try keys.addSlot("slot \(number)", unlock: .passphrase("pony \(number)"), work: ScryptWork(logN: 15))
     }
@@ -104,7 +104,7 @@ import Testing
     _ = try KeyFile.open(at: path, unlock: .passphrase("mule").allowing(allowed))
   }
 
-  @Test func `a slot that would make the file cost more than is allowed is not made`() throws {
+  @Test func `a slot that would make the file cost more than allowed is not added`() throws {
     let keys = try KeyFile.create(at: path, slot: "1", unlock: Self.horse, work: ScryptWork(logN: 10, p: 1))
     let tight = ScryptBudget(seconds: 0.05, memoryBytes: 64 << 20)
     let before = try folder.bytes("a.keys")
@@ -115,10 +115,9 @@ import Testing
     #expect(try KeyFile.slots(at: path).map(\.name) == ["1"])
   }
 
-  @Test func `calibration goes not below the least, however busy the machine, and its files open`()
-    async throws
-  {
-    // Every core is busy: what is measured is too slow. Not more than that, for the other tests run meanwhile.
+  @Test func `calibration on a busy machine stays between the minimum and the budget`() async throws {
+    // Every core is busy, so the measurement is too slow. No more threads, as other tests run at the same
+    // time.
     let isDone = Locked(false)
     for _ in 0..<ProcessInfo.processInfo.activeProcessorCount * 2 {
       Thread.detachNewThread { while !isDone.withLock({ $0 }) {} }

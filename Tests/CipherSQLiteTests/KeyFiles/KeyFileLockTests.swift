@@ -1,4 +1,4 @@
-// One change of a key file at a time: whose lock counts, and how long it is waited for.
+// One change of a key file at a time: which lock counts, and how long a caller waits for it.
 
 import CipherSQLite
 import Foundation
@@ -18,16 +18,16 @@ import Testing
     keys = try KeyFile.create(at: path, slot: "token", unlock: Self.token)
   }
 
-  /// Takes flock's lock as any program may.
+  /// Takes a `flock` lock, as any program can.
   func lock(_ path: String) throws -> Int32 {
-    // Not for the programs that other tests start meanwhile.
+    // Programs that other tests start meanwhile do not inherit it.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
     return descriptor
   }
 
   @Test(.timeLimit(.minutes(60)))
-  func `a lock on the folder, which any user may take, keeps nobody from changing slots`() throws {
+  func `a lock on the folder, which any user may take, does not prevent changing slots`() throws {
     let descriptor = try lock(folder.path(""))
     defer { close(descriptor) }
     try keys.addSlot("other", unlock: Self.token)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(60)))
-  func `who keeps the file's own lock is waited for, then named`() throws {
+  func `a change waits for a lock on the key file, and then reports that the file is busy`() throws {
     let descriptor = try lock(path)
     var keys = keys
     keys.lockTimeout = 0.3
@@ -45,8 +45,8 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(60)))
-  func `changes at the same time come one after the other, and none is lost`() async throws {
-    // Each change puts another file in the place of the one that the others wait for.
+  func `concurrent changes of slots run one after the other, and none is lost`() async throws {
+    // Each change replaces the file that the others wait for.
     try await withThrowingTaskGroup(of: Void.self) { group in
       for writer in 0..<3 {
         let keys = keys
@@ -64,7 +64,7 @@ import Testing
     _ = try KeyFile.open(at: path, unlock: Self.token)
   }
 
-  @Test func `a file of the user that is called like the former key file is not overwritten`() throws {
+  @Test func `a user's file with the name of the former key file is not overwritten`() throws {
     try folder.write(Data("my own notes".utf8), to: "a.keys.previous")
     let keys = try KeyFile.open(at: path, unlock: Self.token)
     #expect(throws: SQLError.alreadyExists(file: path + ".previous")) {
@@ -74,7 +74,7 @@ import Testing
     #expect(try KeyFile.slots(at: path).count == 1)
   }
 
-  @Test func `a key file behind a link is changed where it lies, and the link stays`() throws {
+  @Test func `a key file that is opened through a link is changed in place, and the link stays`() throws {
     let link = folder.path("link.keys")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "a.keys")
     let linked = try KeyFile.open(at: link, unlock: Self.token)

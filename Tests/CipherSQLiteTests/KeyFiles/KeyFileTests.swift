@@ -1,11 +1,11 @@
-// Key slots: who can open, who cannot any more, and what a damaged file says.
+// Key slots: which secrets open a key file, which no longer do, and how damage is reported.
 
 import CipherSQLite
 import Foundation
 import TestSupport
 import Testing
 
-/// Whether a key file is called damaged when it is opened.
+/// Whether opening a key file reports it as damaged.
 func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
   do { _ = try KeyFile.open(at: path, unlock: unlock) } catch SQLError.keyFileDamaged {
     return true
@@ -19,7 +19,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
   let folder: TemporaryFolder
   let path: String
   let store: String
-  // The least that is allowed: the tests are about slots, not about patience.
+  // The lowest cost that is allowed, so that the tests are fast.
   let work: ScryptWork
 
   init() throws {
@@ -45,7 +45,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     try Connection.open(store, key: .keyFile(path, unlock: unlock)).value("SELECT x FROM t")
   }
 
-  @Test func `each slot opens the store: passphrase, raw key, recovery code`() throws {
+  @Test func `each kind of slot opens the store: passphrase, raw key, recovery code`() throws {
     let keys = try make()
     try keys.addSlot("Bo", unlock: Self.pony, work: work)
     try keys.addSlot("token", unlock: Self.token)
@@ -60,7 +60,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(mode == 0o600)
   }
 
-  @Test func `a wrong secret is told from damage`() throws {
+  @Test func `a wrong secret is not reported as damage`() throws {
     _ = try make()
     #expect(throws: SQLError.noSlotOpens(file: path)) { try read(Self.pony) }
     #expect(throws: SQLError.noSlotOpens(file: path)) { try read(Self.token) }
@@ -71,7 +71,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     }
   }
 
-  @Test func `every changed byte, and every cut, is damage`() throws {
+  @Test func `every changed byte and every truncation of a key file is reported as damage`() throws {
     let keys = try make()
     try keys.addSlot("token", unlock: Self.token)
     let good = try folder.bytes("a.keys")
@@ -91,18 +91,18 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(try read(Self.token) == 7)
   }
 
-  @Test func `a file put together from two is damage, whoever computed its checksum`() throws {
+  @Test func `a key file combined from two files is refused, although its checksum is valid`() throws {
     _ = try make()
     let other = folder.path("b.keys")
     let stranger = try KeyFile.create(at: other, slot: "Eve", unlock: Self.pony, work: work)
     _ = stranger
-    // Eve's slot in the place of Ann's, with a checksum that fits.
+    // Eve's slot in the place of Ann's, with a valid checksum.
     let (ann, eve) = (Array(try folder.bytes("a.keys")), Array(try folder.bytes("b.keys")))
     var mixed = Array(ann.prefix(48)) + Array(eve[48..<224]) + Array(ann[224..<256])
     mixed += Primitives.sha256(mixed)
     try folder.write(Data(mixed), to: "a.keys")
     #expect(throws: SQLError.noSlotOpens(file: path)) { try KeyFile.open(at: path, unlock: Self.pony) }
-    // Ann's own slot under another name: the slot opens, the file is not what she wrote.
+    // Ann's own slot under another name: the slot opens, but the file is not as she wrote it.
     var renamed = ann
     renamed[48 + 108] = UInt8(ascii: "E")
     renamed = Array(renamed.dropLast(32)) + Primitives.sha256(Array(renamed.dropLast(32)))
@@ -115,7 +115,8 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(throws: SQLError.wrongKey(file: store)) { try read(Self.pony) }
   }
 
-  /// The data key and the MAC key of a file whose first slot is Ann's, from the documented parts alone.
+  /// The data key and the MAC key of a file whose first slot is Ann's, computed from the documented layout
+  /// alone.
   func unwrapped(_ file: [UInt8]) throws -> (dataKey: SecureBytes, macKey: SecureBytes) {
     let slot = Array(file[48..<224])
     let wrapping = try SecureBytes(copying: Array("correct horse".utf8)).withBytes {
@@ -133,7 +134,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     return (dataKey, macKey)
   }
 
-  @Test func `the layout is the documented one`() throws {
+  @Test func `the layout of a key file is the documented one`() throws {
     let keys = try make()
     let file = Array(try folder.bytes("a.keys"))
     #expect(file.count == 48 + 176 + 64)
@@ -170,7 +171,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(try read(Self.pony) == 7)
   }
 
-  @Test func `slots are renamed without their secret, and names are checked`() throws {
+  @Test func `slots are renamed without their secret, and invalid names are refused`() throws {
     let keys = try make()
     try keys.addSlot("Bo", unlock: Self.pony, work: work)
     try keys.renameSlot("Bo", to: "Böhm 北京")
@@ -187,7 +188,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(throws: SQLError.self) { try keys.addSlot("one more", unlock: Self.token) }
   }
 
-  @Test func `a rotation makes old key files worthless and keeps the slots it was given`() throws {
+  @Test func `a rotation invalidates old key files and keeps the slots that it was given`() throws {
     let keys = try make()
     try keys.addSlot("Bo", unlock: Self.pony, work: work)
     try keys.addSlot("token", unlock: Self.token)
@@ -215,10 +216,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     }
   }
 
-  @Test
-  func `while a rotation is at work nobody else changes the key file, and whoever opens leaves it alone`()
-    throws
-  {
+  @Test func `during a rotation the key file cannot be changed, and opening leaves it unchanged`() throws {
     let keys = try KeyFile.create(at: path, slot: "Ann", unlock: Self.horse)
     let database = folder.path("a.store")
     _ = try Connection.create(database, key: keys.key) { connection in
@@ -232,7 +230,8 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     _ = try keys.rotate(pool, keeping: ["Ann": Self.horse]) { _, _ in
       looks += 1
       let content = try folder.bytes("a.keys")
-      // Opens with either key, as the moment may be, and would give the rotation up if its process had died.
+      // Opening succeeds with either key, depending on the moment. If the process of the rotation had died,
+      // this would abandon the rotation.
       _ = try? Connection.open(database, key: .keyFile(path, unlock: Self.horse))
       #expect(throws: SQLError.self) { try other.renameSlot("Ann", to: "Eve") }
       #expect(try folder.bytes("a.keys") == content)
@@ -245,7 +244,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(try Connection.open(database, key: .keyFile(path, unlock: Self.horse)).tableExists("t"))
   }
 
-  @Test func `a rotation under a held write lock leaves the old key in its right`() throws {
+  @Test func `a rotation that does not get the write lock keeps the old key valid`() throws {
     let keys = try make()
     var configuration = ConnectionPool.Configuration()
     configuration.connection.busyTimeout = 0.2
@@ -261,7 +260,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(try read(Self.pony) == 7)
   }
 
-  @Test func `a rotation whose check fails after the change is finished, and says so`() throws {
+  @Test func `a rotation whose check fails after the change is completed, and reports the damage`() throws {
     let keys = try make()
     let pool = try ConnectionPool(path: store, key: keys.key)
     try pool.withWriter { _ = try $0.execute("CREATE TABLE big AS SELECT randomblob(2000000) AS body") }
@@ -273,8 +272,8 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect {
       try keys.rotate(pool, keeping: ["Ann": Self.horse]) { done, total in
         guard done > total / 2, !isSpoilt else { return }
-        // The first part of the pages is verified, the last page is not. It is damaged only after it was copied
-        // under the new key: a copy that comes later would mend it.
+        // The first part of the pages is verified, the last page is not. The test damages the last page only
+        // after it was copied under the new key: a later copy would repair it.
         let deadline = Date(timeIntervalSinceNow: 300)
         while try folder.bytes("a.store").suffix(64) == before.suffix(64) {
           try #require(Date() < deadline, "the last page was not copied, so it cannot be damaged")
@@ -288,17 +287,17 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
       return true
     }
     pool.close()
-    // The number of slots that wait for the end of a rotation.
+    // The number of slots that are pending until a rotation ends.
     #expect(try folder.bytes("a.keys")[11] == 0)
     try folder.flip("a.store", at: spoilt)
     #expect(try read(Self.horse) == 7)
     #expect(throws: SQLError.wrongKey(file: store)) { try Connection.open(store, key: keys.key) }
   }
 
-  @Test func `a rotation that died before the database changed is given up by the next opening`() throws {
+  @Test func `a rotation that died before the database changed is abandoned by the next opening`() throws {
     let keys = try make()
     let before = Array(try folder.bytes("a.keys"))
-    // What the first part of a rotation writes: the slots, and the same again as pending.
+    // The first part of a rotation writes the slots, and the same slots again as pending.
     var body = Array(before.prefix(48)) + Array(before[48..<224]) + Array(before[48..<224])
     body[11] = 1
     let signed = try body + Primitives.hmac(body, key: unwrapped(before).macKey)
@@ -309,7 +308,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(try read(Self.token) == 7)
   }
 
-  @Test func `recovery codes survive handwriting, and a slip is told as such`() throws {
+  @Test func `recovery codes tolerate handwriting, and typing errors are detected`() throws {
     let code = try RecoveryCode.random()
     let text = code.text()
     #expect(text.wholeMatch(of: #/([0-9A-HJKMNP-TV-Z]{4}-){7}[0-9A-HJKMNP-TV-Z]{4}/#) != nil)
@@ -320,7 +319,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     for index in text.indices where text[index] != "-" {
       var wrong = text
       wrong.replaceSubrange(index...index, with: text[index] == "7" ? "8" : "7")
-      // One of 256 slips goes through the checksum; it then opens nothing.
+      // One of 256 errors passes the checksum. That code then opens nothing.
       if let passed = try? RecoveryCode(typed: wrong) { #expect(passed.text() != text) }
     }
     for wrong in ["", "7Q2M", text + "A", text.replacing("-", with: "!")] {
@@ -328,13 +327,13 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     }
   }
 
-  @Test func `a passphrase is the same however its letters are composed`() throws {
+  @Test func `two Unicode forms of a passphrase open the same slot`() throws {
     let keys = try KeyFile.create(at: path, slot: "Ann", unlock: .passphrase("caf\u{E9}"), work: work)
     _ = keys
     _ = try KeyFile.open(at: path, unlock: .passphrase("cafe\u{301}"))
   }
 
-  @Test func `nothing secret is in a description, a mirror or the file`() throws {
+  @Test func `no secret is in a description, a mirror or the key file`() throws {
     let keys = try make()
     let shown = [
       "\(keys)", String(reflecting: keys), "\(Self.horse)", String(reflecting: Self.horse),
@@ -348,7 +347,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(try folder.bytes("a.keys").range(of: Data("horse".utf8)) == nil)
   }
 
-  @Test func `costs that are planted are refused before memory is taken`() {
+  @Test func `ScryptWork refuses costs outside of its limits`() {
     #expect(ScryptWork(logN: 30) == nil && ScryptWork(logN: 22, r: 32) == nil && ScryptWork(logN: 9) == nil)
     #expect(ScryptWork(logN: 14, r: 8, p: 17) == nil && ScryptWork(logN: 17)?.memoryBytes == 128 << 20)
   }

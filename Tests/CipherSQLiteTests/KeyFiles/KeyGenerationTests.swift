@@ -1,4 +1,4 @@
-// Data keys that a rotation replaced: what was encrypted with them still opens, until one is forgotten.
+// Data keys that a rotation replaced: files under a former data key still open, until that key is discarded.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +16,7 @@ import Testing
     path = folder.path("a.keys")
   }
 
-  /// A key file, and databases of one row each that are under its data key.
+  /// Creates a key file, and databases of one row each under its data key.
   func make(_ names: String...) throws -> KeyFile {
     let keys = try KeyFile.create(at: path, slot: "Ann", unlock: unlock)
     for name in names { try create(name, keys.key) }
@@ -64,14 +64,12 @@ import Testing
     #expect(numbers == [4, 1, 1, 2, 3, 4])
     #expect(try KeyFile.generations(at: path).map(\.number) == [4, 3, 2, 1])
     #expect(try KeyFile.generations(at: path).map(\.isCurrent) == [true, false, false, false])
-    // A new database gets the present one.
+    // A new database gets the current data key.
     try create("new.store", .keyFile(path, unlock: unlock))
     #expect(try now.generation(of: folder.path("new.store")) == 4)
   }
 
-  @Test func `files that were seen under a former data key are noted, and nothing else of the file changes`()
-    throws
-  {
+  @Test func `a key file notes each file once that is opened under a former data key`() throws {
     _ = try make("a.store", "b.store")
     try rotate("a.store")
     #expect(try KeyFile.generations(at: path).map(\.files) == [[], []])
@@ -84,12 +82,12 @@ import Testing
     let noted = try folder.bytes("a.keys")
     _ = try read("b.store")
     #expect(try folder.bytes("a.keys") == noted, "noted once")
-    // Of the next rotation the note is kept.
+    // The next rotation keeps the note.
     try rotate("a.store")
     #expect(try KeyFile.generations(at: path).map(\.files) == [[], [], [real]])
   }
 
-  @Test func `a connection for reading alone changes no byte of the key file`() throws {
+  @Test func `a read-only connection changes no byte of the key file`() throws {
     _ = try make("a.store", "b.store")
     try rotate("a.store")
     let before = try folder.bytes("a.keys")
@@ -101,7 +99,7 @@ import Testing
     #expect(try folder.bytes("a.keys") == before)
   }
 
-  @Test func `a data key that is forgotten opens nothing any more, nor does the previous copy`() throws {
+  @Test func `a discarded data key opens nothing any more, nor does the previous copy`() throws {
     _ = try make("a.store", "b.store")
     let keys = try rotate("a.store")
     #expect(throws: SQLError.noSuchGeneration(file: path, number: 2, available: [1])) {
@@ -113,12 +111,12 @@ import Testing
       #expect(try KeyFile.generations(at: file).map(\.number) == [2])
     }
     #expect(try read("a.store") == "a.store")
-    // The numbers go on.
+    // The numbers continue.
     try rotate("a.store")
     #expect(try KeyFile.generations(at: path).map(\.number) == [3, 2])
   }
 
-  @Test func `who has a former key file opens what was under it, and nothing that was rotated`() throws {
+  @Test func `a former key file opens databases under its data key, but none that was rotated`() throws {
     let keys = try make("a.store", "b.store")
     try keys.addSlot("Eve", unlock: other)
     try folder.write(try folder.bytes("a.keys"), to: "stolen.keys")
@@ -128,7 +126,7 @@ import Testing
       try Connection.open(folder.path("a.store"), key: stolen)
     }
     #expect(try Connection.open(folder.path("b.store"), key: stolen).value("SELECT x FROM t") == "b.store")
-    // The other database is brought to the present data key by a rekey.
+    // A rekey brings the other database to the current data key.
     let present = Key.keyFile(path, unlock: unlock)
     try Connection.open(folder.path("b.store"), key: present).rekey(to: present)
     #expect(throws: SQLError.wrongKey(file: folder.path("b.store"))) {
@@ -142,8 +140,9 @@ import Testing
 
   struct Death: Error {}
 
-  /// Stops a rotation of `a.store` as a killed process does: the key file is as it was in the midst of it.
-  /// - Parameter afterCommit: Whether the database has its new key.
+  /// Stops a rotation of `a.store` as if its process were killed: the key file is left as it was during the
+  /// rotation.
+  /// - Parameter afterCommit: Whether the database already has its new key.
   func interrupt(afterCommit: Bool) throws {
     var pending: Data?
     _ = try? rotate("a.store") { _, _ in
@@ -151,16 +150,16 @@ import Testing
       if !afterCommit { throw Death() }
     }
     try folder.write(try #require(pending), to: "a.keys")
-    #expect(pending?[11] == 1, "the slots that wait")
+    #expect(pending?[11] == 1, "the pending slots")
   }
 
   @Test(arguments: [false, true])
-  func `another database that is opened after an interrupted rotation takes no key away`(_ isCommitted: Bool)
+  func `opening another database after an interrupted rotation discards no data key`(_ isCommitted: Bool)
     throws
   {
     _ = try make("a.store", "b.store")
     try interrupt(afterCommit: isCommitted)
-    // Under the old data key, which fits it.
+    // This database is still under the old data key.
     #expect(try read("b.store") == "b.store")
     #expect(try read("a.store") == "a.store")
     #expect(try read("b.store") == "b.store")
@@ -172,14 +171,14 @@ import Testing
   @Test func `a rotation after an interrupted one of another database keeps both keys`() throws {
     _ = try make("a.store", "b.store")
     try interrupt(afterCommit: true)
-    // Not by the file, which would end the first rotation.
+    // Opened with the data key and not by the key file, which would end the first rotation.
     let b = try Connection.open(folder.path("b.store"), key: KeyFile.open(at: path, unlock: unlock).key)
     _ = try KeyFile.open(at: path, unlock: unlock).rotate(b, keeping: ["Ann": unlock])
     b.close()
     for name in ["a.store", "b.store"] { #expect(try read(name) == .text(name)) }
   }
 
-  @Test func `every changed byte of a file with former data keys is damage`() throws {
+  @Test func `every changed byte of a key file with former data keys is reported as damage`() throws {
     _ = try make("a.store", "b.store")
     try rotate("a.store")
     _ = try read("b.store")
@@ -197,10 +196,7 @@ import Testing
     }
   }
 
-  @Test
-  func `no more than 64 former data keys are kept, and the one after is refused before anything changes`()
-    throws
-  {
+  @Test func `a key file keeps at most 64 former data keys, and refuses a further rotation`() throws {
     _ = try make("a.store")
     for _ in 1...64 { try rotate("a.store") }
     let before = try folder.bytes("a.keys")
@@ -212,7 +208,7 @@ import Testing
     #expect(try read("a.store") == "a.store")
   }
 
-  @Test func `a file that was never rotated is of format 1, as former programs read it`() throws {
+  @Test func `a key file that was never rotated has format 1, which older versions read`() throws {
     let keys = try make("a.store")
     try keys.addSlot("Bo", unlock: other)
     #expect(try folder.bytes("a.keys")[9] == 1)

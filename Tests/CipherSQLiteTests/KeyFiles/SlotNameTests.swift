@@ -1,4 +1,4 @@
-// What a slot may be called.
+// Valid and invalid names of slots.
 
 import CipherSQLite
 import Foundation
@@ -23,10 +23,10 @@ import Testing
   ]
 
   @Test(arguments: refused)
-  func `a name that no line could hold is refused wherever it is given`(_ name: String) throws {
+  func `an invalid slot name is refused by every call that takes one`(_ name: String) throws {
     func isRefused(_ body: () throws -> Void) -> Bool {
       do { try body() } catch SQLError.slotName(let file, let reason) {
-        // A message is shown on screens.
+        // Messages are shown on screens, so they must not contain control characters.
         return file == path && !reason.unicodeScalars.contains { $0.properties.generalCategory == .control }
       } catch { return false }
       return false
@@ -42,14 +42,14 @@ import Testing
   }
 
   @Test(arguments: ["Ann", "Böhm 北京", "a-b.c/d:e,f", "👩‍👩‍👧", "مفتاح", String(repeating: "x", count: 64)])
-  func `other names are taken`(_ name: String) throws {
+  func `other slot names are accepted`(_ name: String) throws {
     let keys = try KeyFile.create(at: path, slot: name, unlock: Self.token)
     try keys.renameSlot(name, to: "x")
     try keys.addSlot(name, unlock: Self.other)
     #expect(try KeyFile.slots(at: path).map(\.name) == ["x", name])
   }
 
-  @Test func `a library's failure is not called a success of the system`() {
+  @Test func `an error of a library is not described as a success of the system`() {
     let text = "\(SQLError.system(file: "key file", operation: "HKDF", code: 0))"
     #expect(text.contains("HKDF failed") && !text.contains("Success"), "\(text)")
   }

@@ -1,4 +1,4 @@
-// A process is killed while it changes keys. Whenever that was, the file opens and holds the same.
+// A process is killed while it changes keys. The file opens afterwards and has the same content.
 
 import CipherSQLite
 import Foundation
@@ -31,7 +31,7 @@ import Testing
   }
 
   func check(_ connection: Connection) throws {
-    // What the statement above makes, counted here.
+    // The length that the statement above produces, computed here.
     let tail = " some text that fills the page".utf8.count
     var length = 0
     for number in 1...5000 { length += 2 * String(number * number).utf8.count + tail }
@@ -41,13 +41,13 @@ import Testing
     if try connection.checkpoint() { #expect(connection.auditPages().isEmpty) }
   }
 
-  /// Kills a child `killCount` times, and goes on until one of the killed ones had done something. As long as none had, the
-  /// time for each grows: how long that takes depends on the machine and its load.
+  /// Kills a child `killCount` times, and continues until at least one killed child had completed something.
+  /// Until then the time for each child grows: how long a child needs depends on the machine and its load.
   func killChildren(_ mode: String, _ url: URL, after seconds: Double, check: () throws -> Void) throws {
     var (rounds, done, allowed) = (0, 0, seconds)
     while rounds < killCount || (done == 0 && rounds < killCount + 40) {
       let lines = try runAndKillChild(mode, url, after: 0...allowed)
-      // The first line says that it begins.
+      // The first line reports the start.
       #expect(lines > 0)
       done += max(0, lines - 1)
       rounds += 1
@@ -57,11 +57,11 @@ import Testing
     #expect(done > 0, "\(rounds) children were killed, and none had done anything")
   }
 
-  /// What makes `a.store.out`, from what the store holds.
+  /// The modes that create `a.store.out` from the content of the store.
   static let copies = ["encrypt", "export", "backup", "restore"]
 
   @Test(arguments: copies)
-  func `kills while a file is made leave none of it, or all`(_ mode: String) throws {
+  func `kills while a file is created leave nothing of it or all of it`(_ mode: String) throws {
     _ = try Connection.create(url.path, key: childKeys.first, fill: fill)
     let out = url.path + ".out"
     do {
@@ -72,7 +72,7 @@ import Testing
     }
     try killChildren(mode, url, after: 0.25) {
       try check(try Connection.open(url.path, key: childKeys.first))
-      // A restore replaces a file that is there: it is never away.
+      // A restore replaces an existing file, which is never missing.
       let isThere = FileManager.default.fileExists(atPath: out)
       #expect(isThere || mode != "restore")
       guard isThere else { return }
@@ -84,7 +84,7 @@ import Testing
         try check(try Connection.open(out, key: childKeys.first))
       }
     }
-    // What the killed ones left is gone with the next one that is made.
+    // The next file that is created removes what the killed children left.
     if mode == "encrypt" {
       try? FileManager.default.removeItem(atPath: out)
       try Connection.encrypt(plaintext: url.path + ".plain", to: out, key: childKeys.first)
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  /// A pool works with a log; a connection alone in either mode.
+  /// A pool works with a log, a single connection in either mode.
   static let rekeys = [("rekey", "wal"), ("rekey-alone", "wal"), ("rekey-alone", "delete")]
 
   @Test(arguments: rekeys)
@@ -119,13 +119,14 @@ import Testing
   }
 
   @Test(arguments: ["wal", "delete"])
-  func `a disk that is full during a rekey leaves the old key or the new one, and nobody in the dark`(
-    _ journal: String
-  ) throws {
+  func `a full disk during a rekey leaves the old key or the new one, and the store usable`(_ journal: String)
+    throws
+  {
     try create(journal)
     let lines = try runChild("rekey-full", url.path)
     #expect(lines.count == 40)
-    // An error with the new key is one that came when the key had been changed; success with the old one is a lie.
+    // An error together with the new key occurred after the key was changed. Success with the old key is
+    // wrong.
     #expect(
       Set(lines).isSubset(of: ["failed old goes on", "failed new goes on", "rekeyed new goes on"]), "\(lines)"
     )
@@ -135,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `kills during a change of the settings leave the old file or the new one`() throws {
+  @Test func `kills during a change of the cipher settings leave the old file or the new one`() throws {
     _ = try Connection.create(url.path, key: childKeys.first, fill: fill)
     try killChildren("resettle", url, after: 0.15) {
       let connection = try Connection.open(url.path, key: childKeys.first)
@@ -154,7 +155,7 @@ import Testing
     var rounds = 0
     try killChildren("rotate", url, after: 0.2) {
       rounds += 1
-      // Each of them is the first to be opened after some of the kills.
+      // Each of the files is the first to be opened after some of the kills.
       let files = [url.path, folder.path("b.store"), folder.path("monday.store")]
       for place in 0..<3 {
         let file = files[(place + rounds) % 3]

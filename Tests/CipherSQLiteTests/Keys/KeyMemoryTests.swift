@@ -1,4 +1,5 @@
-// Keys that are no longer in use are nowhere in the process, and those in use are kept out of dumps and swap.
+// Keys that are no longer in use are nowhere in the process, and keys in use are excluded from dumps and
+// swap.
 
 import CipherSQLite
 import Foundation
@@ -7,13 +8,13 @@ import Testing
 
 #if os(Linux)
   @Suite(.tags(.kills)) struct KeyMemory {
-    @Test func `a secret's memory is locked and left out of dumps, and the search finds what is there`()
+    @Test func `memory of a secret is locked and excluded from dumps, and the search finds the control`()
       throws
     {
       let lines = try runChild("memory", "-")
       let flags = try #require(lines.last { $0.hasPrefix("flags") }).split(separator: " ")
       #expect(flags.contains("dd"), "MADV_DONTDUMP")
-      // Refused only where the process may lock nothing.
+      // Locking is refused only if the process may not lock any memory.
       let limits = try FileHandle(forReadingAtPath: "/proc/self/limits")?.readToEnd() ?? Data()
       let line = String(decoding: limits, as: UTF8.self).split(separator: "\n").first {
         $0.hasPrefix("Max locked memory")
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test(.enabled(if: debugger != nil && isTorture, "long form only, with the debugger's gcore"))
-    func `a dump of a process holds no key, closed or still held`() throws {
+    func `a dump of a process has no key of a closed or an open database`() throws {
       let folder = try TemporaryFolder()
       let child = Process()
       child.executableURL = URL(fileURLWithPath: builtExecutable("test-child"))
@@ -51,7 +52,7 @@ import Testing
       try input.fileHandleForWriting.close()
       child.waitUntilExit()
       let lines = try runChild("dump-search", folder.path("dump.\(child.processIdentifier)"))
-      // What nobody protects is found: else the search would prove nothing.
+      // The unprotected control is found: otherwise the search would prove nothing.
       #expect(lines.contains("control from byte 0"))
       #expect(lines.last == "searched")
       let keys = lines.dropLast().filter { !$0.hasPrefix("control") }

@@ -1,11 +1,11 @@
-// What of a passphrase is the key: its bytes, and not the text that people read.
+// The key of a passphrase consists of its bytes, and not of the text that people read.
 
 import CipherSQLite
 import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct PassphraseForms {
-  @Test func `one text in two forms of Unicode is two keys`() throws {
+  @Test func `one passphrase in two Unicode forms is two keys`() throws {
     let folder = try TemporaryFolder()
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
     #expect(composed == decomposed)

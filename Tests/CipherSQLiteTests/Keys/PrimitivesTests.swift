@@ -1,4 +1,4 @@
-// libcrypto as we call it, against the vectors of the specifications.
+// The functions of libcrypto, checked with the vectors of their specifications.
 
 import CipherSQLite
 import Testing
@@ -25,7 +25,7 @@ import Testing
         + "d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887"
     ),
   ])
-  func `scrypt gives what RFC 7914 lists`(
+  func `scrypt gives the values of RFC 7914`(
     _ secret: String, _ salt: String, _ logN: Int, _ r: Int, _ p: Int, _ expected: String
   ) throws {
     let work = try #require(ScryptWork(logN: logN, r: r, p: p))
@@ -35,7 +35,7 @@ import Testing
     #expect(key.withBytes { Array($0) } == Self.bytes(expected))
   }
 
-  @Test func `HKDF gives what RFC 5869 lists in its first case`() throws {
+  @Test func `HKDF gives the value of the first case of RFC 5869`() throws {
     let key = try Self.secure(String(repeating: "0b", count: 22)).withBytes {
       try Primitives.hkdf(
         $0, salt: Self.bytes("000102030405060708090a0b0c"), info: Self.bytes("f0f1f2f3f4f5f6f7f8f9"),
@@ -46,7 +46,7 @@ import Testing
         == Self.bytes("3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"))
   }
 
-  @Test func `HMAC-SHA256 gives what RFC 4231 lists in its second case`() throws {
+  @Test func `HMAC-SHA256 gives the value of the second case of RFC 4231`() throws {
     let mac = Primitives.hmac(Array("what do ya want for nothing?".utf8), key: try Self.secure("4a656665"))
     #expect(mac == Self.bytes("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"))
   }

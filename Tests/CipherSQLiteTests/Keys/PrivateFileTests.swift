@@ -1,4 +1,4 @@
-// New files are their owner's alone, and none is written through what somebody planted.
+// New files are private to their owner, and no planted file or link is written through.
 
 import CipherSQLite
 import Foundation
@@ -22,19 +22,19 @@ import Testing
     return try #require(found as? Int)
   }
 
-  @Test func `every new file has the mode 0600 whatever the umask, and folders keep theirs`() throws {
+  @Test func `every new file has mode 0600 whatever the umask, and folders keep their mode`() throws {
     let before = try mode("")
-    // In a process of its own: the umask is that of all tests.
+    // In a process of its own, as all tests share one umask.
     let lines = try runChild("make-files", store.path)
     let modes = Dictionary(lines.map { $0.split(separator: " ") }.map { ($0[0], $0[1]) }) { $1 }
-    #expect(modes["control"] == "666", "what has no mode of its own shows the umask")
+    #expect(modes["control"] == "666", "a file without a mode of its own shows the umask")
     for (name, found) in modes where name != "control" { #expect(found == "600", "\(name)") }
     let made = try fileMakers(beside: store).map { Substring("new." + $0.name) }
     #expect(Set(modes.keys).isSuperset(of: made + ["a.store", "new.create-wal"]))
     #expect(try mode("") == before)
   }
 
-  @Test func `a file or a link that is there already is neither written nor followed`() throws {
+  @Test func `an existing file is not overwritten, and an existing link is not followed`() throws {
     let victim = folder.path("victim")
     for (name, make) in try fileMakers(beside: store) {
       let target = folder.path("planted." + name)
@@ -42,7 +42,7 @@ import Testing
       #expect(throws: SQLError.alreadyExists(file: target)) { try make(target) }
       #expect(try folder.bytes("planted." + name) == Data("planted".utf8))
       try FileManager.default.removeItem(atPath: target)
-      // A link that leads nowhere yet: followed, it would make the file there.
+      // A dangling link: following it would create the file at its target.
       try FileManager.default.createSymbolicLink(atPath: target, withDestinationPath: victim)
       #expect(throws: SQLError.alreadyExists(file: target), "\(name)") { try make(target) }
       #expect(!FileManager.default.fileExists(atPath: victim), "\(name)")
@@ -62,8 +62,7 @@ import Testing
     #expect(try KeyFile.slots(at: folder.path("k.keys")).map(\.name) == ["other"])
   }
 
-  @Test
-  func `what a killed builder left goes with the next file of that name, and what one builds now stays`()
+  @Test func `creating a file removes a killed builder's leftovers, and may run beside another builder`()
     throws
   {
     let stale = try folder.path(TemporaryName.random(for: "b.store"))
@@ -77,13 +76,13 @@ import Testing
         goOn.wait()
         try connection.execute("CREATE TABLE built(x)")
       }
-      // Also when it failed before: nobody is to wait for ever.
+      // Also if it failed before, so that the test does not wait forever.
       started.signal()
       finished.signal()
     }
     started.wait()
     #expect(!FileManager.default.fileExists(atPath: stale))
-    // Another one of the same name, while the first is at work; the first one is then told.
+    // Another builder of the same name, while the first one is at work. The first one then fails.
     _ = try Connection.create(path, key: childKeys.first) { try $0.execute("CREATE TABLE second(x)") }
     goOn.signal()
     finished.wait()
@@ -91,7 +90,7 @@ import Testing
     #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
   }
 
-  @Test func `a second name that a killed builder left of the file itself goes, and the file stays`() throws {
+  @Test func `a leftover second name of the file itself is removed, and the file stays`() throws {
     let path = folder.path("k.keys")
     let keys = try KeyFile.create(at: path, slot: "token", unlock: childKeys.token)
     try FileManager.default.linkItem(atPath: path, toPath: folder.path(TemporaryName.random(for: "k.keys")))
@@ -100,7 +99,7 @@ import Testing
     #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
   }
 
-  @Test func `removing a second name of a file in use leaves this process's locks on it`() throws {
+  @Test func `removing a second name of a file in use keeps this process's locks on it`() throws {
     let backup = folder.path("backup")
     try store.backup(to: backup)
     try store.begin()
@@ -108,7 +107,7 @@ import Testing
       atPath: store.path, toPath: folder.path(TemporaryName.random(for: "a.store")))
     try Connection.restore(backup, to: folder.path("elsewhere"), key: childKeys.first)
     #expect(!folder.names.contains { $0.contains(".new-") }, "\(folder.names)")
-    // Another process asks: within this one SQLite keeps its own account of locks.
+    // Another process checks the lock: within this process SQLite keeps its own record of locks.
     #expect(try runChild("lock", store.path) == ["busy"])
     store.rollback()
     #expect(try runChild("lock", store.path) == ["free"])

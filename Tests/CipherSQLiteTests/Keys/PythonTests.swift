@@ -1,12 +1,12 @@
-// Python as a witness that shares no code with us: hashlib for the keys and the pages, and the wheel `sqlcipher3`
-// with an engine of its own.
+// Python as a witness that shares no code with this library: hashlib for the keys and the pages, and the
+// wheel `sqlcipher3` with an engine of its own.
 
 import CipherSQLite
 import Foundation
 import TestSupport
 import Testing
 
-/// A Python that has hashlib, nil when there is none.
+/// A Python with hashlib; nil if there is none.
 private let python: String? = [
   "/usr/bin/python3", "/usr/local/bin/python3",
 ].first {
@@ -33,7 +33,7 @@ struct PythonWitness {
     return result.output
   }
 
-  /// Counts the pages whose HMAC fits, by SQLCipher's description alone.
+  /// Counts the pages whose HMAC is valid, from SQLCipher's description alone.
   static let audit = """
     import hashlib, hmac, sys
     path, password, key_hash, page_hash, rounds, size, header = sys.argv[1:8]
@@ -73,7 +73,7 @@ struct PythonWitness {
       """)
   }
 
-  @Test func `hashlib derives the key that we derive, and every page is under it`() throws {
+  @Test func `hashlib derives the same key as this library, and every page is authenticated by it`() throws {
     var profiles = [CipherProfile.engineDefault]
     profiles.append(CipherProfile(pageBytes: 1024, hash: profiles[0].hash, rounds: 5000))
     if Engine.current.cipherMajor >= 4 {
@@ -89,7 +89,7 @@ struct PythonWitness {
       let pages = try folder.bytes("a.store").count / profile.pageBytes
       #expect(try pagesFit(password, profile) == "\(pages) of \(pages)")
       #expect(try pagesFit(password + "x", profile) == "0 of \(pages)")
-      // After a rekey, under the new one.
+      // After a rekey the pages are under the new key.
       var configuration = ConnectionPool.Configuration()
       configuration.connection = settings
       let pool = try ConnectionPool(path: path, key: .passphrase(password), configuration: configuration)
@@ -100,7 +100,7 @@ struct PythonWitness {
   }
 
   @Test(.enabled(if: Engine.current.cipherMajor >= 4, "SQLCipher 3 has no header in clear"))
-  func `hashlib finds every page of a file with a header in clear`() throws {
+  func `hashlib authenticates every page of a file with a header in clear`() throws {
     let profile = CipherProfile(pageBytes: 4096, hash: .sha512, rounds: 700, clearHeaderBytes: 32)
     let salt = [UInt8](16..<32)
     var settings = Connection.Configuration()
@@ -112,7 +112,7 @@ struct PythonWitness {
     #expect(try pagesFit("horse", profile, salt: text) == "\(pages) of \(pages)")
   }
 
-  @Test func `a changed byte is missed by one page in both counts`() throws {
+  @Test func `a changed byte makes one page invalid for hashlib and for auditPages`() throws {
     _ = try Connection.create(path, key: .passphrase("horse"), fill: fill)
     var bytes = try folder.bytes("a.store")
     bytes[4096 * 3 + 77] ^= 1
@@ -123,7 +123,7 @@ struct PythonWitness {
   }
 
   @Test(.enabled(if: hasWheel, "the wheel sqlcipher3 is not installed"))
-  func `the wheel's own engine reads our file, and we read its`() throws {
+  func `the wheel's engine reads a file of this library, and this library reads its row`() throws {
     _ = try Connection.create(path, key: .passphrase("correct horse"), fill: fill)
     let script = """
       import sqlcipher3, sys

@@ -1,4 +1,4 @@
-// The sqlcipher shell as second witness: the format is SQLCipher's, not one of ours.
+// The sqlcipher shell as a second witness: the file format is SQLCipher's, not one of this library.
 
 import CipherSQLite
 import Foundation
@@ -17,7 +17,7 @@ struct Shell {
     shell = try #require(cipherShell)
   }
 
-  @Test func `the shell opens our file with the same passphrase`() throws {
+  @Test func `the shell opens a file of this library with the same passphrase`() throws {
     let unlocked = try Connection.create(path, key: .passphrase("correct horse")) { connection in
       try connection.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES ('gr\u{FC}n 北京')")
     }
@@ -27,7 +27,7 @@ struct Shell {
     #expect(result.output.contains("gr\u{FC}n 北京"), "\(result.output)\(result.errors)")
   }
 
-  @Test func `we open the shell's file with the same passphrase`() throws {
+  @Test func `this library opens a file of the shell with the same passphrase`() throws {
     let result = try runTool(
       shell, [path], input: "PRAGMA key = 'correct horse';\nCREATE TABLE t(x);\nINSERT INTO t VALUES (42);\n")
     #expect(result.status == 0, "\(result.errors)")
@@ -36,7 +36,7 @@ struct Shell {
     #expect(connection.auditPages().isEmpty)
   }
 
-  @Test func `the shell opens our file with the same raw key`() throws {
+  @Test func `the shell opens a file of this library with the same raw key`() throws {
     let key = [UInt8](0..<32)
     let unlocked = try Connection.create(path, key: .raw(key)) { connection in
       try connection.executeScript("CREATE TABLE t(x); INSERT INTO t VALUES (7)")

@@ -1,4 +1,4 @@
-// Files of other programs that these write to while they are looked at.
+// Files of other programs, which write to them while they are read.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +9,7 @@ import Testing
   .tags(.slow),
   .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
 struct BusyFiles {
-  /// Adds one to every row in each transaction. Says when it has begun, and ends when a file is there.
+  /// Adds one to every row in each transaction. Reports its beginning, and ends once the file `stop` exists.
   private static let writer = """
     import os, sqlite3, sys, time
     path, stop, mode, pause = sys.argv[1:]
@@ -28,7 +28,7 @@ struct BusyFiles {
       db.execute("COMMIT")
       time.sleep(float(pause))
     """
-  /// Locks a file, until another one is there.
+  /// Locks a file until another file exists.
   private static let holder = """
     import os, sqlite3, sys, time
     db = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -38,10 +38,10 @@ struct BusyFiles {
     while not os.path.exists(sys.argv[2]): time.sleep(0.01)
     """
 
-  /// Runs `body` beside a program, all on one thread: a test that awaits meanwhile gets its turn when the others let it, and
-  /// the program would write for as long.
+  /// Runs `body` while a program runs, all on one thread. A test that awaited meanwhile would continue only
+  /// when the other tests let it, and the program would write for all that time.
   private func beside(
-    _ script: String, _ path: String, _ folder: TemporaryFolder, _ arguments: [String] = [],
+    _ script: String, path: String, folder: TemporaryFolder, arguments: [String] = [],
     _ body: @escaping @Sendable () throws -> Void
   ) async throws {
     try await onThread {
@@ -58,10 +58,12 @@ struct BusyFiles {
   }
 
   @Test(arguments: [("wal", "0"), ("wal", "0.01"), ("delete", "0.02")])
-  func `every row that is read is of one moment`(_ mode: String, _ pause: String) async throws {
+  func `all rows that are read from a file that another program writes are of one moment`(
+    _ mode: String, _ pause: String
+  ) async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("busy.db")
-    try await beside(Self.writer, path, folder, [mode, pause]) {
+    try await beside(Self.writer, path: path, folder: folder, arguments: [mode, pause]) {
       for _ in 0..<20 {
         let file = try ForeignFile(path: path, key: nil, busyTimeout: 60)
         let found = try file.connection.rows("SELECT count(*), count(DISTINCT v) FROM t")
@@ -70,10 +72,10 @@ struct BusyFiles {
     }
   }
 
-  @Test func `so long as was said is waited for a lock`() async throws {
+  @Test func `a lock of another program is waited for as long as the busy timeout`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("held.db")
-    try await beside(Self.holder, path, folder) {
+    try await beside(Self.holder, path: path, folder: folder) {
       let error = #expect(throws: SQLError.self) {
         let file = try ForeignFile(path: path, key: nil, busyTimeout: 0.3)
         _ = try file.connection.rows("SELECT count(*) FROM sqlite_master")
@@ -82,7 +84,7 @@ struct BusyFiles {
         Issue.record("\(String(describing: error))")
         return
       }
-      // Five seconds is what is waited where nothing was said.
+      // The wait without a timeout of one's own is five seconds.
       #expect(waited >= 0.3 && waited < 4.5)
     }
   }

@@ -1,4 +1,5 @@
-// SQL in the schema that this version of SQLite cannot read: nothing is damaged, and nobody is sent to a backup.
+// SQL in the schema that this version of SQLite cannot parse: the error mentions neither damage nor a
+// backup.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +17,7 @@ import Testing
     }
   }
 
-  /// Writes a view in words of an engine that is yet to come.
+  /// Writes a view in the syntax of a future engine.
   private func writeView(_ connection: Connection) throws {
     try connection.executeScript(
       """
@@ -34,7 +35,7 @@ import Testing
       && "\(error)".contains("this is no damage, and no matter of a key")
   }
 
-  @Test func `an opening tells the words that it cannot read, and of no damage`() throws {
+  @Test func `opening a file with unreadable SQL in its schema reports that SQL, and no damage`() throws {
     let connection = try Connection.open(path, key: testKey)
     try writeView(connection)
     connection.close()
@@ -46,9 +47,9 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "needs the sqlcipher shell"))
-  func `of a plain file nothing is said of a key, which it has not`() throws {
+  func `the error for a plain file with an unreadable schema does not mention a key`() throws {
     let plain = folder.path("plain.db")
-    // The newer shell lets nobody write to the schema without it, and the older one does not know it.
+    // The newer shell requires this before it writes to the schema, and the older one does not have it.
     let permission = Engine.current.cipherMajor >= 4 ? ".dbconfig defensive off" : ""
     let made = try runTool(
       try #require(cipherShell), [plain],
@@ -67,7 +68,8 @@ import Testing
     #expect(folder.names == ["notes.store", "plain.db"])
   }
 
-  @Test func `who has the file open when another one writes such words is told, too`() throws {
+  @Test func `an open connection reports unreadable SQL that another connection writes to the schema`() throws
+  {
     let (one, other) = (try Connection.open(path, key: testKey), try Connection.open(path, key: testKey))
     defer { for connection in [one, other] { connection.close() } }
     _ = try one.value("SELECT count(*) FROM Note")

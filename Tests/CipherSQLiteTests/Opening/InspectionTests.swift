@@ -1,4 +1,4 @@
-// Looking at a file, and copying it, while others use it; and leaving no trace where nobody does.
+// Inspecting and copying a file while others use it, and leaving no trace if it is not in use.
 
 import CipherSQLite
 import Foundation
@@ -14,7 +14,7 @@ import Testing
     path = folder.path("a.store")
   }
 
-  /// A store of some 4 MB whose first and last rows belong together: their sum is always 0.
+  /// Creates a store of about 4 MB whose first and last rows belong together: their sum is always 0.
   func create(rows: Int = 1000) throws {
     _ = try Connection.create(path, key: testKey) { connection in
       try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x INTEGER, body BLOB)")
@@ -42,10 +42,10 @@ import Testing
     try application.checkpoint(.passive)
   }
 
-  @Test func `a backup is of one moment, although an idle application wakes up while it is made`() throws {
+  @Test func `a backup is of one moment, although an idle application writes while it is made`() throws {
     try create()
     let application = try application()
-    // Missing, or empty: the engines differ.
+    // The log is missing or empty: the engines differ.
     #expect((try? folder.bytes("a.store-wal"))?.isEmpty ?? true)
     let inspection = try Inspection(path: path, key: testKey)
     var steps = 0
@@ -61,7 +61,7 @@ import Testing
     #expect(try later.connection.value("SELECT max(x) FROM t") == .integer(Int64(steps * (steps + 1) / 2)))
   }
 
-  @Test func `export and copy are of one moment, although others write meanwhile`() throws {
+  @Test func `a copy is of one moment, although another connection writes meanwhile`() throws {
     try create()
     let application = try application()
     var settings = Connection.Configuration()
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `an application that starts while a store is looked at works, and the look goes on as it began`()
+  @Test func `an application that starts during an inspection works, and the inspection keeps its state`()
     throws
   {
     try create()
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: ["wal", "delete"])
-  func `a store that nobody uses is looked at without a changed byte or a new file`(_ mode: String) throws {
+  func `inspecting a store that is not in use changes no byte and leaves no file`(_ mode: String) throws {
     try create(rows: 20)
     let application = try Connection.open(path, key: testKey)
     try application.setJournalMode(mode == "wal" ? .wal : .delete)
@@ -121,7 +121,7 @@ import Testing
     #expect(try content() == before)
   }
 
-  @Test func `a store that somebody uses is looked at with its log and without a changed byte`() throws {
+  @Test func `inspecting a store in use reads its log and changes no byte`() throws {
     try create(rows: 20)
     let application = try application()
     try application.execute("INSERT INTO t VALUES (100, 0, NULL)")
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a log that a killed process left is read, and left as it is`(hasIndex: Bool) throws {
+  func `an inspection reads the log of a killed process and leaves it unchanged`(hasIndex: Bool) throws {
     try create(rows: 20)
     let application = try application()
     try application.execute("INSERT INTO t VALUES (100, 0, NULL)")
@@ -156,9 +156,7 @@ import Testing
     #expect(folder.names == names)
   }
 
-  @Test func `who vouches that nobody writes gets no lock and no file, and the journal mode from the header`()
-    throws
-  {
+  @Test func `an immutable inspection creates no file and reads the journal mode from the header`() throws {
     try create(rows: 20)
     try application().close()
     let before = folder.names
@@ -169,7 +167,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() != 0, "the superuser may write everywhere"))
-  func `a user who may read the file and not make its index is told what helps`() throws {
+  func `a user who may read a file but not create its index gets the error logUnreadable`() throws {
     try create(rows: 20)
     try application().close()
     chmod(folder.path(""), 0o500)
@@ -181,14 +179,15 @@ import Testing
 
   // MARK: Journals
 
-  /// A store whose last user died within a transaction, as the engine's own journal of a big one shows it.
+  /// Creates a store whose last process died within a large transaction, with the engine's own journal of
+  /// it.
   func interrupt() throws {
     try create(rows: 50)
     var small = Connection.Configuration()
     small.cacheBytes = 64 << 10
     let writer = try Connection.open(path, key: testKey, configuration: small)
     try writer.begin()
-    // More than the cache takes: the file itself is written to, and the journal synced.
+    // More than fits into the cache: the engine writes to the file itself, and syncs the journal.
     try writer.execute("UPDATE t SET x = 1, body = zeroblob(4001)")
     for suffix in ["", "-journal"] {
       try FileManager.default.copyItem(atPath: path + suffix, toPath: folder.path("died.store" + suffix))
@@ -196,7 +195,7 @@ import Testing
     writer.rollback()
   }
 
-  @Test func `a journal that has to be put back is put back on a copy, which goes`() throws {
+  @Test func `an inspection rolls back a hot journal on a copy, and deletes the copy`() throws {
     try interrupt()
     let died = folder.path("died.store")
     let before = try content()
@@ -214,9 +213,10 @@ import Testing
     #expect(try Connection.open(died, key: testKey).rows("SELECT DISTINCT x FROM t") == [[0]])
   }
 
-  @Test func `the copy of a killed process goes with the next one, and no folder of somebody else`() throws {
+  @Test func `an inspection deletes the copy of a killed process, and no folder with other files`() throws {
     try interrupt()
-    /// Gets its name when it is whole: other tests look at files meanwhile, and each look takes away what was left.
+    /// Gets its name when it is complete: other tests inspect files meanwhile, and each inspection deletes
+    /// leftovers.
     func leave(_ names: [String]) throws -> URL {
       let letters = (0..<6).compactMap { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement() }
       let url = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent(
@@ -235,7 +235,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: users.path).count == 4)
   }
 
-  @Test func `looks at one moment take no copy of each other for one that was left`() throws {
+  @Test func `inspections at the same time do not delete each other's copies`() throws {
     try interrupt()
     try FileManager.default.createDirectory(atPath: folder.path("tmp"), withIntermediateDirectories: false)
     let result = try runTool(
@@ -254,7 +254,7 @@ import Testing
     }
   }
 
-  @Test func `a journal that names a file of somebody else's is refused, and the file stays`() throws {
+  @Test func `a journal that names another user's file is refused, and that file stays`() throws {
     try interrupt()
     let (died, victim) = (folder.path("died.store"), folder.path("victim"))
     try folder.write(Data("secret".utf8), to: "victim")
@@ -270,8 +270,7 @@ import Testing
     #expect(try folder.bytes("victim") == Data("secret".utf8))
   }
 
-  @Test func `who vouches that nobody writes sees what a killed process left in log or journal, too`() throws
-  {
+  @Test func `an immutable inspection includes what a killed process left in log or journal`() throws {
     try interrupt()
     let inspection = try Inspection(path: folder.path("died.store"), key: testKey, immutable: true)
     #expect(try inspection.connection.rows("SELECT DISTINCT x FROM t") == [[0]])
@@ -284,7 +283,7 @@ import Testing
     #expect(try logged.connection.value("SELECT x FROM t WHERE id = 1000") == 7)
   }
 
-  @Test func `a planted journal that promises billions of pages costs no time`() throws {
+  @Test func `a planted journal that states billions of pages costs no time`() throws {
     try interrupt()
     let journal = folder.path("died.store-journal")
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: journal))
@@ -299,13 +298,13 @@ import Testing
     #expect(seconds < 30)
   }
 
-  @Test func `pages that are only in the log are no damage`() throws {
+  @Test func `pages that are only in the log are not reported as damage`() throws {
     try create(rows: 300)
     let application = try application()
     let reader = try Connection.open(path, key: testKey)
     try reader.begin(.deferred)
     #expect(try reader.value("SELECT count(*) FROM t") == 300)
-    // The reader of the old state keeps the new pages in the log.
+    // The reader of the former state keeps the new pages in the log.
     try application.rekey(to: .raw([UInt8](repeating: 3, count: 32)))
     let inspection = try Inspection(path: path, key: .raw([UInt8](repeating: 3, count: 32)))
     #expect(inspection.connection.auditPages().isEmpty)

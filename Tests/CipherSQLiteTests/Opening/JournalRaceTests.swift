@@ -1,4 +1,4 @@
-// A journal whose writer takes it back while a file is copied to be looked at.
+// A journal that its writer truncates while the file is copied for an inspection.
 
 import CipherSQLite
 import Foundation
@@ -9,8 +9,8 @@ import Testing
   private let folder: TemporaryFolder
   private var died: String { folder.path("died.store") }
 
-  /// A store of 16 MB as it was before a transaction, and the journal of that one: with the journal or without it the rows
-  /// are the same.
+  /// A store of 16 MB in the state before a transaction, and the journal of that transaction: the rows are
+  /// the same with the journal and without it.
   init() throws {
     folder = try TemporaryFolder()
     let path = folder.path("a.store")
@@ -32,7 +32,7 @@ import Testing
     writer.rollback()
   }
 
-  /// Cuts the journal as soon as a copy of the file has begun.
+  /// Truncates the journal as soon as a copy of the file has begun.
   private func cutWhileCopying(_ isOver: @escaping @Sendable () -> Bool) throws -> ThreadWork<Bool> {
     let (journal, former, salt) = (died + "-journal", Self.copies(), try Self.salt(died))
     return ThreadWork {
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  /// The first bytes of a database, which no other one has; nil where there are none yet.
+  /// The first bytes of a database, which are unique to it; nil if there are none yet.
   private static func salt(_ path: String) throws -> Data? {
     guard let file = FileHandle(forReadingAtPath: path) else { return nil }
     defer { try? file.close() }
@@ -59,7 +59,7 @@ import Testing
     return Set(names.filter { $0.hasPrefix("vault-inspect-") })
   }
 
-  @Test func `a journal that is cut while the file is copied is copied anew, and no error`() async throws {
+  @Test func `a journal that is truncated during the copy of an inspection is no error`() async throws {
     var wasCut = false
     for _ in 0..<5 {
       try? FileManager.default.removeItem(atPath: died + "-journal")

@@ -1,4 +1,4 @@
-// Opening a file with a rollback journal while others commit to it: nobody waits for one who waits for him.
+// Opening a file with a rollback journal while others commit to it: they do not block each other.
 
 import CipherSQLite
 import Foundation
@@ -6,13 +6,15 @@ import TestSupport
 import Testing
 
 @Suite struct OpeningBesideCommits {
-  @Test func `who looks at a file before it opens it keeps nobody from committing`() async throws {
+  @Test func `opening a file with a rollback journal does not block commits of other connections`()
+    async throws
+  {
     let folder = try TemporaryFolder()
     let path = folder.path("many.db")
     let key = Key.raw([UInt8](repeating: 7, count: 32))
     _ = try Connection.create(path, key: key) { try $0.execute("CREATE TABLE t (a INTEGER)") }
     var configuration = Connection.Configuration()
-    // Far more than the commits take, and less than a wait for each other that only its end would end.
+    // Far more than the commits take. A deadlock would last for the whole timeout.
     configuration.busyTimeout = 30
     let settings = configuration
     try await withThrowingTaskGroup(of: Void.self) { group in

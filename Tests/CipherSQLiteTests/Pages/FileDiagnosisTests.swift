@@ -1,4 +1,4 @@
-// One test for each thing that a file can be instead of a store that opens.
+// One test for each reason why a file does not open as a store.
 
 import CipherSQLite
 import Foundation
@@ -22,7 +22,7 @@ import Testing
   }
 
   func open(_ key: Key = .named("right")) throws -> Connection {
-    // A rekey waits as long for a reader that never leaves, and continues.
+    // A rekey waits this long for a reader that never ends, and then continues.
     var configuration = Connection.Configuration()
     configuration.busyTimeout = 0.05
     return try Connection.open(path, key: key, configuration: configuration)
@@ -33,7 +33,7 @@ import Testing
     #expect(try open().value("SELECT count(*) FROM t") == 40)
   }
 
-  @Test func `a wrong key is told as such and changes no byte`() throws {
+  @Test func `a wrong key is reported as such and changes no byte`() throws {
     try create()
     let before = try folder.bytes("a.store")
     #expect(throws: SQLError.wrongKey(file: path)) { try open(.named("wrong")) }
@@ -42,7 +42,8 @@ import Testing
     #expect(folder.names == ["a.store"])
   }
 
-  /// The frames of a log: a page's number, whether it ends a commit, its bytes.
+  /// The frames of a log: the number of the page, whether the frame ends a commit, and the bytes of the
+  /// page.
   func frames(of log: Data) -> [(page: Int, isCommit: Bool, bytes: Data)] {
     let number = { (offset: Int) in log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
     return stride(from: 32, to: log.count - 4119, by: 4120).map {
@@ -51,13 +52,12 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 5, 30])
-  func `a rekey that died as its log was copied back leaves the new key, and the old one is a wrong key`(
-    copied: Int
-  ) throws {
+  func `a rekey killed during its checkpoint leaves the new key, and the old key is wrong`(copied: Int) throws
+  {
     try create()
     let writer = try open()
     try writer.setJournalMode(.wal)
-    // A reader of the old state keeps the log from being copied back.
+    // A reader of the former state prevents a checkpoint.
     let reader = try open()
     try reader.begin(.deferred)
     #expect(try reader.value("SELECT count(*) FROM t") == 40)
@@ -79,7 +79,7 @@ import Testing
     #expect(opened.auditPages().isEmpty)
   }
 
-  /// A rollback journal that puts `pages` back, by SQLite's description of its format.
+  /// A rollback journal that restores `pages`, from SQLite's description of the format.
   private func journal(_ pages: [[UInt8]]) -> Data {
     let nonce: UInt32 = 0x1234_5678
     func bytes(_ number: UInt32) -> [UInt8] {
@@ -96,9 +96,9 @@ import Testing
   }
 
   @Test(arguments: [1, 5, 41])
-  func `a rekey that died with a rollback journal leaves the old key, and the new one is a wrong key`(
-    _ written: Int
-  ) throws {
+  func `a rekey killed with a rollback journal leaves the old key, and the new key is wrong`(_ written: Int)
+    throws
+  {
     try create()
     let url = URL(fileURLWithPath: path)
     let old = try [UInt8](Data(contentsOf: url))
@@ -106,7 +106,7 @@ import Testing
     let new = try [UInt8](Data(contentsOf: url))
     #expect(old.count == new.count && old[..<16] == new[..<16])
     let pages = old.count / 4096
-    // As many pages as were written when the process died.
+    // The first pages were written when the process died.
     let died = new[..<(written * 4096)] + old[(written * 4096)...]
     func die() throws {
       try Data(died).write(to: url)
@@ -117,7 +117,7 @@ import Testing
     #expect(throws: SQLError.wrongKey(file: path)) { try open(.named("new")) }
     try die()
     #expect(throws: SQLError.wrongKey(file: path)) { try open(.named("wrong")) }
-    // Reading alone puts nothing back.
+    // A read-only connection does not roll the journal back.
     var reading = Connection.Configuration()
     reading.access = .readOnly
     #expect(throws: SQLError.interruptedWrite(file: path)) {
@@ -131,7 +131,7 @@ import Testing
     #expect(try [UInt8](Data(contentsOf: url)) == old)
   }
 
-  @Test func `damage beside a log of the same key is damage`() throws {
+  @Test func `damage beside a log of the same key is reported as damage`() throws {
     try create()
     let writer = try open()
     try writer.setJournalMode(.wal)
@@ -159,14 +159,14 @@ import Testing
     }
   }
 
-  @Test func `a plain SQLite file is told as such`() throws {
+  @Test func `a plain SQLite file is reported as not encrypted`() throws {
     var header = Data("SQLite format 3\0".utf8)
     header.append(Data(count: 8176))
     try folder.write(header, to: "a.store")
     #expect(throws: SQLError.notEncrypted(file: path)) { try open() }
   }
 
-  @Test func `a file that is no database is told as such`() throws {
+  @Test func `a file that is not a database is reported as such`() throws {
     try folder.write(Data("Dear diary".utf8), to: "a.store")
     #expect(throws: SQLError.notADatabase(file: path, reason: "it has only 10 bytes")) { try open() }
     try folder.write(Data((0..<5000).map { UInt8(truncatingIfNeeded: $0 &* 31) }), to: "a.store")
@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func `a truncated file names the first missing page`() throws {
+  @Test func `a truncated file is reported with its first missing page`() throws {
     try create()
     let whole = try folder.bytes("a.store")
     try folder.write(whole.prefix(10 * 4096), to: "a.store")
@@ -192,7 +192,7 @@ import Testing
     #expect(throws: SQLError.corrupted(file: path, pages: [1])) { try open() }
   }
 
-  @Test func `a flipped byte in a later page is found when the page is read, and by the audit`() throws {
+  @Test func `a flipped byte in a later page is found by reading the page and by the audit`() throws {
     try create()
     var bytes = try folder.bytes("a.store")
     bytes[20 * 4096 + 77] ^= 1
@@ -202,7 +202,7 @@ import Testing
     #expect(throws: SQLError.corrupted(file: path, pages: [21])) { try connection.rows("SELECT body FROM t") }
   }
 
-  @Test func `an empty file, a directory and a missing folder each have their error`() throws {
+  @Test func `an empty file, a directory and a missing folder have their own errors`() throws {
     try folder.write(Data(), to: "a.store")
     #expect(throws: SQLError.emptyFile(file: path)) { try open() }
     #expect(throws: SQLError.isDirectory(file: folder.url.path)) {
@@ -233,7 +233,7 @@ import Testing
       if: Engine.current.cipherMajor >= 4
         && FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlcipher"),
       "only SQLCipher 4 reads both, and the installed shell writes the file"))
-  func `a file of SQLCipher 3 opens, and says which settings it has`() throws {
+  func `a file of SQLCipher 3 opens and reports its settings`() throws {
     let other = "/usr/bin/sqlcipher"
     let script = "PRAGMA key='right'; CREATE TABLE t(x); INSERT INTO t VALUES (42);"
     var environment = ["LD_LIBRARY_PATH": ""]

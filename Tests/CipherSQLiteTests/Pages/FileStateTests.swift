@@ -1,4 +1,5 @@
-// What a file is to a key, as a value: one for each state, without an engine that opens it.
+// The state of a file for a key, as a value: one case for each state, without opening the file by the
+// engine.
 
 import CipherSQLite
 import Foundation
@@ -23,7 +24,7 @@ import Testing
 
   private func noise(_ count: Int) -> Data { Data((0..<count).map { _ in .random(in: 1...255) }) }
 
-  /// The state as a word, with the error that it stands for.
+  /// The name of the state, and the error of the state.
   private func state(_ key: Key = testKey, profile: CipherProfile? = nil) throws -> (String, SQLError?) {
     let file = try DatabasePath(path)
     let state = try FileState.of(file, key: key, profile: profile, seconds: 0)
@@ -36,17 +37,17 @@ import Testing
     }
   }
 
-  @Test func `a file under the key is open, and its key opens it`() throws {
+  @Test func `a file encrypted with the key has the state open, and its key opens it`() throws {
     try create()
     let file = try DatabasePath(path)
     guard case .open(let key) = try FileState.of(file, key: testKey, seconds: 0) else {
-      Issue.record("it is not open")
+      Issue.record("the state is not open")
       return
     }
     #expect(try Connection.open(path, unlocked: key).value("SELECT count(*) FROM t") == 30)
   }
 
-  @Test func `under another key, and as noise, it is locked: nobody can tell the two apart`() throws {
+  @Test func `a file under another key and a file of noise have the same state, locked`() throws {
     try create()
     let other = Key.raw([UInt8](repeating: 1, count: 32))
     #expect(try state(other) == ("locked", .wrongKey(file: path)))
@@ -54,13 +55,13 @@ import Testing
     #expect(try state() == ("locked", .wrongKey(file: path)))
   }
 
-  @Test func `a damaged page is named, the first one too`() throws {
+  @Test func `a damaged first page has the state damaged with its number`() throws {
     try create()
     try folder.flip("a.store", at: 100)
     #expect(try state() == ("damaged", .corrupted(file: path, pages: [1])))
   }
 
-  @Test func `a database in clear is plain, and what is no database is foreign`() throws {
+  @Test func `a plaintext database has the state plain, and a file that is no database foreign`() throws {
     try create()
     let plain = folder.path("plain.db")
     try Connection.open(path, key: testKey).exportPlaintext(to: plain)
@@ -73,7 +74,7 @@ import Testing
       try state() == ("foreign", .notADatabase(file: path, reason: "its 5000 bytes are not whole pages")))
   }
 
-  @Test func `settings that the engine has not are told before anything is tried`() throws {
+  @Test func `settings that the engine does not support are reported before anything is tried`() throws {
     try create()
     var profile = CipherProfile.sqlcipher4
     profile.pageBytes = 1000

@@ -1,4 +1,4 @@
-// Which settings a file has, and which key it is under, where page 1 does not tell: every page size, every format.
+// Finding the settings and the key of a file if page 1 does not reveal them: every page size, every format.
 
 import CipherSQLite
 import Foundation
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// Stores whose rounds are those of their format: a passphrase is what finds them.
+  /// Creates a store with the rounds of its format, so that a passphrase finds the settings.
   func create(_ profile: CipherProfile, rows: Int = 40) throws -> Connection {
     var configuration = Connection.Configuration()
     configuration.profile = profile
@@ -35,16 +35,16 @@ import Testing
       try connection.execute("CREATE TABLE t(x)")
       for _ in 0..<rows { try connection.execute("INSERT INTO t VALUES (zeroblob(3000))") }
     }
-    // A rekey waits as long for a reader that never leaves, and continues.
+    // A rekey waits this long for a reader that never ends, and then continues.
     var opening = Connection.Configuration()
     opening.busyTimeout = 0.05
     return try Connection.open(path, key: .passphrase("right"), configuration: opening)
   }
 
   @Test(arguments: Rotation.part(of: all, oneIn: 6))
-  func `after a rekey beside a reader the new key opens what a killed process left, and the old one is wrong`(
-    _ profile: CipherProfile
-  ) throws {
+  func `a process killed after a rekey beside a reader leaves the new key in force`(_ profile: CipherProfile)
+    throws
+  {
     let writer = try create(profile)
     #expect(writer.unlocked.profile == profile)
     try writer.setJournalMode(.wal)
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(.enabled(if: Engine.current.cipherMajor >= 4, "SQLCipher 3 has one hash"))
-  func `files of other hashes are found by themselves, mixed ones too`() throws {
+  func `files of other hashes are recognized, also with two different hashes`() throws {
     let hashes: [CipherProfile.Hash] = [.sha1, .sha256, .sha512]
     for derivation in hashes {
       for hash in hashes {
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `a file of format 2 opens, and one of format 1 is said to be one`() throws {
+  func `a file of format 2 opens, and a file of format 1 is reported as unauthenticated`() throws {
     let shell = try #require(cipherShell)
     for format in [1, 2] {
       let settings =
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `the first pages destroyed are damage and no wrong key, however many they are`() throws {
+  @Test func `destroyed first pages are damage and not a wrong key, however many they are`() throws {
     let connection = try create(.engineDefault, rows: 170)
     let pages = Int(try connection.value("PRAGMA page_count")?.int64 ?? 0)
     connection.close()
@@ -110,7 +110,7 @@ import Testing
     #expect(pages > 160)
     for destroyed in [1, 6, 30, pages - 3] {
       var bytes = whole
-      // Not the salt, which no key can be checked without.
+      // Except the salt, without which no key can be checked.
       bytes.replaceSubrange(16..<(destroyed * 4096), with: Data(repeating: 7, count: destroyed * 4096 - 16))
       try folder.write(bytes, to: "a.store")
       #expect(throws: SQLError.corrupted(file: path, pages: Array(1...min(destroyed, 100)))) {
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `pages of 512 bytes, which never held a database, are no settings`() throws {
+  @Test func `pages of 512 bytes, which no database has, are refused as settings`() throws {
     let profile = CipherProfile(pageBytes: 512, hash: .sha1, rounds: 64_000)
     #expect(!profile.isUsable)
     var configuration = Connection.Configuration()
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `while another process copies its new key's log back, nobody is told of damage`() throws {
+  @Test func `a checkpoint of another process after a rekey is not reported as damage`() throws {
     let new = Key.raw([UInt8](repeating: 1, count: 32))
     let writer = try create(.engineDefault, rows: 400)
     try writer.setJournalMode(.wal)
@@ -143,7 +143,7 @@ import Testing
     for suffix in ["", "-wal"] {
       try FileManager.default.copyItem(atPath: path + suffix, toPath: died + suffix)
     }
-    // As the copying does it, page by page in no order, with the log there until the end.
+    // Like a checkpoint: page by page in any order, while the log exists until the end.
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: died))
     let isDone = Locked(false)
     let ended = DispatchSemaphore(value: 0)
@@ -151,7 +151,7 @@ import Testing
       for start in stride(from: 32, to: log.count - 4119, by: 4120) {
         let number = log[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
         try? file.seek(toOffset: UInt64((number - 1) * 4096))
-        // In two parts: a page that is being written verifies under no key.
+        // In two parts: a page that is partly written is valid under no key.
         try? file.write(contentsOf: log[start + 24..<start + 2000])
         usleep(500)
         try? file.write(contentsOf: log[start + 2000..<start + 4120])

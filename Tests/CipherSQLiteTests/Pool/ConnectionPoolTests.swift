@@ -1,4 +1,4 @@
-// One writer, many readers, cancellation, and calls from inside themselves.
+// A pool: one writer, many readers, cancellation, and nested calls.
 
 import CipherSQLite
 import Foundation
@@ -17,7 +17,7 @@ import Testing
     pool = try ConnectionPool(path: folder.path("a.store"), key: .passphrase("k"))
   }
 
-  @Test func `a hundred tasks write and read at once and every row is there`() async throws {
+  @Test func `a hundred tasks write and read at once, and every row is saved`() async throws {
     try await withThrowingTaskGroup(of: Void.self) { [pool] group in
       for task in 0..<100 {
         group.addTask {
@@ -34,7 +34,7 @@ import Testing
     #expect(try pool.withReader { try $0.value("SELECT count(DISTINCT x) FROM t") } == 2000)
   }
 
-  @Test func `a write from inside a write is an error, not a deadlock`() async throws {
+  @Test func `a write within a write is an error and not a deadlock`() async throws {
     await #expect(throws: SQLError.nestedWrite(file: pool.path)) {
       try await pool.write { [pool] (_: Connection) -> Void in
         try pool.withWriter { (_: Connection) -> Void in }
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `a read from inside every reader gets a connection of its own`() async throws {
+  @Test func `a read within a read gets a connection of its own, also if all readers do so`() async throws {
     try await withThrowingTaskGroup(of: Void.self) { [pool] group in
       for _ in 0..<16 {
         group.addTask {
@@ -67,7 +67,7 @@ import Testing
   @Test func `a cancelled write stops its statement, rolls back and leaves the pool usable`() async throws {
     let started = DispatchSemaphore(value: 0)
     let task = Task { [pool] in
-      // Also when it fails before: nobody is to wait for ever.
+      // Also if it fails before, so that the test does not wait forever.
       defer { started.signal() }
       try await pool.write { connection in
         _ = try connection.execute("INSERT INTO t VALUES (1)")
@@ -82,7 +82,7 @@ import Testing
     try await pool.write { _ = try $0.execute("INSERT INTO t VALUES (2)") }
   }
 
-  @Test func `reads that wait for a connection go on when it is free, and cancelled ones keep nobody back`()
+  @Test func `waiting reads continue when a connection is free, and cancelled ones block no other`()
     async throws
   {
     var configuration = ConnectionPool.Configuration()
@@ -92,7 +92,7 @@ import Testing
     let held = DispatchSemaphore(value: 0)
     let started = AsyncStream<Void>.makeStream()
     let holder = Task {
-      // Also when it fails before: nobody is to wait for ever.
+      // Also if it fails before, so that the test does not wait forever.
       defer { started.continuation.finish() }
       try await narrow.read { _ in
         started.continuation.finish()
@@ -117,7 +117,7 @@ import Testing
     #expect(try await narrow.read { try $0.value("SELECT 1") } == 1)
   }
 
-  @Test func `a closed pool says so`() async throws {
+  @Test func `reads and writes of a closed pool throw the error closed`() async throws {
     pool.close()
     await #expect(throws: SQLError.closed(file: pool.path)) {
       try await pool.read { (_: Connection) -> Void in }
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `new files are private whatever the umask says`() throws {
+  @Test func `all files of a pool have mode 0600`() throws {
     let mode = try FileManager.default.attributesOfItem(atPath: pool.path)[.posixPermissions] as? Int
     #expect(mode == 0o600)
     try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (1)") }

@@ -1,4 +1,4 @@
-// One connection and its calls in order.
+// A queue: one connection, and its calls in order.
 
 import CipherSQLite
 import Foundation
@@ -19,19 +19,19 @@ import Testing
     queue = try ConnectionQueue(path: path, key: .passphrase("k"), configuration: configuration)
   }
 
-  @Test func `calls run one after another in the order in which they were made`() throws {
+  @Test func `calls of a queue run one after another in the order in which they were made`() throws {
     let order = DispatchQueue(label: "order")
     let group = DispatchGroup()
     nonisolated(unsafe) var seen: [Int] = []
     for number in 0..<50 {
-      // Made in order by the serial queue, each waiting for the one before.
+      // The serial dispatch queue makes the calls in order. Each call waits for the one before.
       order.async(group: group) { [queue] in try? queue.withConnection { _ in seen.append(number) } }
     }
     group.wait()
     #expect(seen == Array(0..<50))
   }
 
-  @Test func `a hundred tasks add to one number, and nothing is lost`() async throws {
+  @Test func `a hundred tasks increment one number, and no update is lost`() async throws {
     try await queue.run { _ = try $0.execute("INSERT INTO t VALUES (0)") }
     try await withThrowingTaskGroup(of: Void.self) { [queue] group in
       for _ in 0..<100 {
@@ -47,7 +47,7 @@ import Testing
     #expect(try queue.withConnection { try $0.value("SELECT x FROM t") } == 100)
   }
 
-  @Test func `a blocking call from inside a call is an error and no deadlock`() async throws {
+  @Test func `a blocking call within a call is an error and not a deadlock`() async throws {
     #expect(throws: SQLError.nestedWrite(file: path)) {
       try queue.withConnection { (_: Connection) -> Void in
         try queue.withConnection { (_: Connection) -> Void in }
@@ -62,7 +62,7 @@ import Testing
     #expect(try queue.withConnection { _ in queue.isInsideCall })
   }
 
-  @Test func `a task made inside a call runs after it`() async throws {
+  @Test func `a task created within a call runs after it`() async throws {
     let inner = try await queue.run { [queue] connection in
       _ = try connection.execute("INSERT INTO t VALUES (1)")
       return Task { try await queue.run { try $0.value("SELECT count(*) FROM t")?.int64 } }
@@ -70,7 +70,7 @@ import Testing
     #expect(try await inner.value == 1)
   }
 
-  @Test func `a throwing transaction is rolled back, and one left open does not reach the next call`()
+  @Test func `a throwing transaction is rolled back, and an open one does not reach the next call`()
     async throws
   {
     struct Stop: Error {}
@@ -91,7 +91,7 @@ import Testing
   @Test func `cancelling a task interrupts its statement and leaves the queue usable`() async throws {
     let started = DispatchSemaphore(value: 0)
     let task = Task { [queue] in
-      // Also when it fails before: nobody is to wait for ever.
+      // Also if it fails before, so that the test does not wait forever.
       defer { started.signal() }
       try await queue.transaction { connection -> Void in
         _ = try connection.execute("INSERT INTO t VALUES (1)")
@@ -105,7 +105,7 @@ import Testing
     #expect(try queue.withConnection { try $0.value("SELECT count(*) FROM t") } == 0)
   }
 
-  @Test func `interrupt stops what is running from another thread`() throws {
+  @Test func `interrupt stops a running statement from another thread`() throws {
     let queue = queue
     let hasEnded = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `after closing every call says so`() async throws {
+  @Test func `every call on a closed queue throws the error closed`() async throws {
     queue.close()
     queue.close()
     #expect(throws: SQLError.closed(file: path)) { try queue.withConnection { (_: Connection) -> Void in } }
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `the key changes under it in both journal modes`() throws {
+  @Test func `a queue can be rekeyed in both journal modes`() throws {
     for mode in [Connection.JournalMode.delete, .wal] {
       try queue.withConnection { connection in
         try connection.setJournalMode(mode)
@@ -145,14 +145,14 @@ import Testing
       #expect(throws: SQLError.wrongKey(file: path)) { try Connection.open(path, key: .passphrase("k")) }
       let other = try Connection.open(path, key: .passphrase("new \(mode)"))
       #expect(try other.value("SELECT count(*) FROM t") == (mode == .delete ? 3000 : 6000))
-      // The queue's own connection goes on.
+      // The queue's own connection stays usable.
       #expect(
         try queue.withConnection { try $0.execute("UPDATE t SET x = x + 1") }
           == (mode == .delete ? 3000 : 6000))
     }
   }
 
-  @Test func `a held lock keeps the old key, and the queue goes on`() throws {
+  @Test func `a rekey of a queue fails under another lock and keeps the old key and the queue`() throws {
     let other = try Connection.open(path, key: .passphrase("k"))
     try other.begin()
     #expect(isBusy(path, after: 0.2...60) { try queue.rekey(to: .passphrase("new")) })
@@ -195,7 +195,7 @@ import Testing
     #expect(try pool.snapshot().withConnection(count) == 1)
   }
 
-  @Test func `more snapshots than readers live at once, and reads go on beside them`() async throws {
+  @Test func `more snapshots than readers can be open, and reads continue beside them`() async throws {
     var snapshots: [Snapshot] = []
     for number in 0..<8 {
       snapshots.append(try pool.snapshot())
@@ -207,17 +207,17 @@ import Testing
     #expect(try await pool.read { try $0.value("SELECT count(*) FROM t") } == 8)
   }
 
-  @Test func `a read from inside a read of the same snapshot is an error and no deadlock`() throws {
+  @Test func `a read within a read of the same snapshot is an error and not a deadlock`() throws {
     let snapshot = try pool.snapshot()
     #expect(throws: SQLError.nestedWrite(file: pool.path)) {
       try snapshot.withConnection { _ in try snapshot.withConnection(count) }
     }
-    // Closing is no read: it does not wait for itself.
+    // Closing is not a read: it does not wait for itself.
     try snapshot.withConnection { _ in snapshot.close() }
     #expect(throws: SQLError.closed(file: pool.path)) { try snapshot.withConnection(count) }
   }
 
-  @Test func `a snapshot that is let go makes room for a rekey`() throws {
+  @Test func `a rekey waits for a snapshot, and succeeds once the snapshot is released`() throws {
     var snapshot: Snapshot? = try pool.snapshot()
     #expect(
       isBusy(pool.path, after: 0.2...60) {
@@ -230,7 +230,7 @@ import Testing
   }
 
   @Test func `readers see a new schema at once`() async throws {
-    // All readers are open and have the old schema.
+    // All readers are open and have cached the former schema.
     try pool.withReader { _ in _ = try pool.withReader(count) }
     for step in 0..<5 {
       try await pool.write { connection in

@@ -1,4 +1,4 @@
-// What a process says that ends while its stores work.
+// A process that exits while its stores are at work.
 
 import CipherSQLite
 import Foundation
@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 @Suite struct Exits {
-  // libcrypto takes its tables down when a process exits; a page that another thread decrypts then would end it with
-  // a signal instead of the status that it exits with.
-  @Test func `a process may exit while threads read, write and open`() async throws {
+  // libcrypto frees its tables when a process exits. If another thread decrypted a page then, the process
+  // would end with a signal instead of its exit status.
+  @Test func `a process may exit while its threads read, write and open stores`() async throws {
     let folder = try TemporaryFolder()
     for round in 0..<20 {
       let path = folder.path("\(round).store")

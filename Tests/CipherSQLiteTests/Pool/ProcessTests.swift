@@ -1,4 +1,4 @@
-// Several processes, and many tasks, on one file. Seconds instead of one: VAULT_SECONDS.
+// Several processes, and many tasks, on one file. VAULT_SECONDS sets the seconds, one by default.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.processes, .slow)) struct Processes {
-  @Test func `two writing and four reading processes lose no update and see no half one`() async throws {
+  @Test func `two writing and four reading processes lose no update and see no partial one`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")
     _ = try Connection.create(path, key: childKeys.first) {
@@ -33,7 +33,7 @@ import Testing
     #expect(try connection.integrityErrors().isEmpty)
   }
 
-  @Test func `writing processes that are killed at random lose nothing they acknowledged`() async throws {
+  @Test func `processes that are killed while they write lose no acknowledged commit`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")
     _ = try Connection.create(path, key: childKeys.first) {
@@ -44,7 +44,7 @@ import Testing
       for _ in 0..<2 {
         group.addTask {
           try await onThread {
-            // From here: on a busy machine a task may start long after it was added.
+            // Starting here: on a busy machine a task may start long after it was added.
             let end = Date().addingTimeInterval(childSeconds)
             var (moves, kills) = (0, 0)
             repeat {
@@ -67,18 +67,18 @@ import Testing
     let connection = try Connection.open(path, key: childKeys.first)
     let found = try connection.rows("SELECT amount, moves FROM account ORDER BY id")
     let moves = Int(try #require(found.first?.last?.int64))
-    // The last commit of each may have come before its line.
+    // The last commit of each killed process may have come before its line.
     #expect((acknowledged...acknowledged + kills).contains(moves) && acknowledged > 0)
     #expect(found.map(\.first) == [.integer(Int64(1000 - moves)), .integer(Int64(1000 + moves))])
     #expect(try connection.integrityErrors().isEmpty && connection.auditPages().isEmpty)
   }
 
-  @Test func `what is copied while another process writes is of one moment, whichever way it is copied`()
+  @Test func `copies made while another process writes are of one moment, whichever call makes them`()
     async throws
   {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")
-    // The two rows that belong together lie at both ends of the file.
+    // The two rows that belong together are at both ends of the file.
     _ = try Connection.create(path, key: childKeys.first) { connection in
       try connection.executeScript(
         "CREATE TABLE account(id INTEGER PRIMARY KEY, amount, moves); INSERT INTO account VALUES (1, 1000, 0)"
@@ -122,12 +122,12 @@ import Testing
       return try await group.reduce(0, +)
     }
     #expect(copies > 0)
-    // The log of a process that ended while the store was looked at stays until somebody opens it for writing.
+    // The log of a process that ended during an inspection stays until the file is opened for writing.
     #expect(try Connection.open(path, key: childKeys.first).integrityErrors().isEmpty)
     #expect(folder.names == ["a.store"])
   }
 
-  @Test func `sixteen tasks on one pool keep the sum`() async throws {
+  @Test func `sixteen tasks on one pool and one queue keep the sum`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path("a.store")
     _ = try Connection.create(path, key: childKeys.first) {

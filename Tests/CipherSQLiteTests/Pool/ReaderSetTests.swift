@@ -1,4 +1,5 @@
-// The pool's readers, seen from outside: who waits is woken when there is something for him, and by nothing else.
+// The pool's readers, tested from outside: a waiting read is woken when a reader is available, and only
+// then.
 
 import CipherSQLite
 import Dispatch
@@ -15,9 +16,9 @@ import Testing
     }
     struct Refused: Error {}
     let state = Locked(State())
-    /// Says that the opening that is to be refused goes on.
+    /// Signals that the opening that will be refused is in progress.
     let isOpening = DispatchSemaphore(value: 0)
-    /// Waited for by that opening, so that others come meanwhile.
+    /// That opening waits for it, so that other reads arrive meanwhile.
     let mayFail = DispatchSemaphore(value: 0)
 
     func prepare(_ connection: Connection) throws {
@@ -46,7 +47,7 @@ import Testing
     return try ConnectionPool(path: database.path, key: testKey, configuration: configuration)
   }
 
-  @Test func `who waits for a reader gets its place when the one before could not open it`() async throws {
+  @Test func `a waiting read gets the place of a reader that could not be opened`() async throws {
     gate.state.withLock { $0.refused = [1] }
     let pool = try pool(readers: 1)
     let first = Task { [gate] in
@@ -54,7 +55,7 @@ import Testing
       try await pool.read { _ in }
     }
     try await onThread { [gate] in gate.isOpening.wait() }
-    // The only place is taken by an opening that goes on.
+    // An opening in progress takes the only place.
     let waiting = (0..<5).map { _ in Task { try await pool.read { try $0.value("SELECT x FROM t") } } }
     for _ in 0..<1000 { await Task.yield() }
     gate.mayFail.signal()
@@ -64,9 +65,9 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3])
-  func `two hundred reads on few readers all come through, and no more are open than there may be`(
-    _ readers: Int
-  ) async throws {
+  func `two hundred reads on few readers complete, and no more readers open than allowed`(_ readers: Int)
+    async throws
+  {
     let pool = try pool(readers: readers)
     let inside = Locked((now: 0, most: 0))
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -85,7 +86,7 @@ import Testing
     #expect(gate.state.withLock { $0.openings } <= readers)
   }
 
-  @Test func `reads and snapshots that come during a change of the key wait for its end`() async throws {
+  @Test func `reads and snapshots that start during a rekey wait for its end`() async throws {
     let pool = try pool(readers: 2)
     let tasks = Locked<[Task<SQLValue?, any Error>]>([])
     let next = Key.raw([UInt8](repeating: 0x33, count: 32))
@@ -108,7 +109,7 @@ import Testing
     for task in all { #expect(try await task.value == 1) }
   }
 
-  @Test func `who waits for a reader of a pool that is closed is told so`() async throws {
+  @Test func `a read that waits for a reader throws the error closed when the pool is closed`() async throws {
     let pool = try pool(readers: 1)
     let isIn = DispatchSemaphore(value: 0)
     let mayGo = DispatchSemaphore(value: 0)

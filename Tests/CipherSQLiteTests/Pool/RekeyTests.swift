@@ -1,4 +1,4 @@
-// The engine's rekey loses files under contention; ours must not.
+// The engine's own rekey loses files under contention. The rekey of this library must not.
 
 import CipherSQLite
 import Foundation
@@ -24,7 +24,7 @@ import Testing
     return try ConnectionPool(path: path, key: key, configuration: configuration)
   }
 
-  @Test func `the pool goes on reading and writing under the new key`() async throws {
+  @Test func `a pool reads and writes under the new key after a rekey`() async throws {
     let pool = try pool(.passphrase("old"))
     _ = try await pool.read { try $0.value("SELECT count(*) FROM t") }
     try pool.rekey(to: .passphrase("new"))
@@ -36,8 +36,8 @@ import Testing
     #expect(try Connection.open(path, key: .passphrase("new")).value("SELECT count(*) FROM t") == 201)
   }
 
-  /// PBKDF2 fills a passphrase up with zeros to a block of its hash: 64 bytes of SHA-1, 128 of SHA-512.
-  @Test func `a rekey to the key that the file has is refused, and so is one that ends in a zero`() throws {
+  /// PBKDF2 pads a passphrase with zeros to a block of its hash: 64 bytes of SHA-1, 128 of SHA-512.
+  @Test func `a rekey to the present key, or to a key that ends in a zero, is refused`() throws {
     let bytes = Array("old".utf8)
     let other = Array("other".utf8)
     try Connection.open(path, key: .passphrase("old")).rekey(to: .passphrase(bytes: other))
@@ -45,7 +45,7 @@ import Testing
     let connection = try Connection.open(path, key: .passphrase("old"))
     #expect(throws: SQLError.sameKey(file: path)) { try connection.rekey(to: .passphrase("old")) }
     #expect(throws: SQLError.keyEndsInZero) { try connection.rekey(to: .passphrase(bytes: bytes + [0])) }
-    // The connection goes on.
+    // The connection stays usable.
     #expect(try connection.value("SELECT count(*) FROM t") == 200)
     connection.close()
     let pool = try pool(.passphrase("old"))
@@ -60,7 +60,7 @@ import Testing
       _ = try Connection.upgradeCipher(path, key: .passphrase("old"), newKey: .passphrase("old"))
     }
     #expect(try Connection.open(path, key: .passphrase("old")).value("SELECT count(*) FROM t") == 200)
-    // The same key is right where the settings are others.
+    // The same key is allowed if the settings differ.
     var slow = CipherProfile.engineDefault
     slow.rounds += 1
     try self.pool(.passphrase("old")).rekey(to: .passphrase("old"), profile: slow)
@@ -71,9 +71,9 @@ import Testing
         .value("SELECT count(*) FROM t") == 200)
   }
 
-  @Test func `no new file gets a passphrase that ends in a zero, and one that has it still opens`() throws {
+  @Test func `no new file gets a passphrase that ends in a zero, and an existing one still opens`() throws {
     let zero = Key.passphrase(bytes: Array("old".utf8) + [0])
-    // What other programs made.
+    // Other programs may have created such a file.
     #expect(try Connection.open(path, key: zero).value("SELECT count(*) FROM t") == 200)
     let connection = try Connection.open(path, key: .passphrase("old"))
     #expect(throws: SQLError.keyEndsInZero) {
@@ -87,13 +87,13 @@ import Testing
     #expect(!folder.names.contains("b"))
   }
 
-  @Test func `a held write lock makes it fail, and the old key alone still opens the file`() throws {
+  @Test func `a rekey fails under a held write lock, and only the old key opens the file`() throws {
     let other = try Connection.open(path, key: .passphrase("old"))
     let pool = try pool(.passphrase("old"))
     try other.execute("BEGIN IMMEDIATE")
     #expect(isBusy(path, after: 0.3...60) { try pool.rekey(to: .passphrase("new")) })
     try other.execute("COMMIT")
-    // The write that destroys the file when the engine's return code is trusted.
+    // This write destroys the file if the engine's return code is trusted.
     try pool.withWriter { _ = try $0.execute("INSERT INTO t VALUES (1)") }
     pool.close()
     other.close()
@@ -103,7 +103,7 @@ import Testing
     #expect(try again.integrityErrors().isEmpty)
   }
 
-  @Test func `a reader's snapshot in another connection does not keep it from succeeding`() throws {
+  @Test func `a read transaction of another connection does not prevent a rekey`() throws {
     let pool = try pool(.passphrase("old"))
     let other = try Connection.open(path, key: .passphrase("old"))
     try other.execute("BEGIN")
@@ -115,7 +115,7 @@ import Testing
     #expect(try Connection.open(path, key: .passphrase("new")).value("SELECT count(*) FROM t") == 200)
   }
 
-  @Test func `another connection is told that the key was changed`() throws {
+  @Test func `another connection gets the error keyChanged after a rekey`() throws {
     let pool = try pool(.passphrase("old"))
     let other = try Connection.open(path, key: .passphrase("old"))
     #expect(try other.value("SELECT count(*) FROM t") == 200)
@@ -124,7 +124,7 @@ import Testing
     #expect(throws: SQLError.keyChanged(file: path)) { try other.execute("INSERT INTO t VALUES (1)") }
   }
 
-  @Test func `a page that is damaged while others are verified is told`() throws {
+  @Test func `a page that is damaged during the verification of a rekey is reported`() throws {
     let connection = try Connection.open(path, key: .passphrase("old"))
     try connection.execute("INSERT INTO t SELECT zeroblob(3000) FROM t, (SELECT 1 FROM t LIMIT 15)")
     try connection.checkpoint(.truncate)
@@ -137,7 +137,7 @@ import Testing
       try connection.rekey(to: .passphrase("new")) { done, total in
         #expect(total == pages * 2 && done >= last, "progress does not go back")
         last = done
-        // The first pages are verified: once the log is copied, nothing would make the last page whole again.
+        // The first pages are verified. Once the log is copied, nothing would repair the last page.
         guard done > pages, !isDamaged else { return }
         let deadline = Date(timeIntervalSinceNow: 300)
         while (try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int) ?? 0 > 0 {
@@ -151,7 +151,7 @@ import Testing
     #expect(isDamaged)
   }
 
-  @Test func `bad new keys are refused and nothing changes`() throws {
+  @Test func `invalid new keys are refused and nothing changes`() throws {
     let pool = try pool(.passphrase("old"))
     #expect(throws: SQLError.emptyKey) { try pool.rekey(to: .passphrase("")) }
     #expect(throws: SQLError.keyLength(expected: 32, found: 3)) { try pool.rekey(to: .raw([1, 2, 3])) }

@@ -1,4 +1,4 @@
-// A queue that knows whether its caller is inside of a call.
+// A queue that can check whether its caller is inside of a call.
 
 import Dispatch
 import TestSupport
@@ -9,19 +9,19 @@ import Testing
 @Suite(.tags(.pure)) struct SerialQueueTests {
   private struct Failure: Error {}
 
-  /// Says when it ends.
+  /// Calls a closure when it is deallocated.
   private final class Witness: Sendable {
     let end: @Sendable () -> Void
     init(_ end: @escaping @Sendable () -> Void) { self.end = end }
     deinit { end() }
   }
 
-  @Test func `who is inside of a call is known, and nobody else is`() async throws {
+  @Test func `isInside is true within a call of the queue, and false elsewhere`() async throws {
     let (queue, other) = (SerialQueue(label: "test"), SerialQueue(label: "other"))
     #expect(!queue.isInside)
     try await onThread {
       #expect(queue.sync { queue.isInside && !other.isInside })
-      // On the same thread, through another queue: a call would wait for itself.
+      // On the same thread through another queue, where a blocking call would wait for itself.
       #expect(queue.sync { other.sync { queue.isInside && other.isInside } })
       #expect(throws: Failure.self) { try queue.sync { throw Failure() } }
       #expect(!queue.isInside && !other.isInside)
@@ -30,7 +30,7 @@ import Testing
     #expect(!queue.isInside)
   }
 
-  @Test func `another thread is not inside while a call goes on`() async throws {
+  @Test func `isInside is false on another thread while a call runs`() async throws {
     let queue = SerialQueue(label: "test")
     let (isInside, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     queue.async {
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  // A pool closes itself when it ends, by a call of its queue.
-  @Test func `what a call is the last to hold ends inside of it`() async throws {
+  // A pool closes itself when it is deallocated, by a call of its queue.
+  @Test func `an object that only a call retains is deallocated within that call`() async throws {
     let queue = SerialQueue(label: "test")
     let endings = Locked<[Bool]>([])
     let (mayRun, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -60,7 +60,7 @@ import Testing
         withExtendedLifetime(witness) {}
       }
     }
-    // From here on the call is the only one that holds it.
+    // From here on only the call retains it.
     mayRun.signal()
     try await onThread { hasEnded.wait() }
     #expect(endings.withLock { $0 } == [true])

@@ -1,5 +1,5 @@
-// A rekey that is told to stop: before the commit the old key stays, after it the new one is in force, and what is
-// said of it is true.
+// A rekey that is stopped: before the commit the old key stays, after it the new key is in force, and the
+// error states which.
 
 import CipherSQLite
 import Foundation
@@ -18,7 +18,7 @@ import Testing
     path = folder.path("a.store")
   }
 
-  /// Some 25 MB: enough for several reports of its growth on a quick machine.
+  /// About 25 MB: enough for several reports of progress on a fast machine.
   func create(_ mode: Connection.JournalMode, rows: Int = 6000) throws {
     _ = try Connection.create(path, key: childKeys.first) {
       try $0.executeScript(
@@ -33,14 +33,14 @@ import Testing
     connection.close()
   }
 
-  /// Pages leave the cache while others are changed, as in a store that is larger than memory.
+  /// A small cache: pages leave it while others are changed, as in a store that is larger than memory.
   func configuration() -> Connection.Configuration {
     var configuration = Connection.Configuration()
     configuration.cacheBytes = 1 << 20
     return configuration
   }
 
-  /// Which of the two keys opens the store; exactly one may. Its content is checked.
+  /// Returns which of the two keys opens the store; exactly one must. Checks the content.
   func keyInForce(rows: Int = 6000) throws -> String {
     let opened = [("first", childKeys.first), ("second", childKeys.second)].compactMap { name, key in
       (try? Connection.open(path, key: key)).map { (name, $0) }
@@ -54,12 +54,12 @@ import Testing
   }
 
   @Test(arguments: modes)
-  func `what progress throws while pages are written is told by the key that is in force`(
+  func `an error of progress while pages are written matches the key that is in force`(
     _ mode: Connection.JournalMode
   ) throws {
     try create(mode)
     let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
-    // Of a quick machine that is busy the first report may be one of the verification.
+    // On a fast machine under load the first report may be one of the verification.
     let error = #expect(throws: (any Error).self) {
       try connection.rekey(to: childKeys.second) { done, _ in if done > 0 { throw Stop() } }
     }
@@ -70,13 +70,13 @@ import Testing
   }
 
   @Test(arguments: modes, Rotation.part(of: [1, 2, 7], oneIn: 3))
-  func `what progress throws before pages are written leaves the old key, and a connection that goes on`(
+  func `an error of progress before pages are written keeps the old key and the connection`(
     _ mode: Connection.JournalMode, _ last: Int
   ) throws {
     try create(mode)
     let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
     let calls = Locked(0)
-    // All pages are read first, and who wants to stop that is asked as well.
+    // All pages are read first, and progress is called during that as well.
     #expect(throws: Stop()) {
       try connection.rekey(to: childKeys.second) { done, _ in
         if calls.withLock({
@@ -93,15 +93,15 @@ import Testing
         && connection.execute("UPDATE t SET x = zeroblob(4000) WHERE id = 1") == 1)
     connection.close()
     #expect(try keyInForce() == "first")
-    // And it goes through when nobody stops it.
+    // Without a stop the rekey succeeds.
     try Connection.open(path, key: childKeys.first).rekey(to: childKeys.second)
     #expect(try keyInForce() == "second")
   }
 
   @Test(arguments: modes)
-  func `a connection that was stopped while pages are written is closed`(_ mode: Connection.JournalMode)
-    throws
-  {
+  func `a connection whose rekey was stopped while pages are written is closed`(
+    _ mode: Connection.JournalMode
+  ) throws {
     try create(mode)
     let connection = try Connection.open(path, key: childKeys.first, configuration: configuration())
     #expect(throws: Stop()) {
@@ -110,12 +110,12 @@ import Testing
       }
     }
     #expect(try keyInForce() == "first")
-    // One more write of it could leave a file that no key opens.
+    // One more write of this connection could leave a file that no key opens.
     #expect(throws: SQLError.closed(file: path)) { try connection.value("SELECT 1") }
     connection.close()
   }
 
-  @Test func `a pool that was stopped goes on under the old key`() async throws {
+  @Test func `a pool whose rekey was stopped stays usable under the old key`() async throws {
     try create(.wal)
     var settings = ConnectionPool.Configuration()
     settings.connection = configuration()
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test(arguments: modes)
-  func `what progress throws while pages are verified says that the new key is in force`(
+  func `an error of progress during the verification reports that the new key is in force`(
     _ mode: Connection.JournalMode
   ) throws {
     try create(mode)
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test(arguments: modes)
-  func `whenever a gate is closed, what it answers is what the file says`(_ mode: Connection.JournalMode)
+  func `whenever a gate is stopped, its answer matches the key of the file`(_ mode: Connection.JournalMode)
     throws
   {
     try create(mode)
@@ -169,10 +169,10 @@ import Testing
       let gate = CommitGate()
       let answer = Locked<CommitGate.Phase?>(nil)
       let asked = DispatchSemaphore(value: 0)
-      // From the begin to the end of what it takes, and beyond.
+      // From the start of the rekey to beyond its end.
       let delay = whole / .seconds(1) * 0.6 * Double(round) / Double(killCount)
       let isOver = DispatchSemaphore(value: 0)
-      // Two rounds go by no clock: the first is stopped while pages are written, the last after the end.
+      // Two rounds use no clock: the first is stopped while pages are written, the last after the end.
       let waitsForTheEnd = round == 0 || round == killCount - 1
       let progress: ((Int, Int) -> Void)? = round == 0 ? { _, _ in gate.stop() } : nil
       Thread.detachNewThread {
@@ -197,13 +197,14 @@ import Testing
       switch phase {
       case .stopped: #expect(!isDone)
       case .committing, .committed: #expect(isDone)
-      case .working: Issue.record("a stopped gate is at work")
+      case .working: Issue.record("a stopped gate reports that the rekey is working")
       }
     }
     #expect(answers[.stopped, default: 0] > 0 && answers[.committed, default: 0] > 0, "\(answers)")
   }
 
-  @Test func `a rotation that is stopped after the commit is finished, and before it given up`() throws {
+  @Test func `a rotation stopped after the commit is completed, and one stopped before is abandoned`() throws
+  {
     let token = KeyFile.Unlock.rawKey([UInt8](repeating: 9, count: 32))
     let keys = try KeyFile.create(at: folder.path("a.keys"), slot: "token", unlock: token)
     try create(.delete)
@@ -214,7 +215,7 @@ import Testing
         if done <= total / 2 { throw Stop() }
       }
     }
-    // The number of slots that wait for the end of a rotation.
+    // The number of slots that are pending until a rotation ends.
     #expect(try folder.bytes("a.keys")[11] == 0)
     #expect(try Connection.open(path, key: keys.key).value("SELECT count(*) FROM t") == 6000)
     let again = try Connection.open(path, key: keys.key)

@@ -1,4 +1,5 @@
-// What is in the way of a rekey is named before anything is changed: the engine itself reports success and changes nothing.
+// Obstacles to a rekey are reported before anything is changed: the engine itself reports success and
+// changes nothing.
 
 import CipherSQLite
 import Foundation
@@ -15,7 +16,7 @@ import Testing
     path = folder.path("a.store")
   }
 
-  /// Some hundred pages.
+  /// Creates a store of about a hundred pages.
   private func create(_ mode: Connection.JournalMode) throws {
     _ = try Connection.create(path, key: childKeys.first) {
       try $0.executeScript(
@@ -31,7 +32,9 @@ import Testing
   private func opens(_ key: Key) -> Bool { (try? Connection.open(path, key: key)) != nil }
 
   @Test(arguments: modes)
-  func `a damaged page is named and the file is left as it is`(_ mode: Connection.JournalMode) throws {
+  func `a rekey of a damaged file names the page and leaves the file unchanged`(
+    _ mode: Connection.JournalMode
+  ) throws {
     try create(mode)
     try folder.flip("a.store", at: 48 * 4096 + 1000)
     let before = try folder.bytes("a.store")
@@ -44,7 +47,7 @@ import Testing
     #expect(opens(childKeys.first) && !opens(childKeys.second))
   }
 
-  @Test func `a pool whose file is damaged goes on under its key`() async throws {
+  @Test func `a pool whose file is damaged stays usable under its key`() async throws {
     try create(.wal)
     try folder.flip("a.store", at: 48 * 4096 + 1000)
     let pool = try ConnectionPool(path: path, key: childKeys.first)
@@ -55,7 +58,7 @@ import Testing
     #expect(opens(childKeys.first) && !opens(childKeys.second))
   }
 
-  @Test func `a page that stands anew in the log is no damage`() throws {
+  @Test func `a damaged page with a newer version in the log does not prevent a rekey`() throws {
     try create(.wal)
     let (connection, other) = (
       try Connection.open(path, key: childKeys.first), try Connection.open(path, key: childKeys.first)
@@ -71,9 +74,9 @@ import Testing
   }
 
   @Test(arguments: modes)
-  func `a version that the file has stays, though it is written once more`(_ mode: Connection.JournalMode)
-    throws
-  {
+  func `a rekey keeps the user version of the file, though it writes it once more`(
+    _ mode: Connection.JournalMode
+  ) throws {
     try create(mode)
     let connection = try Connection.open(path, key: childKeys.first)
     try connection.setUserVersion(-7)

@@ -1,4 +1,4 @@
-// Values on their way into a statement: bound, never spliced, and every mistake is named.
+// Values of statements: they are bound and never spliced, and every mistake is reported.
 
 import CipherSQLite
 import Foundation
@@ -13,7 +13,7 @@ import Testing
 
   enum Mood: String, SQLConvertible { case calm, cross }
 
-  @Test func `what is interpolated is bound, whatever it says`() throws {
+  @Test func `interpolated values are bound, whatever they contain`() throws {
     let evil = "Robert'); DROP TABLE person;-- ? :x \u{0} 北京"
     try connection.execute("INSERT INTO person(name, age, mood) VALUES (\(evil), \(41), \(Mood.cross))")
     let nobody: String? = nil
@@ -23,7 +23,7 @@ import Testing
     #expect(try connection.tableExists("person"))
   }
 
-  @Test func `identifiers are quoted, lists are bound, pieces keep their values`() throws {
+  @Test func `identifiers are quoted, lists are bound, and joined parts keep their values`() throws {
     let table = "odd \"name\""
     try connection.execute("CREATE TABLE \(identifier: table)(\(identifier: "select") INTEGER)")
     for number in 1...5 { try connection.execute("INSERT INTO \(identifier: table) VALUES (\(number))") }
@@ -38,7 +38,7 @@ import Testing
     #expect(both.text == #""select" IN (?, ?, ?) AND "select" > ?"# && both.values.count == 4)
   }
 
-  @Test func `parameters take values by place, by number and by name`() throws {
+  @Test func `parameters take values by position, by number and by name`() throws {
     let c = connection
     #expect(try c.rows("SELECT ?, ?", [1, nil]) == [[1, .null]])
     #expect(try c.rows("SELECT ?2, ?1, ?2", ["a", "b"]) == [["b", "a", "b"]])
@@ -49,7 +49,7 @@ import Testing
     #expect(try c.value("SELECT name FROM person", as: String.self) == name)
   }
 
-  @Test func `a wrong number or name is an error that names it`() throws {
+  @Test func `a wrong number or name of parameters is an error that states it`() throws {
     let c = connection
     #expect(throws: SQLError.parameterCount(expected: 2, found: 1, sql: "SELECT ?, ?")) {
       try c.rows("SELECT ?, ?", [1])
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `a format binds and splices nothing`() throws {
+  @Test func `a format binds its values and splices nothing`() throws {
     let evil = "'; DROP TABLE person; --"
     try connection.execute(
       SQL(format: "INSERT INTO person VALUES (%@, %lld, %s) -- 100%%", evil, 41, nil as String?))
@@ -74,7 +74,7 @@ import Testing
     #expect(try connection.value(SQL(format: "SELECT %f + %d", 1.5, 2)) == 3.5)
   }
 
-  @Test func `a placeholder that cannot be bound is told with its place`() {
+  @Test func `an invalid placeholder of a format is reported with its position`() {
     func position(_ make: () throws -> SQL) -> Int? {
       do { _ = try make() } catch SQLError.format(let position, _, _) { return position } catch {}
       return nil
@@ -87,7 +87,7 @@ import Testing
     #expect(position { try SQL(format: "SELECT 1 %") } == 10)
   }
 
-  @Test func `one call runs one statement`() throws {
+  @Test func `a call with more or less than one statement is refused`() throws {
     #expect(throws: SQLError.notOneStatement(sql: "SELECT 1; DELETE FROM person")) {
       try connection.execute("SELECT 1; DELETE FROM person")
     }
@@ -99,7 +99,7 @@ import Testing
     #expect(try connection.value("SELECT 1; ; -- and a comment\n /* another */ ") == 1)
   }
 
-  @Test func `SQL is validated without being run`() throws {
+  @Test func `validate checks SQL without running it`() throws {
     try connection.validate(sql: "DELETE FROM person WHERE age > ?")
     #expect(throws: SQLError.self) { try connection.validate(sql: "DELETE FROM people") }
     #expect(throws: SQLError.self) { try connection.validate(sql: "SELEC 1") }
@@ -108,7 +108,7 @@ import Testing
     #expect(try !connection.prepare("DELETE FROM person").isReadOnly)
   }
 
-  @Test func `a script gives its rows, and what is thrown there ends it`() throws {
+  @Test func `a script passes its rows to a closure, and an error of the closure ends it`() throws {
     var found: [String] = []
     try connection.executeScript(
       """
@@ -131,7 +131,7 @@ import Testing
 
 @Suite struct StatementTexts {
   @Test(arguments: ["DELETE FROM t\0 WHERE a = 1", "\0DELETE FROM t", "DELETE FROM t;\0", "SELECT '\0'"])
-  func `a text with a NUL, at which the engine would end it, is run by nobody`(_ sql: String) throws {
+  func `SQL with a NUL character, at which the engine would stop reading, is refused`(_ sql: String) throws {
     let database = try TemporaryDatabase("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)")
     let connection = database.connection
     let calls: [() throws -> Void] = [
@@ -149,7 +149,7 @@ import Testing
 }
 
 @Suite struct Cache {
-  @Test func `the cache keeps what is used, and counts`() throws {
+  @Test func `the cache keeps statements in use, and counts hits, misses and evictions`() throws {
     var configuration = Connection.Configuration()
     configuration.statementCacheSize = 8
     let database = try TemporaryDatabase(configuration: configuration)
@@ -158,7 +158,7 @@ import Testing
     let before = connection.statementCacheStatistics
     for number in 0..<50 {
       _ = try connection.value(sql: "SELECT \(number)")
-      // Used all the time, so never given up.
+      // Used in every round, so it is never evicted.
       _ = try connection.value("SELECT 'hot'")
     }
     let after = connection.statementCacheStatistics
@@ -168,7 +168,7 @@ import Testing
     #expect(after.evictions - before.evictions == 51 - after.count)
   }
 
-  @Test func `without a cache everything works the same`() throws {
+  @Test func `statements work without a cache`() throws {
     var configuration = Connection.Configuration()
     configuration.statementCacheSize = 0
     let database = try TemporaryDatabase(configuration: configuration)
@@ -177,15 +177,15 @@ import Testing
     #expect(connection.statementCacheStatistics.count == 0)
   }
 
-  @Test func `a statement that the cache gives up while it runs is there until it has run`() throws {
+  @Test func `a statement that is evicted while it runs stays valid until it has run`() throws {
     let database = try TemporaryDatabase("CREATE TABLE t(a)")
     let connection = database.connection
     for isClosed in [false, true] {
-      // The second look-up finds it.
+      // The second look-up finds the statement in the cache.
       for isFound in [false, true] {
         var names = 0
         try connection.withStatement(sql: "SELECT a FROM t") { statement in
-          // The cache is emptied, and filled with others.
+          // This empties the cache and fills it with other statements.
           try? connection.withAuthorizer { _ in
             .allow
           } body: {
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test(arguments: [0, 2, 256])
-  func `a statement that is kept by its user works after the cache gave it up`(_ size: Int) throws {
+  func `a statement that its user keeps works after the cache evicted it`(_ size: Int) throws {
     var configuration = Connection.Configuration()
     configuration.statementCacheSize = size
     let database = try TemporaryDatabase("CREATE TABLE t(a)", configuration: configuration)
@@ -210,7 +210,7 @@ import Testing
     for number in 0..<20 {
       let sum = try connection.withStatement(sql: "SELECT ? + 1", keeping: &kept) { statement in
         try statement.bind(Int64(number), at: 1)
-        // The same text is another statement meanwhile, whichever way it is asked for.
+        // Meanwhile another statement has the same text, however it is requested.
         #expect(try connection.value(sql: "SELECT ? + 1", [.integer(100)]) == 101)
         return try statement.step() ? statement.int64(0) : nil
       }
@@ -224,7 +224,7 @@ import Testing
     }
   }
 
-  @Test func `the same statement may be used inside itself`() throws {
+  @Test func `a statement may be used within itself`() throws {
     let database = try TemporaryDatabase()
     let connection = database.connection
     let pairs = try connection.query("SELECT 1 UNION SELECT 2") { outer in
@@ -234,7 +234,7 @@ import Testing
     #expect(pairs.joined().map { $0 } == [[1, 1], [1, 2], [2, 1], [2, 2]])
   }
 
-  @Test func `a statement kept across a change of the schema sees the new columns`() throws {
+  @Test func `a cached statement sees the new columns after a change of the schema`() throws {
     let database = try TemporaryDatabase("CREATE TABLE t(a); INSERT INTO t VALUES (1)")
     let connection = database.connection
     #expect(try connection.allRows("SELECT * FROM t")[0].columnNames == ["a"])

@@ -17,7 +17,7 @@ import Testing
       """)
   }
 
-  @Test func `columns are read by index and by name, in any case of letters`() throws {
+  @Test func `columns are read by index and by name, ignoring case`() throws {
     let rows = try connection.allRows("SELECT name, age AS Years, height, photo FROM person ORDER BY id")
     let name: String = try rows[0]["NAME"]
     let years: Int = try rows[0]["years"]
@@ -29,7 +29,7 @@ import Testing
     #expect(rows[0].description == "[name: text, Years: integer, height: real, photo: blob]")
   }
 
-  @Test func `a column that is missing, NULL or of another type is an error that says so`() throws {
+  @Test func `a column that is missing, NULL or of another type is an error that names it`() throws {
     let row = try #require(try connection.firstRow("SELECT name, age FROM person WHERE id = \(2)"))
     #expect(throws: SQLError.noSuchColumn(name: "nam", available: ["name", "age"])) {
       let _: String = try row["nam"]
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `one value, one column, the first row, and none of them`() throws {
+  @Test func `one value, one column and the first row are read, and nil if there is none`() throws {
     #expect(try connection.value("SELECT max(age) FROM person", as: Int.self) == 41)
     #expect(try connection.value("SELECT age FROM person WHERE id = 2", as: Int?.self) == .some(nil))
     #expect(try connection.value("SELECT age FROM person WHERE id = 3", as: Int?.self) == nil)
@@ -59,11 +59,11 @@ import Testing
   }
 
   @Test(arguments: [Int64.min, -1, 0, 1, Int64.max])
-  func `every integer comes back`(_ number: Int64) throws {
+  func `every integer is read back unchanged`(_ number: Int64) throws {
     #expect(try connection.value("SELECT \(number)", as: Int64.self) == number)
   }
 
-  @Test func `every type comes back`() throws {
+  @Test func `a value of every type is read back unchanged`() throws {
     func same<Value: SQLConvertible & Equatable>(_ value: Value) throws -> Bool {
       try connection.value("SELECT \(value)", as: Value.self) == value
     }
@@ -76,7 +76,7 @@ import Testing
     #expect(try connection.value("SELECT \(bytes)", as: UUID.self) == uuid)
   }
 
-  @Test func `tables and columns are looked up as SQL does`() throws {
+  @Test func `tables and columns are looked up without regard to case`() throws {
     #expect(try connection.tableExists("PERSON") && !connection.tableExists("people"))
     #expect(
       try connection.columnExists("Height", in: "person") && !connection.columnExists("weight", in: "person"))
@@ -97,7 +97,7 @@ import Testing
     var photo: Data?
   }
 
-  @Test func `a Codable value becomes a row and comes back`() throws {
+  @Test func `a Codable value is inserted as a row and read back`() throws {
     try connection.execute("CREATE TABLE people(name, age, mood, born, address, tags, photo)")
     let people = [
       Person(
@@ -113,7 +113,7 @@ import Testing
       try connection.rows("SELECT * FROM people ORDER BY rowid")[0] == [
         "Ann", 41, "cross", 12.5, .text(#"{"street":"A 1"}"#), .text(#"["x","y"]"#), .blob(Data([1])),
       ])
-    // The same properties by name, and a scalar as a whole row.
+    // The same properties as named parameters, and a scalar from a whole row.
     try connection.execute(
       "UPDATE people SET age = :age, mood = :mood, born = :born, address = :address, tags = :tags, photo = :photo WHERE name = :name",
       SQLArguments(encoding: Person(name: "Bo", age: 8)))
@@ -121,7 +121,7 @@ import Testing
     #expect(try connection.rows("SELECT age FROM people ORDER BY rowid", as: Int.self) == [41, 8])
   }
 
-  @Test func `what does not decode names the column`() throws {
+  @Test func `a decoding error names the column`() throws {
     func path(_ sql: SQL) -> String? {
       do { _ = try connection.rows(sql, as: Person.self) } catch DecodingError.typeMismatch(_, let context) {
         return context.codingPath.map(\.stringValue).joined()
@@ -143,9 +143,9 @@ import Testing
 
   // MARK: Cursors
 
-  @Test func `a cursor makes one row at a time and can be left early`() throws {
+  @Test func `a cursor reads one row at a time and can be closed early`() throws {
     let numbers: SQL = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
-    // Without an end: only a cursor can read it.
+    // The rows have no end, so only a cursor can read them.
     let cursor = try connection.cursor(numbers) { $0.int64(0) }
     #expect(try [cursor.next(), cursor.next(), cursor.next()] == [1, 2, 3])
     cursor.close()
@@ -158,7 +158,7 @@ import Testing
     #expect(try failing.next() == nil)
   }
 
-  @Test func `a cursor outlives its connection without harm`() throws {
+  @Test func `a cursor of a closed connection throws and does not crash`() throws {
     let cursor = try connection.cursor("SELECT id FROM person") { $0.int64(0) }
     _ = try cursor.next()
     connection.close()
@@ -168,7 +168,7 @@ import Testing
   // MARK: Dates
 
   @Test(arguments: [0.0, 12.5, -1e9, 1_700_000_000.123])
-  func `a date comes back under every strategy`(_ seconds: Double) throws {
+  func `a date is read back under every strategy`(_ seconds: Double) throws {
     let date = Date(timeIntervalSince1970: seconds)
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `SQLite's own functions agree on what a date is`() throws {
+  @Test func `SQLite's own date functions agree with the stored dates`() throws {
     let date = Date(timeIntervalSince1970: 1_700_000_000.5)
     #expect(
       try connection.value("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', \(date), 'unixepoch')", as: String.self)
@@ -202,7 +202,7 @@ import Testing
 
   // MARK: Blobs
 
-  @Test func `a blob is written and read in pieces`() throws {
+  @Test func `a blob is written and read in parts`() throws {
     let size = 300_000
     try connection.execute("INSERT INTO person(id, photo) VALUES (3, zeroblob(\(size)))")
     let expected = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7) })

@@ -1,11 +1,11 @@
-// SQL put together at run time: what is a name, a literal or a parameter cannot become anything else.
+// SQL that is built at run time: a name, a literal or a parameter cannot become anything else.
 
 import CipherSQLite
 import TestSupport
 import Testing
 
 @Suite struct SQLBuilding {
-  @Test func `names are quoted, numbers and aliases written, values bound`() {
+  @Test func `names are quoted, numbers and aliases are written, and values are bound`() {
     let (name, count, text) = (SQLName("a\"; DROP TABLE b;--"), 3, "it's")
     let sql: SQL = "SELECT \(alias: count).\(name), \(number: -count), \(literal: text) WHERE x = \(text)"
     #expect(sql.text == #"SELECT t3."a""; DROP TABLE b;--", -3, 'it''s' WHERE x = ?"#)
@@ -13,7 +13,7 @@ import Testing
     #expect("\(name)" == quoted("a\"; DROP TABLE b;--") && name == SQLName("a\"; DROP TABLE b;--"))
   }
 
-  @Test func `a quote is doubled also where a mark behind it makes it another character`() throws {
+  @Test func `a quote is doubled even if a combining mark after it makes it another character`() throws {
     let database = try TemporaryDatabase()
     for mark in ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"] {
       let (name, text) = (SQLName("a\"\(mark)b"), "it'\(mark)s")
@@ -27,14 +27,14 @@ import Testing
     }
   }
 
-  @Test func `parameters are as many question marks, and have no values yet`() {
+  @Test func `parameters write as many question marks, without values`() {
     for count in 0...3 {
       let sql: SQL = "(\(parameters: count))"
       #expect(sql.text == ["()", "(?)", "(?, ?)", "(?, ?, ?)"][count] && sql.values.isEmpty)
     }
   }
 
-  @Test func `pieces keep their values in the order of the text`() throws {
+  @Test func `appended and joined SQL keeps its values in the order of the text`() throws {
     var sql: SQL = "SELECT \(1)"
     sql.append(", \(2)")
     sql.append(", \(SQL.joined(["\(3)", "\(4)"], by: " + \(5) * "))")

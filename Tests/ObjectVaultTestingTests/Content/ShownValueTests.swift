@@ -1,4 +1,4 @@
-// Values that differ, as a message shows them: what differs is to be seen.
+// Values that differ, as a message shows them: the difference must be visible.
 
 import CipherSQLite
 import Foundation
@@ -9,8 +9,8 @@ import ObjectVaultTesting
 import Testing
 
 @Suite struct ShownValues {
-  /// What is said of a name that became another one.
-  private func said(_ former: String, _ now: String) async throws -> [String] {
+  /// The reported differences after the change of a name.
+  private func said(from former: String, to now: String) async throws -> [String] {
     let test = try await TestStore(microblog, migrations: MicroblogMigrations.all)
     try await test.store.write { context in _ = context.insert(User.self) { $0.name = former } }
     let before = try test.content()
@@ -32,18 +32,19 @@ import Testing
       "x" + String(repeating: "long text, ", count: 100), "y",
       #""xlong text, long text, long text, long t"… is now "y""#
     ),
-    // One sign that is written as two.
+    // One character that is written as two scalars.
     ("\u{e9}", "e\u{301}", "\"\u{e9}\" is now \"e\u{301}\" (U+E9 is now U+65 U+301)"),
   ])
-  func `what differs between two texts is shown`(_ former: String, _ now: String, _ text: String) async throws
+  func `the difference between two texts is shown`(_ former: String, _ now: String, _ text: String)
+    async throws
   {
-    #expect(try await said(former, now) == [start + text])
+    #expect(try await said(from: former, to: now) == [start + text])
   }
 
-  @Test func `what differs between two blobs is shown, wherever it lies`() async throws {
+  @Test func `the difference between two blobs is shown, wherever it is`() async throws {
     let lab = try Steps.lab(["create entity Photo {\n attribute data data optional\n}"])
     let store = try await lab.store(at: 1)
-    func said(_ former: Data?, _ now: Data?) throws -> String? {
+    func said(from former: Data?, to now: Data?) throws -> String? {
       let id = try store.insert("Photo", ["data": former])
       let before = try store.content()
       let context = store.store.makeContext()
@@ -55,9 +56,9 @@ import Testing
     }
     let (zeros, late) = (Data(count: 9_000), Data(count: 8_998) + [0xAB, 0])
     #expect(
-      try said(zeros, late)
+      try said(from: zeros, to: late)
         == " 9000 bytes (…00 00 00 00) is now 9000 bytes (…00 00 AB 00), from byte 8999 on")
-    #expect(try said(Data([1, 2]), Data()) == " 2 bytes (01 02) is now 0 bytes")
-    #expect(try said(nil, Data([255])) == " nil is now 1 byte (FF)")
+    #expect(try said(from: Data([1, 2]), to: Data()) == " 2 bytes (01 02) is now 0 bytes")
+    #expect(try said(from: nil, to: Data([255])) == " nil is now 1 byte (FF)")
   }
 }

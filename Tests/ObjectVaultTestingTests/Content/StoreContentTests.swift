@@ -1,4 +1,4 @@
-// Contents as values, and the sentences about what differs.
+// Contents of stores as values, and the sentences about their differences.
 
 import CipherSQLite
 import Foundation
@@ -38,7 +38,7 @@ final class Clip: ManagedObject {
     return test
   }
 
-  @Test func `it holds objects, to-ones and links of both ends`() async throws {
+  @Test func `a content has objects, to-ones, and links of both ends`() async throws {
     let content = try await microblog().content()
     #expect(content.version == 6 && content.count == 4 && content.count(of: "User") == 2)
     #expect(content.objects["User"]?[1] == ["name": "Ada", "screenName": "", "city": "London"])
@@ -48,7 +48,7 @@ final class Clip: ManagedObject {
     #expect(content.links["User.statuses"] == nil && content.count(of: "Nobody") == 0)
   }
 
-  @Test func `it holds the order of members, and says where it is another`() async throws {
+  @Test func `a content has the order of members, and a changed order is reported`() async throws {
     let test = try await TestStore(
       Schema {
         Entity(Reel.self)
@@ -70,7 +70,7 @@ final class Clip: ManagedObject {
     }
     let after = try test.content()
     #expect(after.orders == ["Reel.clips": [1: [1, 2]], "Reel.best": [1: [1, 2]]])
-    // Who went is told by the object.
+    // The removed member is reported by its own to-one.
     #expect(
       after.differences(from: before, showsValues: false) == [
         "Clip.reel: 1 of 3 values is another (row 3)",
@@ -78,7 +78,7 @@ final class Clip: ManagedObject {
       ])
   }
 
-  @Test func `what differs is said in sentences`() async throws {
+  @Test func `differences between contents are described in sentences`() async throws {
     let test = try await microblog()
     let before = try test.content()
     #expect(before.differences(from: before) == [])
@@ -127,28 +127,29 @@ final class Clip: ManagedObject {
     ),
     ("CREATE TABLE A(\"id\" INTEGER PRIMARY KEY); CREATE UNIQUE INDEX i ON A(id)", "unique index i on id"),
   ])
-  func `every difference is named`(_ script: String, _ expected: String) throws {
+  func `every difference between schemas is named`(_ script: String, _ expected: String) throws {
     let plain = try schema("CREATE TABLE A(\"id\" INTEGER PRIMARY KEY)")
     let found = try plain.differences(from: schema(script), called: "the one", and: "the other")
     #expect(found.contains { $0.contains(expected) }, "\(found)")
   }
 
   @Test(arguments: [
-    // The table is called as the column; a reference is; a comma stands in a default; no quotes; another word order.
+    // The table has the name of the column; a reference has it; a default has a comma; no quotes; another
+    // word order.
     "CREATE TABLE \"name\"(\"id\" INTEGER PRIMARY KEY, \"name\" TEXT %)",
     "CREATE TABLE A(\"b\" INTEGER REFERENCES \"name\"(id), \"name\" TEXT %)",
     "CREATE TABLE A(\"name\" TEXT DEFAULT 'a, b' %)",
     "CREATE TABLE A(name TEXT CHECK (name NOT IN ('a', 'b')) %)",
     "CREATE TABLE A(\"b\" TEXT DEFAULT '\"name\" TEXT COLLATE BINARY,', \"name\" TEXT /* , */ %)",
   ])
-  func `a comparison that a column has lost is seen, whatever stands around it`(_ script: String) throws {
+  func `a lost collation of a column is detected, whatever surrounds it`(_ script: String) throws {
     let (with, without) = (script.replacing("%", with: "collate \"nocase\""), script.replacing("%", with: ""))
     let found = try schema(with).differences(from: schema(without), called: "the one", and: "the other")
     #expect(found.count == 2 && found.contains { $0.contains("column name TEXT COLLATE nocase") }, "\(found)")
     #expect(try schema(with) == schema(script.replacing("%", with: "COLLATE nocase")))
   }
 
-  @Test func `the order of columns is none`() throws {
+  @Test func `the order of columns is ignored`() throws {
     let one = try schema("CREATE TABLE A(\"a\" TEXT, \"b\" INTEGER)")
     #expect(try one == schema("CREATE TABLE A(b INTEGER, a TEXT)"))
   }

@@ -1,4 +1,5 @@
-// Writes and syncs of files that fail at a chosen moment, and what the store and the objects in memory are then.
+// Writes and syncs of files that fail at a chosen moment, and the state of the store and of the objects
+// afterwards.
 
 import CipherSQLite
 import Foundation
@@ -39,9 +40,9 @@ import Testing
   ]
 
   @Test(arguments: moments)
-  func `an error of the disk leaves the store as it was and the objects pending, and the next save works`(
-    _ moment: SaveMoment
-  ) async throws {
+  func `a disk error keeps the store and the pending objects, and the next save works`(_ moment: SaveMoment)
+    async throws
+  {
     let before = try test.content()
     try test.arm(.ioError(at: moment))
     let user = insert("Ada")
@@ -50,7 +51,7 @@ import Testing
     } throws: { Self.isIOError($0) }
     #expect(user.state == .inserted && user.name == "Ada" && user.statuses.count == 20 && context.hasChanges)
     #expect(try test.content() == before)
-    // It was for that moment alone.
+    // The fault was for that moment alone.
     try context.save()
     #expect(user.state == .loaded && !context.hasChanges)
     #expect(try test.content().count == 21)
@@ -59,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: moments)
-  func `a write whose disk fails throws, and nothing of it is there, nor told`(_ moment: SaveMoment)
+  func `a write with a disk error throws, saves nothing and reports no changes`(_ moment: SaveMoment)
     async throws
   {
     let recorder = ChangeRecorder(test.store)
@@ -76,9 +77,7 @@ import Testing
     #expect(try recorder.takeMerged().inserted.isEmpty)
   }
 
-  @Test
-  func
-    `a change and a deletion that could not be written are pending, with the values of before in the store`()
+  @Test func `a change and a deletion that could not be written stay pending, and can be rolled back`()
     async throws
   {
     let (user, other) = (insert("Ada"), insert("Bo"))
@@ -97,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: [SaveMoment.write(1), .write(5), .commit])
-  func `a disk that is full stays full until it is not`(_ moment: SaveMoment) async throws {
+  func `saves fail as long as the disk is full, and succeed afterwards`(_ moment: SaveMoment) async throws {
     try test.arm(.noSpace(from: moment))
     let user = insert("Ada")
     for _ in 0..<3 {
@@ -115,7 +114,7 @@ import Testing
     #expect(try await test.store.verify().isEmpty)
   }
 
-  @Test func `who reads meanwhile reads what is committed`() async throws {
+  @Test func `reads see the committed state while the disk is full`() async throws {
     _ = insert("Ada")
     try context.save()
     try test.arm(.noSpace(from: .write(1)))
@@ -126,15 +125,13 @@ import Testing
     }
     #expect(try await test.store.read { try $0.fetch(User.self).count() } == 1)
     #expect(try await again.read { try $0.fetch(User.self).count() } == 1)
-    // Another connection has a disk that works.
+    // The disk of another connection works.
     try await again.write { _ = $0.insert(User.self) { $0.name = "Cid" } }
     #expect(try await again.read { try $0.fetch(User.self).count() } == 2)
   }
 
   @Test(arguments: [SaveMoment.write(1), .write(9), .commit])
-  func `a change of the key meets a disk that is full, and the old key stays`(_ moment: SaveMoment)
-    async throws
-  {
+  func `a rekey that fails on a full disk keeps the old key`(_ moment: SaveMoment) async throws {
     _ = insert("Ada")
     try context.save()
     let before = try test.content()
@@ -145,13 +142,13 @@ import Testing
       if case SQLError.diskFull = error { true } else { false }
     }
     #expect(try test.content() == before)
-    // The store goes on, on another connection.
+    // The store continues on another connection.
     try await test.store.write { _ = $0.insert(User.self) { $0.name = "Bo" } }
     #expect(try test.content().count == before.count + 1)
     #expect(try await test.store.verify().isEmpty)
   }
 
-  @Test func `a store that is closed while it is armed closes`() async throws {
+  @Test func `a store with an armed fault can be closed`() async throws {
     try test.arm(.ioError(at: .write(1_000)))
     try await test.store.write { _ = $0.insert(User.self) { $0.name = "Ada" } }
     test.store.close()

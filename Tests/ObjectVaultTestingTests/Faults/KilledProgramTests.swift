@@ -1,4 +1,4 @@
-// A program that really dies while it saves: the store that it leaves is old or new.
+// A program that really dies while it saves: the store that it leaves is the old or the new one.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +9,7 @@ import ObjectVaultTesting
 import TestSupport
 import Testing
 
-/// The program, and what it is told to save.
+/// The program, and the arguments that choose what it saves.
 enum Killed {
   static let program = URL(fileURLWithPath: builtExecutable("test-child"))
   static func saving(_ kind: String) -> [String] { ["killed-save", kind] }
@@ -21,20 +21,20 @@ enum Killed {
   }
 
   @Test(arguments: [SaveMoment.write(1), .halfWrite(5), .write(20), .sync(1), .commit, .committed])
-  func `what a killed program leaves is a store as it was, or the whole of what it saved`(
-    _ moment: SaveMoment
-  ) async throws {
+  func `a killed program leaves the store as it was, or with all that it saved`(_ moment: SaveMoment)
+    async throws
+  {
     let test = try await make()
     let left = try await test.killed(at: moment, running: Killed.program, arguments: Killed.saving("one"))
     #expect(try left.content().count == (moment == .committed ? 31 : 0))
     #expect(try await left.store.verify().isEmpty)
     #expect(try test.content().count == 0)
-    // And goes on.
+    // The store stays usable.
     try await left.store.write { _ = $0.insert(User.self) { $0.name = "Bo" } }
     #expect(try left.content().count == (moment == .committed ? 32 : 1))
   }
 
-  @Test func `one write is whole or not there, wherever the program dies`() async throws {
+  @Test func `one write is complete or absent, wherever the program dies`() async throws {
     let test = try await make()
     try await test.checkKilledAnywhere(
       running: Killed.program, arguments: Killed.saving("one"), moments: min(killCount, 16))
@@ -42,7 +42,7 @@ enum Killed {
   }
 
   @Test(arguments: [SaveMoment.commit, .committed])
-  func `a transaction that is too large for the cache counts when its checksums are written`(
+  func `a transaction that exceeds the cache is committed once its checksums are written`(
     _ moment: SaveMoment
   ) async throws {
     let test = try await make()
@@ -51,7 +51,7 @@ enum Killed {
     #expect(try await left.store.verify().isEmpty)
   }
 
-  @Test func `two writes that belong together are found`() async throws {
+  @Test func `checkKilledAnywhere detects two writes that belong together`() async throws {
     let test = try await make()
     let found = try await #require(
       #expect(throws: CheckFailure.self) {
@@ -63,7 +63,7 @@ enum Killed {
     #expect("\(found)".contains("User: 1 row is new (row 1)"), "\(found)")
   }
 
-  @Test func `a program that is not killed says how it ended`() async throws {
+  @Test func `a program that was not killed is reported with the way that it ended`() async throws {
     let test = try await make()
     let late = try await #require(
       #expect(throws: CheckFailure.self) {

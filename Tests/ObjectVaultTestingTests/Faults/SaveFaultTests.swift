@@ -1,4 +1,4 @@
-// Writes that fail, and what an app makes of it.
+// Writes that fail, and the consequences for an app.
 
 import CipherSQLite
 import Foundation
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `a refused commit leaves nothing, and the next one is made`() async throws {
+  @Test func `a refused commit saves nothing, and the next one succeeds`() async throws {
     let test = try await make()
     try test.arm(.commitRefused)
     await #expect {
@@ -40,7 +40,7 @@ import Testing
     #expect(try test.content().count == 2)
   }
 
-  @Test func `a full disk is told as one, and a disk with room takes it`() async throws {
+  @Test func `a full disk is reported as such, and a disk with space takes the data`() async throws {
     let test = try await make()
     try test.arm(.diskFull(afterPages: 4))
     await #expect {
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 5])
-  func `a statement is interrupted once`(_ number: Int) async throws {
+  func `an interruption is for one statement only`(_ number: Int) async throws {
     let test = try await make()
     try test.arm(.interrupted(atStatement: number))
     await #expect {
@@ -67,7 +67,7 @@ import Testing
       if case SQLError.interrupted = error { true } else { false }
     }
     #expect(try test.content().count == 0)
-    // Without being disarmed: it was for that one.
+    // Without being disarmed: the fault was for that statement only.
     try await Self.insert(3, test.store)
     #expect(try test.content().count == 6)
   }
@@ -98,13 +98,13 @@ import Testing
       await #expect(throws: CheckFailure.self) { try await test.checkAllOrNothing(body) })
   }
 
-  @Test func `one write is whole or not there`() async throws {
+  @Test func `one write is complete or absent`() async throws {
     let test = try await make()
     try await test.checkAllOrNothing { try await Self.insert("Ada", $0) }
     #expect(try test.content().count == 0)
   }
 
-  @Test func `a save of a context is whole or not there`() async throws {
+  @Test func `a save of a context is complete or absent`() async throws {
     let test = try await make()
     try await test.checkAllOrNothing { store in
       let context = store.makeContext()
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func `two writes that belong together are found`() async throws {
+  @Test func `checkAllOrNothing detects two writes that belong together`() async throws {
     let found = try await failure { store in
       try await Self.insert("Ada", store)
       try await Self.insert("Bo", store)
@@ -128,17 +128,17 @@ import Testing
     #expect("\(found)".contains("one store.write"))
   }
 
-  @Test func `an error that nobody passes on is found`() async throws {
+  @Test func `checkAllOrNothing detects a swallowed error`() async throws {
     let found = try await failure { store in try? await Self.insert("Ada", store) }
     #expect("\(found)".contains("no error was thrown, and nothing was written"))
   }
 
-  @Test func `a body that writes nothing proves nothing`() async throws {
+  @Test func `checkAllOrNothing fails for a body that writes nothing`() async throws {
     let found = try await failure { _ in }
     #expect(found.findings == ["nothing was changed"])
   }
 
-  @Test func `a body that fails by itself is no finding`() async throws {
+  @Test func `an error of the body itself is thrown, and is not a finding`() async throws {
     let test = try await make()
     await #expect(throws: StoreError.noResult(entity: "User")) {
       try await test.checkAllOrNothing { store in

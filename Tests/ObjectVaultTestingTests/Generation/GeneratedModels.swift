@@ -1,9 +1,9 @@
-// Models for the generator: each kind of relationship, of unique value, and of what is required; and random ones.
+// Models for the generator: each kind of relationship, unique value and requirement, and random models.
 
 import CipherSQLite
 import ObjectVault
 
-/// Models by what is special about them.
+/// Models, by what is special in them.
 enum GeneratedModels {
   static func attribute(
     _ name: String, _ type: AttributeType, isOptional: Bool = false, isUnique: Bool = false
@@ -53,7 +53,7 @@ enum GeneratedModels {
     EntityDescription(name: name, attributes: attributes, relationships: relationships, indexes: indexes)
   }
 
-  /// By name, so that a failed test says which.
+  /// By name, so that a failed test names the model.
   static let all: [String: Schema] = [
     "all types": allTypes,
     "self references": Schema(entities: [
@@ -118,7 +118,7 @@ enum GeneratedModels {
     ]),
   ]
 
-  /// A model of some entities with whatever chance says.
+  /// A random model of some entities.
   static func random(_ seed: Int) -> Schema {
     var numbers = Numbers(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1)
     let count = Int.random(in: 1...4, using: &numbers)

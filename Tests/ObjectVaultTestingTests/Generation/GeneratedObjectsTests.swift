@@ -1,4 +1,4 @@
-// Made-up objects: a store takes them, whatever the model is, and what breaks things is among them.
+// Generated objects: a store accepts them for any model, and problematic values are among them.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct GeneratedObjectsTests {
-  /// A store with the objects in it, and what it says of itself.
+  /// The content of a store with the objects, and the findings of its verification.
   private func filled(_ objects: GeneratedObjects) async throws -> (StoreContent, findings: [String]) {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.store")
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: GeneratedModels.all.keys.sorted(), [GeneratedObjects.Links.some, .all])
-  func `a store takes the objects of its model, and is sound`(
+  func `a store accepts the objects of its model, and passes verification`(
     _ name: String, _ links: GeneratedObjects.Links
   ) async throws {
     let schema = try #require(GeneratedModels.all[name])
@@ -33,18 +33,18 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 25])
-  func `any number of objects is possible`(_ count: Int) async throws {
+  func `any number of objects can be generated`(_ count: Int) async throws {
     for (name, schema) in GeneratedModels.all {
       let findings = try await filled(GeneratedObjects(of: schema, perEntity: count, links: .all)).findings
       #expect(findings.isEmpty, "\(name): \(findings.joined(separator: "\n"))")
     }
   }
 
-  @Test func `random models are filled`() async throws {
+  @Test func `objects can be generated for random models`() async throws {
     var filledCount = 0
     for seed in 1...60 {
       let schema = GeneratedModels.random(seed)
-      // What no model may be is no matter of the generator.
+      // Invalid models are skipped.
       guard (try? schema.validate()) != nil else { continue }
       filledCount += 1
       let objects = try GeneratedObjects(of: schema, perEntity: 7, seed: UInt64(seed))
@@ -54,7 +54,7 @@ import Testing
     #expect(filledCount > 25)
   }
 
-  @Test func `relatives share the few values of what is unique and required`() throws {
+  @Test func `a hierarchy shares the few values of an attribute that is unique and required`() throws {
     let root = EntityDescription(
       name: "Person", attributes: [AttributeDescription(name: "flag", type: .bool, isUnique: true)])
     for children in [["Employee"], ["Employee", "Guest"]] {
@@ -67,13 +67,13 @@ import Testing
     }
   }
 
-  @Test func `the same seed gives the same objects, and another one others`() throws {
+  @Test func `equal seeds give equal objects, and different seeds give different ones`() throws {
     let schema = try #require(GeneratedModels.all["self references"])
     #expect(try GeneratedObjects(of: schema, seed: 5) == GeneratedObjects(of: schema, seed: 5))
     #expect(try GeneratedObjects(of: schema, seed: 5) != GeneratedObjects(of: schema, seed: 6))
   }
 
-  @Test func `every edge value is there, and every optional attribute is nil and is not`() throws {
+  @Test func `every edge value occurs, and every optional attribute is nil and not nil`() throws {
     let objects = try GeneratedObjects(of: GeneratedModels.allTypes, perEntity: 30).objects(of: "Thing")
     for type in AttributeType.allCases {
       let values = objects.map { $0.values["\(type.rawValue)Plain"] }
@@ -81,33 +81,33 @@ import Testing
       let optional = objects.map { $0.values["\(type.rawValue)Optional"] }
       #expect(optional.contains(nil) && !optional.allSatisfy { $0 == nil }, "\(type)")
     }
-    // One object has nothing that it need not have, and the next one all of it.
+    // The first object has only required values, and the next one has all values.
     #expect(objects[0].values.count == AttributeType.allCases.count)
     #expect(objects[1].values.count == 2 * AttributeType.allCases.count)
   }
 
-  @Test func `relationships lead around, to several, and nowhere`() throws {
+  @Test func `relationships form circles, have several members, or are empty`() throws {
     let schema = try #require(GeneratedModels.all["self references"])
     let nodes = try GeneratedObjects(of: schema).objects(of: "Node")
     #expect(nodes.contains { $0.toOne["boss"] == nil } && nodes.contains { $0.toOne["boss"] != nil })
     #expect(nodes.allSatisfy { $0.toOne["root"] != nil })
     let members = Set(nodes.map { $0.toMany["known"]?.count ?? 0 })
     #expect(members.isSuperset(of: [0, 1, 3]))
-    // With all links everybody's bosses are a circle.
+    // With all links the bosses of all objects form one circle.
     let linked = try GeneratedObjects(of: schema, links: .all).objects(of: "Node")
     var (seen, next): (Set<Int>, Int) = ([], 0)
     while seen.insert(next).inserted { next = linked[next].toOne["boss"] ?? 0 }
     #expect(seen.count == linked.count)
   }
 
-  @Test func `what is unique decides how many there are`() throws {
+  @Test func `unique values limit the number of objects`() throws {
     let schema = try #require(GeneratedModels.all["few values"])
     let objects = try GeneratedObjects(of: schema, perEntity: 12)
     #expect(objects.objects(of: "Side").count == 2 && objects.objects(of: "Hand").count == 2)
     #expect(objects.objects(of: "Glove").count == 4)
   }
 
-  @Test func `given values and rules are kept to`() throws {
+  @Test func `given values and rules are respected`() throws {
     let schema = GeneratedModels.allTypes
     let objects = try GeneratedObjects(
       of: schema, values: ["Thing.stringPlain": ["calm", "cheerful"]],
@@ -119,7 +119,7 @@ import Testing
     #expect(!objects.objects(of: "Key").contains { $0.values["stringKey"] == "" })
   }
 
-  @Test func `Swift types and rules of classes choose the values`() throws {
+  @Test func `Swift types and rules of classes determine the values`() throws {
     let objects = try GeneratedObjects(of: Moods.schema, perEntity: 20).objects(of: "Diary")
     #expect(Set(objects.compactMap { $0.values["mood"]?.string }) == ["calm", "cheerful"])
     #expect(objects.contains { $0.values["former"] == nil })
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `a model with faults is refused`() {
+  @Test func `a model with faults is refused by the generator`() {
     let schema = Schema(entities: [
       GeneratedModels.entity("A", [], [GeneratedModels.toOne("b", "Missing")])
     ])

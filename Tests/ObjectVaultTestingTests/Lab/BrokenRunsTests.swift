@@ -1,4 +1,5 @@
-// The lab with ways to migrate that are wrong: what is stopped anywhere, and what others meet meanwhile, is found out.
+// The lab with faulty ways to migrate: it detects errors of migrations that are stopped, or that run beside
+// other processes.
 
 import CipherSQLite
 import Foundation
@@ -23,7 +24,7 @@ import Testing
     ("CREATE INDEX more ON User (age)", "more", ", 0002_step2.migration"),
     ("CREATE VIEW more AS SELECT 1", "more", ", 0002_step2.migration"),
   ])
-  func `a migrated store with other tables than a created one is found, with the step`(
+  func `a migrated store whose tables differ from a created one is detected, with the step`(
     _ sql: String, _ name: String, _ step: String
   ) async throws {
     let lab = try Steps.lab(Self.steps + ["add index User(nick)"])
@@ -31,7 +32,7 @@ import Testing
       try await lab.checkCreatedEqualsMigrated { store in
         let connection = try Connection.open(store.url.path, key: lab.key)
         defer { connection.close() }
-        // Of versions that have it.
+        // Fails in versions that do not have the object.
         _ = try? connection.execute(sql: sql)
       }
     }
@@ -44,7 +45,7 @@ import Testing
 
   // MARK: Killed anywhere
 
-  @Test func `a migration that commits step by step is neither the old store nor the new one`() async throws {
+  @Test func `a migration that commits step by step is detected as neither old nor new`() async throws {
     let lab = try Steps.lab(Self.steps)
     let error = try await failure {
       try await lab.checkKilledAnywhere(from: 1, moments: 500) { url, prepare in
@@ -57,13 +58,13 @@ import Testing
     #expect(error.check == "checkKilledAnywhere")
     #expect(error.place.hasPrefix("version 1 to 3, killed behind statement "), "\(error)")
     #expect("\(error)".contains("neither as it was (version 1) nor migrated, but at version 2"), "\(error)")
-    // All in one transaction, it is whole.
+    // In a single transaction the migration is complete.
     try await lab.checkKilledAnywhere(from: 1, moments: 20) { url, prepare in
       _ = try Store.migrateWatched(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
     }
   }
 
-  @Test func `a migration that keeps its error to itself is found`() async throws {
+  @Test func `a migration that swallows its error is detected`() async throws {
     let lab = try Steps.lab(Self.steps)
     let error = try await failure {
       try await lab.checkKilledAnywhere(from: 1, moments: 4) { url, prepare in
@@ -73,8 +74,7 @@ import Testing
     #expect(error.findings.first == "no error was thrown", "\(error)")
   }
 
-  @Test func `a function of the app that does it only once makes another store the second time`() async throws
-  {
+  @Test func `an app function that acts only once is detected by the second migration`() async throws {
     let runs = Mutex(0)
     let steps = try Steps.set([Steps.blog, "transform swift tidy on User"]).transforming(by: [
       .objects("tidy") { user, context in
@@ -102,14 +102,13 @@ import Testing
       "Status.user: 1 of "
     ),
     ("UPDATE Status SET \"_user_position\" = -\"_user_position\"", "User.statuses: the members of "),
-    // What a step computes may be of the moment, and so may what is in objects that it makes.
+    // Values that a step computes may depend on the moment, and so may the values of objects that it
+    // creates.
     ("UPDATE User SET age = age + 1, nick = 'x'", nil), ("UPDATE User SET name = 'x' WHERE id > 12", nil),
   ])
-  func
-    `a migration that leaves another value or another order behind a stop is found, and computed values are not`(
-      _ sql: String, _ finding: String?
-    ) async throws
-  {
+  func `changed values and orders after a stop are detected, and computed values are not`(
+    _ sql: String, _ finding: String?
+  ) async throws {
     let blog = Steps.blog.replacing("Status many inverse", with: "Status many ordered inverse")
     let seed = "seed { INSERT INTO $User($User.name, $User.age) VALUES ('new', 1) }"
     let lab = try Steps.lab([blog] + Self.steps.dropFirst() + [seed])
@@ -120,7 +119,7 @@ import Testing
         $0 += 1
         return $0 == 1
       }
-      // That is the one which nobody stops.
+      // The first migration is the one that is not stopped.
       if isFirst { return }
       let connection = try Connection.open(url.path, key: lab.key)
       defer { connection.close() }
@@ -137,9 +136,7 @@ import Testing
     #expect(error.findings.count == 2 && error.findings[1].hasPrefix(finding), "\(error)")
   }
 
-  @Test func `a store that a stop leaves migrated, and with another value, is not taken for migrated`()
-    async throws
-  {
+  @Test func `a stop that leaves a migrated store with another value is detected`() async throws {
     let lab = try Steps.lab(Self.steps)
     @Sendable func migrate(_ url: URL, _ prepare: (Connection) throws -> Void) throws {
       _ = try Store.migrateWatched(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
@@ -147,7 +144,7 @@ import Testing
     let error = try await failure {
       try await lab.checkKilledAnywhere(from: 1, moments: 4) { url, prepare in
         do { try migrate(url, prepare) } catch {
-          // It tells of its error, and goes on in its own way.
+          // This migration throws its error, but continues in its own way.
           try migrate(url) { _ in }
           let connection = try Connection.open(url.path, key: lab.key)
           defer { connection.close() }
@@ -166,7 +163,7 @@ import Testing
 
   // MARK: Others
 
-  @Test func `a step that takes rows away is found beside others, too`() async throws {
+  @Test func `a step that deletes rows is detected beside another process as well`() async throws {
     let lab = try Steps.lab([Steps.blog, "transform sql { DELETE FROM $Status }"])
     let error = try await failure { try await lab.checkOtherProcess() }
     #expect(error.check == "checkOtherProcess" && error.place == "version 1 to 2, two at once")
@@ -179,9 +176,9 @@ import Testing
     return (try await store.copied().withFile(LabStore.fileName), try store.content())
   }
 
-  @Test func `one who goes on writing by the old model is found`() async throws {
+  @Test func `a process that continues to write by the old model is detected`() async throws {
     let lab = try Steps.lab(Self.steps)
-    // Nobody has migrated it.
+    // The file was not migrated.
     let (file, _) = try await file(lab, at: 1)
     let bystander = try await Store.open(at: file.url, key: lab.key)
     defer { bystander.close() }
@@ -189,13 +186,15 @@ import Testing
     #expect(error.findings == ["who had the store open with the old model went on writing"])
   }
 
-  @Test func `an older app that is let in, or shut out, against what the steps say is found`() async throws {
+  @Test func `an older app that is admitted or refused in contradiction to the steps is detected`()
+    async throws
+  {
     let lab = try Steps.lab(Self.steps)
     let (old, _) = try await file(lab, at: 1)
     let letIn = try await failure { try await lab.checkOlderApp(old, version: 1, at: "here") }
     #expect(
       letIn.findings.first?.contains("was not refused, and version 3 is the oldest") == true, "\(letIn)")
-    // The file was migrated by steps that say nothing of older apps, and these say that they may read it.
+    // The file was migrated by steps that do not admit older apps, and these steps admit them.
     let generous = try MigrationLab(
       MigrationSet(
         [
@@ -213,18 +212,18 @@ import Testing
       shutOut.findings.first?.contains("the steps say that it may read the store") == true, "\(shutOut)")
   }
 
-  @Test func `two at once of whom none, or both, ran the steps are found`() async throws {
+  @Test func `two concurrent migrations of which none ran the steps are detected`() async throws {
     let lab = try Steps.lab(Self.steps)
-    // It is migrated already, whatever its content says.
+    // The file is migrated already, whatever its content states.
     let (file, _) = try await file(lab, at: .latest)
     let (_, before) = try await self.file(lab, at: 1)
     let error = try await failure { try await lab.checkTwoAtOnce(file, before) }
     #expect(error.findings == ["of two that opened the store at once, 0 ran the steps"])
   }
 
-  @Test func `a migration that does not wait for who is writing is found`() async throws {
+  @Test func `a migration that does not wait for a writer is detected`() async throws {
     let lab = try Steps.lab(Self.steps)
-    // With nothing to do nobody waits.
+    // A migration with nothing to do does not wait.
     let old = try await lab.filledStore(at: .latest)
     let error = try await failure { try await lab.checkBusy(old, "here") }
     #expect(error.findings == ["the store was migrated while somebody else was writing"])

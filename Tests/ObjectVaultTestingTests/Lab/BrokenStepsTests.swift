@@ -1,4 +1,4 @@
-// The lab with steps that are wrong: each check finds its own, and says what it is.
+// The lab with faulty steps: each check detects its own kind of fault, and describes it.
 
 import CipherSQLite
 import Microblog
@@ -36,14 +36,14 @@ enum Steps {
     try #require(await #expect(throws: CheckFailure.self) { try await check() })
   }
 
-  @Test func `steps that do not lead to the classes are refused with the missing lines`() throws {
+  @Test func `steps whose model differs from the classes are refused with the missing lines`() throws {
     let error = #expect(throws: StoreError.self) {
       try MigrationLab(.set(Steps.set([Steps.blog])), model: microblog)
     }
     #expect("\(try #require(error))".contains("create entity Tag"))
   }
 
-  @Test func `steps that no store could run are refused at once`() throws {
+  @Test func `steps that cannot run on any store are refused at once`() throws {
     let error = #expect(throws: StoreError.self) {
       try Steps.lab([Steps.blog, "retype User.age to double"])
     }
@@ -54,7 +54,7 @@ enum Steps {
     #expect("\(try #require(fault))".contains("0002_step2.migration"))
   }
 
-  @Test func `a transform that loses rows is found, and may be meant`() async throws {
+  @Test func `a transform that loses rows is detected, and can be declared as intended`() async throws {
     var lab = try Steps.lab([
       Steps.blog, "transform sql { DELETE FROM $Status WHERE $Status.user IS NOT NULL }",
     ])
@@ -66,8 +66,8 @@ enum Steps {
     try await lab.checkEveryPath()
   }
 
-  @Test func `values that nobody meant to change are found`() async throws {
-    // It writes whole rows, and so names no column.
+  @Test func `unintended changes of values are detected`() async throws {
+    // The step writes whole rows, and so names no column.
     let lab = try Steps.lab([
       Steps.blog,
       """
@@ -84,7 +84,7 @@ enum Steps {
     #expect("\(error)".contains("\"same\""), "\(error)")
   }
 
-  @Test func `values that a step computes anew are its own matter`() async throws {
+  @Test func `values that a step computes anew are not reported`() async throws {
     try await Steps.lab([
       Steps.blog,
       """
@@ -96,13 +96,13 @@ enum Steps {
     ]).checkEveryPath()
   }
 
-  @Test func `rows that steps make are in new stores, too`() async throws {
+  @Test func `rows that steps insert are also in new stores`() async throws {
     let insert = "INSERT INTO $User($User.name, $User.age) VALUES ('admin', 1)"
     try await Steps.lab([Steps.blog, "transform sql { \(insert) }"]).checkCreatedEqualsMigrated()
     try await Steps.lab([Steps.blog, "seed { \(insert) }"]).checkCreatedEqualsMigrated()
   }
 
-  @Test func `rows that refer to a table that is written anew are missed when they go`() async throws {
+  @Test func `rows that refer to a rebuilt table are reported if they are deleted`() async throws {
     let rebuild = "retype User.age to string using (CAST($User.age AS TEXT))"
     try await Steps.lab([Steps.blog, rebuild]).checkCascades()
     let error = try await failure {
@@ -116,7 +116,7 @@ enum Steps {
     #expect(error.advice?.hasPrefix("The step writes User anew.") == true)
   }
 
-  @Test func `a way back that loses rows is found`() async throws {
+  @Test func `a rollback that loses rows is detected`() async throws {
     let step = try MigrationStep(
       number: 2, name: "nick",
       text: """
@@ -136,7 +136,7 @@ enum Steps {
         && error.findings.contains("Status: 12 of 12 rows are gone (rows 1, 2, 3, 4, 5 and more)"))
   }
 
-  @Test func `a way back that writes over what its step has only read is found`() async throws {
+  @Test func `a rollback that overwrites a value which its step only read is detected`() async throws {
     let step = try MigrationStep(
       number: 2, name: "nick",
       text: """
@@ -154,9 +154,7 @@ enum Steps {
       error.findings.contains { $0.hasPrefix("User.name: ") && $0.contains("values are others") }, "\(error)")
   }
 
-  @Test func `what a block only reads is kept on every path, and what it writes is its author's`()
-    async throws
-  {
+  @Test func `values that a block only reads must stay, and values that it writes may change`() async throws {
     let good =
       "add attribute User.nick string optional\ntransform sql { UPDATE $User SET $User.nick = upper($User.name) }"
     try await Steps.lab([Steps.blog, good, "transform sql { UPDATE $User SET $User.age = 7 }"])
@@ -164,7 +162,7 @@ enum Steps {
     try await Steps.lab([Steps.blog, good, "retype User.age to string using ($User.age || '')"]).checkAll()
   }
 
-  @Test func `objects that were made after a step are missed when its way back takes them`() async throws {
+  @Test func `a rollback that deletes objects created after the step is detected`() async throws {
     let step = try MigrationStep(
       number: 2, name: "nick",
       text: """
@@ -183,9 +181,7 @@ enum Steps {
     #expect("\(error)".contains("rows are left that were made after the step"))
   }
 
-  @Test func `a narrowing that made-up values break says whose values they are, and takes others`()
-    async throws
-  {
+  @Test func `a narrowing that generated values break names the setting for other values`() async throws {
     var lab = try Steps.lab([Steps.blog, "retype User.age to int8 using ($User.age)"])
     let error = try await failure { try await lab.checkEveryPath() }
     #expect("\(error)".contains("Step 0002 step2 failed") && "\(error)".contains("lab.values"))
@@ -193,14 +189,14 @@ enum Steps {
     try await lab.checkEveryPath()
   }
 
-  @Test func `a loss that nobody allowed is refused as in the app`() async throws {
+  @Test func `a loss that is not allowed is refused as in the app`() async throws {
     let error = try await failure {
       try await Steps.lab([Steps.blog, "drop attribute User.age"]).checkEveryPath()
     }
     #expect("\(error)".contains("allow: lossy:User.age"))
   }
 
-  @Test func `a description has a line for each finding, and not for hundreds`() async throws {
+  @Test func `a description has a line for each finding, up to a limit`() async throws {
     let entities = (1...30).map { "create entity E\($0) {\n attribute a int\n}" }.joined(separator: "\n")
     let deletions = (1...30).map { "DELETE FROM $E\($0);" }.joined(separator: "\n")
     let error = try await failure {

@@ -1,5 +1,5 @@
-// What XCTest reports of a test that one of ours fails: the whole text. The failing tests are run by hand, as XCTest would
-// count those that it finds.
+// The texts that XCTest reports for tests that fail by a check of this library. The failing tests are run by
+// hand, as XCTest would count failing tests that it finds.
 
 #if !canImport(ObjectiveC)
   import CipherSQLite
@@ -10,7 +10,7 @@
   import ObjectVaultTesting
   import XCTest
 
-  /// Hears what is reported of failed tests.
+  /// Collects the reports of failed tests.
   private final class Reports: XCTestObservation {
     private let texts = Locked<[String]>([])
     var all: [String] { texts.withLock { $0 } }
@@ -25,7 +25,7 @@
 
   final class FailingXCTests: XCTestCase {
     /// Runs the body of a test as XCTest does.
-    /// - Returns: What is reported of it.
+    /// - Returns: The reports of its failures.
     private func reports(_ body: @escaping @Sendable () async throws -> Void) -> [String] {
       let reports = Reports()
       XCTestObservationCenter.shared.addTestObserver(reports)
@@ -39,13 +39,13 @@
       _ body: @escaping @Sendable () async throws -> Void, reports words: String..., line: Int = #line
     ) {
       let found = reports(body)
-      if found.count != 1 { fail("reported once was expected, and there is: \(found)", line) }
+      if found.count != 1 { fail("one report was expected, and there are: \(found)", line) }
       for word in words where found.first?.contains(word) != true {
         fail("\(word) is not in: \(found)", line)
       }
     }
 
-    /// Not by an assertion, which behind the test that was run by hand finds no test to fail.
+    /// Not by an assertion: after a test that was run by hand an assertion finds no test to fail.
     private func fail(_ description: String, _ line: Int) {
       recordFailure(withDescription: description, inFile: #filePath, atLine: line, expected: true)
     }
@@ -67,7 +67,7 @@
         "It begins behind step 2 step2, 0002_step2.migration.", "lab.mayLoseRows")
     }
 
-    func testANameThatIsNotThereIsReportedWithThoseThatAre() {
+    func testAnUnknownNameIsReportedWithTheExistingNames() {
       expect(
         {
           let store = try await MigrationLab(Steps.set([Steps.blog])).store(at: 1)
@@ -90,7 +90,7 @@
         reports: "queries were made, and 2 are allowed; they gave ", "prefetch it")
     }
 
-    func testCommitsThatNobodyWroteDownAreReported() {
+    func testUnrecordedCommitsAreReported() {
       expect(
         {
           let test = try await Self.store()
@@ -105,7 +105,7 @@
       )
     }
 
-    func testAWriteThatIsHalfThereIsReportedWithTheFaultAndTheRows() {
+    func testAPartialWriteIsReportedWithTheFaultAndTheRows() {
       expect(
         {
           try await Self.store().checkAllOrNothing(moments: 4) { store in
@@ -118,7 +118,7 @@
         "What belongs together goes into one store.write, or one save of a context.")
     }
 
-    func testASaveThatMeetsAFaultIsReportedAsTheAppGetsIt() {
+    func testASaveThatFailsIsReportedWithTheErrorOfTheApp() {
       expect(
         {
           let test = try await Self.store()
@@ -127,7 +127,7 @@
         }, reports: "the disk is full")
     }
 
-    func testAGoodTestIsReportedAsNone() {
+    func testAPassingTestHasNoReport() {
       let found = reports { _ = try await Self.store().content() }
       if !found.isEmpty { fail("\(found)", #line) }
     }

@@ -1,5 +1,5 @@
-// What each check says when it fails: the step, the entity, the attribute, the row, what was expected and found, what to do.
-// With histories that are wrong in one place each.
+// The text of each check that fails: the step, the entity, the attribute, the row, the expected and the
+// found value, and the remedy. Each history has a single fault.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct FailureTexts {
-  /// The text of what a check finds.
+  /// The lines of a check's failure.
   private func text(_ check: () async throws -> Void) async throws -> [String] {
     let error = try await #require(
       #expect(throws: CheckFailure.self) { try await check() })
@@ -27,7 +27,7 @@ import Testing
     #expect(text.last?.contains(advice) == true, "\(whole)", sourceLocation: sourceLocation)
   }
 
-  private static func step(_ number: Int, _ name: String, _ up: String, down: String = "") throws
+  private static func step(_ number: Int, name: String, up: String, down: String = "") throws
     -> MigrationStep
   {
     try MigrationStep(
@@ -36,7 +36,7 @@ import Testing
   }
 
   private static func lab(_ steps: MigrationStep...) throws -> MigrationLab {
-    var lab = try MigrationLab(MigrationSet([step(1, "blog", Steps.blog)] + steps))
+    var lab = try MigrationLab(MigrationSet([step(1, name: "blog", up: Steps.blog)] + steps))
     lab.objectsPerEntity = 4
     return lab
   }
@@ -47,9 +47,9 @@ import Testing
 
   @Test func `of several steps the one that loses rows is named`() async throws {
     let lab = try Self.lab(
-      Self.step(2, "nick", Self.nick),
-      Self.step(3, "tidy", "transform sql { DELETE FROM $Status WHERE \"id\" IN (2, 3) }"),
-      Self.step(4, "mail", "add attribute User.mail string optional"))
+      Self.step(2, name: "nick", up: Self.nick),
+      Self.step(3, name: "tidy", up: "transform sql { DELETE FROM $Status WHERE \"id\" IN (2, 3) }"),
+      Self.step(4, name: "mail", up: "add attribute User.mail string optional"))
     expect(
       try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 4:",
       has: ["Status: 2 of 4 rows are gone (rows 2, 3)"],
@@ -58,19 +58,19 @@ import Testing
     )
   }
 
-  @Test func `an edge value that a transform breaks stands beside what it was`() async throws {
+  @Test func `an edge value that a transform changes is reported with its former value`() async throws {
     var lab = try Self.lab(
       Self.step(
-        2, "tidy",
-        """
-        create entity Copy {
-            attribute number int
-        }
-        transform sql {
-            INSERT OR REPLACE INTO $User
-            SELECT i, v, trim(n), a FROM (WITH w(i, v, n, a) AS (SELECT * FROM $User) SELECT * FROM w)
-        }
-        """))
+        2, name: "tidy",
+        up: """
+          create entity Copy {
+              attribute number int
+          }
+          transform sql {
+              INSERT OR REPLACE INTO $User
+              SELECT i, v, trim(n), a FROM (WITH w(i, v, n, a) AS (SELECT * FROM $User) SELECT * FROM w)
+          }
+          """))
     lab.values["User.name"] = ["Ada", " Bo "]
     expect(
       try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 2:",
@@ -80,13 +80,13 @@ import Testing
 
   // MARK: Created against migrated
 
-  @Test func `a step that makes other rows each time is named`() async throws {
+  @Test func `a step that inserts different rows each time is named`() async throws {
     let count = Locked(0)
     let steps = try MigrationSet([
-      Self.step(1, "blog", Steps.blog), Self.step(2, "nick", Self.nick),
+      Self.step(1, name: "blog", up: Steps.blog), Self.step(2, name: "nick", up: Self.nick),
       Self.step(
-        3, "admin",
-        "transform sql { INSERT INTO $User($User.name, $User.age) VALUES ('admin', 1) }\n"
+        3, name: "admin",
+        up: "transform sql { INSERT INTO $User($User.name, $User.age) VALUES ('admin', 1) }\n"
           + "transform swift once on User"),
     ]).transforming(by: [
       .objects("once") { user, context in
@@ -105,12 +105,10 @@ import Testing
 
   // MARK: Up, down, up
 
-  @Test func `a way back that puts something else in is told with both values and the file to look at`()
-    async throws
-  {
+  @Test func `a rollback that changes a value is reported with both values and the file`() async throws {
     let lab = try Self.lab(
       Self.step(
-        2, "nick", "\(Self.nick)\ntransform sql { UPDATE $User SET $User.nick = $User.name }",
+        2, name: "nick", up: "\(Self.nick)\ntransform sql { UPDATE $User SET $User.nick = $User.name }",
         down:
           "transform sql { UPDATE $User SET $User.name = 'nobody' WHERE \"id\" = 2 }\ndrop attribute User.nick"
       ))
@@ -120,19 +118,17 @@ import Testing
       advice: "What [up] of 0002_nick.migration does, its [down] has to undo")
   }
 
-  @Test func `rows that a way back loses are told by their ids, those of before and those made since`()
-    async throws
-  {
+  @Test func `rows that a rollback loses are reported by id, both former and new ones`() async throws {
     let before = try Self.lab(
       Self.step(
-        2, "nick", Self.nick,
+        2, name: "nick", up: Self.nick,
         down: "transform sql { DELETE FROM $Status WHERE \"id\" = 3 }\ndrop attribute User.nick"))
     expect(
       try await text { try await before.checkUpDownUp() }, "checkUpDownUp, step 2 nick, back:",
       has: ["Status: 1 of 4 rows is gone (row 3)"], advice: "allowed by lab.mayLoseRows")
     let since = try Self.lab(
       Self.step(
-        2, "nick", "add attribute Status.note string optional",
+        2, name: "nick", up: "add attribute Status.note string optional",
         down:
           "transform sql { DELETE FROM $Status WHERE $Status.note = 'Ada Lovelace' }\ndrop attribute Status.note"
       ))
@@ -145,12 +141,12 @@ import Testing
 
   // MARK: Cascades
 
-  @Test func `rows that go with a table that is written anew are told with that table`() async throws {
+  @Test func `rows that are deleted with a rebuilt table are reported with that table`() async throws {
     let lab = try Self.lab(
-      Self.step(2, "nick", Self.nick),
+      Self.step(2, name: "nick", up: Self.nick),
       Self.step(
-        3, "age",
-        "retype User.age to string using (CAST($User.age AS TEXT))\n"
+        3, name: "age",
+        up: "retype User.age to string using (CAST($User.age AS TEXT))\n"
           + "transform sql { DELETE FROM $Status WHERE $Status.user = 2 }"))
     let found = try await text { try await lab.checkCascades() }
     expect(
@@ -161,10 +157,11 @@ import Testing
 
   // MARK: Killed anywhere
 
-  @Test func `a function that does it only once is named, and the moment of the stop`() async throws {
+  @Test func `a function that acts only once is named, with the moment of the stop`() async throws {
     let runs = Locked(0)
     let steps = try MigrationSet([
-      Self.step(1, "blog", Steps.blog), Self.step(2, "tidy", "transform swift tidy on User"),
+      Self.step(1, name: "blog", up: Steps.blog),
+      Self.step(2, name: "tidy", up: "transform swift tidy on User"),
     ]).transforming(by: [
       .objects("tidy") { user, context in
         let isFirst = runs.withLock {
@@ -183,10 +180,10 @@ import Testing
 
   // MARK: Others
 
-  @Test func `rows that are gone beside others are told with the step`() async throws {
+  @Test func `rows that are lost beside another process are reported with the step`() async throws {
     let lab = try Self.lab(
-      Self.step(2, "nick", Self.nick),
-      Self.step(3, "tidy", "transform sql { DELETE FROM $Status WHERE \"id\" = 4 }"))
+      Self.step(2, name: "nick", up: Self.nick),
+      Self.step(3, name: "tidy", up: "transform sql { DELETE FROM $Status WHERE \"id\" = 4 }"))
     expect(
       try await text { try await lab.checkOtherProcess() },
       "checkOtherProcess, version 1 to 3, two at once:", has: ["Status: 1 of 4 rows is gone (row 4)"],
@@ -195,15 +192,15 @@ import Testing
 
   // MARK: Shipped stores
 
-  @Test func `a shipped store that loses a row is told with the step, and with no value of it`() async throws
-  {
+  @Test func `a shipped store that loses a row is reported with the step, and without values`() async throws {
     let folder = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0")
     let steps = try MigrationSet.directory(folder.appendingPathComponent("Steps")).steps
     let sql = try MigrationSet(steps).sql(ofStep: 2).joined()
     let join = try #require(["Painting_motifs", "Motif_paintings"].first { sql.contains("\"\($0)\"") })
     let losing = try Self.step(
-      3, "losing", "transform sql { DELETE FROM \"\(join)\"; DELETE FROM $Painting WHERE \"id\" = 1 }")
-    let later = try Self.step(4, "later", "retype Painting.int16 to int32")
+      3, name: "losing",
+      up: "transform sql { DELETE FROM \"\(join)\"; DELETE FROM $Painting WHERE \"id\" = 1 }")
+    let later = try Self.step(4, name: "later", up: "retype Painting.int16 to int32")
     let lab = try MigrationLab(MigrationSet(steps + [losing, later]))
     let file = folder.appendingPathComponent("sqlcipher3.sqlcipher")
     let found = try await text { try await lab.checkGolden(file, key: .passphrase("an old brush")) }
@@ -213,13 +210,13 @@ import Testing
     #expect(found.last?.contains("It begins behind step 3 losing") == true, "\(found)")
   }
 
-  @Test func `what is no store, or no file of a store's key, is named by the path that was given`()
+  @Test func `a file that is not a store, or not one of the steps, is reported by the given path`()
     async throws
   {
     let lab = try MicroblogLab.lab()
     let folder = try TemporaryFolder()
     let other = folder.url.appendingPathComponent("other.store")
-    let step = try Self.step(1, "other", "create entity Other {\n attribute n int\n}")
+    let step = try Self.step(1, name: "other", up: "create entity Other {\n attribute n int\n}")
     try await Store.create(at: other, key: testKey, migrations: MigrationSet([step]))
     for file in ["/etc/passwd", other.path] {
       let found = try await text { try await lab.checkGolden(file, key: testKey) }
@@ -229,9 +226,7 @@ import Testing
     }
   }
 
-  @Test func `a shipped store without its key asks for it, and one with a wrong key to check it`()
-    async throws
-  {
+  @Test func `a shipped store without a key or with a wrong key is reported with a remedy`() async throws {
     let file = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0/sqlcipher3.sqlcipher")
     let lab = try MicroblogLab.lab()
     expect(

@@ -1,5 +1,5 @@
-// Random pairs of models whose step goes the way of an app's: written by the tool into a folder, its loss allowed there,
-// chained by checksums in the lock file, and read from the folder by whoever migrates.
+// Random pairs of models whose step takes the path of an app's: the tool writes it into a folder, its loss
+// is allowed there, checksums in the lock file chain it, and migrations read it from the folder.
 
 import Foundation
 import ObjectVault
@@ -7,7 +7,7 @@ import ObjectVaultTesting
 import TestSupport
 import Testing
 
-/// A folder of steps that a tool with a model works on.
+/// A folder of steps for a tool with a model.
 private struct ToolFolder {
   struct Failed: Error, CustomStringConvertible { let description: String }
 
@@ -25,13 +25,13 @@ private struct ToolFolder {
       directory: folder.url.path)
   }
 
-  /// The same, of a line that has to end well.
+  /// Runs a line, and throws if it fails.
   func done(_ words: [String], _ model: Schema) throws {
     let result = try run(words, model)
     guard result.status == 0 else { throw Failed(description: "\(words.joined(separator: " ")): \(result)") }
   }
 
-  /// Takes the losses of a step for meant, as a person does who has reviewed the file.
+  /// Allows the losses of a step, as a person does after a review of the file.
   func allowLosses(of name: String) throws {
     try change(name) { $0.replacing("\n# allow: ", with: "\nallow: ") }
   }
@@ -43,7 +43,7 @@ private struct ToolFolder {
 }
 
 @Suite(.tags(.random, .slow)) struct FolderPairs {
-  @Test func `a random step keeps the objects also by way of a folder, the tool and its checksums`()
+  @Test func `a random step keeps the objects, also through a folder, the tool and its checksums`()
     async throws
   {
     let environment = ProcessInfo.processInfo.environment
@@ -53,7 +53,7 @@ private struct ToolFolder {
     var tally = RandomSteps.Tally()
     for round in 0..<count {
       if round % 3 == 1 {
-        // With names that are others, of which the tool is told.
+        // With renamed objects of the model, which the tool is given as options.
         let schema = round % 6 == 4 ? RandomSchemas.hierarchies(&random) : RandomSchemas.schema(&random)
         let change = RandomRenaming(schema, &random)
         guard change.old != change.new else { continue }
@@ -70,47 +70,47 @@ private struct ToolFolder {
       let new =
         hasParents ? RandomSchemas.changedHierarchies(old, &random) : RandomSchemas.changed(old, &random)
       guard old != new else { continue }
-      do { try await check(old, new, edits: round % 10 == 0, &tally) } catch {
+      do { try await check(from: old, to: new, edits: round % 10 == 0, &tally) } catch {
         Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
         return
       }
     }
-    // Of few the most may be refused.
+    // Of few rounds most may be refused.
     #expect(tally.migrated > count / 8 && (tally.back > 0 || count < 40), "\(tally)")
   }
 
   private func check(_ change: RandomRenaming, _ tally: inout RandomSteps.Tally) async throws {
     let folder = try ToolFolder()
-    let set = try write(change.old, change.new, change.renaming, in: folder)
+    let set = try write(from: change.old, to: change.new, renaming: change.renaming, in: folder)
     try await RandomSteps.check(change.old, set.upTo(1), set.steps[1], &tally)
     try await RandomSteps.checkNames(change, set)
   }
 
-  /// The steps of two models, as the tool writes them.
+  /// Writes the steps of two models with the tool.
   private func write(
-    _ old: Schema, _ new: Schema, _ renaming: [MigrationRenaming] = [], in folder: ToolFolder
+    from old: Schema, to new: Schema, renaming: [MigrationRenaming] = [], in folder: ToolFolder
   ) throws -> MigrationSet {
     try folder.done(["new", "first", "--from-model"], old)
     try folder.done(["embed"], old)
     let told = renaming.flatMap { ["--rename", "\($0)"] }
     try folder.done(["new", "change", "--from-model", "--no-rename"] + told, new)
     try folder.allowLosses(of: "0002_change.migration")
-    // Not in the lock file yet.
+    // The step is not in the lock file yet.
     #expect(try folder.run(["check"], new).status != 0)
     try folder.done(["embed", "--released", "1.0"], new)
     try folder.done(["check"], new)
     let set = try MigrationSet.directory(folder.steps)
     try #require(set.version == 2)
-    // What the tool shows is what is missing: nothing.
+    // The tool proposes no further lines.
     #expect(try set.proposal(for: new).lines == [])
     return set
   }
 
   private func check(
-    _ old: Schema, _ new: Schema, edits: Bool, _ tally: inout RandomSteps.Tally
+    from old: Schema, to new: Schema, edits: Bool, _ tally: inout RandomSteps.Tally
   ) async throws {
     let folder = try ToolFolder()
-    let set = try write(old, new, in: folder)
+    let set = try write(from: old, to: new, in: folder)
     try await RandomSteps.check(old, set.upTo(1), set.steps[1], &tally)
     guard edits else { return }
     try folder.change("0001_first.migration") { $0 + "create entity Zebra {\n  attribute stripes int\n}\n" }

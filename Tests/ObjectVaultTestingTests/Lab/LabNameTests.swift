@@ -1,4 +1,4 @@
-// Names that are not there, in what a test asks of a lab and in what it tells it.
+// Unknown names, in queries of a lab and in its settings.
 
 import CipherSQLite
 import ObjectVault
@@ -21,10 +21,9 @@ import Testing
     return "\(error)"
   }
 
-  // MARK: Asked
+  // MARK: Queries
 
-  @Test
-  func `an attribute that another version has is told with that version, and with those that are there`()
+  @Test func `an attribute of another version is reported with that version and the existing names`()
     async throws
   {
     let old = try await MicroblogLab.lab().store(at: 3)
@@ -41,7 +40,7 @@ import Testing
     #expect(found.contains("town") && found.hasSuffix("."), "\(found)")
   }
 
-  @Test func `a mistyped name is told with the one that is near, wherever it is asked for`() async throws {
+  @Test func `a mistyped name is reported with the nearest one, wherever it is used`() async throws {
     let old = try await MicroblogLab.lab().store(at: 3)
     let ada = try old.insert("User", ["name": "Ada"])
     let user = try old.object(ada)
@@ -64,10 +63,9 @@ import Testing
     #expect(try old.count(of: "User") == 1)
   }
 
-  // MARK: Told
+  // MARK: Settings
 
-  @Test func `values, rules and losses of names that no version has are refused by every check`() async throws
-  {
+  @Test func `values, rules and losses for unknown names are refused by every check`() async throws {
     var lab = try Steps.lab([Steps.blog, "rename attribute User.age -> years"])
     lab.values["User.nam"] = ["Ada"]
     lab.rules["Usr.name"] = { _ in true }
@@ -90,22 +88,21 @@ import Testing
         ], "\(found)")
       #expect(lines[4].hasPrefix("A property is written Entity.attribute"), "\(found)")
     }
-    // Those of any version are known.
+    // Names of any version are allowed.
     lab.values = ["User.years": [7]]
     lab.rules = ["User.age": { $0 != 8 }]
     lab.mayLoseRows = ["Status"]
     try await lab.checkEveryPath()
   }
 
-  @Test func `a name without a near one is told with those that there are`() async throws {
+  @Test func `an unknown name without a near one is reported with the existing names`() async throws {
     var lab = try Steps.lab([Steps.blog])
     lab.values["User.elsewhere"] = ["Ada"]
     let found = try await text { _ = try lab.generated(at: 1) }
     #expect(found.contains("; there are Status.text, User.age, User.name\n"), "\(found)")
   }
 
-  @Test func `an attribute is named by the entity that declares it, as its heirs hold the same`() async throws
-  {
+  @Test func `an inherited attribute must be named by the entity that declares it`() async throws {
     var lab = try Steps.lab([Self.hierarchy])
     lab.values["Person.name"] = ["Ada"]
     let found = try await text { _ = try lab.generated(at: 1) }
@@ -116,9 +113,7 @@ import Testing
     #expect(people.count > 1 && people.allSatisfy { $0.values["name"] == "Ada" })
   }
 
-  @Test func `generated objects refuse values and rules of names that their model does not have`()
-    async throws
-  {
+  @Test func `generated objects refuse values and rules for unknown names`() async throws {
     let schema = try Steps.set([Steps.blog]).model(at: 1)
     let found = try await text {
       _ = try GeneratedObjects(of: schema, values: ["User.nam": ["Ada"]], rules: ["User.ago": { _ in true }])

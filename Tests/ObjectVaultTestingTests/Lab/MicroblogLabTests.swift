@@ -1,4 +1,4 @@
-// The lab with steps that are right: the microblog's own, and the stores of earlier releases.
+// The lab with correct steps: the microblog's own, and the stores of earlier releases.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct MicroblogLab {
-  /// The second step takes the name for the name to show, and requires one.
+  /// The second step copies the name to the screen name, and requires that it is not empty.
   static func lab() throws -> MigrationLab {
     var lab = try MigrationLab(MicroblogMigrations.all, model: microblog)
     lab.rules["User.name"] = { $0 != "" }
@@ -25,29 +25,29 @@ import Testing
     #expect(try new.object(ada)["city"] == "London")
   }
 
-  @Test func `from every version rows, links and values are kept`() async throws {
+  @Test func `rows, links and values are kept from every version`() async throws {
     try await Self.lab().checkEveryPath()
   }
 
-  @Test func `a created store is a migrated one`() async throws {
+  @Test func `a created store equals a migrated one`() async throws {
     try await Self.lab().checkCreatedEqualsMigrated()
   }
 
-  @Test func `no step takes rows along by a cascade`() async throws { try await Self.lab().checkCascades() }
+  @Test func `no step deletes rows by a cascade`() async throws { try await Self.lab().checkCascades() }
 
-  @Test func `steps lead back and up again`() async throws { try await Self.lab().checkUpDownUp() }
+  @Test func `steps can be rolled back and run again`() async throws { try await Self.lab().checkUpDownUp() }
 
-  @Test func `a migration is whole wherever it is stopped`() async throws {
+  @Test func `a migration is complete or absent wherever it is stopped`() async throws {
     try await Self.lab().checkKilledAnywhere()
   }
 
-  @Test func `others wait, are told, or are refused`() async throws {
+  @Test func `other processes wait, get an error, or are refused`() async throws {
     try await Self.lab().checkOtherProcess()
     // Without classes, as a tool migrates.
     try await MigrationLab(.embedded(MicroblogMigrations.steps)).checkOtherProcess(from: 5)
   }
 
-  @Test func `an app that later steps let read the store is not refused`() async throws {
+  @Test func `an app that later steps allow to read the store is not refused`() async throws {
     let steps = try MigrationSet.embedded(MicroblogMigrations.steps).steps
     let more = try MigrationStep(
       number: 7, name: "more", text: "format: 1\nreader: 6\n[up]\nadd attribute User.mail string optional\n")
@@ -55,7 +55,7 @@ import Testing
     try await MigrationLab(MigrationSet(steps + [more])).checkOtherProcess(from: 5)
   }
 
-  @Test func `without the rule the step refuses the empty name, and the message says what to do`()
+  @Test func `without the rule the step refuses the empty name, and the message names the setting`()
     async throws
   {
     let lab = try MigrationLab(MicroblogMigrations.all, model: microblog)
@@ -67,7 +67,8 @@ import Testing
   }
 
   @Test(arguments: [3, 4].filter { $0 <= Engine.current.cipherMajor })
-  func `stores of a release are taken through steps of today`(_ major: Int) async throws {
+  func `stores of a release are migrated by present steps, and a loss is detected`(_ major: Int) async throws
+  {
     let folder = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0")
     let steps = try MigrationSet.directory(folder.appendingPathComponent("Steps")).steps
     let file = folder.appendingPathComponent("sqlcipher\(major).sqlcipher")
@@ -84,7 +85,7 @@ import Testing
     #expect("\(try #require(error))".contains("checkGolden, sqlcipher\(major).sqlcipher"))
   }
 
-  @Test func `a golden store that is not there, or has another key, is said so`() async throws {
+  @Test func `a golden store that is missing or has another key is reported`() async throws {
     let lab = try Self.lab()
     let missing = await #expect(throws: CheckFailure.self) { try await lab.checkGolden("/nowhere/a.store") }
     #expect("\(try #require(missing))".contains("/nowhere/a.store"))
@@ -97,7 +98,7 @@ import Testing
 @Suite struct LabStores {
   private func lab() throws -> MigrationLab { try MicroblogLab.lab() }
 
-  @Test func `objects go in and come out by names, with their relationships`() async throws {
+  @Test func `objects are inserted and read by names, with their relationships`() async throws {
     let old = try await lab().store(at: 4)
     let tag = try old.insert("Tag", ["name": "x"])
     let ada = try old.insert("User", ["name": "Ada", "town": nil])
@@ -108,11 +109,11 @@ import Testing
     #expect(try found[toOne: "user"]?.id == ada && found[toMany: "tags"].map(\.id) == [tag])
     #expect(try new.object(ada)["city"] as String? == nil)
     #expect(try new.objects("Status").count == 1 && new.count(of: "User") == 1)
-    // The old one is as it was.
+    // The former store is unchanged.
     #expect(try old.object(ada)["town"] as String? == nil && old.version == 4)
   }
 
-  @Test func `what a name or a value is not is thrown`() async throws {
+  @Test func `unknown names, wrong values and missing objects are errors`() async throws {
     let old = try await lab().store(at: 3)
     let ada = try old.insert("User", ["name": "Ada"])
     #expect(throws: CheckFailure.self) { try old.insert("Usr") }
@@ -127,7 +128,7 @@ import Testing
     #expect(try old.count(of: "User") == 1)
   }
 
-  @Test func `an id leads to its object after its entity was renamed`() async throws {
+  @Test func `an id finds its object after its entity was renamed`() async throws {
     let lab = try Steps.lab([
       "create entity User {\n attribute name string\n}", "rename entity User -> Person",
     ])
@@ -138,9 +139,7 @@ import Testing
     #expect(try await new.migrate(to: 1).object(new.object(ada).id)["name"] == "Ada")
   }
 
-  @Test func `where names change hands an id is of the entity that has its name now, or whichever one says`()
-    async throws
-  {
+  @Test func `after entities swapped names, an id finds the object of the present name`() async throws {
     let lab = try Steps.lab([
       "create entity A {\n attribute a string\n}\ncreate entity B {\n attribute b string\n}",
       "rename entity A -> C\nrename entity B -> A\nrename entity C -> B",
@@ -152,7 +151,9 @@ import Testing
     #expect(try new.object(DynamicID(entity: "B", rowID: first.rowID))["a"] == "x")
   }
 
-  @Test func `a store goes back to an earlier version, as far as its steps lead back`() async throws {
+  @Test func `a store is migrated back to an earlier version, as far as its steps are reversible`()
+    async throws
+  {
     let new = try await lab().store(at: 5)
     let ada = try new.insert("User", ["name": "Ada", "city": "London"])
     let old = try await new.migrate(to: 3)
@@ -160,7 +161,7 @@ import Testing
     await #expect(throws: StoreError.self) { _ = try await new.migrate(to: 1) }
   }
 
-  @Test func `versions that no step leads to are refused`() async throws {
+  @Test func `versions outside of the steps are refused`() async throws {
     let lab = try lab()
     for version in [0, 7] {
       await #expect(throws: CheckFailure.self) { _ = try await lab.store(at: .number(version)) }
@@ -171,7 +172,7 @@ import Testing
     #expect(throws: CheckFailure.self) { _ = try MigrationLab(MigrationSet([])) }
   }
 
-  @Test func `nothing is left when nobody holds a store`() async throws {
+  @Test func `a store that is not retained leaves no files`() async throws {
     var store: LabStore? = try await lab().filledStore(at: 6)
     let folder = try #require(store?.url.deletingLastPathComponent())
     #expect(try store?.content().count ?? 0 > 50)

@@ -1,4 +1,4 @@
-// The lab in XCTest, as an app that has its tests there uses it: what a check throws is what the test says.
+// The lab in XCTest, as in an app that has its tests there: the error of a check is the message of the test.
 
 import CipherSQLite
 import Microblog
@@ -23,13 +23,13 @@ final class MicroblogXCTests: XCTestCase {
 
   func testEveryRowIsKept() async throws { try await lab().checkPath(from: 4) }
 
-  func testASaveIsThereWholeOrNotAtAll() async throws {
+  func testASaveIsCompleteOrAbsent() async throws {
     let test = try await TestStore(microblog, migrations: MicroblogMigrations.all)
     try await test.checkKilledAnywhere(
       running: Killed.program, arguments: Killed.saving("one"), moments: 2)
   }
 
-  /// What a check finds stands in the description of what it throws: XCTest shows that of a failed test.
+  /// The findings of a check are in the description of its error, which XCTest shows for a failed test.
   func testFindingsAreInTheDescription() async throws {
     let steps = try Steps.set([Steps.blog, "transform sql { DELETE FROM $Status }"])
     do {

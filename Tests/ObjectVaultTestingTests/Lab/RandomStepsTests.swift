@@ -1,6 +1,7 @@
-// Random pairs of models with made-up objects: the proposed step, written and read back, runs in a store, keeps what it
-// does not say it loses, makes the tables of a new store, and goes back where it can; or it refuses, and changes nothing.
-// Renamings that the diff is told keep everything under the new names. Longer: VAULT_PAIRS.
+// Random pairs of models with generated objects: the proposed step, written and parsed again, runs in a
+// store. It keeps what it does not declare as lost, makes the tables of a new store, and is rolled back
+// where it can be. Or it refuses, and changes nothing. Renamings that the diff is given keep everything
+// under the new names. VAULT_PAIRS makes the tests longer.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +11,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.random, .slow)) struct RandomSteps {
-  /// What became of the pairs, so that a test sees that each of it happened.
+  /// The outcomes of the pairs, so that a test can require each of them.
   struct Tally {
     var migrated = 0
     var refused = 0
@@ -27,7 +28,7 @@ import Testing
       let old = RandomSchemas.schema(&random)
       let new = RandomSchemas.changed(old, &random)
       guard old != new else { continue }
-      do { try await Self.check(old, new, &tally) } catch {
+      do { try await Self.check(from: old, to: new, &tally) } catch {
         Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
         return
       }
@@ -45,7 +46,7 @@ import Testing
       let old = RandomSchemas.hierarchies(&random)
       let new = RandomSchemas.changedHierarchies(old, &random)
       guard old != new, old.hasHierarchies || new.hasHierarchies else { continue }
-      do { try await Self.check(old, new, &tally) } catch {
+      do { try await Self.check(from: old, to: new, &tally) } catch {
         Issue.record("seed \(seed), round \(round): \(error)\n\(old.json)\n\(new.json)")
         return
       }
@@ -54,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a random operation that stands for others keeps the objects or refuses to run`(_ hasParents: Bool)
+  func `a random operation that replaces several keeps the objects or refuses to run`(_ hasParents: Bool)
     async throws
   {
     let environment = ProcessInfo.processInfo.environment
@@ -67,7 +68,7 @@ import Testing
       let lines = RandomOperations.lines(schema, round, &random)
       guard !lines.isEmpty else { continue }
       let first = try MigrationSet.creating(schema)
-      // What does not fit the model is refused before anything runs.
+      // Operations that do not fit the model are refused before anything runs.
       guard let step = try? Self.step(lines, first) else { continue }
       do { try await Self.check(schema, first, step, &tally) } catch {
         Issue.record(
@@ -79,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a random renaming that the diff is told keeps everything under the new names`(_ hasParents: Bool)
+  func `a random renaming that the diff is given keeps everything under the new names`(_ hasParents: Bool)
     async throws
   {
     let environment = ProcessInfo.processInfo.environment
@@ -87,7 +88,7 @@ import Testing
     let count = pairCount(short: 10)
     var random = SeededGenerator(seed: seed)
     var (tally, kinds) = (Tally(), Set<RandomRenaming.Kind>())
-    // As many as it takes until each kind of renaming was among them.
+    // As many as necessary until each kind of renaming occurred.
     let hasAll = { hasParents || kinds == Set(RandomRenaming.Kind.allCases) }
     for round in 0..<max(count, 24) where round < count || !hasAll() || tally.back == 0 {
       let schema = hasParents ? RandomSchemas.hierarchies(&random) : RandomSchemas.schema(&random)
@@ -97,7 +98,7 @@ import Testing
       do {
         let first = try MigrationSet.creating(change.old)
         let proposal = try first.proposal(for: change.new, renaming: change.renaming)
-        // What nobody takes away, nobody loses.
+        // Without removals there are no losses.
         #expect(!change.gone.isEmpty || proposal.losses == [], "\(proposal.lines)")
         let step = try Self.step(proposal)
         let set = try MigrationSet(first.steps + [step])
@@ -111,12 +112,12 @@ import Testing
         return
       }
     }
-    // Nothing of it is a matter of the rows.
+    // Renamings are never refused because of rows.
     #expect(tally.migrated > count / 2 && tally.refused == 0 && tally.back > 0, "\(tally)")
     #expect(hasAll(), "\(kinds)")
   }
 
-  /// All values and links are under the names that the diff was told: read by SQL, and as objects.
+  /// Checks that all values and links are under the new names: read by SQL, and as objects.
   static func checkNames(_ change: RandomRenaming, _ set: MigrationSet) async throws {
     let (lab, old) = (try MigrationLab(set), change.old)
     let former = try await lab.filledStore(at: 1)
@@ -124,7 +125,7 @@ import Testing
     let (before, after) = (try former.content(), try migrated.content())
     for entity in old.entities {
       let (name, names) = (change.entityNames[entity.name] ?? "", change.propertyNames(of: entity.name))
-      // What an entity declares, those below it have, too.
+      // Descendants have what an entity declares.
       for owner in [entity] + old.descendants(of: entity) {
         let (rows, now) = (
           before.objects[owner.name] ?? [:], after.objects[change.entityNames[owner.name] ?? ""] ?? [:]
@@ -153,7 +154,8 @@ import Testing
     }
   }
 
-  /// Whether the links of a to-many were the values of the to-one at its other end, which is gone: its loss is theirs.
+  /// Whether the links of a to-many were the values of its inverse to-one, which is removed: that loss
+  /// includes them.
   private static func liesElsewhere(_ relationship: RelationshipDescription, _ change: RandomRenaming) -> Bool
   {
     guard relationship.isToMany, let inverse = relationship.inverse else { return false }
@@ -161,7 +163,7 @@ import Testing
     return other?.isToMany == false && change.gone.contains("\(relationship.destination).\(inverse)")
   }
 
-  /// Whom objects lead to, by their ids.
+  /// The ids of the objects to which a relationship refers, by the ids of their owners.
   private static func members(_ name: String, of objects: [LabObject]) throws -> [Int64: [Int64]] {
     try objects.reduce(into: [:]) { members, object in
       let isToMany = object.object.entityDescription?.relationship(named: name)?.isToMany
@@ -189,7 +191,7 @@ import Testing
       number: 2, name: "change", text: "format: 1\n\(allowed)[up]\n\(lines.joined(separator: "\n"))\n")
   }
 
-  private static func check(_ old: Schema, _ new: Schema, _ tally: inout Tally) async throws {
+  private static func check(from old: Schema, to new: Schema, _ tally: inout Tally) async throws {
     let first = try MigrationSet.creating(old)
     try await check(old, first, step(first.proposal(for: new)), &tally)
   }
@@ -205,12 +207,12 @@ import Testing
       tally.migrated += 1
       #expect(try migrated.content().version == 2)
     } catch StoreError.rowsRefused {
-      // What a unique index or a required property does not take; the file is as it was.
+      // A unique index or a required property rejects rows. The file is unchanged.
       tally.refused += 1
       #expect(try store.content() == before)
       return
     } catch StoreError.migrationFailed(_, _, let operation, let reason) where operation.contains("retype") {
-      // A draft of an expression, which a person would have looked at.
+      // A draft of an expression, which a person would review.
       #expect((reason.contains("are no ") || reason.contains("is no ")), "\(reason)")
       tally.refused += 1
       #expect(try store.content() == before)
@@ -222,7 +224,7 @@ import Testing
     do { try await lab.checkUpDownUp() } catch let failure as CheckFailure
       where "\(failure)".contains("retype ") && "\(failure)".contains(" are no ")
     {
-      // Made up for the wider type, numbers need not fit the one that it was before.
+      // Numbers that were generated for the wider type need not fit the former one.
       tally.refused += 1
       return
     }

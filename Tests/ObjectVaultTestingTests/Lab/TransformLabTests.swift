@@ -1,4 +1,4 @@
-// The lab with steps that call functions of the app, and with those that split, merge and join.
+// The lab with steps that call functions of the app, and with steps that split, merge and join.
 
 import ObjectVault
 import ObjectVaultTesting
@@ -10,9 +10,7 @@ import Testing
     .values("double") { (age: Int) in Double(age) },
   ]
 
-  @Test func `steps that call functions of the app pass every check that needs no other program`()
-    async throws
-  {
+  @Test func `steps with functions of the app pass every check that needs no other program`() async throws {
     let steps = try Steps.set([
       Steps.blog,
       "add attribute User.loud string default \"\"\ntransform swift shout on User writes User.loud batch 3",
@@ -26,13 +24,13 @@ import Testing
     #expect(try new.object(ada)["loud"] == "ADA" && new.object(ada)["age"] == 7.0)
   }
 
-  @Test func `a function that is not given is what the check says`() async throws {
+  @Test func `a missing function makes the check fail`() async throws {
     let lab = try MigrationLab(
       Steps.set([Steps.blog, "transform swift shout on User"]))
     await #expect(throws: (any Error).self) { try await lab.checkEveryPath() }
   }
 
-  @Test func `steps that split entities and make objects of links pass every check`() async throws {
+  @Test func `steps that split entities and turn links into objects pass every check`() async throws {
     let lab = try MigrationLab(
       Steps.set([
         Steps.blog
@@ -45,7 +43,7 @@ import Testing
     try await lab.checkAll()
   }
 
-  @Test func `a move of attributes may fill the to-one that it goes by`() async throws {
+  @Test func `a move of attributes may set the to-one that it uses`() async throws {
     let lab = try MigrationLab(
       Steps.set([
         "create entity Note {\n attribute text string optional\n relationship page -> Page inverse Page.note\n}\n"

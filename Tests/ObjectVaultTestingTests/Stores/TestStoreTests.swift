@@ -1,4 +1,4 @@
-// Stores for tests: what they hold, where they lie, and that nothing is left of them.
+// Stores for tests: their content, their place, and that they leave no files.
 
 import CipherSQLite
 import Foundation
@@ -16,7 +16,9 @@ import Testing
   }
 
   @Test(arguments: [TestStore.Place.memory, .temporaryFolder])
-  func `a store is open, encrypted, and gone with its folder`(_ place: TestStore.Place) async throws {
+  func `a test store is open and encrypted, and deleted with its folder`(_ place: TestStore.Place)
+    async throws
+  {
     var test: TestStore? = try await make(nil, place)
     let url = try #require(test?.store.url)
     try await test?.store.write { context in _ = context.insert(User.self) { $0.name = "Binger the Plain" } }
@@ -26,7 +28,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: url.deletingLastPathComponent().path))
   }
 
-  @Test func `classes find the objects that it was filled with`() async throws {
+  @Test func `classes find the generated objects of a test store`() async throws {
     let objects = try GeneratedObjects(of: microblog, perEntity: 10)
     let test = try await make(objects)
     let names = try await test.store.read { try $0.fetch(User.self).all().map(\.name) }
@@ -34,7 +36,7 @@ import Testing
     #expect(try await test.store.verify().isEmpty)
   }
 
-  @Test func `a copy goes its own way, and a second store on the file the same`() async throws {
+  @Test func `a copy is independent, and a second store on the same file is not`() async throws {
     let test = try await make()
     let (copy, again) = (try await test.copy(), try await test.openedAgain())
     try await again.write { context in _ = context.insert(User.self) { $0.name = "Binger" } }
@@ -42,7 +44,7 @@ import Testing
     again.close()
   }
 
-  @Test func `steps that do not lead to the classes are refused`() async throws {
+  @Test func `steps whose model differs from the classes are refused`() async throws {
     let schema = Schema { Entity(Diary.self) }
     await #expect(throws: StoreError.self) {
       _ = try await TestStore(schema, migrations: MicroblogMigrations.all)
@@ -72,7 +74,7 @@ import Testing
 
   // MARK: Queries
 
-  @Test func `more queries than allowed are counted, with those that fetched one by one`() async throws {
+  @Test func `more queries than allowed are reported, with those that fetched one by one`() async throws {
     let test = try await make(GeneratedObjects(of: microblog, perEntity: 10, links: .all))
     try await test.store.read { context in
       let count = try context.withQueryLimit(2) {

@@ -1,4 +1,4 @@
-// baseline: what it says of a file in clear, and of names that allow nothing.
+// baseline: its messages for a plaintext file, and for names that allow nothing.
 
 import Foundation
 import ObjectVault
@@ -17,10 +17,8 @@ import Testing
       directory: folder.url.path)
   }
 
-  @Test func `a file in clear cannot become a store in place, and the line that takes its rows is said`()
-    throws
-  {
-    // Nobody is asked for a key that it has not.
+  @Test func `baseline refuses a plaintext file in place and prints the line that imports its rows`() throws {
+    // The tool does not prompt for a key, as the file has none.
     let refused = try run("$tool baseline legacy.db --to 1 -m Legacy")
     #expect(refused.status == 12 && refused.errors.contains("plain, unencrypted SQLite file"), "\(refused)")
     let line = try #require(refused.errors.split(separator: "\n").first { $0.hasPrefix("      ") })
@@ -29,7 +27,7 @@ import Testing
     #expect(taken.status == 0 && folder.names.contains("NEW.store"), "\(taken)")
   }
 
-  @Test func `a name that allows nothing is told, with the one that may have been meant`() throws {
+  @Test func `baseline reports a name that allows nothing, with the nearest name`() throws {
     let line = "$tool baseline legacy.db its.store --to 1 -m Legacy --new-key-env NEW_KEY"
     let lossy = try run(line)
     #expect(lossy.status == 5 && lossy.errors.contains("--allow lossy:kinds"), "\(lossy)")

@@ -1,4 +1,4 @@
-// The version of the app in histories: what its own tool says where no bundle has one.
+// The version of the app in histories: the app's own tool states it where no bundle does.
 
 import Foundation
 import TestSupport
@@ -6,9 +6,9 @@ import Testing
 
 @Suite struct AppVersions {
   @Test(arguments: [("4.2", "microblog-migrate 4.2"), (nil, "microblog-migrate")])
-  func `an app's own tool says of which version it is, and who comes later reads it`(
-    _ version: String?, _ app: String
-  ) throws {
+  func `history shows the version of the app whose tool ran the steps`(_ version: String?, _ app: String)
+    throws
+  {
     let folder = try TemporaryFolder()
     var environment = ["KEY": Template.hex(Template.key)]
     environment["MICROBLOG_VERSION"] = version

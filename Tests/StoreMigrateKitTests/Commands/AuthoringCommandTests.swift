@@ -1,4 +1,4 @@
-// Writing steps: by an app's own tool, linted, released, and after a merge of two branches.
+// Writing steps: with an app's own tool, linted, released, and after a merge of two branches.
 
 import Foundation
 import Migrations
@@ -22,7 +22,7 @@ import Testing
     try runTool(builtExecutable(tool), words + ["-m", steps, "--no-input"], directory: folder.url.path)
   }
 
-  private func write(_ name: String, _ operations: String, head: String = "") throws {
+  private func write(_ name: String, operations: String, head: String = "") throws {
     try Data("format: 1\n\(head)\n[up]\n\(operations)\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }
@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: [
     ("Split Name!", "0007_split_name"), ("Çà 2", "0007_çà_2"), ("北京--tags", "0007_北京_tags"),
   ])
-  func `a step is named in small letters and digits of any script, as the page says`(
+  func `new names a step in small letters and digits of any script, as documented`(
     _ name: String, _ file: String
   ) throws {
     let made = try run("new", name)
@@ -42,12 +42,10 @@ import Testing
     #expect(page.contains("`split_name`, or `çà_2` for `Çà 2`"))
   }
 
-  @Test
-  func `a step that the tool writes leads to the classes, and is refused where a renaming may be meant`()
-    throws
-  {
+  @Test func `new --from-model writes a step to the classes, and refuses a possible renaming`() throws {
     try write(
-      "0007_other", "rename attribute User.name -> label\nadd attribute User.shoeSize int optional",
+      "0007_other",
+      operations: "rename attribute User.name -> label\nadd attribute User.shoeSize int optional",
       head: "note: x\n")
     let found = try run("diff")
     #expect(found.status == 2 && found.output.contains("drop attribute User.shoeSize"), "\(found)")
@@ -59,7 +57,7 @@ import Testing
     let told = try run("new", "back", "--from-model", "--rename", "User.label=name")
     #expect(told.status == 0 && told.output.contains("rename attribute User.label -> name"), "\(told)")
     #expect(told.output.contains("LOSES User.shoeSize"))
-    // What is lost stands in the file, to be allowed by a person.
+    // The loss is a comment in the file, to be allowed by a person.
     let text = try String(contentsOfFile: "\(steps)/0008_back.migration", encoding: .utf8)
     #expect(text.contains("# allow: lossy:User.shoeSize"))
     #expect(try run("lint").status == 2)
@@ -71,8 +69,9 @@ import Testing
     #expect(try run("new", "more", "--from-model").status == 1)
   }
 
-  @Test func `of each that may be renamed it is said by itself whether it is`() throws {
-    try write("0007_other", "rename attribute User.name -> label\nrename attribute Status.text -> body")
+  @Test func `each possible renaming is confirmed or denied by an option of its own`() throws {
+    try write(
+      "0007_other", operations: "rename attribute User.name -> label\nrename attribute Status.text -> body")
     let doubtful = try run("new", "back", "--from-model")
     #expect(doubtful.status == 5, "\(doubtful)")
     #expect(
@@ -108,9 +107,9 @@ import Testing
       (["sql", "--from", "0"], 64, "from 1 to 6"), (["rebase"], 64, "Name the files"),
       (["lint", "--ignore", "L10"], 64, "no code"), (["embed", "--released", " "], 64, "name of a release"),
     ] as [([String], Int32, String)])
-  func `what cannot be is told, and nothing is written`(_ words: [String], _ code: Int32, _ text: String)
-    throws
-  {
+  func `invalid arguments are refused with the reason, and nothing is written`(
+    _ words: [String], _ code: Int32, _ text: String
+  ) throws {
     let before = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
     let result = try runTool(
       builtExecutable("microblog-migrate"), words + ["-m", steps, "--no-input"], directory: folder.url.path)
@@ -118,21 +117,20 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == before)
   }
 
-  @Test func `an edit of a released step is told as one, and a release goes along with each new lock`() throws
-  {
+  @Test func `an edit of a released step is reported, and each new lock keeps the release`() throws {
     #expect(try run("embed", "--released", "4.1").status == 0)
-    try write("0007_more", "add attribute User.shoeSize int optional")
+    try write("0007_more", operations: "add attribute User.shoeSize int optional")
     #expect(try run("embed").status == 0)
     let lock = try String(contentsOfFile: "\(steps)/migrations.lock", encoding: .utf8)
     let lines = lock.split(separator: "\n")
     #expect(lines.count == 9 && lines[7] == "released: 4.1" && lines[8].hasPrefix("0007 "))
     #expect(try run("check", tool: "store-migrate").status == 0)
     #expect(try run("embed", "--released", "4.1").errors.contains("0006 already"))
-    // Only what is not released is asked about.
+    // Only steps that are not released are linted.
     let asked = try run("lint", "--ignore", "L302")
     #expect(asked.output.hasPrefix("1 step;"))
     #expect(try run("lint", "--all", "--ignore", "L302").output != asked.output)
-    // A class that tells of a renaming which a step has done is asked whatever is released; it is a note.
+    // A renaming in a class that a step has done already is reported whatever is released. It is a note.
     let hint = try run("lint")
     #expect(hint.status == 0 && hint.output.contains("L302 rename attribute User.town -> city"))
     let file = "\(steps)/0006_places.migration"
@@ -144,14 +142,14 @@ import Testing
     let linted = try run("lint")
     #expect(linted.status == 2 && linted.output.contains("0006_places.migration: L601 was released with 4.1"))
     #expect(try run("lint", "--ignore", "L601").status == 0)
-    // What would hide it is not advised, and not done.
+    // The command that would hide the edit is not suggested, and changes nothing.
     #expect(!check.output.contains("Run store-migrate embed"))
     let embedded = try run("embed")
     #expect(embedded.status == 3 && embedded.errors.contains("Put it back"), "\(embedded)")
     #expect(try String(contentsOfFile: "\(steps)/migrations.lock", encoding: .utf8) == lock)
     try Data(text.utf8).write(to: URL(fileURLWithPath: file))
     #expect(try run("check", tool: "store-migrate").status == 0)
-    try write("0006_mine", "add attribute User.mine int optional")
+    try write("0006_mine", operations: "add attribute User.mine int optional")
     let theirs = try run("rebase", "0006_places.migration")
     #expect(theirs.status == 5 && theirs.errors.contains("was released with 4.1"), "\(theirs)")
     try FileManager.default.removeItem(atPath: "\(steps)/0006_mine.migration")
@@ -159,12 +157,12 @@ import Testing
     #expect(moved.status == 5 && moved.errors.contains("was released with 4.1"), "\(moved)")
   }
 
-  @Test func `steps of two branches with one number are told, and rebase puts one behind the other`() throws {
-    try write("0007_theirs", "add attribute User.one int optional")
+  @Test func `check reports two steps of one number, and rebase renumbers one of them`() throws {
+    try write("0007_theirs", operations: "add attribute User.one int optional")
     #expect(try run("embed").status == 0)
-    try write("0007_ours", "add attribute User.two int optional")
-    try write("0008_ours_too", "rename attribute User.two -> three")
-    // As git leaves it.
+    try write("0007_ours", operations: "add attribute User.two int optional")
+    try write("0008_ours_too", operations: "rename attribute User.two -> three")
+    // As git leaves the file.
     let lock = URL(fileURLWithPath: "\(steps)/migrations.lock")
     let text = try String(contentsOf: lock, encoding: .utf8)
     try Data((text + "<<<<<<< HEAD\n0007 x\n=======\n0007 y\n>>>>>>> branch\n").utf8).write(to: lock)
@@ -182,12 +180,11 @@ import Testing
     #expect(try run("check", tool: "store-migrate").status == 0)
   }
 
-  @Test func `of two branches with two steps each, one goes behind the other by lines that are said`() throws
-  {
-    try write("0007_theirs", "add attribute User.one int optional")
-    try write("0008_theirs_too", "rename attribute User.one -> uno")
-    try write("0007_ours", "add attribute User.two int optional")
-    try write("0008_ours_too", "rename attribute User.two -> three")
+  @Test func `rebase moves two steps after two of another branch by the lines that it prints`() throws {
+    try write("0007_theirs", operations: "add attribute User.one int optional")
+    try write("0008_theirs_too", operations: "rename attribute User.one -> uno")
+    try write("0007_ours", operations: "add attribute User.two int optional")
+    try write("0008_ours_too", operations: "rename attribute User.two -> three")
     func lines(_ result: ToolResult) -> [[String]] {
       result.errors.split(separator: "\n").filter { $0.contains("microblog-migrate rebase ") }.map {
         $0.split(separator: " ").dropFirst().map(String.init)
@@ -208,7 +205,7 @@ import Testing
       try MigrationSet.directory(URL(fileURLWithPath: steps)).steps.suffix(4).map(\.name) == [
         "theirs", "theirs_too", "ours", "ours_too",
       ])
-    // The second one first.
+    // Now the second step first.
     try FileManager.default.moveItem(
       atPath: "\(steps)/0009_ours.migration", toPath: "\(steps)/0007_ours.migration")
     try FileManager.default.moveItem(
@@ -220,17 +217,16 @@ import Testing
       }, "\(late)")
   }
 
-  @Test func `a step that does not fit behind the other branch stays where it is`() throws {
-    try write("0007_theirs", "drop attribute User.city", head: "allow: lossy:User.city\n")
-    try write("0007_ours", "add index User(city)")
+  @Test func `rebase leaves a step in place that does not fit after the other branch`() throws {
+    try write("0007_theirs", operations: "drop attribute User.city", head: "allow: lossy:User.city\n")
+    try write("0007_ours", operations: "add index User(city)")
     let before = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
     let result = try run("rebase", "0007_ours.migration")
     #expect(result.status != 0 && (result.errors.contains("city")), "\(result)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == before)
   }
 
-  @Test func `a step that others build on keeps its place, and the last one has nothing to go behind`() throws
-  {
+  @Test func `rebase refuses a step that others build on, the last step, and files elsewhere`() throws {
     let before = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
     let middle = try run("rebase", "0002_screen_name.migration")
     #expect(middle.status == 5 && middle.errors.contains("keeps its place"), "\(middle)")
@@ -241,9 +237,9 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == before)
   }
 
-  @Test func `the SQL of both engines differs where the older one cannot drop a column`() throws {
-    try write("0007_less", "add attribute User.shoeSize int optional")
-    try write("0008_less", "drop attribute User.shoeSize", head: "allow: lossy:User.shoeSize\n")
+  @Test func `sql differs between the engines where the older one cannot drop a column`() throws {
+    try write("0007_less", operations: "add attribute User.shoeSize int optional")
+    try write("0008_less", operations: "drop attribute User.shoeSize", head: "allow: lossy:User.shoeSize\n")
     let old = try run("sql", "--engine", "3.15.2").output
     let new = try run("sql", "--engine", "3.46.1").output
     #expect(old.contains("INSERT INTO \"_mig_User\"") && !new.contains("_mig_User"), "\(old)\n\(new)")

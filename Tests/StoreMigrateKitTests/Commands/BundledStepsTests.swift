@@ -1,4 +1,5 @@
-// A tool with steps inside that cannot be read: it says so where it needs them, and writes them anew all the same.
+// A tool whose built-in steps cannot be read: it reports them where it needs them, and can still write them
+// anew.
 
 import Foundation
 import TestSupport
@@ -12,7 +13,7 @@ import Testing
   }
 
   @Test(arguments: ["format: 1\n[up]\nadd atribute User.x int\n", "format: 1\n[up]\n"])
-  func `steps inside the tool that cannot be read are told, and not taken for none`(_ step: String) throws {
+  func `built-in steps that cannot be read are reported, and not taken for no steps`(_ step: String) throws {
     for words in [["sql"], ["lint"], ["create", "new.store"]] {
       let folder = try TemporaryFolder()
       let result = try run(step, words, in: folder)
@@ -24,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `a tool whose steps cannot be read writes those of a folder anew`() throws {
+  @Test func `a tool whose built-in steps cannot be read still embeds those of a folder`() throws {
     let folder = try TemporaryFolder()
     let steps = folder.url.appendingPathComponent("Migrations")
     try FileManager.default.createDirectory(at: steps, withIntermediateDirectories: false)

@@ -1,4 +1,4 @@
-// Cipher settings of one's own on the command line, on the real binary.
+// Custom cipher settings on the command line, with the real binary.
 
 import CipherSQLite
 import Foundation
@@ -32,12 +32,12 @@ import Testing
     return try runTool(builtExecutable("store-migrate"), words, environment: environment)
   }
 
-  @Test func `rounds are changed under the same key, and every command opens with them`() throws {
+  @Test func `rekey changes the rounds under the same key, and every command opens with them`() throws {
     let changed = try run("rekey", store, "--new-cipher", "rounds=1000,page=8192")
     #expect(changed.status == 0 && changed.output.contains("same key, page 8192"), "\(changed)")
     #expect(changed.errors.contains("rekey 100 %") && changed.output.contains("rounds=1000"))
     let rounds = "--cipher=rounds=1000"
-    // Nothing tells the rounds: without them it looks like another key.
+    // Nothing in the file reveals the rounds: without the option the key seems to be wrong.
     let silent = try run("status", store, "-m", migrations)
     #expect(
       silent.status == 12 && silent.errors.contains("the key does not fit.")
@@ -66,7 +66,7 @@ import Testing
     #expect(try run("rekey", back, rounds, "--new-slots", folder.path("k.keys"), newKey: "ann").status == 0)
   }
 
-  @Test func `info shows the shell's line for the key in the form that the key has`() throws {
+  @Test func `info shows the shell's line for the key in the form of the key`() throws {
     let plain = try run("info", store)
     #expect(plain.output.contains("PRAGMA key = 'your passphrase';"), "\(plain)")
     let raw = String(repeating: "0b", count: 32)
@@ -78,7 +78,7 @@ import Testing
     #expect(info.output.contains("PRAGMA key = \"x'your key in 64 hexadecimal digits'\";"))
   }
 
-  @Test func `an upgrade never makes the rounds fewer, unless it is told to`() throws {
+  @Test func `upgrade-cipher does not reduce the rounds unless that is requested`() throws {
     #expect(try run("rekey", store, "--new-cipher", "rounds=300000,page=1024").status == 0)
     let moved = try run("upgrade-cipher", store, "--cipher", "rounds=300000")
     #expect(moved.status == 0 && moved.output.contains("300000 rounds now"), "\(moved)")
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(.enabled(if: Engine.current.cipherMajor >= 4, "SQLCipher 3 leaves no header in clear"))
-  func `a header in clear comes and goes with the salt that is kept elsewhere`() throws {
+  func `rekey adds and removes a header in clear with a salt that is kept elsewhere`() throws {
     let salt = "header=32,salt=000102030405060708090a0b0c0d0e0f"
     #expect(try run("rekey", store, "--new-cipher", salt).status == 0)
     #expect(try folder.bytes("notes.store").starts(with: Data("SQLite format 3".utf8)))
@@ -111,7 +111,7 @@ import Testing
     ("page=512", "has no such settings"),
     ("rounds=0", "has no such settings"), ("page=4096,,rounds=5", "with commas between"),
   ])
-  func `settings that make no sense are named before anything is opened`(text: String, hint: String) throws {
+  func `invalid cipher settings are refused before anything is opened`(text: String, hint: String) throws {
     for option in ["--cipher", "--new-cipher"] {
       let result = try run("rekey", folder.path("absent"), option, text)
       #expect(result.status == 64 && result.errors.contains(hint), "\(result)")

@@ -1,11 +1,12 @@
-// check of an app's own tool where the classes are not what the steps make: the lines, what they lose, and what is in doubt.
+// check of an app's own tool when the classes differ from the steps: the lines, their losses, and what is in
+// doubt.
 
 import Foundation
 import TestSupport
 import Testing
 
 @Suite(.tags(.pure)) struct ClassDrifts {
-  @Test func `what may be a renaming is told beside what its lines would lose`() throws {
+  @Test func `check reports a possible renaming beside the loss of its lines`() throws {
     let folder = try TemporaryFolder()
     func run(_ words: String..., version: Int) throws -> ToolResult {
       try runTool(
@@ -24,7 +25,7 @@ import Testing
     #expect(
       check.output.contains("\n  May be a renaming: --rename Note.body=text, or --no-rename Note.body"),
       "\(check)")
-    // One finding, not one for each line.
+    // One finding, and not one for each line.
     let json = try run("check", "--json", version: 2)
     let report = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any]
     #expect((report?["findings"] as? [String])?.count == 1, "\(json)")

@@ -1,4 +1,4 @@
-// The real binary in a folder of its own: what it prints, how it ends, what it leaves.
+// The real binary in a folder of its own: its output, its exit codes, and the files that it leaves.
 
 import CipherSQLite
 import Foundation
@@ -31,7 +31,7 @@ import Testing
     try await Store.create(at: url, key: .passphrase("horse"), migrations: MigrationSet(Array(steps)))
   }
 
-  @Test func `help leads with examples and lists every exit code`() throws {
+  @Test func `help has examples and lists every exit code`() throws {
     let result = try run("--help")
     #expect(result.status == 0)
     #expect(result.output.contains("EXAMPLES") && result.output.contains("--key-file"))
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `what the tool says of itself is an object of JSON, too`() throws {
+  @Test func `help and --version are available as JSON`() throws {
     let schema = try ReportSchema()
     for words in [
       ["--version", "--json"], ["help", "--json"], ["help", "up", "--json"], ["up", "--help", "--json"],
@@ -58,7 +58,7 @@ import Testing
     #expect(try schema.faults(in: mistyped.output) == [])
   }
 
-  @Test func `a trigger that is in the way of steps is named by status and plan`() async throws {
+  @Test func `status and plan name a trigger that prevents steps`() async throws {
     try await create(1)
     let connection = try Connection.open(url.path, key: .passphrase("horse"))
     try connection.executeScript("CREATE TRIGGER spy AFTER INSERT ON User BEGIN DELETE FROM User; END")
@@ -79,7 +79,7 @@ import Testing
     #expect(plan.output.contains("the trigger spy on User"), "\(plan)")
   }
 
-  @Test func `mistyped words get the nearest, and a key as argument is refused`() throws {
+  @Test func `mistyped words get a suggestion, and a key as an argument is refused`() throws {
     #expect(try run("stats", "x").errors.contains("\"stats\" is no command. Did you mean \"status\"?"))
     #expect(
       try run("status", "x", "--jsno").errors.contains("\"--jsno\" is no option. Did you mean \"--json\"?"))
@@ -110,7 +110,7 @@ import Testing
     #expect(folder.names == ["notes.store"])
   }
 
-  @Test func `a store whose last user crashed is looked at without a change`() async throws {
+  @Test func `verify and info do not change a store whose last process crashed`() async throws {
     try await create()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: builtExecutable("test-child"))
@@ -124,7 +124,7 @@ import Testing
     process.waitUntilExit()
     let names = folder.names
     #expect(names.contains("notes.store-wal"))
-    // The index of the log is made anew from it by who reads; nothing of the store is in it.
+    // A reader creates the index of the log anew. The index has no content of the store.
     let kept = names.filter { !$0.hasSuffix("-shm") }
     let before = try kept.map { try folder.bytes($0) }
     let hex = String(repeating: "5a", count: 32)
@@ -136,11 +136,11 @@ import Testing
     #expect(try kept.map { try folder.bytes($0) } == before)
   }
 
-  @Test func `up migrates once, and says when there is nothing to do`() async throws {
+  @Test func `up migrates once, and then reports that there is nothing to do`() async throws {
     try await create(1)
     let first = try run("up", url.path, "-m", migrations)
     #expect(first.status == 0 && first.output.contains("0006 places"), "\(first.errors)")
-    // The second step fills a column by SQL: a copy comes first.
+    // The second step fills a column by SQL, so a backup is made first.
     #expect(first.output.contains("backup   \(url.path).v1-"))
     #expect(folder.names.count { $0.hasSuffix(".backup") } == 1)
     let second = try run("up", url.path, "-m", migrations)
@@ -167,7 +167,7 @@ import Testing
     #expect(allowed.status == 0, "\(allowed.errors)")
   }
 
-  @Test func `each failure has its code`() async throws {
+  @Test func `each failure has its exit code`() async throws {
     #expect(try run("status", url.path, "-m", migrations).status == 10)
     try await create()
     #expect(try run("status", url.path, "-m", migrations, key: "wrong").status == 12)
@@ -178,7 +178,7 @@ import Testing
     let keyless = try run("status", url.path, "-m", migrations, "--key-file", folder.path("nosuch"), key: nil)
     #expect(
       keyless.status == 10 && keyless.errors.contains("nosuch cannot be read: No such file"), "\(keyless)")
-    // What is there and no file of a key is another mistake.
+    // A path that exists and is not a key file is another mistake.
     #expect(try run("status", url.path, "--key-file", folder.url.path, key: nil).status == 64)
 
     let steps = folder.url.appendingPathComponent("Steps")
@@ -196,7 +196,8 @@ import Testing
     #expect(try run("status", url.path, "-m", steps.path).status == 4)
   }
 
-  @Test func `rekey under a held write lock ends with 11 and the old key alone opens the store`() async throws
+  @Test func `rekey under a held write lock exits with 11, and only the old key opens the store`()
+    async throws
   {
     try await create()
     let other = try Connection.open(url.path, key: .passphrase("horse"))
@@ -216,7 +217,7 @@ import Testing
     #expect(try run("verify", url.path).status == 12)
   }
 
-  @Test func `a key comes from a file, a descriptor, a variable or a command, less one line end`()
+  @Test func `a key is read from a file, a descriptor, a variable or a command, less one line end`()
     async throws
   {
     try await create()
@@ -242,7 +243,7 @@ import Testing
     #expect(none.status == 12)
     #expect(try run("verify", url.path, "--key-command", "exit 3").status == 64)
     #expect(try run("verify", url.path, "--key-file", file, "--key-env", "X").status == 64)
-    // A line end is one of these two; what else stands at the end is of the key.
+    // A line end is LF or CR LF. Other characters at the end belong to the key.
     for (end, code) in [("\r\n", 0), ("\r", 12), ("\n\n", 12), ("\r\r\n", 12), (" \n", 12)] {
       try folder.write(Data("horse\(end)".utf8), to: "key.txt")
       let result = try run("verify", url.path, "--key-file", file, key: nil)
@@ -250,7 +251,7 @@ import Testing
     }
   }
 
-  @Test func `JSON is one object, on failure too, and holds no key`() async throws {
+  @Test func `a JSON report is one object, also on failure, and contains no key`() async throws {
     try await create(2)
     for arguments in [
       ["status", url.path, "-m", migrations], ["plan", url.path, "-m", migrations], ["info", url.path],
@@ -296,7 +297,7 @@ import Testing
     #expect(result.status == 0, "\(result.output)")
   }
 
-  @Test func `an interrupted migration ends with 130 and the store is as it was`() async throws {
+  @Test func `an interrupted up exits with 130 and leaves the store as it was`() async throws {
     try await create(1)
     do {
       let connection = try Connection.open(url.path, key: .passphrase("horse"))
@@ -318,7 +319,7 @@ import Testing
     var hasBegun = false
     let deadline = Date(timeIntervalSinceNow: 600)
     while process.isRunning, !hasBegun, Date() < deadline {
-      // Blocking on purpose: a task that sleeps may get its turn again when the migration is long over.
+      // Blocking on purpose: a task that sleeps may resume long after the end of the migration.
       usleep(5000)
       hasBegun = (try? folder.bytes("notes.store-journal").isEmpty) == false
     }
@@ -330,7 +331,7 @@ import Testing
     #expect(try run("verify", url.path).status == 0)
   }
 
-  @Test func `damage is found and named`() async throws {
+  @Test func `verify finds a damaged page and names it`() async throws {
     try await create()
     var bytes = try folder.bytes("notes.store")
     bytes[2 * 4096 + 100] ^= 1

@@ -1,4 +1,4 @@
-// create, up --to, down, redo, history: the way to a version and the way back, by the real binary.
+// create, up --to, down, redo and history with the real binary: migrating to a version and rolling back.
 
 import CipherSQLite
 import Foundation
@@ -39,7 +39,7 @@ import Testing
 
   private func version() throws -> Int { try Connection.open(url.path, key: testKey).userVersion() }
 
-  @Test func `who counts more steps than a store has run loses none of them`() throws {
+  @Test func `down and redo refuse more steps than the store has run, and roll none back`() throws {
     #expect(try run("create", "--to", "3").status == 0)
     for command in ["down", "redo"] {
       let told = try run(command, "--steps", "9", "--yes")
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `a name of one letter is no near miss for what would be lost`() throws {
+  @Test func `a name of one letter gets no suggestion of a loss`() throws {
     #expect(try run("create", "--to", "2").status == 0)
     let short = try run("down", "--allow", "lossy:x")
     #expect(short.status == 5 && short.errors.contains("allows nothing"), "\(short)")
@@ -60,7 +60,7 @@ import Testing
     #expect(near.status == 5 && near.errors.contains("Did you mean \"lossy:Note.town\"?"), "\(near)")
   }
 
-  @Test func `a store is looked at whatever the steps say that have not run`() throws {
+  @Test func `verify ignores errors in pending steps, and reports an edited applied step`() throws {
     #expect(try run("create", "--to", "2").status == 0)
     try write(3, "[up]\ntransform sql { UPDATE $Note SET $Note.text = ?1 }")
     let verify = try run("verify")
@@ -69,7 +69,7 @@ import Testing
     #expect(try run("verify").status == 3)
   }
 
-  @Test func `a version within steps that were folded is none to make, and leads nowhere`() throws {
+  @Test func `a version within folded steps cannot be created, and down to it prints a warning`() throws {
     #expect(try run("create", "--to", "3").status == 0)
     let folder = folder.path("Steps")
     #expect(
@@ -91,7 +91,7 @@ import Testing
     #expect(made.status == 64 && made.errors.contains("Take 2 or a higher one"), "\(made)")
   }
 
-  @Test func `steps that were folded run again as a whole, and not by themselves`() throws {
+  @Test func `redo repeats folded steps as a whole, and not a part of them`() throws {
     #expect(try run("create", "--to", "3").status == 0)
     #expect(
       try runTool(
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func `steps behind a fold that was edited since run on no store`() throws {
+  @Test func `redo and up refuse steps after a fold that was edited since`() throws {
     try write(4, "[up]\ncreate entity Extra {\n  attribute n int\n}")
     #expect(try run("create", "--to", "3").status == 0)
     let connection = try Connection.open(url.path, key: testKey)
@@ -134,13 +134,13 @@ import Testing
     let after = try Connection.open(url.path, key: testKey)
     #expect(try after.value("SELECT town FROM Note", as: String.self) == "secret")
     after.close()
-    // Put back, they run.
+    // With the original file they run.
     try Data(text.utf8).write(to: file)
     #expect(try tool("embed").status == 0)
     #expect(try run("redo", "--yes", "--no-backup").status == 0)
   }
 
-  @Test func `who goes back into a fold is told the release of before it, and not a later one`() throws {
+  @Test func `plan back into a fold names the release before the fold, and not a later one`() throws {
     #expect(try run("create", "--to", "3").status == 0)
     for line in [
       ["embed", "--released", "4.1"], ["squash", "--to", "2", "--allow-released"],
@@ -154,7 +154,7 @@ import Testing
     #expect(plan.errors.contains("that takes release 4.1, or their files"), "\(plan)")
   }
 
-  @Test func `create makes a store of any version, and nothing over another file`() throws {
+  @Test func `create makes a store of any version, and replaces no file`() throws {
     for target in 0...4 {
       let made = try run("create", "--to", "\(target)")
       #expect(made.status == 0 && made.output.contains("is at version \(target), encrypted"), "\(made)")
@@ -166,13 +166,13 @@ import Testing
       #expect(try folder.bytes("notes.store") == bytes && folder.names == ["Steps", "notes.store"])
       try FileManager.default.removeItem(at: url)
     }
-    // A file of one's own is not a store, and stays, too.
+    // A file that is not a store is not replaced either.
     try folder.write(Data("mine".utf8), to: "notes.store")
     #expect(try run("create").status == 1)
     #expect(try folder.bytes("notes.store") == Data("mine".utf8))
   }
 
-  @Test func `up goes as far as it is told, and down as far back`() throws {
+  @Test func `up and down stop at the requested version`() throws {
     #expect(try run("create", "--to", "1").status == 0)
     #expect(try run("up", "--steps", "1").status == 0)
     #expect(try version() == 2)
@@ -190,7 +190,9 @@ import Testing
     #expect(try version() == 1)
   }
 
-  @Test func `what has no way back ends with 5 and its reason, and status and plan show it`() throws {
+  @Test func `an irreversible step makes down exit with 5 and its reason, and status and plan show it`()
+    throws
+  {
     #expect(try run("create", "--to", "3").status == 0)
     #expect(try run("plan").output.contains("! no way back: the towns were counted by hand"))
     #expect(
@@ -210,7 +212,7 @@ import Testing
     #expect(try version() == 4)
   }
 
-  @Test func `without any steps a store goes down by what it carries`() throws {
+  @Test func `down without a step folder uses the steps in the store`() throws {
     #expect(try run("create", "--to", "3").status == 0)
     let before = try folder.bytes("notes.store")
     let plan = try run("plan", "--to", "1", withSteps: false)
@@ -221,11 +223,11 @@ import Testing
     let down = try run("down", "--steps", "2", "--yes", "--no-backup", withSteps: false)
     #expect(down.status == 0, "\(down)")
     #expect(try version() == 1 && folder.names == ["Steps", "notes.store"])
-    // A folder that was named has to be there.
+    // A folder that is named must exist.
     #expect(try run("down", "-m", folder.path("Absent"), withSteps: false).status == 10)
   }
 
-  @Test func `redo runs an edited step anew, and history tells all of it`() throws {
+  @Test func `redo runs an edited step again, and history lists every run`() throws {
     #expect(try run("create", "--to", "2").status == 0)
     try write(2, "[up]\nadd attribute Note.city string optional\nadd index Note(text)")
     for number in 3...4 {
@@ -246,7 +248,7 @@ import Testing
     #expect(events.allSatisfy { ($0["app"] as? String)?.contains("store-migrate") == true }, "\(events)")
   }
 
-  @Test func `rows that the way back refuses end with 5, in the plan and in the run`() throws {
+  @Test func `rows that a rollback rejects make plan and down exit with 5`() throws {
     try write(3, "[up]\nmake Note.text optional")
     #expect(try run("create", "--to", "3").status == 0)
     try Connection.open(url.path, key: testKey).execute("INSERT INTO Note(id, text) VALUES (8, NULL)")
@@ -260,7 +262,7 @@ import Testing
     #expect(try version() == 3)
   }
 
-  @Test func `check finds a way back that leads elsewhere`() throws {
+  @Test func `check finds a down section that does not restore the model before the step`() throws {
     try write(3, "[up]\nrename attribute Note.text -> body\n[down]\ndrop index Note(body)")
     let check = try runTool(
       builtExecutable("store-migrate"), ["check", "-m", folder.path("Steps")])
@@ -270,7 +272,7 @@ import Testing
       "\(check)")
   }
 
-  @Test func `two that go down at once leave the version that both asked for`() async throws {
+  @Test func `two processes that run down at once leave the version that both requested`() async throws {
     #expect(try run("create", "--to", "3").status == 0)
     let results = try await withThrowingTaskGroup(of: ToolResult.self) { group in
       for _ in 0..<2 {
@@ -286,7 +288,7 @@ import Testing
     #expect(try run("verify").status == 0)
   }
 
-  @Test func `a number that is too large for the former type is refused by the plan and by the run`() throws {
+  @Test func `plan and down refuse a number that is too large for the former type`() throws {
     try write(3, "[up]\nadd attribute Note.rank int8 optional")
     try write(4, "[up]\nretype Note.rank to int")
     #expect(try run("create", "--to", "4").status == 0)

@@ -1,4 +1,5 @@
-// up --tx step: stopped between its steps it says which of them stand, and others meanwhile get what they get at any version.
+// up --tx step: if it is stopped between its steps, it reports which of them are applied. Other processes
+// meanwhile see a store of that version.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +13,7 @@ import Testing
   init() async throws {
     folder = try await CommandFolder().folder
     let steps = folder.url.appendingPathComponent("Steps")
-    // So long that nobody waits for its end.
+    // So long that no test waits for its end.
     let slow = """
       format: 1
       [up]
@@ -34,7 +35,7 @@ import Testing
       environment: ["KEY": Template.hex(Template.key)], directory: folder.url.path)
   }
 
-  /// The version that others see.
+  /// The version that other processes see.
   private func version() throws -> Int {
     let inspection = try Inspection(path: folder.path("old.store"), key: .raw(Template.key))
     return try StoreInfo(inspection.connection).version
@@ -47,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
-  func `a signal within the third step leaves the two before it, and says so`(_ signal: Int32) throws {
+  func `a signal within the third step keeps the steps before it and reports them`(_ signal: Int32) throws {
     let tool = try start("up old.store -m Steps --tx step")
     try waitForSecondStep(tool)
     kill(tool.processID, signal)
@@ -66,7 +67,7 @@ import Testing
     #expect(try ReportSchema().faults(in: report) == [])
   }
 
-  @Test func `a kill within the third step leaves the two before it, and the next run goes on`() throws {
+  @Test func `a kill within the third step keeps the steps before it, and the next run succeeds`() throws {
     let tool = try start("up old.store -m Steps --tx step --no-backup")
     try waitForSecondStep(tool)
     kill(tool.processID, SIGKILL)
@@ -78,7 +79,7 @@ import Testing
     #expect(!folder.names.contains { $0.hasPrefix("old.store.") }, "\(folder.names)")
   }
 
-  @Test func `between the steps an older tool is refused, and a second one waits`() throws {
+  @Test func `between the steps an older tool is refused, and a second up waits`() throws {
     let tool = try start("up old.store -m Steps --tx step --no-backup")
     try waitForSecondStep(tool)
     let older = try start("status old.store -m First").end()

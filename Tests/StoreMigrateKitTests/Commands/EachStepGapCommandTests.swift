@@ -1,5 +1,5 @@
-// up --tx step, stopped for a moment between its first step and the next, and what another process does to the store
-// meanwhile: the report tells what either did.
+// up --tx step, paused between its first step and the next, and what another process does to the store
+// meanwhile: the report states what either did.
 
 import CipherSQLite
 import Foundation
@@ -27,8 +27,9 @@ import Testing
       directory: folder.url.path)
   }
 
-  /// Starts it, and waits until it has stopped itself behind its first commit: a moment after it took its mark away. On a
-  /// machine that is busy that may be within the next step, whose lock nobody would outwait: then it is done anew.
+  /// Starts the tool, and waits until it has paused itself after its first commit, a moment after it removed
+  /// its mark. On a busy machine the pause may be within the next step, whose lock outlasts every wait: then
+  /// the start is repeated.
   private func startAndStop(_ line: String) throws -> StartedTool {
     let (store, kept) = (folder.path("old.store"), folder.path("kept"))
     try FileManager.default.copyItem(atPath: store, toPath: kept)
@@ -42,7 +43,7 @@ import Testing
       for name in folder.names where name.contains("old.store") { unlink(folder.path(name)) }
       try FileManager.default.copyItem(atPath: kept, toPath: store)
     }
-    Issue.record("it never stopped between two steps")
+    Issue.record("the tool never stopped between two steps")
     throw CancellationError()
   }
 
@@ -75,14 +76,14 @@ import Testing
       folder.path("old.store"), key: .raw(Template.key), configuration: configuration)
   }
 
-  /// The version of what is committed.
+  /// The version of the committed state.
   private func version() throws -> Int {
     let connection = try open()
     defer { connection.close() }
     return try connection.userVersion()
   }
 
-  /// Whether nobody keeps others from the store.
+  /// Whether no lock keeps others from the store.
   private func isFree() -> Bool {
     guard let connection = try? open() else { return false }
     defer { connection.close() }
@@ -94,7 +95,7 @@ import Testing
     return try tool.end()
   }
 
-  @Test func `a store that another process led beyond what was asked for is no failure`() throws {
+  @Test func `up succeeds if another process migrated the store beyond the requested version`() throws {
     let tool = try startAndStop("up old.store --to 3 --tx step")
     #expect(try start("up old.store").end().status == 0)
     let result = try goOn(tool)
@@ -105,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: ["up old.store", "up old.store --to 3"])
-  func `steps that another process ran between are told beside one's own`(_ other: String) throws {
+  func `up reports the steps that another process ran meanwhile beside its own`(_ other: String) throws {
     let tool = try startAndStop("up old.store --tx step")
     #expect(try start(other).end().status == 0)
     let result = try goOn(tool)
@@ -120,7 +121,7 @@ import Testing
     #expect(!result.output.contains("Before,"), "\(result)")
   }
 
-  @Test func `a report for programs has the version that the run began at`() throws {
+  @Test func `the JSON report has the version at which the run began`() throws {
     let tool = try startAndStop("up old.store --tx step --json")
     #expect(try start("up old.store --to 3").end().status == 0)
     let result = try goOn(tool)
@@ -131,7 +132,7 @@ import Testing
     #expect(try ReportSchema().faults(in: result.output) == [])
   }
 
-  @Test func `a lock between two steps is waited for once, and what stands is told`() throws {
+  @Test func `a lock between two steps is waited for once, and the applied steps are reported`() throws {
     let tool = try startAndStop("up old.store --tx step --lock-timeout 10")
     let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     try other.execute("BEGIN EXCLUSIVE")
@@ -144,11 +145,11 @@ import Testing
     #expect(
       result.errors.contains("behind the last whole step") || result.errors.contains("at version 2"),
       "\(result)")
-    // Twice is 20, and a busy machine takes some seconds for the rest.
+    // Waiting twice takes 20 seconds, and a busy machine needs some seconds for the rest.
     #expect((9..<19).contains(seconds), "\(seconds) s")
   }
 
-  @Test func `down tells what another process took back between`() throws {
+  @Test func `down reports the steps that another process rolled back meanwhile`() throws {
     let text = "format: 1\n[up]\nadd attribute Tag.fifth string optional\n"
     try folder.write(Data(text.utf8), to: "Steps/0005_fifth.migration")
     #expect(try start("up old.store").end().status == 0)
@@ -162,7 +163,7 @@ import Testing
         && !result.output.contains("Before,"), "\(result)")
   }
 
-  @Test func `a store beyond what up is asked for says what leads there`() throws {
+  @Test func `up to a version below the store's prints the down command`() throws {
     #expect(try start("up old.store").end().status == 0)
     let result = try start("up old.store --to 2").end()
     #expect(

@@ -1,4 +1,4 @@
-// A store for the tests of `fetch` and `count`, and the real binary on it.
+// A store for the tests of `fetch` and `count`, and the real binary with it.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import ObjectVault
 import TestSupport
 import Testing
 
-/// A model that the tool never saw as classes: it is read from the file.
+/// A model without classes in the tool: the tool reads it from the file.
 private let wide = Schema(entities: [
   EntityDescription(
     name: "Thing",
@@ -27,15 +27,15 @@ private let wide = Schema(entities: [
     ])
 ])
 
-/// A folder with a store that the tool looks into.
+/// A folder with a store that the tool reads.
 struct FetchBench {
   let folder: TemporaryFolder
   let url: URL
-  // Raw keys: these tests are about rows and not about passphrases.
+  // Raw keys, as these tests are about rows and not about passphrases.
   static let key = Key.raw(Template.key)
   static let keyOptions = ["--key-format", "hex", "--no-input"]
   static let environment = ["STORE_MIGRATE_KEY": Template.hex(Template.key)]
-  /// A program that calls the tool with the form of the key, for commands of a shell.
+  /// A program that calls the tool with the form of the key, for shell commands.
   private let tools: TemporaryFolder
 
   init() throws {

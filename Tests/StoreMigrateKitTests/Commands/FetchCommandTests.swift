@@ -1,4 +1,4 @@
-// fetch and count on the real binary: rows against plain SQL, their order, and what cannot be asked for.
+// fetch and count with the real binary: rows compared with plain SQL, their order, and invalid arguments.
 
 import CipherSQLite
 import Foundation
@@ -11,7 +11,7 @@ import Testing
 
   init() throws { bench = try FetchBench() }
 
-  @Test func `rows are those of plain SQL, with paths, conditions, orders and windows`() async throws {
+  @Test func `fetch gives the rows of plain SQL, with paths, conditions, orders and windows`() async throws {
     try await bench.makeBlog()
     let found = try bench.run(
       "fetch", "Status", "--columns", "id,text,user.name,user", "--sort", "user.name:desc,createdAt",
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: ["fetch", "count"])
-  func `every example of the help runs as it stands`(_ command: String) async throws {
+  func `every example of the help of fetch and count runs as printed`(_ command: String) async throws {
     try await bench.makeBlog()
     let help = try runTool(builtExecutable("store-migrate"), ["help", command]).output
     let examples = help.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -53,9 +53,9 @@ import Testing
     }
   }
 
-  @Test func `a date in a condition is a text, as rows show it`() async throws {
+  @Test func `a date in a condition is written like a date in the output`() async throws {
     try await bench.makeBlog()
-    // 2026-05-09T06:13:20.250Z and the seconds behind it.
+    // 2026-05-09T06:13:20.250Z and the seconds after it.
     let first = try bench.run("fetch", "Status", "--columns", "createdAt", "--limit", "1", "--format", "csv")
     let text = try #require(first.output.split(separator: "\r\n").last)
     let all = try bench.sql("SELECT count(*) FROM Status WHERE createdAt = 800000000.25")[0][0].int64 ?? 0
@@ -73,9 +73,9 @@ import Testing
         "\"May\" is no date, and Status.createdAt is one; write 2024-05-01 or 2024-05-01T18:30:00Z."))
   }
 
-  @Test func `rows come by their ids where nothing is said, whatever index has the columns`() async throws {
+  @Test func `rows are sorted by id without a sort order, whatever index covers the columns`() async throws {
     try await bench.makeBlog()
-    // A covering index by name, whose order is another.
+    // A covering index by name, which has another order.
     let names = ["Zed", "Ann", "Mia", "Bo"]
     for (index, name) in names.enumerated() {
       _ = try bench.sql("UPDATE User SET name = '\(name)' WHERE id = \(index + 1)")
@@ -95,7 +95,7 @@ import Testing
 
   // MARK: What cannot be
 
-  @Test func `mistyped names, conditions and options are told, and end with 64`() async throws {
+  @Test func `mistyped names, conditions and options are reported, and exit with 64`() async throws {
     try await bench.makeBlog()
     let cases: [([String], String)] = [
       (["fetch", "Statuss"], "no entity \"Statuss\"; did you mean \"Status\"?"),
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `a wrong key, no store and no file are told as by every command`() async throws {
+  @Test func `a wrong key, a foreign database and a missing file have the usual exit codes`() async throws {
     #expect(try bench.run("fetch", "User").status == 10)
     _ = try Connection.create(bench.url.path, key: FetchBench.key) {
       try $0.executeScript("CREATE TABLE t(x)")

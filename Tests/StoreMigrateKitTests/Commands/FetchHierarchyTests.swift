@@ -1,4 +1,4 @@
-// fetch of entities that inherit: of which entity each row is.
+// fetch of entities in an inheritance hierarchy: the entity of each row.
 
 import CipherSQLite
 import Foundation
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `a fetch of an entity with others below says of which each object is`() throws {
+  @Test func `fetch of an entity with subentities shows the entity of each object`() throws {
     #expect(
       try bench.run("fetch", "Person", "--format", "csv").output
         == "id,_entity,name\r\n1,Person,Ann\r\n2,Employee,Bob\r\n")
@@ -38,7 +38,7 @@ import Testing
     #expect(try bench.run("fetch", "Person").output.contains("_entity"))
   }
 
-  @Test func `it is told of others where it is asked for`() throws {
+  @Test func `fetch of other entities shows the entity only if it is requested`() throws {
     #expect(
       try bench.run("fetch", "Employee", "--format", "csv").output == "id,name,salary\r\n2,Bob,\r\n")
     #expect(

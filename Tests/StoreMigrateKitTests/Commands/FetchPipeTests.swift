@@ -1,4 +1,4 @@
-// fetch beside writers, into pipes that somebody closes, and of more rows than memory should hold.
+// fetch beside writers, into pipes that are closed early, and of more rows than memory should contain.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +12,7 @@ import Testing
 
   init() throws { bench = try FetchBench() }
 
-  @Test func `no byte is changed, no file is left, also beside a writer`() async throws {
+  @Test func `fetch and count change no byte and leave no file, also beside a writer`() async throws {
     try await bench.makeBlog()
     let before = try bench.folder.bytes("notes.store")
     _ = try bench.run("fetch", "Status")
@@ -29,7 +29,7 @@ import Testing
     store.close()
   }
 
-  @Test func `a reader that has enough ends the command without a word`() async throws {
+  @Test func `a closed pipe ends fetch without a message`() async throws {
     try await bench.makeThings { context in
       for number in 0..<20_000 { try context.insert(entity: "Thing") { $0["number"] = number } }
     }
@@ -44,7 +44,7 @@ import Testing
     #expect(bench.folder.names == ["notes.store"])
   }
 
-  @Test func `a hundred thousand rows take no more memory than a thousand`() async throws {
+  @Test func `fetch of a hundred thousand rows uses no more memory than of a thousand`() async throws {
     try await bench.makeThings { context in
       for number in 0..<100_000 {
         try context.insert(entity: "Thing") {
@@ -54,7 +54,7 @@ import Testing
       }
     }
     func peak(_ words: String) throws -> (kilobytes: Int, lines: Int) {
-      // The most memory that a child of the shell has had.
+      // The peak memory of the shell's child.
       let result = try bench.shell(
         "python3 -c 'import resource,subprocess,sys; n=subprocess.run(sys.argv[1:],stdout=open(\"\(bench.folder.path("out"))\",\"w\"));"
           + " print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \"$TOOL\" fetch \"$STORE\" Thing --no-input \(words)"
@@ -66,11 +66,11 @@ import Testing
       )
     }
     for format in Rotation.part(of: ["table", "json", "csv", "lines"], oneIn: 4) {
-      // The last ones: all pages are read for them, and stand in the engine's cache.
+      // The last rows: all pages are read for them, and are in the engine's cache.
       let few = try peak("--format \(format) --limit 1000 --offset 99000")
       let many = try peak("--format \(format)")
       #expect(many.lines >= 100_000, "\(format)")
-      // The rows are some 25 MiB, and more than that in memory.
+      // The rows have about 25 MiB, and more than that in memory.
       #expect(many.kilobytes < few.kilobytes + 12_000, "\(format): \(few.kilobytes) and \(many.kilobytes) kB")
     }
   }

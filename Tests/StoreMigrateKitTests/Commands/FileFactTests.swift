@@ -1,4 +1,5 @@
-// What status and info say of the file itself, which the golden files leave out, beside the file and the sqlcipher shell.
+// What status and info print about the file itself, which the golden files omit, compared with the file and
+// the sqlcipher shell.
 
 import CipherSQLite
 import Foundation
@@ -38,7 +39,8 @@ import Testing
   }
 
   @Test(arguments: [("new.store", 4096), ("pages.store", 2048)])
-  func `the size, the pages and the format of a file are told as they are`(_ name: String, _ page: Int) throws
+  func `status and info report the actual size, pages and format of a file`(_ name: String, _ page: Int)
+    throws
   {
     let bytes = try folder.bytes(name).count
     let status = try JSONDecoder().decode(
@@ -50,11 +52,11 @@ import Testing
     let major = Engine.current.cipherMajor
     #expect(status.file.format == "SQLCipher \(major) format, page \(page)")
     #expect(status.file.profile == info.profile)
-    // The hash and the rounds of each format, as SQLCipher's own documentation has them.
+    // The hash and the rounds of each format, from SQLCipher's own documentation.
     let settings = major == 3 ? ["HMAC-SHA1,", "64000 rounds"] : ["HMAC-SHA512,", "256000 rounds"]
     for text in settings { #expect(info.profile.contains(text), "\(info.profile)") }
 
-    // As people read it, who count kilobytes by thousands, and round up.
+    // For people: kilobytes of 1000 bytes, rounded up.
     let size = "\((bytes + 999) / 1000) kB"
     let screen = try run("status \(name) -m Steps --key-format hex")
     let format = "encrypted (SQLCipher \(major) format, page \(page); opened by \(Engine.current))"
@@ -66,7 +68,7 @@ import Testing
   @Test(
     .enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"),
     arguments: ["new.store", "pages.store"])
-  func `the shell opens a file with the page size that is told, and with no other`(_ name: String) throws {
+  func `the shell opens a file with the reported page size, and with no other`(_ name: String) throws {
     let shell = try #require(cipherShell)
     let info = try JSONDecoder().decode(
       Info.self, from: Data(run("info \(name) --key-format hex --json").utf8))

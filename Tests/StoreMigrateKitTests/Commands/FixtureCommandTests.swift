@@ -1,5 +1,5 @@
-// The tool on the stores that releases have written: it looks into all of them, the oldest format among them, and changes
-// none while it looks.
+// The tool with stores that releases have written: it reads all of them, also of the oldest format, and
+// changes none by reading.
 
 import CipherSQLite
 import Foundation
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: [3, 4].filter { $0 <= Engine.current.cipherMajor })
-  func `each look finds what was in a store of this release`(_ major: Int) throws {
+  func `every reading command finds the content of a store of the first release`(_ major: Int) throws {
     try take("0.1.0/sqlcipher\(major).sqlcipher")
     let before = try folder.bytes("old.store")
     let steps = packageRoot.appendingPathComponent("Tests/Fixtures/stores/0.1.0/Steps").path
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(.enabled(if: Engine.current.cipherMajor == 3, "SQLCipher 4 reads both"))
-  func `a store of a newer engine is not opened, and told from a wrong key`() throws {
+  func `a store of a newer engine is refused, and not reported as a wrong key`() throws {
     try take("0.1.0/sqlcipher4.sqlcipher")
     for command in ["info", "fetch", "count"] {
       let result = try command == "info" ? run("info") : run(command, "Painting")
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: [(2, 1, "Export its rows"), (4, 4, "Update the program")])
-  func `a store of another format is not looked into, and the message says what to do`(
+  func `a store of another format is refused with a message that names the remedy`(
     _ format: Int, _ status: Int32, _ remedy: String
   ) throws {
     try take("0.1.0/sqlcipher3.sqlcipher")

@@ -1,4 +1,4 @@
-// The proof of a squash that cannot be made: what was in its way is told, and nothing is said of the steps.
+// A squash whose proof cannot run: the obstacle is reported, and no step is blamed.
 
 import Foundation
 import TestSupport
@@ -25,7 +25,7 @@ import Testing
     get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path("Steps")).sorted() }
   }
 
-  /// Squashes by a shell.
+  /// Runs squash in a shell.
   private func squash(_ before: String, temporary: String) throws -> ToolResult {
     try runTool(
       "/bin/bash",
@@ -33,7 +33,7 @@ import Testing
       environment: ["TMPDIR": temporary], directory: folder.url.path)
   }
 
-  @Test func `without a folder for temporary files a squash says so, and blames no step`() throws {
+  @Test func `squash without a temporary folder reports that and blames no step`() throws {
     let former = try names
     let result = try squash("", temporary: "/nonexistent")
     #expect(result.status == 1 && result.errors.contains("/nonexistent"), "\(result)")
@@ -42,11 +42,9 @@ import Testing
     #expect(try names == former)
   }
 
-  @Test func `where the disk of the temporary files is full, a squash ends with 6, and blames no step`()
-    throws
-  {
+  @Test func `squash with a full disk for temporary files exits with 6 and blames no step`() throws {
     let former = try names
-    // Files of 512 bytes at most: as on a full disk, for any user and on any file system.
+    // Files of 512 bytes at most: like a full disk, for any user and on any file system.
     let result = try squash("trap '' XFSZ; ulimit -f 1;", temporary: NSTemporaryDirectory())
     #expect(result.status == 6 && result.errors.contains("the disk is full"), "\(result)")
     #expect(!result.errors.contains("rows") && !result.errors.contains("0002"), "\(result)")
@@ -54,7 +52,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `a disk that fails below a step of the proof is the disk's failure`() throws {
+  func `a disk error during the proof of a squash is not blamed on a step`() throws {
     let former = try names
     func run(_ fault: Fault?) throws -> FaultInjector.Run {
       try FaultInjector.run(
@@ -70,7 +68,7 @@ import Testing
     #expect(try run(nil).result.status == 0)
   }
 
-  @Test func `with room the same squash is proven`() throws {
+  @Test func `the same squash succeeds with enough space`() throws {
     let result = try squash("", temporary: NSTemporaryDirectory())
     #expect(result.status == 0, "\(result)")
     #expect(try names.filter { $0.hasSuffix(".migration") } == ["0003_s3.migration"])

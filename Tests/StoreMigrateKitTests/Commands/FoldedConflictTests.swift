@@ -1,4 +1,4 @@
-// A store whose step was edited, and then folded with others: what the tool says leads on.
+// A store with a step that was edited and then folded with others: the advice of the tool can be followed.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct FoldedConflicts {
-  @Test func `the advice for a step that was folded as another can be followed`() throws {
+  @Test func `the advice for a step that was edited and then folded works`() throws {
     let folder = try TemporaryFolder()
     let (steps, old, store) = (folder.path("Steps"), folder.path("Old"), folder.path("a.store"))
     try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: folder.path("key")))
@@ -18,15 +18,15 @@ import Testing
         builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"] + key,
         directory: folder.url.path)
     }
-    func write(_ name: String, _ text: String) throws {
+    func write(_ name: String, text: String) throws {
       try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
         to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
     }
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
-    try write("0001_s1", "create entity A {\n attribute n int\n}")
-    try write("0002_s2", "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 1 }")
+    try write("0001_s1", text: "create entity A {\n attribute n int\n}")
+    try write("0002_s2", text: "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 1 }")
     #expect(try run("create", store, steps: steps).status == 0)
-    try write("0002_s2", "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 2 }")
+    try write("0002_s2", text: "add attribute A.m int default 0\ntransform sql { UPDATE $A SET $A.m = 2 }")
     try FileManager.default.copyItem(atPath: steps, toPath: old)
     #expect(try run("squash", "--to", "2", steps: steps).status == 0)
 

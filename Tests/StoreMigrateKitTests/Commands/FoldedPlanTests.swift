@@ -1,4 +1,4 @@
-// What a plan with --tx step says of steps that were folded into one: they go in one transaction, as the run has them.
+// The plan with --tx step of steps that were folded into one: they run in one transaction, as in the run.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 @Suite struct FoldedPlans {
   private let folder: TemporaryFolder
 
-  /// A store that has run five steps, of which the first four are one now.
+  /// Creates a store that has run five steps, of which the first four are then folded into one.
   init() throws {
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
@@ -36,15 +36,15 @@ import Testing
       ], environment: ["KEY": Template.hex(Template.key)], directory: folder.url.path)
   }
 
-  /// The version of the store, by the engine.
+  /// The version of the store, read from the engine.
   private func version() throws -> Int {
     let connection = try Connection.open(folder.path("s.store"), key: .raw(Template.key))
     defer { connection.close() }
     return try connection.userVersion()
   }
 
-  @Test func `a step within the fold is said to keep all of it, and the run does`() throws {
-    // Nobody without a name fits into what was before the second step.
+  @Test func `plan --tx step reports folded steps as one transaction down, and down runs them so`() throws {
+    // A row without a name is rejected by the model before the second step.
     let connection = try Connection.open(folder.path("s.store"), key: .raw(Template.key))
     try connection.execute("INSERT INTO Thing(id, name) VALUES (1, NULL)")
     connection.close()
@@ -58,7 +58,7 @@ import Testing
       plan.output.contains("`down` would stop at 0002 s, with what is before 0004 s taken back."), "\(plan)")
     #expect(try run("down s.store --to 0 --tx step --yes --no-backup").status == 5)
     #expect(try version() == 4)
-    // The fold is all that is left.
+    // Only the folded steps are left.
     let rest = try run("plan s.store --to 0 --tx step")
     #expect(
       rest.status == 5 && rest.output.contains("4 steps taken back in one transaction, from version 4")
@@ -67,7 +67,7 @@ import Testing
     #expect(try version() == 4)
   }
 
-  @Test func `on the way up the fold is one transaction, too`() throws {
+  @Test func `plan --tx step reports folded steps as one transaction up, and up runs them so`() throws {
     #expect(try run("down s.store --to 0 --yes --no-backup").status == 0)
     let plan = try run("plan s.store --tx step")
     #expect(

@@ -1,4 +1,4 @@
-// Files that have the name of a generated one and are somebody's own: no command writes over them, through a link neither.
+// Users' files with the name of a generated one: no command overwrites them, not even through a link.
 
 import Foundation
 import ObjectVault
@@ -27,14 +27,14 @@ import Testing
     try runTool(builtExecutable("store-migrate"), words + ["-m", steps.path, "--no-input"])
   }
 
-  /// Every file of the folder with its bytes, by the file system.
+  /// Every file of the folder with its bytes, read from the file system.
   private func image() throws -> [String: Data] {
     let names = try FileManager.default.contentsOfDirectory(atPath: steps.path)
     return try Dictionary(
       uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: steps.appendingPathComponent($0))) })
   }
 
-  /// A second step of the same number, without which nothing is to be renumbered.
+  /// Writes a second step of the same number for rebase, which would have nothing to renumber otherwise.
   private func prepare(_ words: [String]) throws {
     guard words[0] == "rebase" else { return }
     try write("format: 1\n\n[up]\nadd attribute A.m int optional\n", to: "0002_theirs.migration")
@@ -47,9 +47,9 @@ import Testing
   ]
 
   @Test(arguments: commands, names)
-  func `a file of the name of a generated one that somebody made is not written over`(
-    _ words: [String], _ name: String
-  ) throws {
+  func `a user's file with the name of a generated one is not overwritten`(_ words: [String], _ name: String)
+    throws
+  {
     try prepare(words)
     try write(Self.foreign[name] ?? "", to: name)
     let before = try image()
@@ -62,7 +62,9 @@ import Testing
   }
 
   @Test(arguments: commands, names)
-  func `what a link of such a name leads to is not written over`(_ words: [String], _ name: String) throws {
+  func `a file that a link with the name of a generated one refers to is not overwritten`(
+    _ words: [String], _ name: String
+  ) throws {
     try prepare(words)
     let text = Data((Self.foreign[name] ?? "").utf8)
     try folder.write(text, to: "mine")
@@ -77,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: names)
-  func `check names such a file, and does not advise to write over it`(_ name: String) throws {
+  func `check reports such a file, and does not suggest overwriting it`(_ name: String) throws {
     #expect(try run(["embed"]).status == 0)
     try write(Self.foreign[name] ?? "", to: name)
     let result = try run(["check"])
@@ -85,9 +87,7 @@ import Testing
     #expect(!result.output.contains("commit what it writes"), "\(result)")
   }
 
-  @Test func `a generated file is known as one whatever an editor, a merge or an earlier version made of it`()
-    throws
-  {
+  @Test func `a generated file is recognized after edits, merges and of an earlier version`() throws {
     #expect(try run(["embed"]).status == 0)
     let whole = try image()
     let text = { (name: String) in String(decoding: whole[name] ?? Data(), as: UTF8.self) }
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `the marked model is still a model`() throws {
+  @Test func `the JSON schema with its mark of the generator is still a valid model`() throws {
     #expect(try run(["embed"]).status == 0)
     let text = String(decoding: try #require(try image()["schema.json"]), as: UTF8.self)
     #expect(try Schema(json: text) == MigrationSet.directory(steps).model(at: 2))

@@ -1,4 +1,4 @@
-// A history that is another than that of the steps, as data: which step, in which way, with both checksums.
+// A history that differs from the steps, as JSON: which step, in which way, and both checksums.
 
 import CipherSQLite
 import Foundation
@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: [
     ("@new.store -m @Edited", "edited", 1, "initial"), ("@moved.store -m @Steps", "missing", 1, "first"),
   ])
-  func `status says which step differs, and ends with 3`(
+  func `status --json reports which step differs, and exits with 3`(
     _ line: String, _ kind: String, _ matching: Int, _ name: String
   ) async throws {
     let history = try #require(try await json("status \(line)", 3)["history"])
@@ -28,7 +28,7 @@ import Testing
     #expect((step["difference"]?.elements.isEmpty == false) == (kind == "edited"), "\(step)")
   }
 
-  @Test func `history says so too where it is given steps, and ends with 0`() async throws {
+  @Test func `history --json with steps reports the differences too, and exits with 0`() async throws {
     let differing = try await json("history @new.store -m @Edited", 0)
     #expect(differing["history"]?["complete"] == .bool(false))
     #expect(differing["history"]?["mismatches"]?.elements.count == 1 && differing["events"] != nil)

@@ -1,4 +1,4 @@
-// Commands about keys and copies, on the real binary.
+// Commands for keys and copies, with the real binary.
 
 import CipherSQLite
 import Foundation
@@ -37,11 +37,11 @@ import Testing
     try connection.execute("INSERT OR REPLACE INTO vault_ids VALUES ('User', 1)")
   }
 
-  func name(_ file: String, _ key: String) throws -> String? {
+  func name(in file: String, key: String) throws -> String? {
     try Connection.open(file, key: .passphrase(key)).value("SELECT name FROM User", as: String.self)
   }
 
-  @Test func `export is refused without a yes, and encrypt brings everything back`() async throws {
+  @Test func `export is refused without --yes, and encrypt restores everything`() async throws {
     try await create()
     let plain = folder.path("plain.db")
     let refused = try run("export", store, plain)
@@ -53,22 +53,22 @@ import Testing
     let back = folder.path("back.store")
     let encrypted = try run("encrypt", plain, back, newKey: "pony")
     #expect(encrypted.status == 0, "\(encrypted.errors)")
-    #expect(try name(back, "pony") == "canary Ann")
+    #expect(try name(in: back, key: "pony") == "canary Ann")
     #expect(try folder.bytes("back.store").range(of: Data("canary".utf8)) == nil)
-    // It is a store like the first one.
+    // The new file is a store like the first one.
     #expect(try run("verify", back, "-m", migrations, "--deep", key: "pony").status == 0)
     #expect(try run("encrypt", plain, back, newKey: "pony").status == 1)
     #expect(try run("encrypt", back, folder.path("c"), newKey: "pony").status == 12)
   }
 
-  @Test func `a backup beside a process that writes, and its way back`() async throws {
+  @Test func `backup works beside a process that writes, and restore puts the backup back`() async throws {
     try await create()
     let backup = folder.path("copy.store")
     let made = try run("backup", store, backup)
     #expect(made.status == 0 && made.output.contains("store's key"), "\(made.errors)")
     #expect(try run("backup", store, backup).status == 1)
     #expect(try run("backup", store, folder.path("own.store"), newKey: "pony").status == 0)
-    #expect(try name(folder.path("own.store"), "pony") == "canary Ann")
+    #expect(try name(in: folder.path("own.store"), key: "pony") == "canary Ann")
     do {
       let connection = try Connection.open(store, key: .passphrase("horse"))
       try connection.setJournalMode(.wal)
@@ -76,14 +76,14 @@ import Testing
     }
     let refused = try run("restore", backup, store)
     #expect(refused.status == 5 && refused.errors.contains("--yes"))
-    #expect(try name(store, "horse") == "later")
+    #expect(try name(in: store, key: "horse") == "later")
     #expect(try run("restore", backup, store, "--yes").status == 0)
-    #expect(try name(store, "horse") == "canary Ann")
+    #expect(try name(in: store, key: "horse") == "canary Ann")
     #expect(try run("restore", backup, folder.path("third.store")).status == 0)
-    #expect(try name(folder.path("third.store"), "horse") == "canary Ann")
+    #expect(try name(in: folder.path("third.store"), key: "horse") == "canary Ann")
   }
 
-  @Test func `a damaged backup, or a store in use, is not restored`() async throws {
+  @Test func `restore refuses a damaged backup and a store in use`() async throws {
     try await create()
     let backup = folder.path("copy.store")
     #expect(try run("backup", store, backup).status == 0)
@@ -100,18 +100,18 @@ import Testing
     #expect(try user.value("SELECT count(*) FROM Tag") == 1)
   }
 
-  @Test func `a damaged store with a log beside it is replaced whole`() async throws {
+  @Test func `restore replaces a damaged store together with its log`() async throws {
     try await create()
     let backup = folder.path("copy.store")
     #expect(try run("backup", store, backup).status == 0)
     try folder.write(Data(repeating: 7, count: 8192), to: "notes.store")
     try folder.write(Data(repeating: 8, count: 8192), to: "notes.store-wal")
     #expect(try run("restore", backup, store, "--yes").status == 0)
-    #expect(try name(store, "horse") == "canary Ann")
+    #expect(try name(in: store, key: "horse") == "canary Ann")
     #expect(folder.names == ["copy.store", "notes.store"])
   }
 
-  @Test func `older settings become the engine's own, once`() async throws {
+  @Test func `upgrade-cipher converts older settings to the engine's own, once`() async throws {
     try await create()
     let old = folder.path("old.store")
     do {
@@ -126,20 +126,21 @@ import Testing
       "\(moved.errors)")
     #expect(try run("upgrade-cipher", old).output.contains("Nothing to do"))
     #expect(try run("verify", old, "-m", migrations).status == 0)
-    #expect(try name(old, "horse") == "canary Ann")
+    #expect(try name(in: old, key: "horse") == "canary Ann")
   }
 
-  @Test func `of a slot that is not there nobody is asked for anything`() throws {
+  @Test func `a slot that does not exist is reported before any key is requested`() throws {
     let keys = folder.path("notes.keys")
     #expect(try run("slots", "create", keys, "Ann", newKey: "ann's horse").status == 0)
     for words in [["remove", keys, "Bob"], ["change", keys, "Bob"], ["rename", keys, "Bob", "Bo"]] {
-      // With no key at all.
+      // Without any key.
       let told = try runTool(builtExecutable("store-migrate"), ["slots"] + words + ["--no-input"])
       #expect(told.status == 1 && told.errors.contains("there is no slot Bob. The slots are Ann."), "\(told)")
     }
   }
 
-  @Test func `slots from the first to the last`() async throws {
+  @Test func `slots are created, added, changed, renamed, rotated and removed by the commands`() async throws
+  {
     try await create()
     let keys = folder.path("notes.keys")
     let made = try run("slots", "create", keys, "Ann", newKey: "ann's horse")
@@ -183,10 +184,7 @@ import Testing
     #expect(last.status == 5 && last.errors.contains("last slot"))
   }
 
-  @Test
-  func `a slot that costs more than is allowed is not made, and no file is spoken of that is not there`()
-    throws
-  {
+  @Test func `a slot that costs more than allowed is refused without mentioning a missing file`() throws {
     let keys = folder.path("notes.keys")
     let made = try run("slots", "create", keys, "Ann", "--slots-work", "0.2", newKey: "ann's horse")
     #expect(made.status == 5 && made.errors.contains("the slot was not made"), "\(made)")
@@ -196,7 +194,7 @@ import Testing
     #expect(folder.names.isEmpty)
   }
 
-  @Test func `mistakes with slots are told with a remedy`() throws {
+  @Test func `mistakes with slots are reported with a remedy`() throws {
     #expect(try run("slots", "lst", "x").errors.contains("Did you mean \"list\"?"))
     #expect(try run("slots", "add", "x").status == 64)
     #expect(try run("slots", "list", folder.path("none")).status == 10)
@@ -209,10 +207,10 @@ import Testing
     }
   }
 
-  @Test func `a passphrase for which the memory is missing is told as that`() throws {
+  @Test func `missing memory for a passphrase is reported as such`() throws {
     let keys = folder.path("a.keys")
     let words = "slots create \(keys) Ann --new-key-env NEW_KEY --no-input"
-    // Less than a program of this size and 128 MiB need.
+    // Less than the size of the program and the 128 MiB of scrypt.
     let result = try runTool(
       "/bin/bash", ["-c", "ulimit -v 300000; exec '\(builtExecutable("store-migrate"))' \(words)"],
       environment: ["NEW_KEY": "horse"])
@@ -223,7 +221,7 @@ import Testing
     #expect(!result.errors.contains("Success") && folder.names.isEmpty, "\(result)")
   }
 
-  @Test func `a slot's name that would end at an equals sign is refused, and nothing is made`() throws {
+  @Test func `a slot name with an equals sign is refused, and no file is created`() throws {
     let result = try run("slots", "create", folder.path("a.keys"), "a=b", newKey: "pony")
     #expect(result.status == 1 && result.errors.contains("equals sign"), "\(result)")
     #expect(folder.names.isEmpty)

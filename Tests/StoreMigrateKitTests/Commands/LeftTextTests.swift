@@ -1,4 +1,4 @@
-// What a command has left of the texts that it writes into a folder of steps when it was killed.
+// What a killed command leaves of the texts that it writes into a folder of steps.
 
 import Foundation
 import TestSupport
@@ -30,9 +30,7 @@ struct LeftTexts {
   }
 
   @Test(arguments: [["embed"], ["squash", "--to", "2"], ["rebase", "0002_s2.migration"]])
-  func `whenever a command is killed that writes texts, the next one leaves nothing of it`(_ words: [String])
-    throws
-  {
+  func `a command removes what a killed command left of its texts`(_ words: [String]) throws {
     func begin() throws {
       try reset()
       if words[0] == "rebase" {
@@ -51,7 +49,7 @@ struct LeftTexts {
       hasLeft =
         try hasLeft
         || !Set(names).subtracting(whole).filter { $0.contains("Embedded") || $0.contains("lock") }.isEmpty
-      // What is called alike, and is somebody's own.
+      // A user's own file with a similar name.
       let own = "migrations.lock.new-0123456789abcdef"
       try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(steps)/\(own)"))
       _ = try run(words)
@@ -63,9 +61,7 @@ struct LeftTexts {
     #expect(hasLeft)
   }
 
-  @Test
-  func
-    `a text that is written keeps the mode of the former one and the link to it, and a new one is no secret`()
+  @Test func `a rewritten text keeps the mode and the link of the former one, and a new one is public`()
     throws
   {
     try reset()
@@ -74,7 +70,7 @@ struct LeftTexts {
       let found = try FileManager.default.attributesOfItem(atPath: "\(steps)/\(name)")[.posixPermissions]
       return try #require(found as? NSNumber).intValue
     }
-    // As the process's mask has it, of which a file that the system makes tells.
+    // The mode follows the umask of the process, like that of a file that the system creates.
     let plain = try #require(
       try runTool(
         "/bin/sh", ["-c", "touch \(folder.path("touched")) && stat -c %a \(folder.path("touched"))"]

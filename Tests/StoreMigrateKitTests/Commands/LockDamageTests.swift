@@ -1,4 +1,5 @@
-// A lock file that was cut off or overwritten: what was released is in no other file, and is not forgotten without a word.
+// A lock file that was truncated or overwritten: no other file records the releases, so they are not
+// discarded silently.
 
 import Foundation
 import ObjectVault
@@ -35,7 +36,7 @@ import Testing
     whole.split(separator: "\n").prefix(count).map { "\($0)\n" }.joined()
   }
 
-  @Test func `what is no lock file any more is refused, with its place, and stays as it is`() throws {
+  @Test func `a damaged lock file is refused with the place of the damage, and not changed`() throws {
     let step = String(whole.split(separator: "\n")[2])
     let cases: [(text: String, place: String)] = [
       ("", "is empty"), ("\n \n", "is empty"), (String(whole.dropLast(1)), "line 5 has no end"),
@@ -67,7 +68,7 @@ import Testing
     #expect(try run("embed").status == 0 && run("check").status == 0)
   }
 
-  @Test func `one refusal says all that goes where nothing was released, in whole sentences`() throws {
+  @Test func `the refusal of a damaged lock file lists what to delete if nothing was released`() throws {
     for (text, sentence) in [
       ("", "migrations.lock is empty, and what it says of releases"),
       (String(whole.dropLast(1)), "migrations.lock: line 5 has no end, and what it says"),
@@ -83,13 +84,13 @@ import Testing
       try FileManager.default.removeItem(atPath: "\(steps)/\(name)")
     }
     #expect(try run("embed").status == 0)
-    // Without the other one there is nothing else that goes.
+    // Without Embedded.swift only the lock file has to be deleted.
     try FileManager.default.removeItem(atPath: "\(steps)/Embedded.swift")
     try Data().write(to: lock)
     #expect(try run("embed").errors.contains("delete migrations.lock, and run this again"))
   }
 
-  @Test func `a lock file that is gone is no reason to forget what was released`() throws {
+  @Test func `a missing lock file does not make embed, squash and rebase discard the releases`() throws {
     try FileManager.default.removeItem(at: lock)
     let message = "is missing, and Embedded.swift, which is written with it, is there"
     func expectRefusal(_ words: [String]) throws {
@@ -103,7 +104,7 @@ import Testing
     }
     try expectRefusal(["embed"])
     try expectRefusal(["squash", "--to", "2"])
-    // A branch of its own had the same number.
+    // A step of another branch has the same number.
     let mine = "\(steps)/0003_mine.migration"
     try Data("format: 1\n[up]\ncreate entity Mine {\n attribute n int\n}\n".utf8).write(
       to: URL(fileURLWithPath: mine))
@@ -114,9 +115,7 @@ import Testing
     #expect(!check.output.contains("store-migrate embed"), "\(check)")
   }
 
-  @Test func `a lock file of another system, of a merge, of earlier steps, or none at all is none of these`()
-    throws
-  {
+  @Test func `a lock file with other line ends, merge marks or fewer steps is not damaged`() throws {
     let zeros = String(repeating: "0", count: 64)
     let marks = whole.replacing(
       "0003", with: "<<<<<<< ours\n0003 s3 s1:\(zeros) model:\(zeros) chain:\(zeros)\n=======\n0003"
@@ -125,7 +124,7 @@ import Testing
       if let text {
         try Data(text.utf8).write(to: lock)
       } else {
-        // With what is written together with it: there never was one.
+        // Together with the file that is written with it, as if there had never been a lock file.
         try FileManager.default.removeItem(at: lock)
         try FileManager.default.removeItem(atPath: "\(steps)/Embedded.swift")
       }
@@ -134,7 +133,7 @@ import Testing
       let kept = text == nil ? whole.replacing("released: 4.10\n", with: "") : whole
       #expect(try String(contentsOf: lock, encoding: .utf8) == kept)
     }
-    // A step more than there are lines.
+    // One step more than the lock file has lines.
     try Data(whole.utf8).write(to: lock)
     try Data("format: 1\n\n[up]\ncreate entity E4 {\n attribute n int\n}\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/0004_s4.migration"))

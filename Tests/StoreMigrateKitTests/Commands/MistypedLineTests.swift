@@ -1,4 +1,4 @@
-// Lines that somebody typed wrongly: told before a file is looked for, with what may have been meant.
+// Mistyped command lines: they are reported before a file is opened, with a suggestion.
 
 import Foundation
 import ObjectVault
@@ -26,14 +26,14 @@ import Testing
   }
 
   @Test(arguments: ["up", "down", "plan", "create"])
-  func `a number that is none is told before the store is looked for`(_ command: String) throws {
+  func `an option that is not a number is reported before the store is opened`(_ command: String) throws {
     let result = try run("\(command) absent.store --to abc")
     #expect(result.status == 64 && result.errors.contains("\"abc\" is none"), "\(result)")
     #expect(!result.errors.contains("create absent.store"))
   }
 
   @Test(arguments: ["up", "down", "redo"])
-  func `no step is no number of steps`(_ command: String) throws {
+  func `a count of zero steps is refused`(_ command: String) throws {
     #expect(try run("create a.store --to 0").status == 0)
     let result = try run("\(command) a.store --steps 0")
     #expect(
@@ -46,19 +46,19 @@ import Testing
     ("check --Json", "Did you mean \"--json\"?"), ("hlp", "Did you mean \"help\"?"),
     ("hlep status", "Did you mean \"help\"?"),
   ])
-  func `what may have been meant is asked`(_ line: String, _ hint: String) throws {
+  func `a mistyped word gets a suggestion`(_ line: String, _ hint: String) throws {
     let result = try run(line)
     #expect(result.status == 64 && (result.errors + result.output).contains(hint), "\(result)")
   }
 
-  @Test func `only what was given is told to be none`() throws {
+  @Test func `the error for a missing step names only the options that were given`() throws {
     let one = try run("sql --from 9")
     #expect(one.errors.contains("There are steps from 1 to 1; --from 9 is none of them."), "\(one)")
     let two = try run("sql --from 2 --to 3")
     #expect(two.errors.contains("--from 2 --to 3 are none of them."), "\(two)")
   }
 
-  @Test func `numbers that are there and stand the wrong way round are told so`() throws {
+  @Test func `step numbers in the wrong order are reported as such`() throws {
     for (name, attribute) in [("0002_b", "b"), ("0003_c", "c")] {
       try folder.write(
         Data("format: 1\n[up]\nadd attribute A.\(attribute) int optional\n".utf8),
@@ -72,7 +72,7 @@ import Testing
     #expect(try run("sql --from 2 --to 3").status == 0)
   }
 
-  @Test func `help is of one command, and of itself it is the overview`() throws {
+  @Test func `help takes one command or none, and prints the overview without one`() throws {
     for line in ["help up extra", "help up extra words", "help help up"] {
       let result = try run(line)
       #expect(
@@ -82,7 +82,7 @@ import Testing
     let overview = try run("help")
     #expect(try run("help help").output == overview.output && overview.status == 0)
     #expect(try run("help up").status == 0)
-    // At the end of any line it is asked for, whatever stands there.
+    // At the end of any line --help prints the help, whatever else the line has.
     #expect(try run("up a.store more --help").output == run("help up").output)
   }
 
@@ -95,13 +95,13 @@ import Testing
     ("add atribute A.b int", "\"atribute\" is none of attribute, relationship, index; did you mean"),
     ("add", "attribute or relationship or index is missing; say what it is"),
   ])
-  func `a word that is there is not told to be missing`(_ step: String, _ reason: String) throws {
+  func `an unexpected word in a step is not reported as missing`(_ step: String, _ reason: String) throws {
     try write(step)
     let result = try run("check")
     #expect(result.errors.contains(reason), "\(result)")
   }
 
-  @Test func `help says of each option what the command does with it`() throws {
+  @Test func `help explains each option for its command`() throws {
     #expect(try run("help baseline").output.contains("  a to-one of Core Data's, as Note.owner=Person"))
     #expect(try run("help schema").output.contains("  import: a to-one of Core Data's"))
     for command in ["up", "down", "redo"] {
@@ -111,7 +111,7 @@ import Testing
     #expect(try run("help status").output.contains("checksum, program and engine of each step"))
   }
 
-  @Test func `a squash keeps blocks that can be read`() throws {
+  @Test func `squash keeps SQL blocks readable`() throws {
     try write("create entity A {\n attribute n int\n}")
     try folder.write(
       Data(

@@ -1,4 +1,5 @@
-// A step's name in the two forms that systems keep of the same signs: ö as one sign (NFC), and as o with its dots behind (NFD).
+// A step name in both Unicode forms that systems use: ö as one character (NFC), and as o with a combining
+// mark (NFD).
 
 import Foundation
 import ObjectVault
@@ -13,16 +14,16 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(at: steps, withIntermediateDirectories: false)
-    try write("create entity A {\n attribute n int\n}", "0001_a")
-    try write("add attribute A.m int optional", "0002_\(Self.composed)")
+    try write("create entity A {\n attribute n int\n}", to: "0001_a")
+    try write("add attribute A.m int optional", to: "0002_\(Self.composed)")
   }
 
-  private func write(_ text: String, _ name: String) throws {
+  private func write(_ text: String, to name: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: steps.appendingPathComponent("\(name).migration"))
   }
 
-  /// The names as bytes: as texts both forms are equal.
+  /// The names as bytes: as strings both forms are equal.
   private func names() throws -> Set<[UInt8]> {
     Set(try FileManager.default.contentsOfDirectory(atPath: steps.path).map { Array($0.utf8) })
   }
@@ -31,8 +32,8 @@ import Testing
     try runTool(builtExecutable("store-migrate"), words + ["-m", steps.path, "--no-input"])
   }
 
-  /// Gives the second step's file its name in the other form, as a checkout on another system does.
-  /// - Returns: Whether this file system keeps the two apart.
+  /// Renames the file of the second step to the other form, as a checkout on another system does.
+  /// - Returns: Whether this file system distinguishes the two forms.
   private func splitName() throws -> Bool {
     let (old, new) = ("0002_\(Self.composed).migration", "0002_\(Self.split).migration")
     try FileManager.default.moveItem(
@@ -40,7 +41,7 @@ import Testing
     return try names().contains(Array(new.utf8))
   }
 
-  @Test func `the generated files are the same whichever form a checkout has`() throws {
+  @Test func `the generated files are the same for both forms of a file name`() throws {
     #expect(try run("embed", "--released", "1.0").status == 0)
     let generated = ["migrations.lock", "schema.json", "Embedded.swift"]
     let before = try generated.map { try Data(contentsOf: steps.appendingPathComponent($0)) }
@@ -50,13 +51,13 @@ import Testing
     let embed = try run("embed")
     #expect(embed.status == 0 && !embed.output.contains("wrote"), "\(embed)")
     #expect(try generated.map { try Data(contentsOf: steps.appendingPathComponent($0)) } == before)
-    // In one form, whatever the folder has.
+    // In one form, whatever form the folder has.
     #expect(
       String(decoding: before[0], as: UTF8.self).utf8.elementsEqual(
         String(decoding: before[0], as: UTF8.self).precomposedStringWithCanonicalMapping.utf8))
   }
 
-  @Test func `the list of a manifest is kept whichever form it has`() throws {
+  @Test func `the file list of a manifest is kept for both forms of a file name`() throws {
     let manifest = folder.url.appendingPathComponent("Package.swift")
     try Data("// nothing yet\n".utf8).write(to: manifest)
     let target = try #require(try run("embed", "--package").output.components(separatedBy: "once:\n").last)
@@ -69,8 +70,8 @@ import Testing
     #expect(try Data(contentsOf: manifest) == before)
   }
 
-  @Test func `rebase finds the file by either form`() throws {
-    try write("add attribute A.k int optional", "0002_theirs")
+  @Test func `rebase finds a file by either form of its name`() throws {
+    try write("add attribute A.k int optional", to: "0002_theirs")
     guard try splitName() else { return }
     let result = try run("rebase", "0002_\(Self.composed).migration")
     #expect(result.status == 0, "\(result)")
@@ -78,7 +79,7 @@ import Testing
     #expect(try run("check").status == 0)
   }
 
-  @Test func `squash leaves one file, whichever form its name has`() throws {
+  @Test func `squash leaves one file for either form of its name`() throws {
     guard try splitName() else { return }
     let result = try run("squash", "--to", "2")
     #expect(result.status == 0, "\(result)")
@@ -87,7 +88,7 @@ import Testing
     #expect(try run("check").status == 0)
   }
 
-  @Test func `a step that is new gets its name in one form`() throws {
+  @Test func `a new step gets its name in the composed form`() throws {
     #expect(try run("new", "ho\u{308}he").status == 0)
     #expect(try names().contains(Array("0003_h\u{F6}he.migration".utf8)))
   }

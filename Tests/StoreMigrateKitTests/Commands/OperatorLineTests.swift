@@ -1,4 +1,4 @@
-// What an operator is told to type next: it is what this run was given, and what it says is so.
+// Command lines that the tool suggests: they repeat the options of the run, and their statements are true.
 
 import Foundation
 import ObjectVault
@@ -12,12 +12,12 @@ import Testing
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       at: folder.url.appendingPathComponent("My Steps"), withIntermediateDirectories: false)
-    try write("0001_base", "create entity A {\n attribute n int\n}")
-    try write("0002_b", "add attribute A.b int optional")
-    try write("0003_c", "add attribute A.c int optional")
+    try write("0001_base", step: "create entity A {\n attribute n int\n}")
+    try write("0002_b", step: "add attribute A.b int optional")
+    try write("0003_c", step: "add attribute A.c int optional")
   }
 
-  private func write(_ name: String, _ step: String, head: String = "") throws {
+  private func write(_ name: String, step: String, head: String = "") throws {
     try folder.write(Data("format: 1\n\(head)[up]\n\(step)\n".utf8), to: "My Steps/\(name).migration")
   }
 
@@ -33,14 +33,14 @@ import Testing
   }
   private static let key = "--key-env KEY --key-format hex"
 
-  @Test func `the room of a store with decimals is given back, whose order is not the engine's`() throws {
-    try write("0004_d", "add attribute A.d decimal optional indexed")
+  @Test func `up --vacuum works on a store with decimals, whose collation the engine lacks`() throws {
+    try write("0004_d", step: "add attribute A.d decimal optional indexed")
     #expect(try run("create a.store --to 3 \(Self.key)").status == 0)
     let up = try run("up a.store --vacuum --yes \(Self.key)")
     #expect(up.status == 0, "\(up)")
   }
 
-  @Test func `the line that makes a store which is not there can be pasted`() throws {
+  @Test func `the suggested line that creates a missing store can be pasted`() throws {
     for command in ["status", "plan", "up"] {
       let absent = try run("\(command) a.store \(Self.key)")
       #expect(
@@ -51,13 +51,13 @@ import Testing
     }
     let some = try run("up a.store --to 2 \(Self.key) --cipher rounds=1000")
     #expect(some.errors.contains("create a.store --to 2 --new-cipher rounds=1000 -m"), "\(some)")
-    // Who only looks at what is there wants no new one.
+    // A command that only reads suggests no new store.
     #expect(try !run("history a.store \(Self.key)").errors.contains("create"))
     #expect(try run("create a.store \(Self.key)").status == 0)
   }
 
-  @Test func `what fails while a store is made says nothing of a store that is unchanged`() throws {
-    try write("0004_bad", "seed { INSERT INTO $A($A.n) VALUES (NULL) }")
+  @Test func `an error while a store is created does not mention an unchanged store`() throws {
+    try write("0004_bad", step: "seed { INSERT INTO $A($A.n) VALUES (NULL) }")
     let result = try run("create a.store \(Self.key)")
     #expect(result.status == 1 && !result.errors.contains("unchanged"), "\(result)")
     #expect(result.errors.contains("a.store was not made"), "\(result)")
@@ -67,7 +67,7 @@ import Testing
   @Test func `a step that fails on a store is named by its file and line`() throws {
     #expect(try run("create a.store --to 1 \(Self.key)").status == 0)
     try write(
-      "0004_bad", "add attribute A.d int optional\n\nseed { INSERT INTO $A($A.n) VALUES (NULL) }")
+      "0004_bad", step: "add attribute A.d int optional\n\nseed { INSERT INTO $A($A.n) VALUES (NULL) }")
     let up = try run("up a.store \(Self.key)")
     #expect(
       up.status == 1 && up.errors.contains("store-migrate: 0004_bad.migration:5 failed at \"seed\": "),
@@ -75,23 +75,24 @@ import Testing
     #expect(!up.errors.contains("Step 0004"), "\(up)")
     let json = try run("up a.store --json \(Self.key)")
     #expect(json.output.contains("\"error\":\"0004_bad.migration:5 failed at "), "\(json)")
-    // Behind steps of the same run that stand.
+    // After steps of the same run that are committed.
     let stopped = try run("up a.store --tx step \(Self.key)")
     #expect(
       stopped.errors.contains("0004_bad.migration:5 failed at ")
         && stopped.errors.contains("is at version 3"),
       "\(stopped)")
-    // Two that are called the same could be either.
+    // Two operations of the same text could be either.
     try write(
-      "0004_bad", "seed { INSERT INTO $A($A.n) VALUES (NULL) }\nseed { INSERT INTO $A($A.n) VALUES (1) }")
+      "0004_bad",
+      step: "seed { INSERT INTO $A($A.n) VALUES (NULL) }\nseed { INSERT INTO $A($A.n) VALUES (1) }")
     let either = try run("up a.store \(Self.key)")
     #expect(either.errors.contains("store-migrate: 0004_bad.migration failed at \"seed\""), "\(either)")
   }
 
-  @Test func `a loss that was allowed already is not the one that may have been meant`() throws {
+  @Test func `a loss that is allowed already is not suggested`() throws {
     #expect(try run("create a.store \(Self.key)").status == 0)
-    try write("0004_d", "drop attribute A.b")
-    try write("0005_e", "drop attribute A.c")
+    try write("0004_d", step: "drop attribute A.b")
+    try write("0005_e", step: "drop attribute A.c")
     let other = try run("up a.store --allow lossy:A.b --allow lossy:A.x \(Self.key)")
     #expect(
       other.status == 5
@@ -104,8 +105,8 @@ import Testing
     #expect(!done.errors.contains("Did you mean"), "\(done)")
   }
 
-  @Test func `of two steps with one number the line has the folder that was given`() throws {
-    try write("0003_other", "add attribute A.d int optional")
+  @Test func `the line suggested for two steps of one number has the folder of the run`() throws {
+    try write("0003_other", step: "add attribute A.d int optional")
     for command in ["check", "lint", "squash --to 2"] {
       let result = try run(command)
       #expect(
@@ -114,13 +115,13 @@ import Testing
     }
   }
 
-  @Test func `a rebased step that does not fit is named as its file is, with the next command`() throws {
-    try write("0004_theirs", "rename attribute A.c -> d")
+  @Test func `a rebased step that does not fit is named by its file, with the next command`() throws {
+    try write("0004_theirs", step: "rename attribute A.c -> d")
     for (step, words) in [
       ("add index A(c)", "\"add index A(c)\": there is no property A.c"),
       ("transform sql { UPDATE $A SET $A.c = 1 }", "\"transform sql\": \"$A.c\""),
     ] {
-      try write("0004_ours", step)
+      try write("0004_ours", step: step)
       let result = try run("rebase 0004_ours.migration")
       #expect(result.status == 2 && result.errors.contains("0004_ours.migration:"), "\(result)")
       #expect(result.errors.contains(words) && !result.errors.contains("0005_ours"), "\(result)")
@@ -130,31 +131,31 @@ import Testing
     }
   }
 
-  @Test func `squash says what there is to fold, and how`() throws {
+  @Test func `squash reports which steps can be folded, and how`() throws {
     let beyond = try run("squash --to 9")
     #expect(beyond.status == 64 && beyond.errors.contains("there is no such step; they end at 0003"))
     #expect(try run("embed --released 1.0").status == 0)
     let released = try run("squash --to 2")
     let line = "store-migrate squash --to 2 --allow-released -m 'My Steps'"
     #expect(released.status == 5 && released.errors.contains(line), "\(released)")
-    try write("0004_d", "add attribute A.d int optional")
+    try write("0004_d", step: "add attribute A.d int optional")
     let behind = try run("squash --to 4")
     #expect(
       behind.status == 5 && behind.errors.contains("squash --to 3 --allow-released -m 'My Steps'"),
       "\(behind)")
     #expect(try run("squash --to 3 --allow-released").status == 0)
-    // There is nothing left that was released.
+    // No released step is left.
     let rest = try run("squash --to 4")
     #expect(rest.status == 5 && rest.errors.contains("until they are released"), "\(rest)")
   }
 
-  @Test func `squash names the step before blocks that are in the way`() throws {
-    try write("0004_seed", "seed { INSERT INTO $A($A.n) VALUES (random()) }")
+  @Test func `squash names the step before a block that cannot be folded`() throws {
+    try write("0004_seed", step: "seed { INSERT INTO $A($A.n) VALUES (random()) }")
     let refused = try run("squash --to 4")
     #expect(refused.status == 5 && refused.errors.contains("Fold up to 0003, the step before"), "\(refused)")
   }
 
-  @Test func `a squash that was stopped is finished, and says what it took away`() throws {
+  @Test func `a squash that was interrupted is completed, and reports what it removed`() throws {
     let second = try folder.bytes("My Steps/0002_b.migration")
     #expect(try run("squash --to 3").status == 0)
     try folder.write(second, to: "My Steps/0002_b.migration")
@@ -167,9 +168,9 @@ import Testing
     #expect(!finished.output.contains("wrote     \(folder.path("My Steps/0003_c.migration"))"))
   }
 
-  @Test func `steps whose names have spaces are folded, too`() throws {
+  @Test func `steps whose names have spaces can be folded`() throws {
     try remove("0002_b")
-    try write("0002_b and more", "add attribute A.b int optional")
+    try write("0002_b and more", step: "add attribute A.b int optional")
     #expect(try run("create a.store \(Self.key)").status == 0)
     let folded = try run("squash --to 3")
     #expect(folded.status == 0, "\(folded)")
@@ -178,34 +179,30 @@ import Testing
     #expect(try run("check").status == 0)
   }
 
-  @Test func `SQL that the engine does not take is told with the engine`() throws {
-    try write("0004_q", "require \"x\" { SELECT nofunction(1) FROM $A }")
+  @Test func `SQL that the engine rejects is reported with the engine`() throws {
+    try write("0004_q", step: "require \"x\" { SELECT nofunction(1) FROM $A }")
     let check = try run("check")
     #expect(
       check.status == 2 && check.output.contains("no such function: nofunction")
         && check.output.contains("; so says SQLCipher "), "\(check)")
-    try write("0004_q", "create raw view V { SELECT nofunction(1) FROM $A }")
+    try write("0004_q", step: "create raw view V { SELECT nofunction(1) FROM $A }")
     #expect(try run("check").output.contains("; so says SQLCipher "))
   }
 
   @Test(arguments: ["0004_", "+4_x", "_0004_x", "٠٠٠٤_x", "0004 x", " 0004_x", "0000_x", "0004-x"])
-  func `a file that is called otherwise than a step is refused with what its name lacks`(_ name: String)
-    throws
-  {
-    try write(name, "add attribute A.x int optional")
+  func `a file name that is not one of a step is refused with the reason`(_ name: String) throws {
+    try write(name, step: "add attribute A.x int optional")
     let result = try run("check")
     #expect(
       result.status == 1 && result.errors.contains("the file's name ")
         && result.errors.contains("call it like 0002_add_tags.migration"), "\(result)")
   }
 
-  @Test func `accents that are characters of their own are the model's letters in SQL, and told elsewhere`()
-    throws
-  {
-    try write("0004_e", "add attribute A.caf\u{E9} int optional")
-    try write("0005_e", "transform sql { UPDATE $A SET $A.cafe\u{301} = 3 }")
+  @Test func `decomposed letters match the model in SQL, and are reported elsewhere`() throws {
+    try write("0004_e", step: "add attribute A.caf\u{E9} int optional")
+    try write("0005_e", step: "transform sql { UPDATE $A SET $A.cafe\u{301} = 3 }")
     #expect(try run("create a.store \(Self.key)").status == 0)
-    try write("0005_e", "rename attribute A.cafe\u{301} -> b")
+    try write("0005_e", step: "rename attribute A.cafe\u{301} -> b")
     let result = try run("check")
     #expect(result.errors.contains("composed letters"), "\(result)")
   }

@@ -1,5 +1,5 @@
-// A Package.swift as people have it: with other line ends, behind a link, with a comment lost, with Swift in folders. What is
-// not written is told.
+// A Package.swift as it occurs in practice: with other line ends, as a link, without a comment, with
+// Swift in folders. The tool reports what it does not write.
 
 import Foundation
 import TestSupport
@@ -14,14 +14,14 @@ import Testing
     folder = try TemporaryFolder()
     try write(
       "Migrations/0001_initial.migration",
-      "format: 1\n[up]\ncreate entity Note {\n attribute text string\n}\n")
-    try write("Package.swift", "// nothing yet\n")
+      text: "format: 1\n[up]\ncreate entity Note {\n attribute text string\n}\n")
+    try write("Package.swift", text: "// nothing yet\n")
     let shown = try run("embed", "--package").output
     let target = try #require(shown.components(separatedBy: "once:\n").last)
-    try write("Package.swift", "let package = Package(\n  targets: [\n\(target)  ])\n")
+    try write("Package.swift", text: "let package = Package(\n  targets: [\n\(target)  ])\n")
   }
 
-  private func write(_ path: String, _ text: String) throws {
+  private func write(_ path: String, text: String) throws {
     let url = folder.url.appendingPathComponent(path)
     try FileManager.default.createDirectory(
       at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -37,11 +37,12 @@ import Testing
   }
 
   private func addStep() throws {
-    try write("Migrations/0002_more.migration", "format: 1\n[up]\nadd attribute Note.more string optional\n")
+    try write(
+      "Migrations/0002_more.migration", text: "format: 1\n[up]\nadd attribute Note.more string optional\n")
   }
 
-  @Test func `lines that end as on Windows stay so`() throws {
-    try write("Package.swift", manifest.replacing("\n", with: "\r\n"))
+  @Test func `line ends of Windows are kept in a manifest`() throws {
+    try write("Package.swift", text: manifest.replacing("\n", with: "\r\n"))
     try addStep()
     let stale = try run("check")
     #expect(stale.status == 2 && stale.output.contains("does not exclude the files"), "\(stale)")
@@ -53,10 +54,10 @@ import Testing
   }
 
   @Test(arguments: ["begin", "end"])
-  func `a manifest that has lost one comment is left alone, and that is told`(_ mark: String) throws {
+  func `a manifest without one of the comments is left alone, and that is reported`(_ mark: String) throws {
     let line = mark == "begin" ? begin : end
     let lost = try manifest.replacing(line, with: "")
-    try write("Package.swift", lost)
+    try write("Package.swift", text: lost)
     try addStep()
     for words in [["embed"], ["embed", "--package"]] {
       let result = try runTool(builtExecutable("store-migrate"), words, directory: folder.url.path)
@@ -75,32 +76,32 @@ import Testing
       "\(check)")
   }
 
-  @Test func `comments that are there twice, or the wrong way round, are told`() throws {
+  @Test func `comments that occur twice or in the wrong order are reported`() throws {
     let whole = try manifest
     for broken in [
       whole.replacing(begin, with: begin + begin),
       whole.replacing(begin, with: "@").replacing(end, with: begin).replacing("@", with: end),
     ] {
-      try write("Package.swift", broken)
+      try write("Package.swift", text: broken)
       let result = try run("embed")
       #expect(result.status == 0 && result.output.contains("twice, or the wrong way round"), "\(result)")
       #expect(try manifest == broken)
     }
   }
 
-  @Test func `a target that has lost both comments is told, and a manifest of others is not`() throws {
+  @Test func `a target without both comments is reported, and a manifest of others is not`() throws {
     let lost = try manifest.replacing(begin, with: "").replacing(end, with: "")
-    try write("Package.swift", lost)
+    try write("Package.swift", text: lost)
     let result = try run("embed")
     #expect(result.output.contains("its target for Migrations has no list that embed keeps"), "\(result)")
     #expect(try run("embed", "--json").output.contains("\"note\":"))
-    // Who keeps a list of his own is not failed for it.
+    // A list that its author maintains is not an error.
     #expect(try manifest == lost && run("check").status == 0)
-    try write("Package.swift", lost.replacing("\"Migrations\"", with: "\"Other\""))
+    try write("Package.swift", text: lost.replacing("\"Migrations\"", with: "\"Other\""))
     #expect(try !run("embed").output.contains("note:"))
   }
 
-  @Test func `a linked manifest is written where it lies`() throws {
+  @Test func `a manifest that is a link is written at its target`() throws {
     try FileManager.default.createDirectory(
       atPath: folder.path("real"), withIntermediateDirectories: false)
     try FileManager.default.moveItem(
@@ -116,14 +117,14 @@ import Testing
       String(decoding: try folder.bytes("real/Manifest"), as: UTF8.self).contains("0002_more.migration"))
   }
 
-  @Test func `folders with Swift are compiled, and what else they have is left out of that`() throws {
-    try write("Migrations/Transforms/Split.swift", "enum Split {}\n")
-    try write("Migrations/Transforms/notes.md", "")
-    try write("Migrations/Transforms/deep/more.txt", "")
-    try write("Migrations/Data/cities.csv", "")
-    try write("Migrations/Data/inner/towns.csv", "")
-    try write("Migrations/Steps.docc/page.md", "")
-    // A link that leads back.
+  @Test func `folders with Swift are compiled, and their other files are excluded`() throws {
+    try write("Migrations/Transforms/Split.swift", text: "enum Split {}\n")
+    try write("Migrations/Transforms/notes.md", text: "")
+    try write("Migrations/Transforms/deep/more.txt", text: "")
+    try write("Migrations/Data/cities.csv", text: "")
+    try write("Migrations/Data/inner/towns.csv", text: "")
+    try write("Migrations/Steps.docc/page.md", text: "")
+    // A link to a parent folder.
     try FileManager.default.createSymbolicLink(
       atPath: folder.path("Migrations/Transforms/up"), withDestinationPath: "..")
     try FileManager.default.createSymbolicLink(

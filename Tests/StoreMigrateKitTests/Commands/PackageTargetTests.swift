@@ -1,5 +1,5 @@
-// The folder of steps as a target of a package: the list of what is not Swift is written anew, and nothing else of
-// Package.swift is.
+// The step folder as a target of a package: embed rewrites the list of the files that are not Swift, and
+// nothing else of Package.swift.
 
 import Foundation
 import TestSupport
@@ -12,10 +12,10 @@ import Testing
     folder = try TemporaryFolder()
     try write(
       "Migrations/0001_initial.migration",
-      "format: 1\n[up]\ncreate entity Note {\n attribute text string\n}\n")
+      text: "format: 1\n[up]\ncreate entity Note {\n attribute text string\n}\n")
   }
 
-  private func write(_ path: String, _ text: String) throws {
+  private func write(_ path: String, text: String) throws {
     let url = folder.url.appendingPathComponent(path)
     try FileManager.default.createDirectory(
       at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -30,20 +30,20 @@ import Testing
     get throws { String(decoding: try folder.bytes("Package.swift"), as: UTF8.self) }
   }
 
-  /// What `embed --package` shows, in a manifest.
+  /// Writes a manifest with the target that `embed --package` prints.
   private func writeManifest(_ target: String) throws {
     try write(
       "Package.swift",
-      """
-      // swift-tools-version: 6.0
-      import PackageDescription
-      let package = Package(
-        name: "App", dependencies: [.package(path: "ObjectVault")],
-        targets: [
-      \(target)
-        ])
+      text: """
+        // swift-tools-version: 6.0
+        import PackageDescription
+        let package = Package(
+          name: "App", dependencies: [.package(path: "ObjectVault")],
+          targets: [
+        \(target)
+          ])
 
-      """)
+        """)
   }
 
   private func shownTarget() throws -> String {
@@ -52,15 +52,16 @@ import Testing
     return try #require(shown.output.components(separatedBy: "once:\n").last)
   }
 
-  @Test func `the target is shown once, and its list follows the folder from then on`() throws {
-    try write("Package.swift", "// nothing yet\n")
+  @Test func `embed --package prints the target once, and embed then keeps its list up to date`() throws {
+    try write("Package.swift", text: "// nothing yet\n")
     try writeManifest(try shownTarget())
     let before = try manifest
     #expect(
       before.contains("path: \"Migrations\"") && before.contains("\"0001_initial.migration\","), "\(before)")
     #expect(try run("check").status == 0)
-    try write("Migrations/0002_more.migration", "format: 1\n[up]\nadd attribute Note.more string optional\n")
-    try write("Migrations/README.md", "Steps.\n")
+    try write(
+      "Migrations/0002_more.migration", text: "format: 1\n[up]\nadd attribute Note.more string optional\n")
+    try write("Migrations/README.md", text: "Steps.\n")
     let stale = try run("check")
     #expect(
       stale.status == 2 && stale.output.contains("Package.swift does not exclude the files"), "\(stale)")
@@ -83,31 +84,32 @@ import Testing
   }
 
   @Test func `a package with the target builds without a warning`() throws {
-    // A module of the library's name that has what a generated file uses.
+    // A stub of the library with the declarations that a generated file uses.
     try write(
       "ObjectVault/Package.swift",
-      """
-      // swift-tools-version: 6.0
-      import PackageDescription
-      let package = Package(
-        name: "ObjectVault", products: [.library(name: "ObjectVault", targets: ["ObjectVault"])],
-        targets: [.target(name: "ObjectVault")])
+      text: """
+        // swift-tools-version: 6.0
+        import PackageDescription
+        let package = Package(
+          name: "ObjectVault", products: [.library(name: "ObjectVault", targets: ["ObjectVault"])],
+          targets: [.target(name: "ObjectVault")])
 
-      """)
+        """)
     try write(
       "ObjectVault/Sources/ObjectVault/Store.swift",
-      """
-      public enum MigrationSet {
-        public struct Embedded: Sendable {
-          public init(number: Int, name: String, checksum: String, text: String) {}
+      text: """
+        public enum MigrationSet {
+          public struct Embedded: Sendable {
+            public init(number: Int, name: String, checksum: String, text: String) {}
+          }
         }
-      }
-      public enum Store {
-        public enum Migrations { case embedded([MigrationSet.Embedded]) }
-      }
+        public enum Store {
+          public enum Migrations { case embedded([MigrationSet.Embedded]) }
+        }
 
-      """)
-    try write("Migrations/0002_more.migration", "format: 1\n[up]\nadd attribute Note.more string optional\n")
+        """)
+    try write(
+      "Migrations/0002_more.migration", text: "format: 1\n[up]\nadd attribute Note.more string optional\n")
     try writeManifest(try shownTarget())
     let swift = ProcessInfo.processInfo.environment["SWIFT"] ?? "/usr/bin/env"
     let build = try runTool(

@@ -1,4 +1,4 @@
-// Stores at unusual places, and files that are not quite stores, on the real binary.
+// Stores in unusual places and files that are not quite stores, with the real binary.
 
 import CipherSQLite
 import Foundation
@@ -40,7 +40,7 @@ import Testing
     ((try? FileManager.default.contentsOfDirectory(atPath: real.path)) ?? []).sorted()
   }
 
-  @Test func `files of one letter in the working directory are files like others`() throws {
+  @Test func `file names of one letter in the working directory work in every command`() throws {
     try FileManager.default.moveItem(atPath: store, toPath: real.appendingPathComponent("s").path)
     #expect(try run(["backup", "s", "b"]).status == 0)
     #expect(try run(["restore", "b", "r"]).status == 0)
@@ -52,10 +52,10 @@ import Testing
     #expect(names == ["b", "e", "n", "r", "s"])
   }
 
-  @Test func `a link leads every command to the store, with its log, and stays a link`() throws {
+  @Test func `every command follows a link to the store and its log, and keeps the link`() throws {
     let link = folder.path("link.store")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "real/s.store")
-    // What is in the log alone, and stays there while somebody has the store open.
+    // These rows stay in the log alone while a connection has the store open.
     let writer = try Connection.open(store, key: .raw(Template.key))
     try writer.executeScript("PRAGMA wal_autocheckpoint = 0; INSERT INTO User(id, name) VALUES (7, 'Ann')")
     let copy = folder.path("copy.store")
@@ -91,7 +91,7 @@ import Testing
     "rekey l --new-cipher page=8192",
     "upgrade-cipher l", "restore l r", "restore s.store l --yes", "encrypt l n", "create l -m $m",
   ])
-  func `links in a circle are said to, and no file is called missing`(_ line: String) throws {
+  func `circular links are reported as such, and not as a missing file`(_ line: String) throws {
     for (link, target) in [("l", "k"), ("k", "l")] {
       try FileManager.default.createSymbolicLink(
         atPath: real.appendingPathComponent(link).path, withDestinationPath: target)
@@ -108,8 +108,7 @@ import Testing
     try Connection.open(path, key: .raw(Template.key)).value("SELECT count(*) FROM User WHERE id = 7")?.int64
   }
 
-  @Test func `an idle store says that it keeps a log, and immutable makes no file even for a moment`() throws
-  {
+  @Test func `info reports the log of an idle store, and --immutable never creates a file`() throws {
     #expect(try run(["info", store]).output.contains("wal"))
     let (bytes, folderBefore) = (try Data(contentsOf: URL(fileURLWithPath: store)), try changed(real))
     for words in [
@@ -125,8 +124,8 @@ import Testing
     #expect(try Connection.open(folder.path("copy.store"), key: .raw(Template.key)).auditPages().isEmpty)
   }
 
-  @Test func `who may not write beside a log is told of the option, where the command has it`() throws {
-    // Mode bits count for the superuser, too.
+  @Test func `a missing permission beside a log suggests --immutable, if the command has it`() throws {
+    // Mode bits apply to the superuser as well.
     chmod(store, 0o400)
     for words in [["status", store, "-m", migrations], ["info", store], ["verify", store]] {
       let refused = try run(words)
@@ -150,14 +149,12 @@ import Testing
     "create l -m $m", "encrypt plain l", "restore s.store l", "backup s.store l", "export s.store l --yes",
     "baseline plain l --to 1 -m $m", "slots create l Ann",
   ])
-  func `what is to be made where a link to nothing is says so, and asks for nothing before`(_ line: String)
-    throws
-  {
+  func `creating a file at a dangling link is refused before a key is requested`(_ line: String) throws {
     #expect(try run(["export", "s.store", "plain", "--yes"]).status == 0)
     try FileManager.default.createSymbolicLink(
       atPath: real.appendingPathComponent("l").path, withDestinationPath: "none")
     let before = names
-    // Without any key.
+    // Only restore gets a key.
     let result = try runTool(
       builtExecutable("store-migrate"),
       line.split(separator: " ").map { $0 == "$m" ? migrations : String($0) } + ["--no-input"]
@@ -167,7 +164,7 @@ import Testing
     #expect(names == before)
   }
 
-  @Test func `a link to nothing is said to be one where a file is read`() throws {
+  @Test func `reading a file through a dangling link reports the link`() throws {
     try FileManager.default.createSymbolicLink(
       atPath: real.appendingPathComponent("l").path, withDestinationPath: "none")
     for words in [["schema", "import", "l"], ["encrypt", "l", "n"], ["slots", "remove", "l", "Ann"]] {
@@ -177,7 +174,7 @@ import Testing
     #expect(names == ["l", "s.store"])
   }
 
-  @Test func `a folder that is missing has the code of what is not there, whose meaning says so`() throws {
+  @Test func `a missing folder has the exit code notFound, whose meaning mentions folders`() throws {
     let result = try run(["backup", "s.store", "none/copy"])
     #expect(result.status == 10 && result.errors.contains("none: this folder does not exist"), "\(result)")
     #expect(ExitCode.notFound.meaning.contains("folder"))
@@ -187,7 +184,7 @@ import Testing
     try FileManager.default.attributesOfItem(atPath: url.path)[.modificationDate] as? Date
   }
 
-  @Test func `bytes behind the last page are no full disk`() throws {
+  @Test func `bytes after the last page are not reported as a full disk`() throws {
     let rest = try FileHandle(forWritingTo: URL(fileURLWithPath: store))
     try rest.seekToEnd()
     try rest.write(contentsOf: Data((0..<4096).map { _ in UInt8.random(in: 0...255) }))
@@ -214,7 +211,7 @@ import Testing
     "backup $store b $key", "export $store e --yes $key", "encrypt $plain n --new-key-env OLD",
     "up $store -m $steps $key",
   ])
-  func `a limit of the file size ends with 6`(_ line: String) throws {
+  func `reaching a limit of the file size exits with 6`(_ line: String) throws {
     let plain = folder.path("plain.db")
     let connection = try Connection.open(store, key: .raw(Template.key))
     try connection.executeScript(

@@ -1,5 +1,5 @@
-// plan, verify and check by what they find: rows that a step would refuse, tables that somebody wrote into, steps that
-// mean what nobody means.
+// plan, verify and check by their findings: rows that a step would reject, damaged bookkeeping tables, and
+// steps that do not compile.
 
 import CipherSQLite
 import Foundation
@@ -36,7 +36,7 @@ import Testing
       environment: ["STORE_MIGRATE_KEY": Self.hex])
   }
 
-  @Test func `plan counts the rows that up would refuse, and both end with 5`() async throws {
+  @Test func `plan counts the rows that up would reject, and both exit with 5`() async throws {
     let set = try write([Self.first, "add index Thing(name) unique"])
     try await Store.create(at: url, key: testKey, migrations: MigrationSet([set.steps[0]]))
     let connection = try Connection.open(url.path, key: testKey)
@@ -74,7 +74,7 @@ import Testing
   ]
 
   @Test(arguments: damages.indices)
-  func `what somebody wrote into the store's own tables is told by every command`(_ index: Int) async throws {
+  func `damage in the bookkeeping tables is reported by every command`(_ index: Int) async throws {
     let set = try write([Self.first, Self.second])
     try await Store.create(at: url, key: testKey, migrations: set)
     let connection = try Connection.open(url.path, key: testKey)

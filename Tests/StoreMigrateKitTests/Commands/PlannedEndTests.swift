@@ -1,4 +1,4 @@
-// A plan ends, and says that it ends, as the run does that it is about.
+// A plan exits with the code of the run that it describes, and states how that run would end.
 
 import CipherSQLite
 import Foundation
@@ -45,16 +45,14 @@ import Testing
       environment: Self.key, directory: folder.url.path)
   }
 
-  /// The version of the store, by the engine.
+  /// The version of the store, read from the engine.
   private func version() throws -> Int {
     let connection = try Connection.open(folder.path("s.store"), key: testKey)
     defer { connection.close() }
     return try connection.userVersion()
   }
 
-  @Test func `where each step is committed by itself, a plan says before which one the run would stop`()
-    throws
-  {
+  @Test func `plan --tx step reports before which step the run would stop`() throws {
     try insert("a", "b", "a")
     let plan = try run("plan s.store --tx step")
     #expect(
@@ -64,12 +62,12 @@ import Testing
     #expect(all.status == 5 && all.output.contains("would fail, and leave the store as it is"), "\(all)")
     #expect(try run("up s.store").status == 5 && version() == 1)
     #expect(try run("up s.store --tx step").status == 5 && version() == 2)
-    // Nothing is before it any more.
+    // No step is before it any more.
     let rest = try run("plan s.store --tx step")
     #expect(rest.status == 5 && rest.output.contains("and leave the store as it is"), "\(rest)")
   }
 
-  @Test func `a dry run makes no copy where the run makes none, and the line that goes on says so`() throws {
+  @Test func `a dry run with --no-backup plans no copy, and suggests a line with --no-backup`() throws {
     let with = try run("up s.store --dry-run")
     #expect(with.status == 0 && with.output.contains("an encrypted copy is made"), "\(with)")
     let without = try run("up s.store --dry-run --no-backup --vacuum")
@@ -85,7 +83,7 @@ import Testing
       try bytes("up s.store --dry-run --json") - bytes("up s.store --dry-run --json --no-backup") == size)
   }
 
-  /// Runs a line where the disk has only so much room.
+  /// Runs a line with a given amount of free disk space.
   private func tight(_ line: String, bytes: String = "20000") throws -> ToolResult {
     try FaultInjector.run(
       builtExecutable("store-migrate"),
@@ -96,7 +94,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `of two reasons a plan ends by that which the run meets first`() throws {
+  func `with two obstacles plan exits with the code of the one that up meets first`() throws {
     let connection = try Connection.open(folder.path("s.store"), key: testKey)
     try connection.execute("ALTER TABLE Thing ADD COLUMN shoes TEXT")
     connection.close()
@@ -109,7 +107,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `where the disk has not the room, a plan ends as the run does, and leads nowhere`() throws {
+  func `without enough disk space plan exits like up, and suggests no line`() throws {
     try insert("a", "b")
     let image = try folder.bytes("s.store")
     let plan = try tight("plan s.store")
@@ -128,7 +126,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `a file system that gives no sizes is not full`() throws {
+  func `a file system that reports no sizes is not taken for a full one`() throws {
     try insert("a", "b")
     let plan = try tight("plan s.store", bytes: "unknown")
     #expect(plan.status == 0 && !plan.output.contains("(have"), "\(plan)")

@@ -1,4 +1,4 @@
-// A store on a disk that nobody can write to: whatever only reads it works, and the others say what can be done.
+// A store on a read-only disk: reading commands work, and the others name a remedy.
 
 import CipherSQLite
 import Foundation
@@ -17,7 +17,7 @@ import Testing
       at: folder.url.appendingPathComponent("disk"), withIntermediateDirectories: false)
   }
 
-  /// Runs the tool where `disk` has the store, and may only be read.
+  /// Runs the tool with a read-only file system `disk` that contains the store.
   private func run(_ line: String) throws -> ToolResult {
     try Self.runScript(
       "mount -t tmpfs none disk && cp a.store disk/ && mount -o remount,ro disk && exec "
@@ -33,7 +33,7 @@ import Testing
   private static let canMount: Bool = (try? runScript("mount -t tmpfs none /mnt", in: "/").status) == 0
 
   @Test(.enabled(if: canMount, "needs unshare and the right to mount"), arguments: ["", " --immutable"])
-  func `export works there as backup does`(_ option: String) throws {
+  func `export and backup work on a read-only disk`(_ option: String) throws {
     let export = try run("export disk/a.store out.db --yes" + option)
     #expect(export.status == 0, "\(export)")
     let backup = try run("backup disk/a.store out.store" + option)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(.enabled(if: canMount, "needs unshare and the right to mount"))
-  func `a command that writes offers no option that it has not`() throws {
+  func `rekey on a read-only disk suggests no option that it lacks`() throws {
     let result = try run("rekey disk/a.store --new-key-env NEW_KEY")
     #expect(result.status == 1 && result.errors.contains("work on a copy of it"), "\(result)")
     #expect(!result.errors.contains("read-only"), "\(result)")

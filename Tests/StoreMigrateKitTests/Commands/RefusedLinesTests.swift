@@ -1,5 +1,5 @@
-// Lines that end otherwise than they look: SQL that no store would ever run, options that are given twice, files that a branch
-// needs besides those that were named.
+// Lines that are refused: SQL that no store can run, options that are given twice, and a rebase that needs
+// more files than were named.
 
 import Foundation
 import ObjectVault
@@ -13,10 +13,11 @@ import Testing
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       at: folder.url.appendingPathComponent("Migrations"), withIntermediateDirectories: false)
-    try write("0001_base", "create entity User {\n attribute name string\n attribute age string optional\n}")
+    try write(
+      "0001_base", step: "create entity User {\n attribute name string\n attribute age string optional\n}")
   }
 
-  private func write(_ name: String, _ step: String) throws {
+  private func write(_ name: String, step: String) throws {
     try folder.write(Data("format: 1\n[up]\n\(step)\n".utf8), to: "Migrations/\(name).migration")
   }
 
@@ -32,19 +33,19 @@ import Testing
     "retype User.age to int using (nofunc($User.age))",
     "require \"it is there\" { SELECT count(*) FROM nowhere }",
   ])
-  func `create makes nothing of steps whose SQL cannot run, and says what check says`(_ step: String) throws {
-    try write("0002_wrong", step)
+  func `create refuses steps whose SQL cannot run, with the message of check`(_ step: String) throws {
+    try write("0002_wrong", step: step)
     let (check, create) = (try run("check"), try run("create new.store"))
     let fault = try #require(
       check.output.split(separator: "\n").first { $0.hasPrefix("0002_wrong.migration") })
     #expect(check.status == 2)
     #expect(create.status == 1 && create.errors.contains(fault), "\(create)\n\(fault)")
     #expect(folder.names == ["Migrations"])
-    // What is not asked for is not tried.
+    // Steps beyond the requested version are not tried.
     #expect(try run("create old.store --to 1").status == 0)
   }
 
-  @Test func `an option that has one value is given once`() throws {
+  @Test func `an option with a single value is refused if it is given twice`() throws {
     #expect(try run("create s.store").status == 0)
     for line in [
       "up s.store --to 1 --to 2", "up s.store -m Migrations --migrations=Other", "plan s.store --to=1 --to=1",
@@ -52,15 +53,15 @@ import Testing
       let result = try run(line)
       #expect(result.status == 64 && result.errors.contains("is given twice"), "\(line): \(result)")
     }
-    // What may be said of several things is said of each; a flag twice is the flag.
+    // An option for several objects may be repeated, and so may a flag.
     #expect(
       try run("up s.store -y -y --allow lossy:User.a --allow lossy:User.b").status == 0)
   }
 
-  @Test func `rebase names the files that go along`() throws {
-    try write("0002_theirs", "add attribute User.theirs int optional")
-    try write("0002_mine", "add attribute User.mine int optional")
-    try write("0003_more", "rename attribute User.mine -> more")
+  @Test func `rebase names the files that have to be renumbered as well`() throws {
+    try write("0002_theirs", step: "add attribute User.theirs int optional")
+    try write("0002_mine", step: "add attribute User.mine int optional")
+    try write("0003_more", step: "rename attribute User.mine -> more")
     let result = try run("rebase 0002_mine.migration")
     #expect(
       result.status != 0 && result.errors.contains("rebase 0002_mine.migration 0003_more.migration"),
@@ -69,9 +70,9 @@ import Testing
     #expect(both.status == 0, "\(both)")
   }
 
-  @Test func `rebase takes the file of a step's functions along, or nothing`() throws {
-    try write("0002_theirs", "add attribute User.theirs int optional")
-    try write("0002_mine", "add attribute User.mine int optional")
+  @Test func `rebase renames the Swift file of a step as well, or nothing`() throws {
+    try write("0002_theirs", step: "add attribute User.theirs int optional")
+    try write("0002_mine", step: "add attribute User.mine int optional")
     try folder.write(Data("// mine\n".utf8), to: "Migrations/0002_mine.swift")
     try folder.write(Data("// another\n".utf8), to: "Migrations/0003_mine.swift")
     let refused = try run("rebase 0002_mine.migration")
@@ -99,9 +100,10 @@ import Testing
     #expect(last.errors.contains("nothing stands behind it that it could go behind."), "\(last)")
   }
 
-  @Test func `a line that would be refused is not offered for an edit that makes another model`() throws {
+  @Test func `an edit that makes another model gets no suggestion of repair`() throws {
     #expect(try run("create s.store").status == 0)
-    try write("0001_base", "create entity User {\n attribute name string\n attribute age int optional\n}")
+    try write(
+      "0001_base", step: "create entity User {\n attribute name string\n attribute age int optional\n}")
     for command in ["status", "plan", "up"] {
       let told = try run("\(command) s.store")
       #expect(
@@ -109,14 +111,15 @@ import Testing
           && !told.errors.contains("repair"), "\(told)")
     }
     #expect(try run("repair s.store 1 --yes").errors.contains("make another model"))
-    // The same in other words can be recorded.
+    // The same model in other words can be recorded.
     try write(
-      "0001_base", "create entity User {\n attribute name string\n}\nadd attribute User.age string optional")
+      "0001_base",
+      step: "create entity User {\n attribute name string\n}\nadd attribute User.age string optional")
     #expect(try run("status s.store").errors.contains("repair s.store 0001"))
   }
 
-  @Test func `what is no property is said in the middle of a sentence`() throws {
-    try write("0002_index", "add index User(naem)")
+  @Test func `an unknown property in an index is reported with a suggestion`() throws {
+    try write("0002_index", step: "add index User(naem)")
     let check = try run("check")
     #expect(
       (check.output + check.errors).contains(
@@ -124,14 +127,14 @@ import Testing
       "\(check)")
   }
 
-  @Test func `a link to nothing is called that, by whoever makes a store and by whoever opens one`() throws {
+  @Test func `create and up report a dangling link as such`() throws {
     try FileManager.default.createSymbolicLink(atPath: folder.path("link.store"), withDestinationPath: "none")
     let (create, up) = (try run("create link.store"), try run("up link.store"))
     #expect(create.status == 1 && create.errors.contains("this is a link to "), "\(create)")
     #expect(up.status == 10 && up.errors.contains("this is a link to "), "\(up)")
   }
 
-  @Test func `a version with line breaks is one line of the history`() throws {
+  @Test func `an app version with line breaks is one line of the history`() throws {
     func run(_ tool: String, _ words: String...) throws -> ToolResult {
       try runTool(
         builtExecutable(tool), words + ["--key-env", "KEY", "--key-format", "hex", "--no-input"],

@@ -1,4 +1,5 @@
-// plan --rehearse: it ends as `up` does, says what `up` says, and leaves nothing among the temporary files, however it ends.
+// plan --rehearse: it exits as `up` would, prints what `up` would, and leaves no temporary files, however it
+// ends.
 
 import CipherSQLite
 import Foundation
@@ -56,8 +57,7 @@ import Testing
 
   private func left() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: temporary) }
 
-  @Test func `what the plan does not know the rehearsal says in the words of up, and ends as it does`() throws
-  {
+  @Test func `a rehearsal finds what plan cannot, with the message and the exit code of up`() throws {
     try insert("a", "bb", "c")
     let before = try folder.bytes("s.store")
     let plan = try run("plan s.store")
@@ -82,7 +82,7 @@ import Testing
     #expect(try left() == [] && folder.bytes("s.store") == before)
   }
 
-  @Test func `a rehearsal that comes to its end leads to up, and tells the durations in JSON`() throws {
+  @Test func `a successful rehearsal suggests up, and reports the durations in JSON`() throws {
     try insert("a", "bb", "ccc")
     let text = try run("plan s.store --rehearse --tx step")
     #expect(
@@ -105,7 +105,7 @@ import Testing
     #expect(try left() == [])
   }
 
-  @Test func `each step by itself, the rehearsal says where the run would stop`() throws {
+  @Test func `a rehearsal with --tx step reports where the run would stop`() throws {
     try insert("a", "bb", "c")
     let rehearsal = try run("plan s.store --rehearse --tx step")
     #expect(
@@ -116,7 +116,7 @@ import Testing
     #expect(try run("status s.store").output.contains("version 2"))
   }
 
-  /// A step so long that nobody waits for its end.
+  /// Starts a rehearsal with a step so long that no test waits for its end.
   private func start() throws -> StartedTool {
     try insert("a")
     try write(
@@ -125,7 +125,7 @@ import Testing
     let tool = try StartedTool(
       builtExecutable("store-migrate"), words("plan s.store --rehearse"), environment: environment,
       directory: folder.url.path)
-    // The copy is whole when the engine has begun to write to it.
+    // The copy is complete once the engine has begun to write to it.
     let end = Date() + 120
     func isWriting() -> Bool {
       ((try? left()) ?? []).contains {
@@ -133,7 +133,7 @@ import Testing
           || FileManager.default.fileExists(atPath: "\(temporary)/\($0)/copy.store-wal")
       }
     }
-    // Once is enough: a log comes and goes with each transaction.
+    // Once is enough: each transaction creates and deletes a log.
     while !isWriting() {
       try #require(Date() < end)
       usleep(5000)
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
-  func `a signal ends a rehearsal, with nothing left and nothing changed`(_ signal: Int32) throws {
+  func `a signal ends a rehearsal, which leaves no copy and changes nothing`(_ signal: Int32) throws {
     let tool = try start()
     let before = try folder.bytes("s.store")
     kill(tool.processID, signal)
@@ -154,7 +154,7 @@ import Testing
     #expect(folder.names.sorted() == ["Migrations", "s.store", "tmp"])
   }
 
-  @Test func `what a killed rehearsal leaves the next one removes`() throws {
+  @Test func `a rehearsal removes what a killed one left`() throws {
     let tool = try start()
     kill(tool.processID, SIGKILL)
     _ = try tool.end()
@@ -165,9 +165,7 @@ import Testing
     #expect(try left() == [])
   }
 
-  @Test func `without a folder for temporary files, or room in it, that is said, and no step is blamed`()
-    throws
-  {
+  @Test func `a rehearsal without a temporary folder or disk space reports that and blames no step`() throws {
     try insert("a")
     try FileManager.default.removeItem(atPath: temporary)
     let missing = try run("plan s.store --rehearse")
@@ -178,8 +176,8 @@ import Testing
     try write(
       "transform sql { INSERT INTO $Thing ($Thing.name) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) SELECT hex(zeroblob(200)) || i FROM n }",
       as: 2)
-    // Files of so many kB at most: as on a full disk, for any user and on any file system. The first has no room for the copy,
-    // the second has it for the copy, and none for what the step writes.
+    // A limit on the size of files, in kB: like a full disk, for any user and on any file system. The first
+    // limit has no space for the copy. The second one has, but not for what the step writes.
     for limit in [4, 64] {
       let full = try runTool(
         "/bin/bash",
@@ -191,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func `the line that goes on is one that runs, whichever way it leads`() throws {
+  @Test func `the lines that plan and dry runs suggest can be run, in both directions`() throws {
     try insert("a", "bb", "ccc")
     func next(_ line: String) throws -> [String] {
       try run(line).output.split(separator: "\n").map(String.init)
@@ -217,7 +215,7 @@ import Testing
     #expect(rehearsal.output.contains("`down` would succeed"), "\(rehearsal)")
   }
 
-  @Test func `nobody may write meanwhile, and tables that are not the store's are told`() throws {
+  @Test func `a rehearsal works with --immutable, and fails like up on changed tables`() throws {
     try insert("a", "bb", "ccc")
     let immutable = try run("plan s.store --rehearse --immutable")
     #expect(immutable.status == 0 && immutable.output.contains("`up` would succeed"), "\(immutable)")

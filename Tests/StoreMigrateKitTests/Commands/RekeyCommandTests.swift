@@ -1,4 +1,5 @@
-// A rekey that cannot be: the cause is named before anything is changed, and what is said of the keys is so.
+// Failing rekeys: the cause is reported before anything is changed, and what the message states about the
+// keys is true.
 
 import CipherSQLite
 import Foundation
@@ -27,21 +28,21 @@ import Testing
   }
   private var words: [String] { ["rekey", store, "--new-key-env", "NEW_KEY", "--no-input", "--quiet"] }
 
-  /// Runs it with a fault in a call that opens the journal.
+  /// Runs rekey with a fault in a call that opens the journal.
   private func rekey(_ newKey: String, _ fault: Fault? = nil) throws -> FaultInjector.Run {
     try FaultInjector.run(
       builtExecutable("store-migrate"), words, environment: environment(newKey), in: "a.store-journal",
       calls: ["open"], fault: fault)
   }
 
-  /// The store is under the former key, and no file lies beside it.
+  /// Checks that the store is under the former key. Returns whether no other file is beside it.
   private func isAsBefore() throws -> Bool {
     let connection = try Connection.open(store, key: .passphrase("horse"))
     defer { connection.close() }
     return folder.names == ["a.store"]
   }
 
-  @Test func `the key that the store has is refused, and nothing is written`() throws {
+  @Test func `rekey to the present key is refused, and nothing is written`() throws {
     let before = try folder.bytes("a.store")
     let result = try runTool(builtExecutable("store-migrate"), words, environment: environment("horse"))
     #expect(result.status == 5, "\(result)")
@@ -49,7 +50,7 @@ import Testing
     #expect(try folder.bytes("a.store") == before && isAsBefore())
   }
 
-  @Test func `a damaged page is named with a remedy, and the content is not said to be there`() throws {
+  @Test func `rekey of a damaged store names the page and a remedy, and claims no intact content`() throws {
     try folder.flip("a.store", at: 48 * 4096 + 1000)
     let before = try folder.bytes("a.store")
     let result = try runTool(builtExecutable("store-migrate"), words, environment: environment("pony"))
@@ -64,9 +65,8 @@ import Testing
 
   @Test(
     .enabled(if: FaultInjector.isAvailable), arguments: [EACCES, EROFS])
-  func `a folder in which no journal can be made is named, and not a check that failed`(_ code: Int32) throws
-  {
-    // The tool looks for a journal before; the last to open it is the engine, which makes it.
+  func `rekey in a folder where no journal can be created reports the folder`(_ code: Int32) throws {
+    // The tool searches for a journal before. The last call is the engine's, which creates it.
     let undisturbed = try RekeyCommands().rekey("pony")
     let run = try rekey("pony", Fault(.error(code), at: undisturbed.calls.count))
     #expect(run.result.status == 1, "\(run)")
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable))
-  func `a disk without room for the journal ends with 6`() throws {
+  func `rekey without disk space for the journal exits with 6`() throws {
     let run = try FaultInjector.run(
       builtExecutable("store-migrate"), words, environment: environment("pony"), in: "a.store-journal",
       calls: ["write"], fault: Fault(.errors(ENOSPC), at: 1))
@@ -85,7 +85,7 @@ import Testing
     #expect(try isAsBefore())
   }
 
-  @Test func `a file that may only be read is said to`() throws {
+  @Test func `rekey of a read-only file reports that`() throws {
     try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: store)
     let result = try runTool(builtExecutable("store-migrate"), words, environment: environment("pony"))
     #expect(result.status == 1 && result.errors.contains("the file may only be read"), "\(result)")

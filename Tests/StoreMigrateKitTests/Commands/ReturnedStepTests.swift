@@ -1,4 +1,5 @@
-// A store that ran a step which a rebase has renumbered since: the lines that are printed give it its number back, as they stand.
+// A store that ran a step which a rebase has renumbered since: the printed lines restore the step's number,
+// and can be pasted.
 
 import Foundation
 import ObjectVault
@@ -22,10 +23,10 @@ import Testing
     try FileManager.default.createDirectory(
       atPath: folder.path("My Steps"), withIntermediateDirectories: false)
     try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: folder.path("key")))
-    try write("0001_base", "create entity A {\n attribute n int\n}")
+    try write("0001_base", text: "create entity A {\n attribute n int\n}")
   }
 
-  private func write(_ name: String, _ text: String) throws {
+  private func write(_ name: String, text: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: URL(fileURLWithPath: folder.path("My Steps/\(name).migration")))
   }
@@ -37,7 +38,7 @@ import Testing
       keepsPath: true)
   }
 
-  /// Runs the lines that a screen has for the steps' files, as a shell does.
+  /// Runs the printed lines for the files of the steps in a shell.
   private func paste(_ text: String) throws -> [String] {
     let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { $0.hasPrefix("mv ") || $0.hasPrefix("\(Self.tool) rebase ") }
@@ -48,10 +49,10 @@ import Testing
     return lines.map { callingByName($0, Self.tool) }
   }
 
-  @Test func `the lines for a store that ran our step before a rebase lead on`() throws {
-    try write("0002_ours", "add attribute A.ours int optional")
+  @Test func `the printed lines restore the number of a step that ran before a rebase`() throws {
+    try write("0002_ours", text: "add attribute A.ours int optional")
     #expect(try run("create", "a.store").status == 0)
-    try write("0002_theirs", "add attribute A.theirs int optional")
+    try write("0002_theirs", text: "add attribute A.theirs int optional")
     #expect(try run("rebase", "0002_ours.migration").status == 0)
     let told = try run("status", "a.store")
     #expect(told.status == 3, "\(told)")
@@ -65,12 +66,12 @@ import Testing
     #expect(try run("verify", "a.store").status == 0 && run("check").status == 0)
   }
 
-  @Test func `several steps, those behind them, and the files of functions go along`() throws {
-    try write("0002_ours", "add attribute A.ours int optional")
-    try write("0003_more", "add attribute A.more int optional")
+  @Test func `the printed lines include several steps, later steps, and the Swift files of steps`() throws {
+    try write("0002_ours", text: "add attribute A.ours int optional")
+    try write("0003_more", text: "add attribute A.more int optional")
     #expect(try run("create", "a.store").status == 0)
-    try write("0002_theirs", "add attribute A.theirs int optional")
-    try write("0004_late", "add attribute A.late int optional")
+    try write("0002_theirs", text: "add attribute A.theirs int optional")
+    try write("0004_late", text: "add attribute A.late int optional")
     #expect(
       try run("rebase", "0002_ours.migration", "0003_more.migration", "0004_late.migration").status == 0)
     for name in ["0002_theirs", "0004_more"] {
@@ -93,12 +94,12 @@ import Testing
     #expect(try run("up", "a.store").status == 0 && run("check").status == 0)
   }
 
-  @Test func `no line moves what was released, or what is not there`() throws {
-    try write("0002_ours", "add attribute A.ours int optional")
+  @Test func `no printed line moves a released or a missing step`() throws {
+    try write("0002_ours", text: "add attribute A.ours int optional")
     #expect(try run("create", "a.store").status == 0)
     let ours = folder.path("My Steps/0002_ours.migration")
     try FileManager.default.moveItem(atPath: ours, toPath: folder.path("kept"))
-    try write("0002_theirs", "add attribute A.theirs int optional")
+    try write("0002_theirs", text: "add attribute A.theirs int optional")
     let missing = try run("status", "a.store")
     #expect(missing.status == 3 && !(missing.output + missing.errors).contains("mv "), "\(missing)")
     #expect(try run("embed", "--released", "4.1").status == 0)

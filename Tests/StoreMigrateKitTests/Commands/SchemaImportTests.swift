@@ -1,4 +1,4 @@
-// schema import, a second time: what the first one wrote is replaced while it is as it was.
+// A second schema import: what the first one wrote is replaced as long as it is unchanged.
 
 import Foundation
 import StoreMigrateKit
@@ -22,25 +22,23 @@ import Testing
 
   private static let line = "schema import coredata.db -m Taken"
 
-  @Test func `what an import wrote and nobody touched is replaced by the next one`() throws {
+  @Test func `schema import replaces an earlier import that is unchanged`() throws {
     #expect(try run(Self.line).status == 0)
     let (step, classes) = (try text("Taken/0001_adopted.migration"), try text("Adopted.swift"))
     #expect(step.contains("relationship person -> Person") && classes.contains("@ToOne"))
-    // The hint of the first run, followed.
+    // The suggestion of the first run, applied.
     let second = try run(Self.line + " --to-one Note.person=")
     #expect(second.status == 0, "\(second)")
     #expect(try text("Taken/0001_adopted.migration").contains("attribute person int"))
     #expect(try text("Adopted.swift") != classes)
-    // And back again, byte by byte.
+    // Back to the first form, byte by byte.
     #expect(try run(Self.line).status == 0)
     #expect(try text("Taken/0001_adopted.migration") == step && text("Adopted.swift") == classes)
     let adopted = try run("baseline coredata.db adopted.store -m Taken --to 1 --new-key-env NEW_KEY")
     #expect(adopted.status == 0, "\(adopted)")
   }
 
-  @Test func `who looks at a file that another program made is led to its import, and then to its rows`()
-    throws
-  {
+  @Test func `status of another program's file suggests schema import, and then baseline`() throws {
     func offered(_ name: String) throws -> String {
       let look = try runTool(
         builtExecutable("store-migrate"), ["status", name, "-m", "Taken", "--no-input"],
@@ -55,14 +53,13 @@ import Testing
     #expect(line == "store-migrate baseline coredata.db NEW.store --to 1 -m Taken")
     let taken = try run(line.dropFirst(tool.count) + " --new-key-env NEW_KEY")
     #expect(taken.status == 0, "\(taken)")
-    // Another file has no place among those steps.
+    // Another file does not belong to those steps.
     try FileManager.default.copyItem(atPath: folder.path("coredata.db"), toPath: folder.path("other.db"))
     let other = try offered("other.db")
     #expect(other == "store-migrate schema import other.db --migrations NEWFOLDER", "\(other)")
   }
 
-  @Test func `a file that has only its name from the one that was imported is led to an import, too`() throws
-  {
+  @Test func `another file with the name of the imported one gets baseline and import suggested`() throws {
     #expect(try run(Self.line).status == 0)
     try FileManager.default.createDirectory(
       atPath: folder.path("Other"), withIntermediateDirectories: false)
@@ -80,7 +77,7 @@ import Testing
     let lines = look.errors.split(separator: "\n").filter { $0.hasPrefix("    store-migrate ") }
       .map { $0.dropFirst("    store-migrate ".count) }
     try #require(lines.count == 2, "\(look)")
-    // The rows of this one fit no table of those steps.
+    // The rows of this file fit no table of those steps.
     #expect(try run(lines[0] + " --new-key-env NEW_KEY").status != 0)
     let taken = try run(lines[1] + " --classes Others.swift")
     #expect(taken.status == 0 && lines[1].hasPrefix("schema import Other/coredata.db "), "\(taken)")
@@ -89,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: ["Taken/0001_adopted.migration", "Adopted.swift"])
-  func `what was changed since is kept, and the line to remove it is printed`(_ name: String) throws {
+  func `schema import keeps an edited file and prints the line that removes it`(_ name: String) throws {
     #expect(try run(Self.line).status == 0)
     let edited = try text(name) + "\n# mine\n"
     try folder.write(Data(edited.utf8), to: name)
@@ -101,7 +98,7 @@ import Testing
     #expect(try run(Self.line).status == 0)
   }
 
-  @Test func `a step that people have, and one beside it, are not replaced`() throws {
+  @Test func `schema import replaces no released step and none with a step after it`() throws {
     #expect(try run(Self.line).status == 0)
     #expect(try run("new more -m Taken").status == 0)
     let beside = try run(Self.line)
@@ -114,14 +111,14 @@ import Testing
     #expect(released.status == 1 && released.errors.contains("people have it"), "\(released)")
   }
 
-  /// The lines that a text offers to be pasted.
+  /// Runs the lines that a text suggests, and returns them.
   private func pasted(_ text: String) throws -> [String] {
     let lines = text.split(separator: "\n").filter { $0.hasPrefix("  rm ") }.map(String.init)
     for line in lines { #expect(try runTool("/bin/sh", ["-c", line]).status == 0) }
     return lines
   }
 
-  @Test func `a file of one's own is in no line that removes files`() throws {
+  @Test func `no printed line removes a user's own file`() throws {
     #expect(try run(Self.line).status == 0)
     try folder.write(Data("// mine\n".utf8), to: "Models.swift")
     let refused = try run(Self.line + " --classes Models.swift")
@@ -137,7 +134,7 @@ import Testing
     #expect(try text("Models.swift") == "// mine\n")
   }
 
-  @Test func `classes that were written elsewhere go with the step, by the line that is printed`() throws {
+  @Test func `the printed line removes classes in another file together with the step`() throws {
     #expect(try run(Self.line).status == 0)
     let other = try run(Self.line + " --classes Other.swift")
     #expect(other.status == 1 && other.errors.contains("with its classes in "), "\(other)")
@@ -147,7 +144,7 @@ import Testing
     #expect(folder.names.contains("Other.swift"))
   }
 
-  @Test func `the step of another file is not replaced, and that of the same one is said to be`() throws {
+  @Test func `schema import refuses to replace another file's step, and reports a replaced one`() throws {
     #expect(try run(Self.line).output.contains("wrote "))
     let (step, classes) = (try text("Taken/0001_adopted.migration"), try text("Adopted.swift"))
     try FileManager.default.copyItem(atPath: folder.path("coredata.db"), toPath: folder.path("other.db"))
@@ -162,7 +159,7 @@ import Testing
     #expect(try run("schema import other.db -m Taken").output.contains("wrote "))
   }
 
-  @Test func `names with ends of lines and percent signs in them are the same names afterwards`() throws {
+  @Test func `file names with line breaks and percent signs are recorded exactly`() throws {
     for name in ["a\nb%0A.db", "陳\u{2028}大.db"] {
       try FileManager.default.copyItem(atPath: folder.path("coredata.db"), toPath: folder.path(name))
       func run() throws -> ToolResult {
@@ -177,13 +174,13 @@ import Testing
     }
   }
 
-  @Test func `where the classes cannot be written there is no step either`() throws {
+  @Test func `schema import writes no step if the classes cannot be written`() throws {
     let missing = try run(Self.line + " --classes nodir/A.swift")
     #expect(
       missing.status == 10 && missing.errors.contains("nodir: this folder does not exist")
         && missing.errors.contains("Nothing was written."), "\(missing)")
     #expect(!folder.names.contains("Taken"))
-    // A name that no file system takes: what a folder without the right to write does, for whoever has all rights.
+    // A name that no file system accepts: like a missing permission, but also for the superuser.
     let long = try run(Self.line + " --classes \(String(repeating: "x", count: 244)).swift")
     #expect(long.status != 0 && long.errors.contains("Nothing was written."), "\(long)")
     #expect(!folder.names.contains("Taken"))
@@ -191,7 +188,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `a step is as before where its classes cannot be written`() throws {
+  func `schema import keeps the former step if its classes cannot be written`() throws {
     #expect(try run(Self.line).status == 0)
     let (step, classes) = (try text("Taken/0001_adopted.migration"), try text("Adopted.swift"))
     func fail(_ call: String, _ more: String...) throws -> ToolResult {
@@ -204,7 +201,7 @@ import Testing
     let failed = try fail("rename", "--to-one", "Note.person=")
     #expect(failed.status == 1 && failed.errors.contains("Nothing was written."), "\(failed)")
     #expect(try text("Taken/0001_adopted.migration") == step && text("Adopted.swift") == classes)
-    // There were none before.
+    // Without former files.
     for name in ["Taken", "Adopted.swift"] { try FileManager.default.removeItem(atPath: folder.path(name)) }
     let before = folder.names
     let first = try fail("write")
@@ -213,9 +210,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"), arguments: [false, true])
-  func `an import that was killed wherever it writes is done again without a question`(_ replaces: Bool)
-    throws
-  {
+  func `a killed schema import can be repeated without a question`(_ replaces: Bool) throws {
     let names = ["Taken", "Adopted.swift"]
     let more = ["--to-one", "Note.person="]
     func attempt(_ fault: Fault?) throws -> FaultInjector.Run {
@@ -242,8 +237,7 @@ import Testing
     }
   }
 
-  @Test func `a step that stands alone is replaced as it was written, and kept where it was changed`() throws
-  {
+  @Test func `a step without its classes is replaced if it is unchanged, and kept if it was edited`() throws {
     #expect(try run(Self.line).status == 0)
     let step = try text("Taken/0001_adopted.migration")
     try FileManager.default.removeItem(atPath: folder.path("Adopted.swift"))

@@ -1,4 +1,4 @@
-// Several steps that were edited after they ran: whoever is told of one is told of all, with the line that records them.
+// Several steps that were edited after they ran: all of them are reported, with the line that records them.
 
 import Foundation
 import ObjectVault
@@ -37,7 +37,7 @@ import Testing
     try write(number, Self.steps[number - 1].split(separator: "\n").reversed().joined(separator: "\n"))
   }
 
-  @Test func `all edited steps are named, with one line that records them`() throws {
+  @Test func `all edited steps are reported, with one line that records them`() throws {
     try edit(2)
     try edit(3)
     for line in ["status s.store", "up s.store", "plan s.store"] {
@@ -56,7 +56,7 @@ import Testing
     #expect(try run("status s.store").status == 0)
   }
 
-  @Test func `one edited step is named alone`() throws {
+  @Test func `a single edited step is reported alone`() throws {
     try edit(3)
     let result = try run("status s.store")
     #expect(result.errors.contains("repair s.store 0003 --key-format"), "\(result)")

@@ -1,4 +1,5 @@
-// Several tools at one store at the same time: each waits for the one that migrates it, and says what is true then.
+// Several tools with one store at the same time: each waits for the one that migrates it, and then reports
+// the actual version.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +13,7 @@ import Testing
   init() async throws {
     folder = try await CommandFolder().folder
     let steps = folder.url.appendingPathComponent("Steps")
-    // Some seconds without a large file.
+    // Takes some seconds without a large file.
     let slow = """
       format: 1
       [up]
@@ -41,19 +42,19 @@ import Testing
     #expect(MigrationMark.isHeld(path))
   }
 
-  /// Whether a process stands still, as the kernel says behind its name and its closing bracket.
+  /// Whether a process is stopped, by the state in the kernel's line, which follows the name in brackets.
   private func hasStopped(_ tool: StartedTool) -> Bool {
     let line = (try? String(contentsOfFile: "/proc/\(tool.processID)/stat", encoding: .utf8)) ?? ""
     return line.split(separator: ")").last?.hasPrefix(" T") ?? false
   }
 
-  /// Stops a tool within its transaction. Its mark alone says too little: it is there before the transaction, and who waits for
-  /// the mark goes on where the store is free.
+  /// Stops a tool within its transaction. The mark of a migration is not enough: it exists before the
+  /// transaction, and a tool that waits for the mark continues if the store is free.
   private func isStoppedWriting(_ tool: StartedTool) throws -> Bool {
     let (path, end) = (try DatabasePath(folder.path("old.store")), Date() + 60)
     while Date() < end {
       kill(tool.processID, SIGSTOP)
-      // The signal is on its way: a lock that is seen before it has arrived may be given up yet.
+      // The signal is asynchronous: a lock that is seen before its arrival may still be released.
       while !hasStopped(tool), Date() < end { usleep(100) }
       if LockHolder.writing(path).contains(where: { $0.processID == tool.processID }) { return true }
       kill(tool.processID, SIGCONT)
@@ -63,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: ["", " --to 4", " --to 3", " --steps 1"])
-  func `who waited for another one's migration says so, and the version that the store has`(_ more: String)
+  func `up that waited for another process's migration reports it and the store's version`(_ more: String)
     throws
   {
     let first = try start("up old.store")
@@ -78,7 +79,7 @@ import Testing
     #expect(two.errors.components(separatedBy: "waiting").count == 2, "\(two.errors)")
   }
 
-  @Test func `of three at once one runs the steps, and no one fails or says another version`() throws {
+  @Test func `of three concurrent ups one runs the steps, and all report the same version`() throws {
     let tools = try (0..<3).map { _ in try start("up old.store --no-backup") }
     let results = try tools.map { try $0.end() }
     #expect(
@@ -89,10 +90,8 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable))
-  func `who makes a store and finds another's at its end says that one is there, and claims nothing of it`()
-    throws
-  {
-    // It stands still when its own store is whole and is about to get its name.
+  func `create leaves a store alone that another process created meanwhile, and claims nothing`() throws {
+    // The tool stops when its own store is complete and is about to get its name.
     let late = try FaultInjector.start(
       builtExecutable("store-migrate"),
       ["create", "made.store", "-m", "Steps", "--key-env", "KEY", "--key-format", "hex", "--no-input"],
@@ -114,7 +113,7 @@ import Testing
     #expect(folder.names.filter { $0.hasPrefix("made.store") } == ["made.store"])
   }
 
-  @Test func `what another process did before is told beside what this one did`() throws {
+  @Test func `the JSON report states what another process did before`() throws {
     let first = try start("up old.store --to 3 --json")
     try waitForMigration()
     let second = try start("up old.store --json")
@@ -127,7 +126,7 @@ import Testing
   }
 
   @Test(arguments: ["up old.store", "down old.store --to 0 --yes", "redo old.store --yes"])
-  func `a migration is waited for no longer than the line says, be it one that stands still`(_ line: String)
+  func `a migration is waited for as long as --lock-timeout, even if its process is stopped`(_ line: String)
     throws
   {
     let first = try start("up old.store")
@@ -140,8 +139,7 @@ import Testing
     #expect(one.status == 0 && one.output.contains("old.store is at version 4 ("), "\(one)")
   }
 
-  @Test func `a lock of who does not migrate is waited for as long as was asked for, and is told of`() throws
-  {
+  @Test func `a lock without a migration is waited for as long as --lock-timeout, and reported`() throws {
     let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     try other.execute("BEGIN IMMEDIATE")
     let late = try start("up old.store --lock-timeout 0.7").end()
@@ -157,7 +155,7 @@ import Testing
   }
 
   @Test(arguments: ["up", "status", "plan", "down", "redo", "history", "verify"])
-  func `a store that somebody keeps for himself ends each command with 11`(_ command: String) throws {
+  func `every command exits with 11 on a store that is locked exclusively`(_ command: String) throws {
     let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     try other.execute("BEGIN EXCLUSIVE")
     let words = command == "history" ? "history old.store" : "\(command) old.store -m Steps"

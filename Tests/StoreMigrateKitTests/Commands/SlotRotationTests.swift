@@ -1,4 +1,5 @@
-// slots rotate and forget, on the real binary: what is under a former data key opens until that is forgotten.
+// slots rotate and forget with the real binary: files under a former data key open until that key is
+// discarded.
 
 import CipherSQLite
 import Foundation
@@ -25,7 +26,7 @@ import Testing
     try runTool(builtExecutable("store-migrate"), words + ["--no-input"])
   }
 
-  /// With the key file as the key.
+  /// Runs the tool with the key file as the key.
   func open(_ words: String...) throws -> ToolResult {
     try runTool(
       builtExecutable("store-migrate"),
@@ -45,7 +46,7 @@ import Testing
         + ["--keep", "Ann=\(secret)", "--key-file", secret, "--key-format", "hex", "--no-input"])
   }
 
-  /// Steps that make a copy of the store before the second one.
+  /// Writes steps of which the second one makes a copy of the store before it runs.
   func steps(_ count: Int) throws -> String {
     let path = folder.path("steps")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -60,7 +61,7 @@ import Testing
     return path
   }
 
-  @Test func `a second store, a backup and an automatic copy open after a rotation, and are named`() throws {
+  @Test func `after a rotation a second store, a backup and an automatic copy open and are listed`() throws {
     let first = try steps(1)
     for store in ["a.store", "b.store"] {
       #expect(try open("create", folder.path(store), "-m", first).status == 0)
@@ -82,15 +83,13 @@ import Testing
     #expect(try slots("list", keys).status == 64, "list takes no key")
     let listed = try run("slots", "list", keys)
     #expect(listed.status == 0 && listed.output == rotated.output, "\(listed)")
-    // What was restored from a copy opens as well.
+    // A store that was restored from a backup opens as well.
     let restored = try open("restore", folder.path("monday.store"), folder.path("a.store"), "--yes")
     #expect(restored.status == 0, "\(restored)")
     #expect(try open("count", folder.path("a.store"), "Note").status == 0)
   }
 
-  @Test func `several stores are rotated at once, and forgetting a data key says what is lost and asks`()
-    throws
-  {
+  @Test func `rotate takes several stores, and forget names what would be lost and needs --yes`() throws {
     let first = try steps(1)
     for store in ["a.store", "b.store", "c.store"] {
       #expect(try open("create", folder.path(store), "-m", first).status == 0)
@@ -114,7 +113,7 @@ import Testing
     let unknown = try slots("forget", keys, "7", "--yes")
     #expect(unknown.status == 1 && unknown.errors.contains("The former ones are 1."), "\(unknown)")
     #expect(try slots("forget", keys, "one").status == 64)
-    // The last one is brought to the present data key; then nothing needs the former one.
+    // A rekey brings the last store to the current data key. Then no file needs the former one.
     let brought = try runTool(
       builtExecutable("store-migrate"),
       [
@@ -131,7 +130,7 @@ import Testing
     #expect(try KeyFile.generations(at: keys).map(\.number) == [2])
   }
 
-  @Test func `a store is listed under the data key that it was seen with last, and under no other`() throws {
+  @Test func `a store is listed only under the data key that it was last seen with`() throws {
     for store in ["a.store", "b.store"] {
       #expect(try open("create", folder.path(store), "-m", steps(1)).status == 0)
     }
@@ -152,7 +151,7 @@ import Testing
     #expect(!listed.output.contains("b.store\n") && !listed.output.hasSuffix("b.store"), "\(listed)")
   }
 
-  @Test func `a store that does not open keeps all of them from being rotated`() throws {
+  @Test func `a store that does not open prevents the rotation of all stores`() throws {
     #expect(try open("create", folder.path("a.store"), "-m", steps(1)).status == 0)
     let before = try folder.bytes("app.keys")
     let twice = try rotate("a.store", "a.store")

@@ -1,5 +1,5 @@
-// A copy was put in the place of a store whose log a killed program left: every page authenticates, and the indexes are not
-// those of the tables.
+// A copy replaced a store whose log a killed program left: every page authenticates, but the indexes do not
+// match the tables.
 
 import CipherSQLite
 import Foundation
@@ -28,7 +28,7 @@ import Testing
     try fill(later, 6...405)
     _ = try later.checkpoint(.truncate)
     try fill(later, 406...408)
-    // As they lie there when the program is killed, and the copy is put over the store.
+    // The state after the program is killed and the copy is put over the store.
     let log = try folder.bytes("a.store-wal")
     later.close()
     try folder.write(copy, to: "a.store")
@@ -49,24 +49,20 @@ import Testing
       builtExecutable("store-migrate"), words + ["--no-input"], environment: ["STORE_MIGRATE_KEY": "k"])
   }
 
-  @Test func `verify finds it without --deep, and no backup of it is called good`() throws {
+  @Test func `verify finds a stale log without --deep, and backup refuses the store`() throws {
     let verified = try run("verify", store, "-m", folder.path("steps"))
     #expect(verified.status == 2, "\(verified)")
     #expect(verified.output.contains("index"), "\(verified)")
-    // Not even of such a file.
     let backup = try run("backup", store, folder.path("b.store"))
     #expect(backup.status != 0 && backup.errors.contains("index"), "\(backup)")
     #expect(!folder.names.contains("b.store"))
   }
 
-  @Test
-  func `of a large file verify says that the indexes were not compared, with the line that compares them`()
-    throws
-  {
-    // Without room on the disk, and beyond the pages of the database.
+  @Test func `verify of a large file does not compare indexes, and prints the line that does`() throws {
+    // A sparse file: it takes no disk space, and extends beyond the pages of the database.
     #expect(truncate(store, 300 << 20) == 0)
     let verified = try run("verify", store, "-m", folder.path("steps"), "--key-env", "STORE_MIGRATE_KEY")
-    // The quick check of newer engines counts the entries, and finds this all the same.
+    // The quick check of newer engines counts the entries, and finds the damage nevertheless.
     #expect([0, 2].contains(verified.status), "\(verified)")
     #expect(verified.output.contains("The indexes were not compared"), "\(verified)")
     #expect(

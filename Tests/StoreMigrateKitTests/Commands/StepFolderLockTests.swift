@@ -1,4 +1,5 @@
-// Several commands in one folder of steps: one at a time, and who waits says for what.
+// Several commands in one step folder: they run one at a time, and a waiting command reports what it waits
+// for.
 
 import CipherSQLite
 import Foundation
@@ -14,12 +15,12 @@ import Testing
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
     for number in 1...4 {
-      try write("000\(number)_s\(number)", "create entity E\(number) {\n attribute n int\n}")
+      try write("000\(number)_s\(number)", text: "create entity E\(number) {\n attribute n int\n}")
     }
     #expect(try run("embed").status == 0)
   }
 
-  private func write(_ name: String, _ text: String) throws {
+  private func write(_ name: String, text: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }
@@ -28,8 +29,8 @@ import Testing
     try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
   }
 
-  /// Starts commands while the folder is locked, does something as soon as all wait for it, and gives it up. They have
-  /// written nothing until then.
+  /// Starts commands while the folder is locked, runs `body` once all of them wait, and then releases the
+  /// lock. The commands have written nothing until then.
   private func waiting(_ lines: [[String]], _ body: () throws -> Void = {}) throws -> [ToolResult] {
     let (descriptor, former) = (try lock(steps), try files())
     let runs = try lines.map {
@@ -52,14 +53,14 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: steps).filter { $0.hasSuffix(".migration") }.sorted()
   }
 
-  @Test func `new steps that are made at once have numbers of their own`() throws {
+  @Test func `new commands at the same time give their steps different numbers`() throws {
     let results = try waiting((1...4).map { ["new", "branch \($0)"] })
     #expect(results.allSatisfy { $0.status == 0 }, "\(results)")
     #expect(try files().map { String($0.prefix(4)) } == (1...8).map { "000\($0)" })
     #expect(try run("embed").status == 0 && run("check").status == 0)
   }
 
-  @Test func `of two squashes at once the second finds what the first has left`() throws {
+  @Test func `the second of two concurrent squashes finds what the first one left`() throws {
     let results = try waiting([["squash", "--to", "3"], ["squash", "--to", "3"], ["check"]])
     #expect(results.prefix(2).map(\.status).sorted() == [0, 5], "\(results)")
     #expect(try files() == ["0003_s3.migration", "0004_s4.migration"])
@@ -67,14 +68,14 @@ import Testing
     #expect(check.status == 0 && check.errors.isEmpty, "\(check)")
   }
 
-  @Test func `a folder that new has made goes when there is nothing to write`() throws {
+  @Test func `new removes a folder that it created if there is nothing to write`() throws {
     let path = folder.path("None")
     let result = try runTool(
       builtExecutable("store-migrate"), ["new", "x", "--rename", "A.b=c", "-m", path, "--no-input"])
     #expect(result.status == 64 && !FileManager.default.fileExists(atPath: path), "\(result)")
   }
 
-  @Test func `who reads the steps waits until those are whole again`() throws {
+  @Test func `commands that read steps wait until the folder is complete again`() throws {
     try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: folder.path("key")))
     let lines = [
       ["lint"], ["lint", "--all"], ["create", folder.path("a.store"), "--key-file", folder.path("key")],
@@ -88,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a folder that was taken away while a command waited is made, or waited for, anew`(_ isAnother: Bool)
+  func `a folder that is removed while a command waits is created, or waited for, again`(_ isAnother: Bool)
     throws
   {
     let path = folder.path("Empty")
@@ -104,7 +105,7 @@ import Testing
     let second = isAnother ? try make() : nil
     close(descriptor)
     if let second {
-      // Time for it to do what it must not.
+      // Time for the command to write, which it must not.
       usleep(300_000)
       #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
       close(second)

@@ -1,4 +1,5 @@
-// Folders of steps in which squash or rebase was stopped: what was left is told by whatever command comes next, and finished.
+// Step folders in which squash or rebase was interrupted: the next command reports what was left, and how to
+// complete it.
 
 import Foundation
 import ObjectVault
@@ -14,7 +15,8 @@ import Testing
     try reset()
   }
 
-  /// Four steps, the last of them twice where a branch was merged.
+  /// Creates four steps, and with `isMerged` two more of a branch, the first of which has the number 4 as
+  /// well.
   private func reset(isMerged: Bool = false) throws {
     let files = FileManager.default
     if files.fileExists(atPath: steps) { try files.removeItem(atPath: steps) }
@@ -23,15 +25,15 @@ import Testing
       "create entity A {\n attribute n int\n}", "add attribute A.b int optional", "rename attribute A.b -> c",
       "add index A(c)",
     ]
-    for (index, text) in texts.enumerated() { try write("000\(index + 1)_s\(index + 1)", text) }
+    for (index, text) in texts.enumerated() { try write("000\(index + 1)_s\(index + 1)", text: text) }
     _ = try run("embed")
     if isMerged {
-      try write("0004_ours", "add attribute A.ours int optional")
-      try write("0005_ours_too", "add attribute A.more int optional")
+      try write("0004_ours", text: "add attribute A.ours int optional")
+      try write("0005_ours_too", text: "add attribute A.more int optional")
     }
   }
 
-  private func write(_ name: String, _ text: String) throws {
+  private func write(_ name: String, text: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }
@@ -55,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `what a stopped squash has left is told by the next command, and squash finishes it`() throws {
+  @Test func `the next command reports an interrupted squash, and squash completes it`() throws {
     let before = try contents
     #expect(try run("squash", "--to", "3").status == 0)
     let whole = try contents
@@ -78,11 +80,11 @@ import Testing
       let check = try run("check")
       #expect(check.status == 0 && check.errors.isEmpty, "\(check)")
     }
-    // Done is done.
+    // A completed squash cannot be repeated.
     #expect(try run("squash", "--to", "3").status == 5)
   }
 
-  @Test func `what a killed rebase has left is told by the next command`() throws {
+  @Test func `the next command reports a killed rebase`() throws {
     try reset(isMerged: true)
     try FileManager.default.moveItem(
       atPath: "\(steps)/0004_ours.migration", toPath: "\(steps)/0005_ours.migration.rebasing")
@@ -90,7 +92,7 @@ import Testing
     #expect(
       told.errors.contains("0005_ours.migration.rebasing") && told.errors.contains("rebase was stopped"),
       "\(told)")
-    // What it says keeps the order of the steps.
+    // The suggestion keeps the order of the steps.
     try FileManager.default.moveItem(
       atPath: "\(steps)/0005_ours.migration.rebasing", toPath: "\(steps)/0005_ours.migration")
     let finished = try run("rebase", "0005_ours_too.migration")
@@ -101,7 +103,9 @@ import Testing
 
   @Test(
     .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"), arguments: ["rebase", "squash"])
-  func `wherever two signals meet a command that moves files, what is said is so`(_ command: String) throws {
+  func `the message of a squash or rebase that two signals interrupt is true at any moment`(_ command: String)
+    throws
+  {
     let line =
       command == "squash"
       ? ["squash", "--to", "3"] : ["rebase", "0004_ours.migration", "0005_ours_too.migration"]

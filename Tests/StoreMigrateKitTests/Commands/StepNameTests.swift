@@ -1,4 +1,4 @@
-// Names of steps with signs in them that Swift, a line of the lock file or a shell would take for something else.
+// Names of steps with characters that Swift, the lock file or a shell would interpret.
 
 import Foundation
 import ObjectVault
@@ -12,10 +12,10 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
-    try write("0001_base", "create entity A {\n attribute n int\n}")
+    try write("0001_base", step: "create entity A {\n attribute n int\n}")
   }
 
-  private func write(_ name: String, _ step: String) throws {
+  private func write(_ name: String, step: String) throws {
     try Data("format: 1\n\n[up]\n\(step)\n".utf8).write(
       to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
   }
@@ -24,7 +24,7 @@ import Testing
     try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
   }
 
-  /// What a literal of Swift means; nil for one that ends early, or that is computed.
+  /// The value of a Swift literal; nil if the literal ends early or has an interpolation.
   private func meaning(_ literal: Substring) -> String? {
     var (text, rest) = ("", literal.dropFirst())
     while let character = rest.popFirst() {
@@ -49,12 +49,13 @@ import Testing
     return nil
   }
 
-  @Test func `a name with quotes, backslashes and direction marks is itself in the embedded code`() throws {
+  @Test func `a name with quotes, backslashes and direction marks is exact in the embedded code`() throws {
     let names = [
       "add \"x\"", "a\\(n)", "a\\", "\\u{41}", "#\"", "陳\u{200F}大文", "a\u{7}", "a s1:b", "\\\"\"\"#",
     ]
     for (index, name) in names.enumerated() {
-      try write("\(String(10_002 + index).dropFirst())_\(name)", "add attribute A.a\(index) int optional")
+      try write(
+        "\(String(10_002 + index).dropFirst())_\(name)", step: "add attribute A.a\(index) int optional")
     }
     let embedded = try run("embed", "--released", "1.0")
     #expect(embedded.status == 0, "\(embedded)")
@@ -65,7 +66,7 @@ import Testing
     #expect(found == ["base"] + names)
     let parsed = try runTool("/usr/bin/env", ["swiftc", "-frontend", "-parse", "\(steps)/Embedded.swift"])
     #expect(parsed.status == 0, "\(parsed)")
-    // They are found there again where the lock file lacks one.
+    // The code still has the names if the lock file lacks a line.
     #expect(try run("check").status == 0)
     let lock = "\(steps)/migrations.lock"
     let lines = try String(contentsOfFile: lock, encoding: .utf8).split(separator: "\n").dropLast(2)
@@ -75,30 +76,30 @@ import Testing
   }
 
   @Test(arguments: ["a\nb", "a\u{2028}b", "a\u{85}b"])
-  func `a name that is no line is refused before it breaks the lock file`(_ name: String) throws {
-    try write("0002_\(name)", "add attribute A.b int optional")
+  func `a step name with a line break is refused before it breaks the lock file`(_ name: String) throws {
+    try write("0002_\(name)", step: "add attribute A.b int optional")
     let refused = try run("embed")
     #expect(refused.status == 1 && refused.errors.contains("its name is none of a file"), "\(refused)")
     #expect(!FileManager.default.fileExists(atPath: "\(steps)/migrations.lock"))
   }
 
-  @Test func `a released step with a space in its name is not accused of what another one did`() throws {
-    try write("0002_add town", "add attribute A.town string optional")
+  @Test func `a released step with a space in its name is not reported for a change of another`() throws {
+    try write("0002_add town", step: "add attribute A.town string optional")
     #expect(try run("embed", "--released", "1.0").status == 0)
-    try write("0003_more", "add attribute A.more int optional")
+    try write("0003_more", step: "add attribute A.more int optional")
     let stale = try run("check")
     #expect(stale.status == 2 && stale.output.contains("is not what the steps make"), "\(stale)")
     #expect(!stale.output.contains("0002") && stale.output.contains("store-migrate embed"), "\(stale)")
-    try write("0002_add town", "add attribute A.town string")
+    try write("0002_add town", step: "add attribute A.town string")
     #expect(try run("check").output.contains("0002_add town.migration was edited after it was released"))
   }
 
-  @Test func `a step in the place of a released one is told by both names`() throws {
-    try write("0002_mine", "add attribute A.mine int optional")
+  @Test func `a step in the place of a released one is reported with both names`() throws {
+    try write("0002_mine", step: "add attribute A.mine int optional")
     #expect(try run("embed", "--released", "1.0").status == 0)
     try FileManager.default.moveItem(
       atPath: "\(steps)/0002_mine.migration", toPath: "\(steps)/0003_mine.migration")
-    try write("0002_theirs", "add attribute A.theirs int optional")
+    try write("0002_theirs", step: "add attribute A.theirs int optional")
     let check = try run("check")
     #expect(
       check.status == 2
@@ -107,7 +108,7 @@ import Testing
         ),
       "\(check)")
     #expect(!check.output.contains("edited"), "\(check)")
-    // What it says, done.
+    // The suggestion, carried out.
     try FileManager.default.moveItem(
       atPath: "\(steps)/0003_mine.migration", toPath: "\(steps)/0002_mine.migration")
     #expect(try run("rebase", "0002_theirs.migration").status == 0)

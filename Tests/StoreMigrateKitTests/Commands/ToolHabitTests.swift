@@ -1,5 +1,5 @@
-// What the command line has beside its commands: other names, a dry run, texts for those without colours, and a key that
-// nobody sees.
+// Features of the command line besides its commands: aliases, dry runs, output without colours, and keys
+// that other processes cannot see.
 
 import CipherSQLite
 import Foundation
@@ -30,7 +30,7 @@ import Testing
     ("rollback", "down", "back.store -m Back --yes"), ("revert", "down", "back.store -m Back --yes"),
     ("validate", "verify", "new.store -m Steps"),
   ])
-  func `a command goes by its other names, and its report has its own`(
+  func `a command has aliases, and its report has its own name`(
     _ alias: String, _ name: String, _ line: String
   ) throws {
     let result = try look("\(alias) \(line) --json")
@@ -39,15 +39,14 @@ import Testing
     #expect(try run("help \(name)").output.contains("Also called: "))
   }
 
-  @Test func `new goes by its other names, too`() throws {
+  @Test func `new has aliases as well`() throws {
     for (number, name) in [(3, "add"), (4, "generate")] {
       #expect(try run("\(name) more -m Steps").output.contains("Steps/000\(number)_more.migration"))
     }
     #expect(try run("migrat old.store").errors.contains("Did you mean \"migrate\"?"))
   }
 
-  @Test func `what a run warns of stands in its object, of a failure too, and else beside its report`() throws
-  {
+  @Test func `a warning is in the JSON object, also on failure, and otherwise beside the report`() throws {
     let key = folder.url.appendingPathComponent("shown.key")
     try Data(Template.hex(Template.key).utf8).write(to: key)
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key.path)
@@ -61,21 +60,21 @@ import Testing
       #expect(warnings?["warnings"] as? [String] == [text], "\(object)")
       #expect(try ReportSchema().faults(in: object.output) == [], "\(object)")
     }
-    // Rows that are written as they are read have no place for one.
+    // Rows that are written as they are read have no place for a warning.
     let rows = try run("fetch old.store Author --json", how)
     #expect(rows.status == 0 && rows.errors.contains("warning: \(text)"), "\(rows)")
-    // Without one nothing is said of warnings, but where they are always asked for.
+    // Without a warning the report has no member for it, except in reports that always have one.
     #expect(try !look("info old.store --json").output.contains("warnings"))
   }
 
-  @Test func `colours are left out by either word for it`() throws {
+  @Test func `--color never and --no-color disable colours`() throws {
     #expect(try look("status old.store -m Steps --color always").output.contains("\u{1b}["))
     for word in ["--color never", "--no-color"] {
       #expect(try !look("status old.store -m Steps \(word)").output.contains("\u{1b}["))
     }
   }
 
-  @Test func `quiet leaves what was asked for, and takes reports away`() throws {
+  @Test func `--quiet keeps requested data and omits reports`() throws {
     for line in [
       "fetch new.store Note", "count new.store Note", "sql -m Steps", "schema new.store", "schema -m Steps",
     ] {
@@ -93,10 +92,10 @@ import Testing
     #expect(help.contains("what fetch, count,") && help.contains("sql and schema are asked for"), "\(help)")
   }
 
-  @Test func `quiet leaves a code that is shown once, and a target that was asked for`() throws {
+  @Test func `--quiet keeps a recovery code that is shown once, and a requested target`() throws {
     let made = try look("slots add n.keys paper --recovery -q")
     let code = try #require(made.output.split(separator: "\n").last, "\(made)")
-    // It opens the file, so that the slot is of use.
+    // The code opens the file, so the slot is usable.
     let renamed = try runTool(
       builtExecutable("store-migrate"),
       ["slots", "rename", "n.keys", "Ann", "Anna", "--key-format", "recovery", "--no-input", "-q"],
@@ -111,7 +110,7 @@ import Testing
     #expect(help.contains("a recovery code and the target of"), "\(help)")
   }
 
-  @Test func `a dry run is what plan shows, and writes nothing`() throws {
+  @Test func `a dry run prints what plan prints, and writes nothing`() throws {
     let before = try folder.bytes("old.store")
     for (dry, plan) in [
       ("up old.store -m Steps --dry-run", "plan old.store -m Steps"),
@@ -131,7 +130,7 @@ import Testing
     #expect(!folder.names.contains { $0.hasSuffix(".backup") })
   }
 
-  @Test func `the lines behind next are taken by a shell as they are`() throws {
+  @Test func `a shell can run the lines after next as printed`() throws {
     let shown = try runTool(
       builtExecutable("store-migrate"),
       ["status", "my notes.store", "-m", "Losing", "--key-env", "KEY", "--key-format", "hex"],
@@ -149,21 +148,19 @@ import Testing
     #expect(try look("status", ["my notes.store", "-m", "Losing"]).output.contains("3 of 3"))
   }
 
-  @Test func `colours change nothing but colours, and plain text is ASCII`() throws {
+  @Test func `colours do not change the text, and --plain output is ASCII`() throws {
     let line = "status old.store -m Losing"
     let usual = normalized(try look(line).output, folder: folder.url.path)
     let colored = normalized(try look(line + " --color always").output, folder: folder.url.path)
     #expect(colored.contains("\u{1B}[") && colored.replacing(#/\x1B\[\d+m/#, with: "") == usual)
     let plain = try look(line + " --plain --color always").output
     #expect(plain.unicodeScalars.allSatisfy(\.isASCII) && plain.contains("* pending"), "\(plain)")
-    // What a compiler reads is left alone.
+    // Output for a compiler has no colours.
     let swift = try look("schema old.store --format swift")
     #expect(try look("schema old.store --format swift --color always").output == swift.output)
   }
 
-  @Test func `after a rebuild that leaves many free pages they are offered, and given back when asked`()
-    throws
-  {
+  @Test func `up reports many free pages after a rebuild, and --vacuum frees them`() throws {
     let connection = try Connection.open(folder.path("new.store"), key: .raw(Template.key))
     try connection.executeScript(
       """
@@ -185,7 +182,7 @@ import Testing
     #expect(try !look("up new.store -m Steps").output.contains("free pages"))
   }
 
-  @Test func `what is wrong with steps says nothing of a store`() throws {
+  @Test func `errors in steps do not mention a store`() throws {
     let step = folder.url.appendingPathComponent("Steps/0003_wrong.migration")
     try Data("format: 1\n[up]\nadd attribute Nobody.name string optional\n".utf8).write(to: step)
     for line in ["check -m Steps", "lint -m Steps", "embed -m Steps"] {
@@ -196,7 +193,7 @@ import Testing
     #expect(try look("up old.store -m Steps").errors.contains("Nothing was changed."))
   }
 
-  @Test func `marks of a merge are called so, in the lock file and in a step`() throws {
+  @Test func `marks of a merge conflict are reported as such, in the lock file and in a step`() throws {
     let lock = folder.url.appendingPathComponent("Embedded/migrations.lock")
     let text = try String(contentsOf: lock, encoding: .utf8)
     try Data(("<<<<<<< HEAD\n" + text).utf8).write(to: lock)
@@ -218,7 +215,7 @@ import Testing
 
   @Test(
     .enabled(if: hasProcesses, "there is no /proc"), arguments: ["env", "file", "fd", "command", "usual"])
-  func `the argument list of a running command has no key in it`(_ way: String) async throws {
+  func `the arguments of a running command contain no key`(_ way: String) async throws {
     let (folder, secret) = (try await CommandFolder().folder, Template.hex(Template.key))
     let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     try other.execute("BEGIN IMMEDIATE")
@@ -234,7 +231,7 @@ import Testing
       input: way == "fd" ? secret + "\n" : "",
       environment: way == "usual" ? ["STORE_MIGRATE_KEY": secret] : ["KEY": secret],
       directory: folder.url.path)
-    // It has read its key, and waits.
+    // The tool has read its key, and waits.
     #expect(try tool.says("Another process uses old.store"))
     try expectHidden([secret], from: tool, naming: "old.store")
     try other.execute("COMMIT")
@@ -243,7 +240,8 @@ import Testing
     #expect(result.status == 0 && !(result.output + result.errors).contains(secret), "\(result)")
   }
 
-  /// No process shows one of these in its list of arguments, and the tool's own has this in it.
+  /// Expects that no process has one of the secrets among its arguments, and that those of the tool contain
+  /// `name`.
   private func expectHidden(_ secrets: [String], from tool: StartedTool, naming name: String) throws {
     var lists: [String] = []
     for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int32(name) != nil {
@@ -258,7 +256,7 @@ import Testing
   @Test(
     .enabled(if: hasProcesses, "there is no /proc"),
     arguments: [["rekey", "old.store"], ["slots", "add", "n.keys", "Bo"]])
-  func `nor has that of a command which is given a new one`(_ words: [String]) async throws {
+  func `the arguments of a running command contain no new key either`(_ words: [String]) async throws {
     let (folder, secrets) = (
       try await CommandFolder().folder, [Template.hex(Template.key), Template.hex(Template.newKey)]
     )
@@ -267,7 +265,7 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path(name))
     }
     let end = folder.url.appendingPathComponent("end")
-    // It has read both keys, and waits for the rest of what the command writes.
+    // The tool has read both keys, and waits for the rest of the output of the command.
     let command = "cat new.txt; echo both are read >&2; while [ ! -e end ]; do sleep 0.02; done"
     let tool = try StartedTool(
       builtExecutable("store-migrate"),
@@ -283,7 +281,7 @@ import Testing
     #expect(!secrets.contains { (result.output + result.errors).contains($0) }, "\(result)")
   }
 
-  /// The options that have to do with a key, and how their values are called: where it is, and how it is written there.
+  /// The options for keys, with the names of their values: where a key is, and in which form.
   private static let ways: [String: String] = {
     let ways = ["file": "PATH", "fd": "N", "env": "NAME", "command": "COMMAND", "format": "FORMAT"]
     return ["--key", "--new-key"].reduce(
@@ -295,7 +293,7 @@ import Testing
 
   @Test(arguments: StoreMigrate.commandNames)
   func `no option of any command takes a key itself`(_ name: String) {
-    // Who adds a kind of value says here that it is none.
+    // A new kind of value is added here, once it is certain that it is not a key.
     let kinds: Set = [
       "CODES", "DIR", "FILE", "FORMAT", "K", "N", "NAME", "NAME,…", "NAME=ENTITY", "NAME[:desc],…", "OLD",
       "OLD=NEW",
@@ -312,14 +310,14 @@ import Testing
     }
   }
 
-  @Test func `the ways of a key are those that commands have`() {
+  @Test func `every listed option for keys belongs to a command`() {
     let all = StoreMigrate.commandNames.flatMap { StoreMigrate.optionValues(of: $0).keys }
     #expect(Set(Self.ways.keys).isSubset(of: all))
   }
 
   @Test(arguments: [["status", "old.store", "-m", "Steps"], ["fetch", "old.store", "Author"]])
-  func `a key in the place of any option's value opens nothing`(_ words: [String]) async throws {
-    // In another form than that which the tests beside this one look for among all processes.
+  func `a key as the value of any option opens nothing`(_ words: [String]) async throws {
+    // In another form than the one that the other tests search for among all processes.
     let (folder, secret) = (try await CommandFolder().folder, Data(Template.key).base64EncodedString())
     for option in StoreMigrate.optionValues(of: words[0]).keys.sorted() {
       let format = option == "--key-format" ? [] : ["--key-format=base64"]
@@ -331,7 +329,7 @@ import Testing
   }
 
   @Test(arguments: ["--key", "--password", "--passphrase", "--new-key"])
-  func `a key among the arguments is refused before anything is looked at`(_ option: String) throws {
+  func `a key among the arguments is refused before anything is opened`(_ option: String) throws {
     let result = try runTool(
       builtExecutable("store-migrate"), ["status", "/nowhere/absent.store", option, "hunter2"])
     #expect(result.status == 64 && result.errors.contains("list of processes"), "\(result)")

@@ -1,4 +1,4 @@
-// What a line, a history or a folder may hold that no example does.
+// Unusual contents of a command line, a history or a folder.
 
 import CipherSQLite
 import Foundation
@@ -23,21 +23,21 @@ import Testing
     try run(line.split(separator: " ").map(String.init))
   }
 
-  @Test func `a value that is called as a command is a value`() throws {
+  @Test func `an option value that equals a command name is taken as a value`() throws {
     try FileManager.default.moveItem(
       at: folder.url.appendingPathComponent("Steps"), to: folder.url.appendingPathComponent("migrate"))
     let result = try look("-m migrate migrate old.store")
     #expect(result.status == 0 && result.output.contains("version 2"), "\(result)")
   }
 
-  @Test func `a dry run asks the same of a line as the run`() throws {
+  @Test func `a dry run checks its arguments like the run`() throws {
     let (run, dry) = (
       try look("down new.store -m Steps --to 9"), try look("down new.store -m Steps --to 9 --dry-run")
     )
     #expect(run.status == 64 && dry.status == 64 && run.errors == dry.errors, "\(dry)")
   }
 
-  @Test func `a history with times that nobody measured is shown`() throws {
+  @Test func `a history with impossible durations is shown`() throws {
     for milliseconds in [Int.max, Int.min, -3, 14] {
       let connection = try Connection.open(folder.path("new.store"), key: .raw(Template.key))
       try connection.execute("UPDATE vault_migrations SET ms = \(milliseconds) WHERE version = 1")
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: ["--plain", "--color always"])
-  func `signs and colours leave the names of files alone`(_ look: String) throws {
+  func `--plain and colours do not change file names`(_ look: String) throws {
     let name = "✓ a·b… warning.store"
     try FileManager.default.copyItem(atPath: folder.path("old.store"), toPath: folder.path(name))
     let result = try run(["status", name, "-m", "Losing"] + look.split(separator: " ").map(String.init))
@@ -59,7 +59,7 @@ import Testing
     #expect(result.status == 0 && next.contains("'\(name)'"), "\(result)")
   }
 
-  @Test func `whoever looks at a sound store is not kept from it by what a pending step says`() throws {
+  @Test func `an invalid pending step does not prevent status, verify and history`() throws {
     try Data("format: 1\n[up]\ntransform sql { UPDATE $Note SET nosuch = 1 }\n".utf8).write(
       to: folder.url.appendingPathComponent("Steps/0003_wrong.migration"))
     for line in ["status new.store -m Steps", "verify new.store -m Steps", "history new.store"] {
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `who waits long for another's migration is told once`() throws {
+  @Test func `a long wait for another process's migration is not reported again and again`() throws {
     let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     try other.execute("BEGIN EXCLUSIVE")
     let mark = try #require(MigrationMark(try DatabasePath(folder.path("old.store")).path))
@@ -81,7 +81,7 @@ import Testing
       ["up", "old.store", "-m", "Steps", "--key-format", "hex", "--no-input"], input: "",
       environment: ["STORE_MIGRATE_KEY": Template.hex(Template.key)], directory: folder.url.path)
     #expect(try tool.says("Another process is migrating"))
-    // It looks again twice a second.
+    // The tool checks again twice a second.
     Thread.sleep(forTimeInterval: 2)
     withExtendedLifetime(mark) {}
     try other.execute("COMMIT")

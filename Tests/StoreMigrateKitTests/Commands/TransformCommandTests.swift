@@ -1,4 +1,5 @@
-// Steps that call functions of the app: by the app's own tool, and refused by one that has none.
+// Steps that call Swift functions of the app: the app's own tool runs them, and a tool without the functions
+// refuses them.
 
 import CipherSQLite
 import Foundation
@@ -47,7 +48,7 @@ import Testing
       environment: ["KEY": Template.hex(Template.key)])
   }
 
-  @Test func `a tool without the function shows the step, and refuses it`() throws {
+  @Test func `plan of a tool without the function shows the step, and up refuses it`() throws {
     let before = try folder.bytes("s.store")
     let plan = try run("plan", tool: "store-migrate")
     #expect(plan.status == 5, "\(plan)")
@@ -58,7 +59,7 @@ import Testing
     #expect(try folder.bytes("s.store") == before)
   }
 
-  @Test func `beside tables that somebody changed, plan and up are refused for the function first`() throws {
+  @Test func `with changed tables plan and up are still refused for the missing function first`() throws {
     let connection = try Connection.open(store, key: .raw(Template.key))
     try connection.execute("ALTER TABLE User ADD COLUMN shoes TEXT")
     connection.close()
@@ -70,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `the app's own tool runs it, takes it back and runs it again`() throws {
+  @Test func `the app's own tool runs a step with a Swift function, and redoes it`() throws {
     let plan = try run("plan")
     #expect(plan.status == 0 && plan.output.contains("~ transform swift \"shout\" on 3 User"), "\(plan)")
     #expect(!plan.output.contains("REFUSED"))
@@ -86,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `the plan as JSON names function, entity and rows`() throws {
+  @Test func `plan --json has the name of the function, its rows and whether it is missing`() throws {
     let members = try run("plan", "--json").output.replacing(" ", with: "")
     for part in ["\"name\":\"shout\"", "\"rows\":3", "\"isMissing\":false"] {
       #expect(members.contains(part), "\(members)")

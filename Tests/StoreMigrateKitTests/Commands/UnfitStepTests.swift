@@ -1,4 +1,4 @@
-// A step that does not fit the model which it meets: what the others may do beside it, and what is said.
+// A step that does not fit the model before it: how far the other steps may run, and what is reported.
 
 import CipherSQLite
 import Foundation
@@ -13,15 +13,15 @@ import Testing
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       atPath: folder.path("Steps"), withIntermediateDirectories: false)
-    try write("0001_a", "create entity A {\n attribute n int\n}")
+    try write("0001_a", text: "create entity A {\n attribute n int\n}")
     #expect(try run("create a.store").status == 0)
-    try write("0002_b", "add attribute A.m int optional")
-    // There is one of that name already.
-    try write("0003_c", "add attribute A.m int optional")
-    try write("0004_d", "add attribute A.o int optional")
+    try write("0002_b", text: "add attribute A.m int optional")
+    // Step 0002 adds this attribute already.
+    try write("0003_c", text: "add attribute A.m int optional")
+    try write("0004_d", text: "add attribute A.o int optional")
   }
 
-  private func write(_ name: String, _ text: String) throws {
+  private func write(_ name: String, text: String) throws {
     try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
       to: URL(fileURLWithPath: folder.path("Steps/\(name).migration")))
   }
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: ["--to 2", "--steps 1"])
-  func `up and plan go as far as they are asked, whatever stands behind`(_ words: String) throws {
+  func `plan and up run as far as requested, whatever later steps contain`(_ words: String) throws {
     let plan = try run("up a.store \(words) --dry-run")
     #expect(plan.status == 0 && plan.output.contains("up a.store \(words)"), "\(plan)")
     let up = try run("up a.store \(words)")
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: ["plan a.store", "up a.store", "up a.store --to 3"])
-  func `who would meet it is told the line, and that nothing was changed`(_ line: String) throws {
+  func `plan and up report the failing line, and change nothing`(_ line: String) throws {
     let result = try run(line)
     #expect(result.status == 1, "\(result)")
     #expect(
@@ -61,7 +61,7 @@ import Testing
     #expect(try version() == 1)
   }
 
-  @Test func `status tells of the store as ever, and marks the step`() throws {
+  @Test func `status reports the store as usual, and marks the step that cannot run`() throws {
     let status = try run("status a.store")
     #expect(status.status == 0, "\(status)")
     for text in [
@@ -78,8 +78,8 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `for programs, too, nothing is said of a run that there will not be`() throws {
-    // It asks for a copy, and by that for room.
+  func `status --json predicts nothing of a run that cannot take place`() throws {
+    // This step makes a backup, which needs disk space.
     try Data("format: 1\nbackup: always\n\n[up]\nadd attribute A.m int optional\n".utf8).write(
       to: URL(fileURLWithPath: folder.path("Steps/0002_b.migration")))
     func status(_ more: String...) throws -> ToolResult {
@@ -110,7 +110,7 @@ import Testing
     #expect((fit["warnings"] as? [String])?.contains { $0.contains("of disk") } == true, "\(fit)")
   }
 
-  @Test func `a file of somebody else is told with the line that takes it in`() throws {
+  @Test func `a foreign file is reported with the line that imports it`() throws {
     let plain = try runTool(
       "/usr/bin/env",
       ["python3", "-c", "import sqlite3; sqlite3.connect('p.db').execute('CREATE TABLE t(x)')"],

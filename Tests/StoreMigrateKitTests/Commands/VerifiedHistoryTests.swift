@@ -1,4 +1,4 @@
-// verify of files that are damaged and of histories that are others, and of both: the one hides nothing of the other.
+// verify of damaged files and of differing histories, and of both at once: neither hides the other.
 
 import CipherSQLite
 import Foundation
@@ -10,7 +10,9 @@ import Testing
     try folder.run(CommandCase(line))
   }
 
-  @Test func `a history that is another is told with the next command, by its own code`() async throws {
+  @Test func `a differing history is reported with the next command and an exit code of its own`()
+    async throws
+  {
     let folder = try await CommandFolder()
     let edited = try run("verify @new.store -m @Edited", in: folder)
     #expect(edited.status == 3 && edited.output.contains("0001 step was edited"), "\(edited)")
@@ -19,7 +21,7 @@ import Testing
     #expect(reworded.status == 3 && reworded.output.contains("store-migrate repair "), "\(reworded)")
     let newer = try run("verify @new.store -m @First", in: folder)
     #expect(newer.status == 4 && newer.output.contains("these migrations end at 1"), "\(newer)")
-    // The wrong folder is no reason to take all tables away.
+    // The wrong step folder is no reason to roll back all steps.
     let none = folder.folder.path("None")
     try FileManager.default.createDirectory(atPath: none, withIntermediateDirectories: false)
     for command in ["verify", "status"] {
@@ -29,12 +31,12 @@ import Testing
     }
   }
 
-  @Test func `damaged pages and another history are told together`() async throws {
+  @Test func `damaged pages and a differing history are reported together`() async throws {
     let folder = try await CommandFolder()
     let both = try run("verify @damaged.store -m @Edited", in: folder)
     #expect(both.status == 2 && both.output.contains("page 3 does not authenticate"), "\(both)")
     #expect(both.output.contains("0001 step was edited"), "\(both)")
-    // Steps that cannot be read keep nobody from looking at the pages.
+    // Steps that cannot be read do not prevent the check of the pages.
     let broken = try run("verify @damaged.store -m @Broken", in: folder)
     #expect(
       broken.status == 2 && broken.output.contains("page 3")
@@ -42,7 +44,7 @@ import Testing
       "\(broken)")
   }
 
-  @Test func `whichever page is damaged, verify names it and ends with 2`() async throws {
+  @Test func `verify names any damaged page and exits with 2`() async throws {
     let folder = try await CommandFolder()
     let bytes = try folder.folder.bytes("new.store")
     for page in 1...bytes.count / 4096 {
@@ -54,16 +56,16 @@ import Testing
     }
   }
 
-  @Test func `a folder of steps that is named and not there is no reason to compare nothing`() async throws {
+  @Test func `verify with a missing step folder fails instead of comparing nothing`() async throws {
     let folder = try await CommandFolder()
     let result = try run("verify @new.store -m @Absent", in: folder)
     #expect(result.status == 10 && result.errors.contains("there is no folder of migrations"), "\(result)")
   }
 
-  @Test func `tables that cannot be read behind whole pages are told with the next command`() async throws {
+  @Test func `unreadable tables on valid pages are reported with the next command`() async throws {
     let folder = try await CommandFolder()
     let connection = try Connection.open(folder.folder.path("new.store"), key: .raw(Template.key))
-    // The table's rows are looked for in an index.
+    // The table gets the root page of an index.
     try connection.executeScript(
       """
       PRAGMA writable_schema = ON;

@@ -1,4 +1,5 @@
-// Texts that cannot be written, and texts that cannot be read: neither leaves half of one, nor is taken for something else.
+// Texts that cannot be written or read: no text is left half written, and an unreadable one is not taken for
+// missing.
 
 import Foundation
 import TestSupport
@@ -28,7 +29,7 @@ struct WrittenTexts {
     }
   }
 
-  private func run(_ words: [String], in part: String, _ calls: [String], _ fault: Fault? = nil) throws
+  private func run(_ words: [String], in part: String, calls: [String], fault: Fault? = nil) throws
     -> FaultInjector.Run
   {
     try FaultInjector.run(
@@ -36,7 +37,7 @@ struct WrittenTexts {
       fault: fault)
   }
 
-  /// A second step of the same number, without which nothing is to be renumbered.
+  /// Writes a second step of the same number for rebase, which would have nothing to renumber otherwise.
   private func prepare(_ words: [String]) throws {
     guard words[0] == "rebase" else { return }
     try Data("format: 1\n\n[up]\nadd attribute A.m int optional\n".utf8).write(
@@ -44,17 +45,17 @@ struct WrittenTexts {
   }
 
   @Test(arguments: commands)
-  func `on a full disk a command that writes texts ends with 6, and leaves each whole or not at all`(
-    _ words: [String]
-  ) throws {
+  func `on a full disk a command that writes texts exits with 6 and leaves no partial text`(_ words: [String])
+    throws
+  {
     try prepare(words)
-    let clean = try run(words, in: steps, ["write"])
+    let clean = try run(words, in: steps, calls: ["write"])
     try #require(clean.result.status == 0 && !clean.calls.isEmpty, "\(clean)")
     for index in 1...clean.calls.count {
       try reset()
       try prepare(words)
       let former = Set(try FileManager.default.contentsOfDirectory(atPath: steps))
-      let full = try run(words, in: steps, ["write"], Fault(.errors(ENOSPC), at: index))
+      let full = try run(words, in: steps, calls: ["write"], fault: Fault(.errors(ENOSPC), at: index))
       #expect(full.result.status == 6 && full.result.errors.contains("the disk is full"), "\(full)")
       for name in try FileManager.default.contentsOfDirectory(atPath: steps) {
         let text = try String(contentsOfFile: "\(steps)/\(name)", encoding: .utf8)
@@ -62,26 +63,27 @@ struct WrittenTexts {
       }
       if words[0] == "new" {
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: steps)) == former)
-        // Whoever has made room goes on.
-        #expect(try run(words, in: steps, []).result.status == 0)
+        // With space on the disk the command succeeds.
+        #expect(try run(words, in: steps, calls: []).result.status == 0)
       }
     }
   }
 
   @Test(arguments: ["migrations.lock", "schema.json", "Embedded.swift"])
-  func `a generated file that cannot be read is not said to be missing, and not written`(_ name: String)
+  func `a generated file that cannot be read is not reported as missing, and not written`(_ name: String)
     throws
   {
-    #expect(try run(["embed", "--released", "1.0"], in: steps, []).result.status == 0)
+    #expect(try run(["embed", "--released", "1.0"], in: steps, calls: []).result.status == 0)
     let before = try Data(contentsOf: URL(fileURLWithPath: "\(steps)/\(name)"))
     for words in [["check"], ["embed"], ["squash", "--to", "2", "--allow-released"]] {
-      // As of a process that has too many files open.
-      let result = try run(words, in: "Steps/\(name)", ["open"], Fault(.errors(EMFILE), at: 1)).result
+      // Like a process that has too many files open.
+      let result = try run(words, in: "Steps/\(name)", calls: ["open"], fault: Fault(.errors(EMFILE), at: 1))
+        .result
       #expect(
         result.status == 1 && result.errors.contains("Steps/\(name): open failed"), "\(words): \(result)")
       #expect(!(result.output + result.errors).contains("missing"), "\(words): \(result)")
       #expect(try Data(contentsOf: URL(fileURLWithPath: "\(steps)/\(name)")) == before)
     }
-    #expect(try run(["check"], in: steps, []).result.status == 0)
+    #expect(try run(["check"], in: steps, calls: []).result.status == 0)
   }
 }

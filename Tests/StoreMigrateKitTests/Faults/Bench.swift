@@ -1,4 +1,4 @@
-// A folder in which a command is run with a fault, and a look at what it left, which changes nothing there.
+// A folder in which a command is run with a fault, and checks of what it left, which change nothing there.
 
 import CipherSQLite
 import Foundation
@@ -18,7 +18,7 @@ struct Bench {
     template = try await Template.folder()
   }
 
-  /// Empties the folder, and fills it with the command's files and with what belongs to somebody else.
+  /// Empties the folder, and copies the command's files and foreign files into it.
   func reset() throws {
     for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
     for name in command.files {
@@ -29,16 +29,16 @@ struct Bench {
       atPath: folder.path(Template.directory), withIntermediateDirectories: false)
   }
 
-  /// Runs the command, with the key that the store has now.
+  /// Runs the command with the present key of the store.
   func run(_ fault: Fault? = nil, calls: [String] = [], isAgain: Bool = false, lacks: String = "")
     async throws
     -> FaultInjector.Run
   {
-    // Not on the tests' own threads, which are few: others would wait for theirs.
-    try await onThread { try runHere(fault, calls, isAgain, lacks) }
+    // Not on the tests' own threads, which are few: other tests would wait for theirs.
+    try await onThread { try runHere(fault, calls: calls, isAgain: isAgain, lacks: lacks) }
   }
 
-  private func runHere(_ fault: Fault?, _ calls: [String], _ isAgain: Bool, _ lacks: String) throws
+  private func runHere(_ fault: Fault?, calls: [String], isAgain: Bool, lacks: String) throws
     -> FaultInjector.Run
   {
     let words = (isAgain ? command.wordsAgain : command.words).map {
@@ -50,7 +50,7 @@ struct Bench {
     return try FaultInjector.run(
       builtExecutable("store-migrate"),
       words + ["--no-input", "--quiet"]
-        // What it reads is in clear, or nothing.
+        // These commands read plaintext, or nothing.
         + (words[0] == "encrypt" || words.prefix(2) == ["slots", "create"]
           ? [] : ["--key-env", "OLD_KEY", "--key-format", "hex"]),
       environment: [
@@ -61,7 +61,7 @@ struct Bench {
 
   // MARK: What is there now
 
-  /// Whether the command had its effect: wholly, or not at all.
+  /// Whether the command had its effect. Throws if it had a part of it.
   func isDone() throws -> Bool {
     if case .content = command.effect, try folder.bytes(command.store) == template.bytes(command.store) {
       return false
@@ -70,30 +70,30 @@ struct Bench {
     switch command.effect {
     case .newKey:
       if let rows = copy.rows(.raw(Template.newKey)) {
-        try same(rows, original)
+        try same(rows, as: original)
         return true
       }
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return false
     case .newPages:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       let before = try Look(template, command.store).value("PRAGMA page_size")
       return try copy.value("PRAGMA page_size") != before
     case .copy(let name):
-      try same(copy.rows(command.store == "plain.db" ? nil : .raw(Template.key)), original)
+      try same(copy.rows(command.store == "plain.db" ? nil : .raw(Template.key)), as: original)
       guard folder.names.contains(name) else { return false }
       let key: Key? =
         name.hasSuffix(".db") ? nil : .raw(command.store == "plain.db" ? Template.newKey : Template.key)
-      try same(Look(folder, name).rows(key), original)
+      try same(Look(folder, name).rows(key), as: original)
       return true
     case .content:
       let found = copy.rows(.raw(Template.key))
       if found == (try rows(of: "other.store")) { return true }
-      try same(found, original)
+      try same(found, as: original)
       return false
     case .newDataKey:
       let keys = folder.path("n.keys")
-      try same(copy.rows(.keyFile(keys, unlock: .rawKey(Template.key))), original)
+      try same(copy.rows(.keyFile(keys, unlock: .rawKey(Template.key))), as: original)
       let former = try KeyFile.open(at: template.path("n.keys"), unlock: .rawKey(Template.key)).key
       return copy.rows(former) == nil
     case .keyFile(let name):
@@ -101,31 +101,31 @@ struct Bench {
       _ = try KeyFile.open(at: folder.path(name), unlock: .rawKey(Template.newKey))
       return true
     case .newVersion:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("PRAGMA user_version") == 2
     case .formerVersion:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("PRAGMA user_version") == 1
     case .ranAgain:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_undone'") == 1
     case .adopted(let name):
-      try same(copy.rows(nil), original)
+      try same(copy.rows(nil), as: original)
       guard folder.names.contains(name) else { return false }
       let store = try Look(folder, name)
-      try same(store.rows(.raw(Template.key)), [])
+      try same(store.rows(.raw(Template.key)), as: [])
       return try store.value("SELECT count(*) FROM T")
         == Look(template, "notes.store").value("SELECT count(*) FROM t")
     case .noFreePages:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("PRAGMA freelist_count") == 0
     case .newRecord:
-      try same(copy.rows(.raw(Template.key)), original)
+      try same(copy.rows(.raw(Template.key)), as: original)
       return try copy.value("SELECT count(*) FROM sqlite_master WHERE name = 'vault_repaired'") == 1
     case .newStore(let name):
       guard folder.names.contains(name) else { return false }
       let store = try Look(folder, name)
-      try same(store.rows(.raw(Template.key)), [])
+      try same(store.rows(.raw(Template.key)), as: [])
       return try store.value("PRAGMA user_version") == 2
     }
   }
@@ -140,7 +140,7 @@ struct Bench {
     }
   }
 
-  private func same(_ found: [[SQLValue]]?, _ wanted: [[SQLValue]]?) throws {
+  private func same(_ found: [[SQLValue]]?, as wanted: [[SQLValue]]?) throws {
     struct NotTheSame: Error, CustomStringConvertible { let description: String }
     guard found == wanted, found != nil else {
       throw NotTheSame(description: "\(found?.count ?? -1) rows, and \(wanted?.count ?? -1) are wanted")
@@ -149,7 +149,7 @@ struct Bench {
 
   // MARK: What else is there
 
-  /// Names that neither were there before nor are the command's to make.
+  /// Names that were not there before, and that the command should not have created.
   var leftovers: [String] {
     var allowed = Set(command.files + Template.bystanders.keys + [Template.directory])
     switch command.effect {
@@ -161,13 +161,13 @@ struct Bench {
     return folder.names.filter { !allowed.contains($0) && !$0.hasSuffix(".backup") }
   }
 
-  /// Whether what belongs to others is as it was.
+  /// Whether the foreign files are unchanged.
   var isOthersUntouched: Bool {
     Template.bystanders.allSatisfy { (try? folder.bytes($0)) == $1 }
       && folder.names.contains(Template.directory)
   }
 
-  /// Names of files in which rows can be read, but for the one that is to be so.
+  /// Names of files in which rows are readable, except for a plaintext output of the command.
   var inClear: [String] {
     let canary = Data(Template.canary.utf8)
     return folder.names.filter { name in
@@ -177,7 +177,7 @@ struct Bench {
   }
 }
 
-/// A file and what is beside it, copied to be opened.
+/// A copy of a file and its companions, which can be opened.
 struct Look {
   private let folder: TemporaryFolder
   private let path: String
@@ -190,14 +190,14 @@ struct Look {
     }
   }
 
-  /// All rows with their ids; nil when the key does not open the file.
+  /// All rows with their ids; nil if the key does not open the file.
   /// - Parameter key: nil for a file in clear.
   func rows(_ key: Key?) -> [[SQLValue]]? {
     let encrypted = path + ".encrypted"
     if key == nil { try? Connection.encrypt(plaintext: path, to: encrypted, key: testKey) }
     defer { try? FileManager.default.removeItem(atPath: encrypted) }
     guard let connection = try? Connection.open(key == nil ? encrypted : path, key: key ?? testKey),
-      // A change of the key may lie in the log still.
+      // A change of the key may still be in the log.
       (try? connection.checkpoint(.truncate)) != nil, connection.auditPages().isEmpty,
       let tables = try? connection.rows("SELECT name FROM sqlite_master WHERE name IN ('t', 'k', 'User')")
     else { return nil }

@@ -1,4 +1,4 @@
-// The commands that change something, each with the files that it works on, and how to see whether it was done.
+// The commands that change something, each with its files and with the effect that a test checks.
 
 import CipherSQLite
 import Foundation
@@ -8,15 +8,15 @@ import Testing
 
 /// A command that changes something.
 struct ChangingCommand: Sendable, CustomTestStringConvertible {
-  /// What there is when it was done.
+  /// The effect of the command once it is done.
   enum Effect: Sendable {
     /// The store is under the new key.
     case newKey
     /// The store has pages of another size.
     case newPages
-    /// There is a file of this name, which holds what the first file holds.
+    /// There is a file of this name with the content of the first file.
     case copy(String)
-    /// The first file holds what the second one holds.
+    /// The first file has the content of the second one.
     case content
     /// The store is under another data key.
     case newDataKey
@@ -24,25 +24,25 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
     case keyFile(String)
     /// The store has another version.
     case newVersion
-    /// The store has the version of before.
+    /// The store has its former version.
     case formerVersion
-    /// The store went back and came again.
+    /// A step was rolled back and ran again.
     case ranAgain
     /// There is a store of this name.
     case newStore(String)
     /// The store has no free pages.
     case noFreePages
-    /// The record of a step is another.
+    /// The record of a step has changed.
     case newRecord
     /// There is a store of this name with the rows of the first file.
     case adopted(String)
   }
 
-  /// The files that it needs; the first of them is the store.
+  /// The files that the command needs; the first of them is the store.
   let files: [String]
-  /// What is behind the tool's name. A word with `@` means the folder, one with `%` the template's.
+  /// The words after the tool's name. In a word `@` is the folder, and `%` is the template's folder.
   let words: [String]
-  /// The same in a further run, where the first one has had its effect.
+  /// The words of a further run, after the first one had its effect.
   let wordsAgain: [String]
   let effect: Effect
 
@@ -101,9 +101,9 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       effect: .newStore("new.store")),
   ]
 
-  // MARK: What it may say
+  // MARK: Permitted messages
 
-  /// Words that say that it was not done, and that it was.
+  /// Phrases that state that the command was not done, and that it was done.
   private var claims: (isNot: [String], isDone: [String]) {
     let common = ["the former state was kept", "Nothing was changed"]
     let own: ([String], [String]) =
@@ -124,14 +124,14 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
     return (own.0 + common, own.1)
   }
 
-  /// Whether a text says that it was done, or that it was not; nil when it says neither, or both.
+  /// Whether a text states that the command was done, or that it was not; nil if it states neither or both.
   func claim(in text: String) -> Bool? {
     let isDone = claims.isDone.contains(where: text.contains)
     return isDone == claims.isNot.contains(where: text.contains) ? nil : isDone
   }
 
-  /// Whether the message of a failure is so. It may say that it does not know; one that says nothing means that nothing
-  /// was done.
+  /// Whether the message of a failure is true. It may state that the result is unknown. A message without
+  /// any statement means that nothing was done.
   func isTrue(_ text: String, isDone: Bool) -> Bool {
     if let claim = claim(in: text) { return claim == isDone }
     return !isDone || text.contains("Look at it: ") || text.contains("Keep both keys")

@@ -1,4 +1,5 @@
-// Each command that changes something, with one of its system calls failed, delayed, or the last thing it did.
+// Each command that changes something, with a system call that fails, is delayed, or is the last one before
+// a kill.
 
 import CipherSQLite
 import Foundation
@@ -8,7 +9,8 @@ import Testing
 @Suite(
   .tags(.faults, .slow), .serialized, .enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
 struct CommandFaults {
-  /// What goes wrong: one fault of each kind, at calls that change each day. The long form has each kind at each call.
+  /// The faults of a run: one of each kind, at calls that change every day. The long form has each kind at
+  /// each call.
   static func faults(of count: Int) -> [Fault] {
     let kinds = [
       Fault.Kind.kill, .torn, .error(EIO), .error(ENOSPC), .errors(ENOSPC), .delay(milliseconds: 20),
@@ -22,7 +24,7 @@ struct CommandFaults {
   }
 
   @Test(arguments: ChangingCommand.all)
-  func `whatever call goes wrong, the command was done or not, as it says, and once more it leaves nothing`(
+  func `after a fault the command was done or not, as reported, and a second run cleans up`(
     _ command: ChangingCommand
   ) async throws {
     let bench = try await Bench(command)
@@ -37,10 +39,10 @@ struct CommandFaults {
       let place: Comment = "\(fault), \(call): \(run.result)"
       do {
         let isDone = try bench.isDone()
-        check(fault, run, isDone, command, place)
+        check(fault, run: run, isDone: isDone, command: command, place: place)
         let again = try await bench.run(isAgain: isDone)
         #expect(again.result.status == 0, "once more: \(again.result), after \(place)")
-        // A second change of the key leads back to the first key.
+        // A second change of the key returns to the first key.
         let isBack = if case .newKey = command.effect { isDone } else { false }
         #expect(try bench.isDone() != isBack, place)
       } catch { Issue.record("\(error) after \(place) \(bench.folder.names)") }
@@ -50,7 +52,7 @@ struct CommandFaults {
   }
 
   private func check(
-    _ fault: Fault, _ run: FaultInjector.Run, _ isDone: Bool, _ command: ChangingCommand, _ place: Comment
+    _ fault: Fault, run: FaultInjector.Run, isDone: Bool, command: ChangingCommand, place: Comment
   ) {
     switch fault.kind {
     case .kill, .torn: return
@@ -65,8 +67,7 @@ struct CommandFaults {
     }
   }
 
-  @Test func `a restore leaves no log of the former file, whichever file could not be removed`() async throws
-  {
+  @Test func `restore leaves no log of the former file, even if a file could not be deleted`() async throws {
     let line = "restore @other.store @log.store --yes"
     let command = try #require(ChangingCommand.all.first { $0.testDescription == line })
     let bench = try await Bench(command)
@@ -82,7 +83,9 @@ struct CommandFaults {
     }
   }
 
-  @Test func `where no file can be renamed without replacing, nor linked, copies can be made`() async throws {
+  @Test func `copies can be made where files can neither be linked nor renamed without replacing`()
+    async throws
+  {
     for command in ChangingCommand.all {
       guard case .copy(let name) = command.effect else { continue }
       let bench = try await Bench(command)
@@ -90,7 +93,7 @@ struct CommandFaults {
       let run = try await bench.run(lacks: "renameat2,link")
       #expect(run.result.status == 0 && bench.leftovers.isEmpty, "\(run.result)")
       #expect(try bench.isDone())
-      // What is there is not replaced.
+      // An existing file is not replaced.
       let before = try bench.folder.bytes(name)
       let second = try await bench.run(lacks: "renameat2,link")
       #expect(second.result.status != 0, "\(second.result)")
@@ -103,7 +106,7 @@ struct CommandFaults {
   }
 
   @Test(arguments: naming, [Fault.Kind.kill, .errors(EIO)])
-  func `a new file whose former name could not be taken away opens by its own, and the other goes`(
+  func `a new file opens whose temporary name could not be removed, and that name goes later`(
     _ command: ChangingCommand, _ kind: Fault.Kind
   ) async throws {
     let bench = try await Bench(command)
@@ -125,7 +128,7 @@ struct CommandFaults {
         try Connection.open(bench.folder.path(name), key: key).close()
         #expect(bench.folder.names.contains(name), place)
       }
-      // What has no name of its own yet goes with the next run.
+      // A file that has only its temporary name is removed by the next run.
       if doubled.allSatisfy(isFormer) { _ = try await bench.run() }
       #expect(!bench.folder.names.contains { doubled.contains($0) && isFormer($0) }, place)
       #expect(bench.isOthersUntouched, place)
@@ -136,7 +139,8 @@ struct CommandFaults {
   static let filling = ChangingCommand.all.filter { !$0.words.contains("create") }
 
   @Test(arguments: filling)
-  func `a full disk ends with 6, and what is said of the files is so`(_ command: ChangingCommand) async throws
+  func `a full disk exits with 6, and the message about the files is true`(_ command: ChangingCommand)
+    async throws
   {
     let bench = try await Bench(command)
     try bench.reset()
@@ -148,7 +152,7 @@ struct CommandFaults {
       #expect(!run.result.errors.contains("not an error"), place)
       do {
         let isDone = try bench.isDone()
-        // The writes of a journal are the engine's own, and it does not tell of them.
+        // The writes of a journal are the engine's own, and it does not report their errors.
         let isUntold = run.result.errors.contains("reported success and changed nothing")
         #expect(run.result.status == 6 || isDone && run.result.status == 0 || isUntold, place)
         if run.result.status != 0 { #expect(command.isTrue(run.result.errors, isDone: isDone), place) }

@@ -1,4 +1,4 @@
-// Each system call of a change of slots, once failed and once killed.
+// Changes of slots with each system call failed once and killed once.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 struct SlotFaults {
   let folder: TemporaryFolder
   let keys: String
-  // Raw keys: these tests are about files and not about passphrases.
+  // Raw keys, as these tests are about files and not about passphrases.
   static let ann = [UInt8](repeating: 0x22, count: 32)
   static let bo = [UInt8](repeating: 0x33, count: 32)
   static let fresh = [UInt8](repeating: 0x44, count: 32)
@@ -21,7 +21,7 @@ struct SlotFaults {
 
   func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 
-  /// A file with the slots Ann and Bo, and a previous copy that Bo opens, too.
+  /// Creates a key file with the slots Ann and Bo, and a previous copy that Bo opens as well.
   func reset() throws {
     for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
     let file = try KeyFile.create(at: keys, slot: "Ann", unlock: .rawKey(Self.ann))
@@ -50,7 +50,7 @@ struct SlotFaults {
   static let changes = [["add", "Cy"], ["change", "Bo"], ["remove", "Bo"], ["rename", "Bo", "Bob"]]
 
   @Test(arguments: changes)
-  func `a change of slots is made or not, and a removed secret opens no copy of ours`(_ words: [String])
+  func `a change of slots is made or not, and a removed secret opens no copy of the file`(_ words: [String])
     throws
   {
     try reset()
@@ -70,11 +70,11 @@ struct SlotFaults {
         if isMade, isRevoking { #expect(!opens(keys + ".previous", Self.bo), place) }
         switch kind {
         case .kill, .torn: #expect(run.result.status != 0 || run.calls.count < index, place)
-        // A sync of the folder that fails is no reason to say that nothing was done.
+        // A failed sync of the folder does not mean that nothing was done.
         default: #expect(isMade || run.result.status != 0, place)
         }
         #expect(try folder.bytes("n.keys.new-ideas") == Data("mine".utf8), place)
-        // Once more, and nothing of ours is left over.
+        // A further change leaves no temporary files.
         try KeyFile.open(at: keys, unlock: .rawKey(Self.ann)).renameSlot("Ann", to: "Anne")
         #expect(folder.names == ["n.keys", "n.keys.new-ideas", "n.keys.previous"], place)
       }

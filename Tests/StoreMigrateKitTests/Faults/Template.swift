@@ -1,4 +1,4 @@
-// The files that commands with faults work on. Made once, and copied for each run.
+// The files for commands with faults: created once, and copied for each run.
 
 import CipherSQLite
 import Foundation
@@ -6,10 +6,10 @@ import ObjectVault
 import TestSupport
 
 enum Template {
-  // Raw keys: these tests are about files and not about passphrases.
+  // Raw keys, as these tests are about files and not about passphrases.
   static let key = [UInt8](repeating: 0x22, count: 32)
   static let newKey = [UInt8](repeating: 0x33, count: 32)
-  /// A word of the rows.
+  /// A text in the rows.
   static let canary = "canary in the coal mine"
 
   static func hex(_ bytes: [UInt8]) -> String {
@@ -20,12 +20,12 @@ enum Template {
 
   static func folder() async throws -> TemporaryFolder { try await made.value }
 
-  /// Files that are called nearly as ours are.
+  /// Files whose names resemble temporary names.
   static let bystanders = [
     "log.store.new-ideas.txt": Data("mine".utf8), "log.store.new-0123456789abcdef": Data("mine, too".utf8),
     "notes.store.new-0123456789abcdef-wal": Data("and this".utf8), "new.store.replaced": Data("that".utf8),
   ]
-  /// A directory that is called as ours are.
+  /// A directory with a temporary name.
   static let directory = (try? TemporaryName.random(for: "log.store")) ?? "log.store.new-"
 
   private static func make() async throws -> TemporaryFolder {
@@ -58,7 +58,7 @@ enum Template {
   }
 
   private static func fill(_ connection: Connection, isOther: Bool = false) throws {
-    // Rows whose ids nothing but the file knows, with gaps between them.
+    // Rows whose ids are in no column, with gaps between the ids.
     try connection.executeScript(
       """
       CREATE TABLE t(x TEXT, b BLOB);

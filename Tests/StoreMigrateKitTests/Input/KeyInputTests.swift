@@ -1,4 +1,4 @@
-// Ways in which a key, or a word of the line, may come that are not a plain file and plain text.
+// Keys and arguments from other sources than a plain file and plain text.
 
 import CipherSQLite
 import Foundation
@@ -18,7 +18,7 @@ import Testing
     _ = try Connection.create(store, key: .passphrase("horse")) { try $0.executeScript("CREATE TABLE t(x)") }
   }
 
-  /// Runs a line of the shell, in which `$tool` and `$store` are what they say.
+  /// Runs a shell line in which `$tool` and `$store` are the tool and the store.
   func shell(_ line: String) throws -> ToolResult {
     try runTool(
       "/bin/bash", ["-c", line], environment: ["tool": builtExecutable("store-migrate"), "store": store],
@@ -31,12 +31,12 @@ import Testing
     "printf horse | $tool info $store --no-input --key-file -",
     "$tool info $store --no-input --key-fd 7 7< <(printf horse)",
   ])
-  func `a key comes through a pipe as well as out of a file`(_ line: String) throws {
+  func `a key is read from a pipe as well as from a file`(_ line: String) throws {
     let result = try shell(line)
     #expect(result.status == 0 && result.output.contains("tables"), "\(result)")
   }
 
-  @Test func `a key that is no UTF-8 is the same from a variable and from a file, and no other`() throws {
+  @Test func `a key that is not UTF-8 is the same from a variable and from a file`() throws {
     let lines = [
       "printf 'caf\\xe9' > key; printf 'caf\\xef\\xbf\\xbd' > other; chmod 600 key other",
       "STORE_MIGRATE_KEY=horse K=$(cat key) $tool rekey $store --new-key-env K --no-input",
@@ -51,15 +51,15 @@ import Testing
     #expect(try shell("K=$(cat other) $tool info $store --key-env K --no-input").status == 12)
   }
 
-  /// Bytes that are typed, in hexadecimal digits, and the key that they are.
+  /// Typed bytes in hexadecimal digits, and the key that they are.
   static let typed: [(String, [UInt8])] = [
     ("636166e90a", Array("caf".utf8) + [0xE9]), ("686f7273650d0a", Array("horse".utf8)),
-    // Return without a line end behind it, as from a file of these bytes, and the end of what is typed.
+    // A carriage return without a line feed, as in a file of these bytes, and the end of the input.
     ("686f7273650d040404", Array("horse\r".utf8)),
   ]
 
   @Test(.enabled(if: python != nil, "needs python3, for a terminal"), arguments: typed)
-  func `what is typed at the prompt is taken byte by byte`(_ typed: String, _ key: [UInt8]) throws {
+  func `input at the prompt is taken byte by byte`(_ typed: String, _ key: [UInt8]) throws {
     let other = folder.path("b.store")
     _ = try Connection.create(other, key: .passphrase(bytes: key)) {
       try $0.executeScript("CREATE TABLE t(x)")
@@ -88,8 +88,8 @@ import Testing
   }
 
   @Test(.enabled(if: python != nil, "needs python3, for a terminal"))
-  func `a terminal that cannot be read is told as that, and not as one at which nothing was typed`() throws {
-    // A process in the background that ignores SIGTTIN gets an error of the system for what it reads.
+  func `a terminal that cannot be read is reported as such, and not as empty input`() throws {
+    // A background process that ignores SIGTTIN gets a system error when it reads.
     let script = """
       import os, pty, signal, sys
       os.environ.pop("STORE_MIGRATE_KEY", None)
@@ -112,14 +112,14 @@ import Testing
     #expect(result.output.hasSuffix(" 64\n"), "\(result)")
   }
 
-  @Test func `a word that is no UTF-8 is refused, and no other file is touched`() throws {
+  @Test func `an argument that is not UTF-8 is refused, and no other file is touched`() throws {
     let result = try shell("STORE_MIGRATE_KEY=horse $tool backup $store $'copy\\xff' --no-input")
     #expect(result.status == 64 && result.errors.contains("not written in UTF-8"), "\(result)")
     #expect(folder.names == ["a.store"])
   }
 
   @Test(.enabled(if: python != nil, "needs python3, for a terminal"), arguments: [2, 15, 1])
-  func `a terminal shows again what is typed after a signal at the prompt`(_ signal: Int32) throws {
+  func `a terminal echoes input again after a signal at the prompt`(_ signal: Int32) throws {
     let script = """
       import os, pty, sys, termios, time
       os.environ.pop("STORE_MIGRATE_KEY", None)

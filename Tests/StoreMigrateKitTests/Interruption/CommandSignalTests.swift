@@ -11,7 +11,7 @@ struct CommandSignals {
   static let signals = [SIGINT, SIGTERM, SIGHUP]
 
   @Test(arguments: ChangingCommand.all)
-  func `after a signal, and after a second one, what is said is so, and nothing of ours is left`(
+  func `after one or two signals the message is true, and no temporary file is left`(
     _ command: ChangingCommand
   ) async throws {
     let bench = try await Bench(command)
@@ -19,17 +19,18 @@ struct CommandSignals {
     let clean = try await bench.run()
     try #require(clean.result.status == 0, "\(clean.result)")
     for (place, index) in FaultInjector.indices(of: clean.calls.count, most: 4).enumerated() {
-      // Each day other ones meet.
+      // The combinations change every day.
       let (signal, times) = (Self.signals[(place + Rotation.seed) % 3], 1 + (place + Rotation.seed / 3) % 2)
       try bench.reset()
       let run = try await bench.run(Fault(.signal(signal, times: times), at: index))
       try check(
-        run, signal, times, bench, "\(times) × \(signal) at \(index) of \(clean.calls): \(run.result)")
+        run, signal: signal, times: times, bench: bench,
+        place: "\(times) × \(signal) at \(index) of \(clean.calls): \(run.result)")
     }
   }
 
   private func check(
-    _ run: FaultInjector.Run, _ signal: Int32, _ times: Int, _ bench: Bench, _ place: Comment
+    _ run: FaultInjector.Run, signal: Int32, times: Int, bench: Bench, place: Comment
   ) throws {
     let (status, errors) = (run.result.status, run.result.errors)
     do {
@@ -37,9 +38,9 @@ struct CommandSignals {
       switch status {
       case 0: #expect(isDone, place)
       case 128 + signal:
-        // The last line is the one that counts.
+        // The last line is the decisive one.
         let last = errors.split(separator: "\n").last.map(String.init) ?? ""
-        // Only at the very moment of the commit, and only of a process that was told twice.
+        // Only at the moment of the commit, and only after a second signal.
         if times == 2, last.contains("being committed") || last.contains("was just being") { break }
         #expect(bench.command.claim(in: last) == isDone, place)
         if !last.contains("Nothing was changed") { #expect(names(bench.command, last), place) }
@@ -47,8 +48,8 @@ struct CommandSignals {
       }
     } catch { Issue.record("\(error): \(place) \(bench.folder.names)") }
     #expect(bench.isOthersUntouched && bench.inClear.isEmpty, place)
-    // The engine's own files may lie there after the end of a process in the midst of its work, which is how one ends
-    // that has changed nothing yet. They are as encrypted as the store.
+    // A process that has changed nothing yet ends in the middle of its work, and may leave the engine's own
+    // files. They are as encrypted as the store.
     let isEnded = times == 2 || errors.contains("Nothing was changed")
     let left = bench.leftovers.filter { name in
       !isEnded || !DatabasePath.companionSuffixes.contains { bench.command.store + $0 == name }
@@ -56,7 +57,7 @@ struct CommandSignals {
     #expect(left.isEmpty, "\(left): \(place)")
   }
 
-  /// Whether a message says what opens the file.
+  /// Whether a message states what opens the file.
   private func names(_ command: ChangingCommand, _ text: String) -> Bool {
     switch command.effect {
     case .newKey: text.contains("OLD key") || text.contains("NEW key")

@@ -1,4 +1,4 @@
-// Ctrl-C, once and twice, within the system calls of `embed`: what is said of the generated files is so.
+// Ctrl-C, once and twice, within the system calls of `embed`: the message about the generated files is true.
 
 import Foundation
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
   private static let names = ["migrations.lock", "schema.json", "Embedded.swift"]
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `wherever a signal meets embed, it says which files are written`() throws {
+  func `wherever a signal interrupts embed, the message states which files are written`() throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       at: folder.url.appendingPathComponent("Steps"), withIntermediateDirectories: false)

@@ -1,4 +1,4 @@
-// A signal within the system calls of commands that only look: they end at once, and leave no file behind.
+// Signals within the system calls of commands that only read: the commands end at once, and leave no file.
 
 import CipherSQLite
 import Foundation
@@ -14,7 +14,7 @@ import Testing
     ["plan", "notes.store", "-m", "Steps"],
   ]
 
-  /// A store whose last user closed it, and steps that are none of its own.
+  /// Creates a store that is not in use, and a step folder without its steps.
   private static func bench() async throws -> FetchBench {
     let bench = try FetchBench()
     try await bench.makeThings { context in
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"), arguments: lines)
-  func `wherever a signal meets a command that looks, no file is left`(_ words: [String]) async throws {
+  func `wherever a signal interrupts a reading command, no file is left`(_ words: [String]) async throws {
     let bench = try await Self.bench()
     let names = bench.folder.names
     let before = try bench.folder.bytes("notes.store")
@@ -53,7 +53,7 @@ import Testing
     #expect(try bench.folder.bytes("notes.store") == before)
   }
 
-  @Test func `a step that does not end is stopped by the first signal, in a new store, too`() throws {
+  @Test func `the first signal stops an endless step, also while a store is created`() throws {
     let folder = try TemporaryFolder()
     let endless = """
       format: 1
@@ -75,7 +75,7 @@ import Testing
     process.standardError = errors
     try process.run()
     defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
-    // The statement is running when something of the new file is there.
+    // The statement is running once a part of the new file exists.
     for _ in 0..<3000 where folder.names.allSatisfy({ !$0.hasPrefix("new.store") }) { usleep(20_000) }
     usleep(300_000)
     kill(process.processIdentifier, SIGTERM)
@@ -85,9 +85,7 @@ import Testing
     #expect(folder.names == ["M"])
   }
 
-  @Test func `a fetch that nobody reads ends by a signal, and leaves another user's files alone`()
-    async throws
-  {
+  @Test func `a signal ends a fetch whose output is not read, and another user's files stay`() async throws {
     let bench = try await Self.bench()
     let names = bench.folder.names
     for hasOther in [false, true] {
@@ -101,7 +99,7 @@ import Testing
       let (output, errors) = (Pipe(), Pipe())
       (process.standardOutput, process.standardError) = (output, errors)
       try process.run()
-      // The rows are more than a pipe holds: the first byte is read, and no other.
+      // The rows exceed the capacity of a pipe: only the first byte is read.
       _ = try output.fileHandleForReading.read(upToCount: 1)
       #expect(bench.folder.names.contains("notes.store-shm"))
       kill(process.processIdentifier, SIGTERM)

@@ -1,4 +1,4 @@
-// Ctrl-C, SIGTERM and SIGHUP in a rekey: whatever the message says of the keys is so.
+// Ctrl-C, SIGTERM and SIGHUP during a rekey: the message about the keys is true.
 
 import CipherSQLite
 import Foundation
@@ -8,10 +8,10 @@ import Testing
 @Suite(.tags(.kills, .sampled, .slow), .serialized) struct RekeyInterruptions {
   let folder: TemporaryFolder
   let store: String
-  /// Some 16 MB, made once and copied: making them takes longer than the rekey that is interrupted.
+  /// About 16 MB, created once and copied: creating them takes longer than the rekey that is interrupted.
   private let template: TemporaryFolder
   static let rows = 4000
-  // Raw keys: to derive a key from a passphrase takes longer than the rekey.
+  // Raw keys, as deriving a key from a passphrase takes longer than the rekey.
   static let keys = ["horse": Template.key, "pony": Template.newKey]
   static let environment = [
     "OLD_KEY": Template.hex(Template.key), "NEW_KEY": Template.hex(Template.newKey),
@@ -40,7 +40,7 @@ import Testing
     try FileManager.default.copyItem(atPath: template.path("a.store"), toPath: store)
   }
 
-  /// Which keys open the store, with all that is in it.
+  /// The keys that open the store. Checks all of its content.
   func opens() -> [String] {
     Self.keys.filter { _, key in
       guard let connection = try? Connection.open(store, key: .raw(key)) else { return false }
@@ -58,8 +58,8 @@ import Testing
 
   /// Runs a rekey, and sends it signals.
   /// - Parameters:
-  ///   - signals: Each with the seconds after which it is sent.
-  ///   - whenBegun: Whether the first waits until pages are written, whenever that is.
+  ///   - signals: Each signal with the seconds after which it is sent.
+  ///   - whenBegun: Whether the first signal waits until pages are written.
   func rekey(_ signals: [(Int32, Double)], whenBegun: Bool = false) throws
     -> (status: Int32, text: String, seconds: Double)
   {
@@ -71,7 +71,7 @@ import Testing
     process.standardError = errors
     let start = Date()
     try process.run()
-    // Bytes in the journal: the file itself is written to, and the commit far away.
+    // Bytes in the journal mean that the file itself is being written, and that the commit is far away.
     while whenBegun, process.isRunning, journalBytes() == 0 { usleep(1000) }
     for (signal, delay) in signals {
       Thread.sleep(forTimeInterval: delay)
@@ -83,15 +83,15 @@ import Testing
   }
 
   @Test(arguments: Rotation.part(of: [SIGINT, SIGTERM, SIGHUP], oneIn: 3), [1, 2])
-  func `after a signal, and after a second one, the key that is named opens the store`(
+  func `after one or two signals the key that the message names opens the store`(
     _ signal: Int32, _ times: Int
   ) throws {
     try create()
     let whole = try rekey([]).seconds
     var said: Set<String> = []
     let moments = max(3, killCount / 4)
-    // What took long on a busy machine is over at each of these moments on an idle one: more of them do not go by the
-    // clock, until one was before the commit.
+    // A rekey that took long on a busy machine is over at each of these moments on an idle one. Further
+    // moments ignore the clock, until one of them was before the commit.
     for moment in 0..<moments + 20 where moment < moments || !said.contains("old") {
       try create()
       let isTimed = moment < moments
@@ -105,7 +105,7 @@ import Testing
         #expect(opens == ["pony"], place)
         said.insert("done")
       case 128 + signal where result.text.contains("with the NEW key or with the OLD key"):
-        // Only at the very moment of the commit, and only of a process that was told twice.
+        // Only at the moment of the commit, and only after a second signal.
         #expect(times == 2, place)
       case 128 + signal where result.text.contains("with the NEW key"):
         #expect(opens == ["pony"], place)
@@ -116,17 +116,17 @@ import Testing
       case 128 + signal where result.text.contains("Nothing was changed"):
         #expect(opens == ["horse"], place)
         said.insert("nothing")
-      // Before the program has listened, the signal ends it as it ends any other.
+      // Before the program handles signals, the signal ends it like any other program.
       case signal where result.text.isEmpty: #expect(opens == ["horse"], place)
       default: Issue.record(place)
       }
-      // The engine's own journal may lie there after the end of a process; it is as encrypted as the store.
+      // The engine's own journal may remain after the end of a process. It is as encrypted as the store.
       #expect(folder.names.filter { times == 1 || $0 != "a.store-journal" } == ["a.store"], place)
     }
     #expect(said.contains("old"), "\(said)")
   }
 
-  @Test func `who told the process to ignore a signal is obeyed`() throws {
+  @Test func `a signal that the process was set to ignore is ignored`() throws {
     try create()
     let result = try runTool(
       "/bin/bash",
@@ -139,7 +139,7 @@ import Testing
     #expect(opens() == ["pony"])
   }
 
-  @Test func `a store in delete mode stays in it, and one with a log keeps that`() throws {
+  @Test func `a rekey keeps the journal mode of the store`() throws {
     for mode in ["delete", "wal"] {
       try create()
       try Connection.open(store, key: .raw(Template.key)).setJournalMode(mode == "wal" ? .wal : .delete)

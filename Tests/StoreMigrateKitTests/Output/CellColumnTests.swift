@@ -1,4 +1,4 @@
-// Columns of reports whose names take two cells for a character: what stands behind them stands in one column.
+// Columns of reports with names whose characters take two cells: the text after the names is aligned.
 
 import Foundation
 import TestSupport
@@ -24,7 +24,7 @@ import Testing
       environment: ["STORE_MIGRATE_KEY": "horse", "NEW_KEY": "new"], directory: folder.url.path)
   }
 
-  /// The cells in front of a text, in each line that has it. Of the signs here those of CJK take two.
+  /// The cells before a text, in each line that has it. Of the characters here those of CJK take two cells.
   private func places(of text: String, in output: String) -> [Int] {
     output.split(separator: "\n").compactMap { line in
       line.range(of: text).map { place in
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `what stands behind the names of steps stands in one column`() throws {
+  @Test func `the text after the names of steps is aligned`() throws {
     #expect(try run("create a.store -m Steps --to 2").status == 0)
     let status = try run("status a.store -m Steps").output
     let states = places(of: "✓ applied", in: status) + places(of: "• pending", in: status)
@@ -45,7 +45,7 @@ import Testing
     #expect(dates.count == 2 && Set(dates).count == 1, "\(dates)\n\(history)")
   }
 
-  @Test func `what stands behind the names of slots stands in one column`() throws {
+  @Test func `the text after the names of slots is aligned`() throws {
     #expect(try run("slots create n.keys 陳大文 --new-key-env NEW_KEY").status == 0)
     #expect(try run("slots add n.keys Ann --key-env NEW_KEY --new-key-env NEW_KEY").status == 0)
     let list = try run("slots list n.keys").output

@@ -1,4 +1,4 @@
-// What the tool adds to the library's errors: commands and options, of which the library knows none.
+// What the tool adds to the library's errors: commands and options, which the library does not have.
 
 import CipherSQLite
 import Foundation
@@ -52,11 +52,11 @@ import Testing
     let (error, end) = Self.cases[index]
     let text = ErrorText.of(error)
     #expect(text.hasSuffix(end), "\(text)")
-    // A command stands alone on its line, to be copied.
+    // A command is alone on its line, to be copied.
     if end.hasPrefix(" ") { #expect(text.split(separator: "\n").last?.hasPrefix("    ") == true, "\(text)") }
   }
 
-  @Test func `a file that is not there is not offered to be verified`() throws {
+  @Test func `an error about a missing file does not suggest verify`() throws {
     let folder = try TemporaryFolder()
     let error = SQLError.verificationFailed(file: folder.path("a.store"), reason: "r")
     #expect(!ErrorText.of(error).contains("verify"))

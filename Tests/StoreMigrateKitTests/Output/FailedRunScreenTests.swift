@@ -1,5 +1,5 @@
-// What a person and a script see when `up` meets a full disk or somebody else's lock: the cause, what the store is now, and
-// what to do. On a terminal and in a pipe it is the same.
+// The screen of `up` with a full disk or a lock of another process: the cause, the present state of the
+// store, and the remedy. It is the same on a terminal and in a pipe.
 
 import CipherSQLite
 import Foundation
@@ -22,13 +22,13 @@ import Testing
     try FileManager.default.copyItem(atPath: folder.path("old.store"), toPath: folder.path("kept.store"))
   }
 
-  /// The old store as it was.
+  /// Restores the old store.
   private func reset() throws {
     for name in folder.names where name.hasPrefix("old.store") { unlink(folder.path(name)) }
     try FileManager.default.copyItem(atPath: folder.path("kept.store"), toPath: folder.path("old.store"))
   }
 
-  /// Runs `up` on the old store, in a pipe and on a terminal: what both show, and how they end.
+  /// Runs `up` on the old store, in a pipe and on a terminal. Returns what both print, and the exit code.
   private func screen(_ options: String, _ more: [String: String] = [:]) throws -> (text: String, code: Int32)
   {
     let words = "up old.store --key-env KEY --key-format hex --no-input \(options)"
@@ -48,7 +48,7 @@ import Testing
     return (text, pipe.status)
   }
 
-  /// Without what differs from run to run; a bar that is drawn meanwhile is written over.
+  /// Removes what differs from run to run. A progress bar is overwritten by the next line.
   private func shown(_ output: String) -> String {
     let lines = output.replacing("\r\n", with: "\n").split(separator: "\n").map { line in
       line.split(separator: "\r").last.map(String.init) ?? ""
@@ -59,7 +59,9 @@ import Testing
     .replacing(#/process \d+( \([^)]*\))?/#, with: "process PID")
   }
 
-  private func expect(_ screen: (text: String, code: Int32), _ code: Int32, _ name: String, version: Int = 1)
+  private func expect(
+    _ screen: (text: String, code: Int32), code: Int32, golden name: String, version: Int = 1
+  )
     throws
   {
     #expect(screen.code == code, "\(screen.text)")
@@ -72,7 +74,7 @@ import Testing
     #expect(!folder.names.contains { $0.hasPrefix("old.store.") }, "\(folder.names)")
   }
 
-  /// How many writes the steps need, of a copy of the store.
+  /// The number of writes that the steps need, on a copy of the store.
   private func writes() throws -> Int {
     try FileManager.default.copyItem(atPath: folder.path("old.store"), toPath: folder.path("tried.store"))
     return try FaultInjector.run(
@@ -85,7 +87,7 @@ import Testing
     ).calls.count
   }
 
-  /// All writes from one on fail.
+  /// The environment in which all writes from one on fail.
   private func full(from index: Int) -> [String: String] {
     [
       "LD_PRELOAD": FaultInjector.library ?? "", "VAULT_FAULT_IN": "old.store", "VAULT_FAULT_CALLS": "write",
@@ -94,25 +96,25 @@ import Testing
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `a disk that is full before the first step`() throws {
-    try expect(screen("-m Steps", full(from: 1)), 6, "full-disk-copy")
+  func `up reports a disk that is full before the first step`() throws {
+    try expect(screen("-m Steps", full(from: 1)), code: 6, golden: "full-disk-copy")
   }
 
   @Test(.enabled(if: FaultInjector.isAvailable, "needs a C compiler, on Linux"))
-  func `a disk that is full at the commit`() throws {
-    try expect(screen("-m Steps --no-backup", full(from: try writes())), 6, "full-disk-commit")
+  func `up reports a disk that is full at the commit`() throws {
+    try expect(screen("-m Steps --no-backup", full(from: try writes())), code: 6, golden: "full-disk-commit")
   }
 
-  @Test func `a step that fails behind others that stand`() throws {
-    try expect(screen("-m Stopping --tx step --no-backup"), 1, "stopped", version: 3)
+  @Test func `up --tx step reports a failing step after applied ones`() throws {
+    try expect(screen("-m Stopping --tx step --no-backup"), code: 1, golden: "stopped", version: 3)
   }
 
-  @Test func `a lock that is held longer than was to be waited for`() throws {
+  @Test func `up reports a lock that is held longer than --lock-timeout`() throws {
     let other = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     try other.execute("BEGIN IMMEDIATE")
     defer { other.close() }
     let screen = try screen("-m Steps --lock-timeout 0.2")
     try other.execute("ROLLBACK")
-    try expect(screen, 11, "locked")
+    try expect(screen, code: 11, golden: "locked")
   }
 }

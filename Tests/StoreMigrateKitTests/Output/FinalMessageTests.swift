@@ -1,18 +1,18 @@
-// What a run says beside its report.
+// What a run prints beside its report.
 
 import StoreMigrateKit
 import Testing
 
 @Suite(.tags(.pure)) struct LastWords {
-  @Test func `of a failure and a signal at once the failure is told, and not that all was done`() {
+  @Test func `a failure together with a signal is reported as the failure`() {
     let both = FinalMessage(failure: "The steps ran: no room.", isJSON: false, wasStopped: true)
     #expect(both.text == "store-migrate: The steps ran: no room.")
-    // The object says it, and behind it stands nothing that says otherwise.
+    // The JSON object has the failure, and no text after it contradicts it.
     #expect(FinalMessage(failure: "x", isJSON: true, wasStopped: true).text == nil)
   }
 
   @Test(arguments: [true, false])
-  func `a signal that stopped nothing is told, and without one there is nothing to say`(_ isJSON: Bool) {
+  func `a signal that came too late is reported, and without a signal nothing is printed`(_ isJSON: Bool) {
     let late = FinalMessage(failure: nil, isJSON: isJSON, wasStopped: true)
     #expect(late.text == "store-migrate: It was done before it could be stopped.")
     #expect(FinalMessage(failure: nil, isJSON: isJSON, wasStopped: false).text == nil)

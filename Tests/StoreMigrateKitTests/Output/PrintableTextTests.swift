@@ -1,4 +1,5 @@
-// What a file holds for a terminal, such as the name of a step that somebody changed: no command prints it as it stands.
+// Texts in a file with control characters, such as the name of a step that was changed: no command prints
+// them unchanged.
 
 import CipherSQLite
 import Foundation
@@ -7,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct PrintableTexts {
-  @Test func `what a file has in it for a terminal does not reach one`() async throws {
+  @Test func `control characters in a file do not reach the terminal`() async throws {
     let folder = try TemporaryFolder()
     let (path, steps, key) = (
       folder.path("a.store"), folder.path("Steps"), String(repeating: "5a", count: 32)
@@ -46,23 +47,22 @@ import Testing
     #expect("\(read)".contains("\u{202E}"))
   }
 
-  @Test func `a text of a step that nobody reads to its end is cut on screens, and whole in JSON`()
-    async throws
-  {
+  @Test func `a very long text of a step is cut on screens, and whole in JSON`() async throws {
     let folder = try TemporaryFolder()
     let (path, steps) = (folder.path("a.store"), folder.path("Steps"))
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)
-    func write(_ name: String, _ text: String) throws {
+    func write(_ name: String, text: String) throws {
       try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(
         to: URL(fileURLWithPath: "\(steps)/\(name).migration"))
     }
     let long = String(repeating: "words and more of them ", count: 5000)
-    try write("0001_a", "create entity A {\n attribute n int\n}")
+    try write("0001_a", text: "create entity A {\n attribute n int\n}")
     try await Store.create(
       at: URL(fileURLWithPath: path), key: testKey, migrations: .directory(URL(fileURLWithPath: steps)))
     try write(
       "0002_b",
-      "require \"\(long)\" { SELECT 1 }\nretype A.n to string using (trim('\(long)'))\ndrop attribute A.n\n[down]\nirreversible \"\(long)\""
+      text:
+        "require \"\(long)\" { SELECT 1 }\nretype A.n to string using (trim('\(long)'))\ndrop attribute A.n\n[down]\nirreversible \"\(long)\""
     )
     for words in [["status", path], ["plan", path], ["lint"]] {
       func run(_ more: String...) throws -> String {
@@ -81,8 +81,7 @@ import Testing
     }
   }
 
-  @Test func `a printed line for a path with signs for a terminal makes that file when it is pasted`() throws
-  {
+  @Test func `a printed line for a path with control characters creates that file when pasted`() throws {
     let folder = try TemporaryFolder()
     let (name, steps) = ("e\u{1B}[31mz\u{202E}'s.store", folder.path("Steps"))
     try FileManager.default.createDirectory(atPath: steps, withIntermediateDirectories: false)

@@ -1,16 +1,17 @@
-// The line of a bar, frame by frame: rate, time left, and nothing of the frame before behind it.
+// The line of a progress bar, frame by frame: the rate, the remaining time, and nothing left of the frame
+// before.
 
 import StoreMigrateKit
 import TestSupport
 import Testing
 
 @Suite(.tags(.pure)) struct ProgressLines {
-  /// What is left on a line when each frame was written over the one before.
+  /// The text on the line after each frame was written over the one before.
   private func screen(_ frames: [String]) -> String {
     frames.reduce(into: "") { line, frame in line = frame + line.dropFirst(frame.count) }
   }
 
-  @Test func `a bar says how fast it goes and how long the rest takes, and at its end neither`() throws {
+  @Test func `a bar shows the rate and the remaining time, and at its end neither`() throws {
     var line = ProgressLine("up", unit: "rows", width: 100)
     var frames: [String] = []
     for tenth in 0...10 {
@@ -22,7 +23,7 @@ import Testing
     #expect(line.frame(300_000, of: 300_000, at: 6) == nil)
   }
 
-  @Test func `a bar follows a change of speed, and is not written more often than it can be read`() throws {
+  @Test func `a bar follows a change of speed, and is not updated more often than it can be read`() throws {
     var line = ProgressLine("verify", unit: "pages", width: 100)
     _ = line.frame(0, of: 1000, at: 0)
     _ = line.frame(100, of: 1000, at: 1)
@@ -33,12 +34,12 @@ import Testing
     #expect(line.frame(300, of: 1000, at: 20.1) == nil)
     #expect(line.frame(300, of: 1000, at: 20.3) != nil)
     #expect(line.frame(320, of: 1000, at: 20.31) != nil)
-    // Nothing goes on: the time grows, and is never without end.
+    // Without progress the remaining time grows, and stays finite.
     for second in 21...600 { last = line.frame(320, of: 1000, at: Double(second)) ?? last }
     #expect(last.contains("left") && last.contains(":"), "\(last)")
   }
 
-  @Test func `what cannot be counted is told by its name, and no time is guessed meanwhile`() throws {
+  @Test func `work that cannot be counted is shown by its name, without a remaining time`() throws {
     var line = ProgressLine("up", unit: "rows", width: 100)
     for tenth in 0...20 {
       _ = line.frame(tenth * 10_000, of: 600_000, at: Double(tenth) * 0.1, doing: "0003: retype U.n to int")
@@ -51,7 +52,7 @@ import Testing
       #expect(tenth < 36 || !last.contains("left"), "\(last)")
     }
     #expect(last.trimmed == "up [#######.............] 35 %  0003: add index U(n)")
-    // Where it goes on there is a time again.
+    // With progress there is a remaining time again.
     for tenth in 61...64 {
       last =
         line.frame(tenth * 10_000 - 390_000, of: 600_000, at: Double(tenth) * 0.1, doing: "0004: seed")
@@ -89,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `the time before the first row is no speed`() throws {
+  @Test func `the time before the first row does not count for the rate`() throws {
     var line = ProgressLine("up", unit: "rows", width: 100)
     for tenth in 0...100 { _ = line.frame(0, of: 1000, at: Double(tenth) * 0.1) }
     _ = line.frame(100, of: 1000, at: 10.5)
@@ -98,13 +99,13 @@ import Testing
   }
 
   @Test(arguments: [(30, "up [##########..........] 50 %"), (12, "up [##########..........] 50 %")])
-  func `a narrow terminal gets what it has room for`(_ width: Int, _ shown: String) throws {
+  func `a narrow terminal shows only the parts that fit`(_ width: Int, _ shown: String) throws {
     var line = ProgressLine("up", unit: "rows", width: width)
     _ = line.frame(0, of: 10, at: 0)
     #expect(line.frame(5, of: 10, at: 1)?.trimmed == shown)
   }
 
-  @Test func `a line takes what fits, the rate before the time`() throws {
+  @Test func `a line shows what fits, the rate before the remaining time`() throws {
     for width in 20...80 {
       var line = ProgressLine("up", unit: "rows", width: width)
       _ = line.frame(0, of: 10, at: 0)

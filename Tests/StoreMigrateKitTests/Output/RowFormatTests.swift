@@ -1,4 +1,4 @@
-// The forms of rows: each against a reader that is not ours.
+// The formats of rows, each compared with a reader that is not part of this package.
 
 import CipherSQLite
 import Foundation
@@ -12,7 +12,7 @@ import Testing
   init() throws { bench = try FetchBench() }
 
   @Test(.enabled(if: cipherShell != nil, "the sqlcipher shell is not installed"))
-  func `CSV is what the sqlcipher shell writes`() async throws {
+  func `CSV equals the output of the sqlcipher shell`() async throws {
     try await bench.makeBlog()
     let shell = try #require(cipherShell)
     let profile = try Connection.open(bench.url.path, key: FetchBench.key).unlocked.profile
@@ -25,23 +25,20 @@ import Testing
     let found = try bench.run(
       "fetch", "User", "--columns", "id,name,city", "--sort", "name", "--format", "csv")
     let lines = plain.output.replacing("\r\n", with: "\n").split(separator: "\n").filter { $0 != "ok" }
-    // The shell puts more texts in quotation marks than has to be.
+    // The shell quotes more texts than it has to.
     let rows = lines.map { $0.replacing("\"City 1, \"\"old\"\"\"", with: "C1").replacing("\"", with: "") }
     let ours = found.output.split(separator: "\r\n").dropFirst()
       .map { $0.replacing("\"City 1, \"\"old\"\"\"", with: "C1").replacing("\"", with: "") }
     #expect(rows == ours && ours.count == 4, "\(lines)\n\(ours)")
   }
 
-  /// What moves the cursor, or turns the direction of a line; and signs beside them that do neither.
+  /// Characters that move the cursor or change the direction of a line, and similar ones that do neither.
   static let hidden: [UInt32] = [
     0x01, 0x1B, 0x7F, 0x85, 0x9F, 0x061C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E, 0x2066, 0x2069,
   ]
   static let shown: [UInt32] = [0x7E, 0xA0, 0x061B, 0x061D, 0x200D, 0x2010, 0x2027, 0x202F, 0x2065, 0x206A]
 
-  @Test
-  func `signs that nobody sees stand escaped in a table, the Arabic letter mark too, and others as they are`()
-    async throws
-  {
+  @Test func `invisible control characters are escaped in a table, and others are unchanged`() async throws {
     try await bench.makeThings { context in
       for value in Self.hidden + Self.shown {
         try context.insert(entity: "Thing") { thing in
@@ -55,14 +52,14 @@ import Testing
     for (value, line) in zip(Self.hidden + Self.shown, lines.dropFirst(2)) {
       let sign = Unicode.Scalar(value).map(String.init) ?? ""
       let escaped = "\\u{\(String(value, radix: 16, uppercase: true))}"
-      // By scalars: some of them are one character with the sign before them.
+      // By scalars, as some of them form one character with the one before.
       let cell = line.unicodeScalars.drop { $0 != "<" }
       #expect(
         cell.elementsEqual("<\(Self.hidden.contains(value) ? escaped : sign)>".unicodeScalars), "\(value)")
     }
   }
 
-  @Test func `every type has its form in JSON, lines, CSV and tables`() async throws {
+  @Test func `every type has its format in JSON, lines, CSV and tables`() async throws {
     try await bench.makeThings { context in
       let first = try context.insert(entity: "Thing") {
         $0["text"] = "a,\"b\"\n\u{1B}[31m\u{202E}\0"
@@ -137,7 +134,7 @@ import Testing
   }
 
   @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "there is no script"))
-  func `on a terminal lines are cut to its width`() async throws {
+  func `lines are cut to the width of a terminal`() async throws {
     try await bench.makeThings { context in
       try context.insert(entity: "Thing") {
         $0["text"] = String(repeating: "北京", count: 30)
@@ -157,20 +154,18 @@ import Testing
     ("\u{FEFF}{\"a\":1}", #"{"a":1}"#), ("\u{FEFF}\r\n[]\r", "[]"), (" \n\"é\\r\\n\" ", #""é\r\n""#),
     ("12345678901234567890123", "12345678901234567890123"), ("-0", "-0"), ("null", "null"),
     ("[[],{}]", "[[],{}]"),
-    // What is no JSON is a text.
+    // Text that is not JSON is a string.
     ("{\"a\":1} x", #""{\"a\":1} x""#), ("{'a':1}", #""{'a':1}""#), ("[1,]", #""[1,]""#), ("01", #""01""#),
     ("\"a\r\nb\"", #""\"a\r\nb\"""#), ("1\0", #""1\u0000""#), ("", #""""#), ("NaN", #""NaN""#),
     ("{\"a\" 1}", #""{\"a\" 1}""#), ("\"\\x\"", #""\"\\x\"""#), ("[", #""[""#), ("1.", #""1.""#),
     (String(repeating: "[", count: 9000), "\"\(String(repeating: "[", count: 9000))\""),
   ]
 
-  @Test func `a JSON attribute is JSON in JSON, in one line, whatever line ends and marks are in it`()
-    async throws
-  {
+  @Test func `a JSON attribute is JSON on one line, whatever line ends and marks it has`() async throws {
     let texts = Self.jsonTexts
     try await bench.makeThings { _ in }
     do {
-      // By SQL: a context refuses what is no JSON.
+      // By SQL, as a context refuses text that is not JSON.
       let connection = try Connection.open(bench.url.path, key: FetchBench.key)
       defer { connection.close() }
       for each in texts { try connection.execute("INSERT INTO Thing(json) VALUES (\(each.text))") }
@@ -191,7 +186,7 @@ import Testing
 
   // MARK: Nil in CSV
 
-  @Test func `in CSV of one column no row is an empty line`() async throws {
+  @Test func `no row of a CSV with one column is an empty line`() async throws {
     try await bench.makeThings { context in
       for text in [nil, "", "x", "\\N", "\"\""] as [String?] {
         try context.insert(entity: "Thing") { $0["text"] = text }
@@ -200,7 +195,7 @@ import Testing
     let words = ["fetch", "Thing", "--format", "csv", "--columns"]
     #expect(try bench.run(words + ["text"]).output == "text\r\n\"\"\r\n\"\"\r\nx\r\n\\N\r\n\"\"\"\"\"\"\r\n")
     #expect(try bench.run(words + ["text,id"]).output.hasPrefix("text,id\r\n,1\r\n\"\",2\r\nx,3\r\n"))
-    // What stands for nil is told from a text that is the same.
+    // The mark for nil is distinguished from an equal text.
     let marked = try bench.run(words + ["text", "--nil", "\\N"]).output
     #expect(marked == "text\r\n\\N\r\n\"\"\r\nx\r\n\"\\N\"\r\n\"\"\"\"\"\"\r\n")
     let mistakes = [["fetch", "Thing", "--nil", "x"], words + ["text", "--nil", "a,b"]]
@@ -208,7 +203,7 @@ import Testing
   }
 
   @Test(.enabled(if: KeyInput.python != nil, "needs python3, for its reader of CSV"))
-  func `another reader of CSV finds every row`() async throws {
+  func `another CSV reader finds every row`() async throws {
     let texts = [nil, "", "a\r\nb", "\"", "a,b", "é"] as [String?]
     try await bench.makeThings { context in
       for text in texts { try context.insert(entity: "Thing") { $0["text"] = text } }

@@ -1,4 +1,4 @@
-// What a person sees: each line run on a pseudo-terminal, and its screen held against a golden file.
+// Screens: each line runs on a pseudo-terminal, and its screen is compared with a golden file.
 
 import CipherSQLite
 import Foundation
@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.tags(.slow)) struct ScreenGoldens {
-  /// A line of the tool, how it ends, and the name of its screen.
+  /// A line of the tool, its exit code, and the name of its screen.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
     let line: String
@@ -42,7 +42,7 @@ import Testing
   private static let hasScript = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
 
   @Test(.enabled(if: hasScript, "there is no script"), arguments: cases)
-  func `a screen is that of its golden file`(_ screen: Case) async throws {
+  func `each screen equals its golden file`(_ screen: Case) async throws {
     let folder = try await CommandFolder().folder
     let key = screen.line.contains("--key-env") ? "" : " --key-env KEY"
     let line = "stty cols 100; \"$TOOL\" \(screen.line)\(key) --key-format hex --no-input"
@@ -50,7 +50,8 @@ import Testing
       "/usr/bin/script", ["-qec", line, "/dev/null"],
       environment: [
         "KEY": Template.hex(Template.key), "WRONG": Template.hex(Template.newKey),
-        // The golden files have no colours but where the line asks for them, whatever terminal the tests run in.
+        // The golden files have no colours except where a line requests them, whatever terminal the tests
+        // run in.
         "TOOL": builtExecutable("store-migrate"), "TERM": "dumb",
       ], directory: folder.url.path)
     #expect(result.status == Int32(screen.code), "\(result)")
@@ -61,7 +62,7 @@ import Testing
   }
 
   @Test(.enabled(if: hasScript, "there is no script"))
-  func `while steps run, a terminal shows the rate and the time that is left`() async throws {
+  func `while steps run, a terminal shows the rate and the remaining time`() async throws {
     let folder = try await CommandFolder().folder
     let connection = try Connection.open(folder.path("old.store"), key: .raw(Template.key))
     try connection.executeScript(
@@ -71,7 +72,7 @@ import Testing
       """)
     connection.close()
     let steps = folder.url.appendingPathComponent("Steps")
-    // Another default makes a table anew, on both engines.
+    // A changed default makes both engines rebuild the table.
     for (number, value) in [(3, "a"), (4, "b")] {
       try Data("format: 1\nbackup: never\n[up]\nset default of Note.text to \"\(value)\"\n".utf8).write(
         to: steps.appendingPathComponent("000\(number)_text.migration"))
@@ -86,12 +87,13 @@ import Testing
   }
 
   @Test(.enabled(if: hasScript, "there is no script"), arguments: ["yes", "no", ""])
-  func `before a loss a terminal shows the steps, and asks`(_ answer: String) async throws {
+  func `before a loss a terminal shows the steps and prompts for confirmation`(_ answer: String) async throws
+  {
     let folder = try await CommandFolder().folder
     let result = try Self.run(
       "up new.store -m Losing --no-backup --key-env KEY --key-format hex", in: folder, input: "\(answer)\n")
     #expect(result.status == (answer == "yes" ? 0 : 5), "\(result)")
-    // What was typed stands on the screen where the terminal puts it.
+    // The place of the typed answer on the screen depends on the terminal.
     let lines = Self.shown(result.output).split(separator: "\n").filter { $0 != answer }
     #expect(lines.prefix(2) == ["0003 step:", "  · drop attribute Author.city"])
     #expect(lines[2] == "The pending steps lose for good: Author.city. Type yes to go on:", "\(result)")
@@ -100,7 +102,9 @@ import Testing
   @Test(
     .enabled(if: hasScript, "there is no script"),
     arguments: [("", true), ("NO_COLOR=1 ", false), ("TERM=dumb ", false)])
-  func `a terminal gets colours where it may`(_ before: String, _ isColored: Bool) async throws {
+  func `a terminal shows colours unless NO_COLOR or TERM=dumb forbids them`(
+    _ before: String, _ isColored: Bool
+  ) async throws {
     let folder = try await CommandFolder().folder
     let result = try runTool(
       "/usr/bin/script",
@@ -119,7 +123,9 @@ import Testing
   }
 
   @Test(.enabled(if: hasScript, "there is no script"), arguments: ["yes", "no", ""])
-  func `who adopts a file is asked on a terminal what may be left`(_ answer: String) async throws {
+  func `baseline on a terminal prompts for confirmation of the rows that it omits`(_ answer: String)
+    async throws
+  {
     let folder = try await CommandFolder().folder
     let line =
       "baseline legacy.db made.store --to 1 -m Legacy --new-key-env KEY --new-key-format hex"
@@ -131,7 +137,7 @@ import Testing
     #expect(isDone || result.output.contains("--allow lossy:kinds"))
   }
 
-  /// Runs a line of the tool on a terminal, at which somebody types.
+  /// Runs a line of the tool on a terminal with typed input.
   private static func run(_ line: String, in folder: TemporaryFolder, input: String = "") throws -> ToolResult
   {
     try runTool(
@@ -140,11 +146,11 @@ import Testing
       directory: folder.url.path)
   }
 
-  /// What is left on the screen: a bar is written over by the next one, from the begin of its line.
+  /// The final text of the screen: each bar overwrites the one before, from the beginning of its line.
   private static func shown(_ output: String) -> String {
     output.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let frames = line.split(separator: "\r")
-      // Spaces over what was longer before are nothing to see.
+      // Spaces that overwrite a longer text are invisible.
       return frames.last.map { String(String.UnicodeScalarView($0)).replacing(#/ +$/#, with: "") } ?? ""
     }.joined(separator: "\n")
   }

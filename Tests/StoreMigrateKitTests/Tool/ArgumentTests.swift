@@ -1,4 +1,4 @@
-// What stands in the place of a store and is none: each is told as what it is, with what to do.
+// Arguments that are not a store: each is reported as what it is, with a remedy.
 
 import Foundation
 import StoreMigrateKit
@@ -45,7 +45,7 @@ import Testing
   ]
 
   @Test(arguments: cases.indices)
-  func `each mistake is told as what it is`(_ index: Int) throws {
+  func `each invalid argument is reported as what it is`(_ index: Int) throws {
     let (line, code, message) = Self.cases[index]
     let names = folder.names
     let result = try runTool(

@@ -1,19 +1,19 @@
-// One run of each command at least that ends well, and one that does not: by these its exit codes and its reports are
-// tested. A command without them fails `CommandList`.
+// At least one run of each command that succeeds, and one that fails: they test its exit codes and its
+// reports. A command without them fails `CommandList`.
 
 import CipherSQLite
 import Foundation
 import ObjectVault
 import TestSupport
 
-/// A command line, how it ends, and where its report lies.
+/// A command line, its exit code, and the name of its report.
 struct CommandCase: Sendable, CustomStringConvertible {
-  /// What is behind the tool's name. A word that begins with `@` is of the folder.
+  /// The words after the tool's name. A word that begins with `@` is a name in the folder.
   let words: [String]
   let code: Int32
-  /// The name of its golden files, of the text and of the JSON; nil where nothing is compared but the code.
+  /// The name of the golden files, of the text and of the JSON; nil if only the code is compared.
   let golden: String?
-  /// Which program runs it.
+  /// The program that runs the line.
   let tool: String
 
   init(_ line: String, _ code: Int32 = 0, golden: String? = nil, tool: String = "store-migrate") {

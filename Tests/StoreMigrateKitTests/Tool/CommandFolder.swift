@@ -1,4 +1,4 @@
-// The files that the command lines of `CommandCase` work on: made once, copied for each run.
+// The files for the command lines of `CommandCase`: created once, and copied for each run.
 
 import CipherSQLite
 import Foundation
@@ -31,7 +31,7 @@ struct CommandFolder {
     transform sql { UPDATE $Author SET $Author.city = 'Berlin' }
     """,
   ]
-  /// Steps that lead back, the second one with the loss of what was entered since.
+  /// Reversible steps. The rollback of the second one loses what was entered since.
   private static let back = [
     steps[0],
     "add attribute Author.city string optional indexed\nrename attribute Note.text -> body\nmake Note.body optional",
@@ -48,7 +48,7 @@ struct CommandFolder {
     }
   }
 
-  /// Runs the tool with a line, in which `@` is the folder.
+  /// Runs the tool with a line in which `@` is the folder.
   func run(_ command: CommandCase, _ more: String...) throws -> ToolResult {
     var words = command.words.map { $0.hasPrefix("@") ? folder.path(String($0.dropFirst())) : $0 }
     words += more
@@ -145,25 +145,25 @@ struct CommandFolder {
     return folder
   }
 
-  /// Steps that are not those which a store has been through, or cannot be read, or do nothing.
+  /// Steps that differ from those that a store has run, that cannot be read, or that do nothing.
   private static func makeUnhappy(_ folder: TemporaryFolder) throws {
-    func add(_ text: String, _ name: String) throws {
+    func add(_ text: String, to name: String) throws {
       try Data("format: 1\n\n[up]\n\(text)\n".utf8).write(to: folder.url.appendingPathComponent(name))
     }
     let other = "add attribute Note.pinned bool default 0"
     try write(Array(steps.prefix(1)), to: "Moved", in: folder)
-    try add(other, "Moved/0002_other.migration")
-    try add(steps[1], "Moved/0003_step.migration")
+    try add(other, to: "Moved/0002_other.migration")
+    try add(steps[1], to: "Moved/0003_step.migration")
     for (name, file, text) in [
       ("Twice", "0002_other", other), ("Empty", "0003_nothing", ""),
       ("Conflict", "0003_ours", "<<<<<<< HEAD\n\(other)"),
     ] {
       try write(steps, to: name, in: folder)
-      try add(text, "\(name)/\(file).migration")
+      try add(text, to: "\(name)/\(file).migration")
     }
   }
 
-  /// Files that other programs made, and one whose tables are those of the steps.
+  /// Files of other programs, and a file whose tables are those of the steps.
   private static func makeForeign(_ folder: TemporaryFolder, _ key: Key) throws {
     let legacy = """
       CREATE TABLE people (id INTEGER PRIMARY KEY, full_name TEXT NOT NULL UNIQUE, born DATE);
@@ -200,7 +200,7 @@ struct CommandFolder {
     guard imported.status == 2 else { throw CocoaError(.fileWriteUnknown) }
   }
 
-  /// A store at the version of its steps, and one that went down and up.
+  /// A store at the version of its steps, and one that was rolled back and migrated again.
   private static func makeUndone(_ folder: TemporaryFolder, _ key: Key) async throws {
     let steps = try MigrationSet.directory(folder.url.appendingPathComponent("Back"))
     for name in ["back.store", "undone.store"] {

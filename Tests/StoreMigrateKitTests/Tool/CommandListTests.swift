@@ -1,5 +1,5 @@
-// What every command has to have: its help and its reports in golden files, runs that end well and otherwise, and its
-// line on the page of the tool. The list of commands is the tool's own.
+// What every command must have: its help and its reports in golden files, runs that succeed and runs that
+// fail, and its line on the page of the tool. The list of commands is the tool's own.
 
 import CipherSQLite
 import Foundation
@@ -11,7 +11,7 @@ import Testing
   static let topics = ["overview"] + StoreMigrate.commandNames
 
   @Test(arguments: topics)
-  func `each help is that of its golden file`(_ topic: String) throws {
+  func `each help equals its golden file`(_ topic: String) throws {
     let words = topic == "overview" ? ["--help"] : ["help", topic]
     let result = try runTool(builtExecutable("store-migrate"), words)
     #expect(result.status == 0 && result.errors.isEmpty)
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: topics)
-  func `no line of a help is wider than a terminal may be`(_ topic: String) throws {
+  func `no line of a help is wider than 120 characters`(_ topic: String) throws {
     let result = try runTool(
       builtExecutable("store-migrate"), topic == "overview" ? ["--help"] : ["help", topic])
     for line in result.output.split(separator: "\n") {
@@ -35,7 +35,7 @@ import Testing
 
 @Suite(.tags(.sampled, .slow)) struct ReportGoldens {
   static let cases = CommandCase.all.filter { $0.golden != nil }
-  /// On SQLCipher 4 a third of those whose files are the same for both engines, and all others.
+  /// On SQLCipher 4: all cases with files of their own for this engine, and a third of the others.
   static let compared: [Int] = {
     guard Engine.current.cipherMajor >= 4, !Golden.isWriting else { return Array(cases.indices) }
     let files = (try? Golden.names(in: "StoreMigrateKitTests")) ?? []
@@ -45,7 +45,7 @@ import Testing
     return own + Rotation.part(of: cases.indices.filter { !own.contains($0) }, oneIn: 3)
   }()
 
-  /// What each of them prints as JSON, and in which folder: run once, and looked at by several tests.
+  /// The JSON output of each case, and the folder of its run: run once, and used by several tests.
   private actor JSONRuns {
     private var done: [Int: (result: ToolResult, folder: String)] = [:]
 
@@ -60,10 +60,10 @@ import Testing
   private static let runAsJSON = JSONRuns()
 
   @Test(arguments: compared)
-  func `each report is that of its golden file, as text and as JSON`(_ index: Int) async throws {
+  func `each report equals its golden file, as text and as JSON`(_ index: Int) async throws {
     let command = Self.cases[index]
     let name = try #require(command.golden)
-    // Each in a folder of its own: a command that changes something does it once.
+    // Each run in a folder of its own, as a command that changes something changes it once.
     let folder = try await CommandFolder()
     let (text, path) = (try folder.run(command), folder.folder.url.path)
     try Self.expect(
@@ -83,12 +83,12 @@ import Testing
   static let others = Rotation.part(of: CommandCase.all.filter { $0.golden == nil }, oneIn: 2)
 
   @Test(arguments: others.indices)
-  func `each line without a golden file ends with its code, in JSON too`(_ index: Int) async throws {
+  func `each line without a golden file exits with its code, in JSON too`(_ index: Int) async throws {
     let command = Self.others[index]
     try Self.check(try await CommandFolder().run(command, "--json"), of: command)
   }
 
-  /// The exit code of a command, alone and in its JSON, and the JSON by its schema.
+  /// Checks the exit code of a command, by itself and in its JSON, and the JSON by its schema.
   private static func check(_ result: ToolResult, of command: CommandCase) throws {
     #expect(result.status == command.code, "\(command): \(result)")
     let object = try #require(
@@ -100,7 +100,7 @@ import Testing
     #expect(try ReportSchema().faults(in: result.output) == [], "\(command): \(result)")
   }
 
-  @Test func `the schema of the reports has each command, and finds what is not in it`() throws {
+  @Test func `the schema of the reports has each command, and detects deviations`() throws {
     let schema = try ReportSchema()
     #expect(schema.commands == Set(StoreMigrate.commandNames + ["help", "version"]))
     let count =
@@ -146,21 +146,20 @@ import Testing
   }
 
   @Test(arguments: names)
-  func `every command has runs that end well and runs that do not, and the JSON of one in a golden file`(
-    _ name: String
-  ) {
+  func `every command has successful and failing runs, and a golden file of its report`(_ name: String) {
     let cases = CommandCase.all.filter { $0.command == name }
     #expect(cases.contains { $0.code == 0 && $0.golden != nil }, "\(name) has no golden file of its report")
     #expect(cases.contains { $0.code != 0 }, "\(name) has no run that fails")
   }
 
-  @Test func `every command of the cases is one of the tool`() {
+  @Test func `the commands of the cases are those of the tool`() {
     #expect(Set(CommandCase.all.map(\.command)) == Set(Self.names))
     #expect(Set(CommandCase.all.compactMap(\.golden)).count == CommandCase.all.count { $0.golden != nil })
   }
 
   @Test(arguments: names)
-  func `every command has its line on the page of the tool, with the words of its help`(_ name: String) throws
+  func `every command has its line on the page of the tool, with the summary of its help`(_ name: String)
+    throws
   {
     let summary = try #require(StoreMigrate.summary(of: name))
     #expect(try Self.page().contains("| `\(name)` | \(summary) |"))
@@ -179,7 +178,7 @@ import Testing
     #expect(lines.count == 1 && lines.first?.hasSuffix(StoreMigrate.summary(of: name) ?? "?") == true)
   }
 
-  @Test func `no golden file is left of what is gone`() throws {
+  @Test func `every golden file belongs to a case`() throws {
     let known = Set(
       HelpGoldens.topics.map { "help-\($0)" } + CommandCase.all.compactMap(\.golden)
         + (ScreenGoldens.cases.map(\.name) + FailedRunScreens.names).map { "screen-\($0)" })

@@ -1,13 +1,14 @@
-// The reference of the commands as a page has it, made of what their helps say. Pure: texts are handed in.
+// The reference of the commands on a page, generated from their helps. Pure: the texts are parameters.
 
 import Foundation
 
-/// What a help says, as sections of a page.
+/// Converts helps to sections of a page.
 enum CommandPage {
-  /// Behind this line of the page everything is made of what the tool says.
+  /// The page is generated from the helps after this line.
   static let heading = "## Each command"
 
-  /// The options that many commands have: how a help calls them, how the page does, and how it refers to them.
+  /// The options of many commands: their heading in a help, their heading on the page, and the words that
+  /// refer to them.
   private static let shared = [
     ("KEY", "Where a key comes from", "of a key"),
     ("NEW KEY", "Where a new key comes from", "of a new key"),
@@ -15,7 +16,7 @@ enum CommandPage {
     ("OF EVERY COMMAND", "Options of every command", ""),
   ]
 
-  /// Everything behind ``heading``.
+  /// Everything after ``heading``.
   /// - Parameters:
   ///   - helps: The commands in their order, with their helps.
   ///   - overview: The help of the tool.
@@ -24,7 +25,7 @@ enum CommandPage {
     _ helps: [(name: String, help: String)], overview: String, codes: [(Int32, String)]
   ) -> String {
     let meanings = codes.map { "| \($0) | \(marked($1)) |" }.joined(separator: "\n")
-    let commands = helps.map { name, help in section(name, help) }
+    let commands = helps.map { name, help in section(name, help: help) }
     let tables = shared.map { mark, title, _ in
       "### \(title)\n\n" + table(options(Help(overview).lines(under: mark)))
     }
@@ -32,7 +33,7 @@ enum CommandPage {
     return (commands + tables + [endings]).joined(separator: "\n\n") + "\n"
   }
 
-  private static func section(_ name: String, _ text: String) -> String {
+  private static func section(_ name: String, help text: String) -> String {
     let help = Help(text)
     var parts = ["### \(name)", "`\(help.usage)`: \(marked(help.summary))."]
     for block in help.blocks { parts.append(block.first == "EXAMPLES" ? examples(block) : prose(block)) }
@@ -40,7 +41,7 @@ enum CommandPage {
     if !own.isEmpty { parts.append(table(own)) }
     let others = shared.dropLast().compactMap { mark, _, place -> String? in
       let names = options(help.lines(under: mark)).map { option in
-        // Without its value, which the table of all of them says.
+        // Without its value, which the shared table has.
         let words = option.form.split(separator: " ")
         return "`\(words.first { $0.hasPrefix("--") } ?? "")`"
       }
@@ -52,7 +53,7 @@ enum CommandPage {
 
   // MARK: Blocks
 
-  /// What stands between empty lines, in front of the options.
+  /// A block between empty lines, before the options.
   private static func prose(_ block: [String]) -> String {
     var (lines, title) = (block, "")
     if let first = block.first, first == first.uppercased(), block.count > 1 {
@@ -87,7 +88,7 @@ enum CommandPage {
     return (["```sh"] + lines + ["```"]).joined(separator: "\n")
   }
 
-  /// A command in lines that a page shows without scrolling; an option and its value stay together.
+  /// A command in lines that a page shows without scrolling. An option and its value stay together.
   private static func folded(_ command: String) -> [String] {
     guard command.count > 78 else { return [command] }
     var (words, quote): ([String], Character?) = ([""], nil)
@@ -125,7 +126,8 @@ enum CommandPage {
     return lines
   }
 
-  /// Options and short texts in quotation marks as code: a page makes a dash of two hyphens, and sets other marks.
+  /// Options and short quoted texts as code: a page would turn two hyphens into a dash, and change quotation
+  /// marks.
   private static func marked(_ text: String) -> String {
     let line = text.drop { $0 == " " }
     return line.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
@@ -167,9 +169,9 @@ enum CommandPage {
 private struct Help {
   /// Such as `store-migrate up STORE`.
   let usage: String
-  /// What it is for, in a few words.
+  /// The purpose of the command, in a few words.
   let summary: String
-  /// What stands between its first line and the options.
+  /// The blocks between the first line and the options.
   let blocks: [[String]]
   private let sections: [[String]]
 
@@ -188,7 +190,7 @@ private struct Help {
     sections = blocks.filter(isSection)
   }
 
-  /// The lines of a section, by the beginning of its heading.
+  /// The lines of a section, which is found by the beginning of its heading.
   func lines(under mark: String) -> [String] {
     sections.first { $0.first == mark || $0.first?.hasPrefix("\(mark) (") == true }.map {
       Array($0.dropFirst())

@@ -1,5 +1,5 @@
-// The page of the commands: what stands behind its heading "Each command" is what the tool says of itself. `make golden` writes
-// it.
+// The page of the commands: the text after its heading "Each command" is generated from the tool's helps.
+// `make golden` writes it.
 
 import Foundation
 import ObjectVault
@@ -15,11 +15,11 @@ import Testing
     try runTool(builtExecutable("store-migrate"), words).output
   }
 
-  @Test func `the page has each command with its options, as the tool's own helps have them`() throws {
+  @Test func `the page has each command with the options of the tool's own help`() throws {
     let page = try String(contentsOf: Self.url, encoding: .utf8)
     let heading = "\(CommandPage.heading)\n"
     let range = try #require(page.range(of: heading))
-    // A sentence of a person's stands behind the heading.
+    // A handwritten sentence follows the heading.
     let intro = page[range.upperBound...].prefix { $0 != "#" }
     let made = try CommandPage.text(
       StoreMigrate.commandNames.map { ($0, try Self.help("help", $0)) }, overview: Self.help("--help"),
@@ -49,11 +49,7 @@ import Testing
     }
   }
 
-  @Test
-  func
-    `each line of a lint code is on the page, and each page of the documentation that a help names is there`()
-    throws
-  {
+  @Test func `every lint code is on the page, and every page that a help names exists`() throws {
     let page = try String(contentsOf: Self.url, encoding: .utf8)
     for rule in MigrationFinding.Rule.allCases { #expect(page.contains("- `\(rule.rawValue)`: "), "\(rule)") }
     let titles = try FileManager.default.contentsOfDirectory(
@@ -68,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `what a help says becomes sections, lists, tables and lines that fit`() {
+  @Test func `a help becomes sections, lists, tables and lines that fit`() {
     let help = """
       store-migrate do STORE: Do it --all or nothing
 

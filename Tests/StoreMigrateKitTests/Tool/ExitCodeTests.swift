@@ -1,4 +1,4 @@
-// The exit codes: each of them is seen once, of a real process.
+// The exit codes: a real process exits with each of them.
 
 import CipherSQLite
 import Foundation
@@ -20,12 +20,12 @@ import Testing
       try FileManager.default.createDirectory(
         at: folder.url.appendingPathComponent(name), withIntermediateDirectories: false)
     }
-    try write("Steps/0001_base", "create entity A {\n attribute n int\n attribute m int optional\n}")
-    try write("Fewer/0001_base", "create entity A {\n attribute n int\n attribute m int optional\n}")
-    try write("Edited/0001_base", "create entity A {\n attribute n int\n}")
-    try write("Broken/0001_base", "make entity A")
-    try write("Steps/0002_seed", "seed { INSERT INTO $A ($A.n, $A.m) VALUES (1, 2) }")
-    try write("Steps/0003_drop", "drop attribute A.m")
+    try write("Steps/0001_base", step: "create entity A {\n attribute n int\n attribute m int optional\n}")
+    try write("Fewer/0001_base", step: "create entity A {\n attribute n int\n attribute m int optional\n}")
+    try write("Edited/0001_base", step: "create entity A {\n attribute n int\n}")
+    try write("Broken/0001_base", step: "make entity A")
+    try write("Steps/0002_seed", step: "seed { INSERT INTO $A ($A.n, $A.m) VALUES (1, 2) }")
+    try write("Steps/0003_drop", step: "drop attribute A.m")
     for (name, version) in [("new", "3"), ("old", "2"), ("big", "2")] {
       let made = try run(["create", "\(name).store", "--to", version, "-m", "Steps"] + Self.key)
       #expect(made.status == 0, "\(made)")
@@ -39,7 +39,7 @@ import Testing
       """)
   }
 
-  private func write(_ name: String, _ step: String) throws {
+  private func write(_ name: String, step: String) throws {
     try folder.write(Data("format: 1\n[up]\n\(step)\n".utf8), to: "\(name).migration")
   }
 
@@ -48,7 +48,7 @@ import Testing
     try runTool(tool, words, environment: Self.environment, directory: folder.url.path)
   }
 
-  /// A run that waits for a lock, and gets a signal then.
+  /// Runs the tool until it waits for a lock, and then sends it a signal.
   private func signalled(_ signal: Int32) throws -> ToolResult {
     let holder = try Connection.open(folder.path("old.store"), key: testKey)
     defer { holder.close() }
@@ -88,13 +88,13 @@ import Testing
     }
   }
 
-  // A new code does not compile above until somebody knows how it comes about.
-  @Test func `each exit code is that of a process`() throws {
+  // The switch above does not compile for a new code until a run is added that causes it.
+  @Test func `a process exits with each exit code`() throws {
     for code in ExitCode.allCases {
       let result = try result(of: code)
       #expect(result.status == code.rawValue, "\(code): \(result)")
     }
-    // What was stopped or refused has left the store where it was.
+    // Runs that were stopped or refused have not changed the store.
     let after = try run(["status", "old.store", "-m", "Steps", "--exit-code"] + Self.key)
     #expect(after.status == ExitCode.attention.rawValue, "\(after)")
   }

@@ -1,6 +1,6 @@
-// Lock files that a merge, an editor or a disk made something else of: they are read as far as they say something, and a
-// step that was released is never taken for another, nor one without its line for one that never had any. Longer:
-// VAULT_SECONDS.
+// Lock files that a merge, an editor or a disk changed: they are read as far as they make sense. A released
+// step is never taken for another one, and a step whose line is missing is never taken for one that had no
+// line. VAULT_SECONDS makes the tests longer.
 
 import Foundation
 import Migrations
@@ -31,7 +31,7 @@ import Testing
     return false
   }
 
-  /// A text that bytes went into, out of, or from one place of to another.
+  /// A text with bytes inserted, removed or copied.
   private static func mutated(_ text: String, _ random: inout SeededGenerator) -> String {
     var bytes = Array(text.utf8)
     for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -52,7 +52,7 @@ import Testing
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether a text says in so many words, outside of conflicts and in front of a release, that a step was another one.
+  /// Whether a text, outside of conflicts and before a release, records another name or checksum of a step.
   private static func tellsOfAnother(_ text: String, than set: MigrationSet) -> Bool {
     let lines = text.split(whereSeparator: \.isNewline)
     let markers = ["<<<<<<<", "=======", "|||||||"]
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `each altered digit of a released checksum is refused, and each other name or number`() throws {
+  @Test func `each changed digit of a released checksum, and each other name or number, is refused`() throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
     let released = try Self.released()
     #expect(!Self.isRefused(released, set))
@@ -80,7 +80,7 @@ import Testing
         other[place] = digits[place] == "0" ? "1" : "0"
         let text = released.replacing(line, with: "\(step.name) \(String(other))")
         #expect(Self.isRefused(text, set) && Self.tellsOfAnother(text, than: set), "\(step.number), \(place)")
-        // As an editor of another system leaves it.
+        // As an editor of another system leaves the file.
         #expect(Self.isRefused(text.replacing("\n", with: "\r\n"), set), "\(step.number), \(place)")
         tried += 1
       }
@@ -88,14 +88,14 @@ import Testing
       #expect(Self.isRefused(released.replacing(" \(line)", with: "9 \(line)"), set), "\(step.number)")
     }
     #expect(tried == 64 * set.version)
-    // Behind the last release a step may still become another.
+    // After the last release a step may still change.
     let last = try #require(set.steps.last)
     let pending = released.replacing("released: 1.0\n", with: "").replacing(
       "\n000\(last.number)", with: "\nreleased: 1.0\n000\(last.number)")
     #expect(pending != released && !Self.isRefused(pending.replacing(last.checksum, with: "s1:0"), set))
   }
 
-  @Test func `whatever stands in a lock file is read, and a whole one keeps its releases`() throws {
+  @Test func `any lock file can be read, and one that records another released step is refused`() throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
     let released = try Self.released()
     let whole = Releases(text: released)
@@ -104,7 +104,7 @@ import Testing
     var random = SeededGenerator(seed: 1066)
     let end = Date(timeIntervalSinceNow: max(1, childSeconds))
     var (rounds, kept, refused, told) = (0, 0, 0, 0)
-    // The first rounds are always the same: they hold enough of both, also on a slow machine.
+    // The first rounds are always the same: they have enough of each outcome, also on a slow machine.
     while rounds < 5 || Date() < end {
       rounds += 1
       for _ in 0..<50 {
@@ -123,7 +123,7 @@ import Testing
 
   private static let folder = packageRoot.appendingPathComponent("Migrations")
 
-  /// The text with a line more.
+  /// The text with one more line.
   private static func extended(_ text: String, _ random: inout SeededGenerator) -> String {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     let more =
@@ -132,16 +132,13 @@ import Testing
     return lines.joined(separator: "\n")
   }
 
-  /// Whether a line of the text begins with the number of each step.
+  /// Whether the text has a line that begins with the number of each step.
   private static func hasLines(_ text: String, of set: MigrationSet) -> Bool {
     let numbers = Set(text.split(whereSeparator: \.isNewline).compactMap { Int($0.prefix { $0 != " " }) })
     return set.steps.allSatisfy { numbers.contains($0.number) }
   }
 
-  @Test
-  func `a lock file without the line of a step that the embedded code has is refused, whatever else it says`()
-    throws
-  {
+  @Test func `a lock file that lacks the line of an embedded step is always refused`() throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
     let released = try Self.released()
     let embedded = try String(
@@ -157,7 +154,7 @@ import Testing
         let text = Self.mutated(released, &random)
         let isRefused = Self.isRefused(Releases(lock: text, embedded: embedded), set)
         if !isRefused { kept += 1 }
-        // Who knows nothing of the files beside it refuses less.
+        // Without the embedded code fewer texts are refused.
         let isRefusedAlone = Self.isRefused(text, set)
         if isRefused, !isRefusedAlone { damaged += 1 }
         #expect(isRefused || !isRefusedAlone, "\(text)")
@@ -167,7 +164,7 @@ import Testing
     #expect(kept > 2 && damaged > 5, "\(kept) and \(damaged)")
   }
 
-  @Test func `commands that read a fuzzed lock file end well, or name what is wrong with it`() throws {
+  @Test func `check and embed succeed with a fuzzed lock file, or report what is wrong with it`() throws {
     let set = try MigrationSet.embedded(MicroblogMigrations.steps)
     let released = try Self.released()
     let folder = try TemporaryFolder()
@@ -182,14 +179,14 @@ import Testing
     var (rounds, written, refused) = (0, 0, 0)
     while rounds < 16 || childSeconds > 1 && Date() < end {
       rounds += 1
-      // What is mutated is refused nearly always; a line more need not be.
+      // A mutated text is nearly always refused. An additional line need not be.
       let text = rounds % 3 == 0 ? Self.extended(released, &random) : Self.mutated(released, &random)
       try Data(text.utf8).write(to: lock)
       for (command, codes) in [("check", [0, 2]), ("embed", [0, 1, 3])] as [(String, [Int32])] {
         let result = try run(command)
         #expect(!result.isKilled && codes.contains(result.status), "\(command): \(result)\n\(text)")
         let said = result.output + result.errors
-        // Of a step that was released as another one the file of the step is named, with the release.
+        // For a step that was released as another one, the message has the file of the step and the release.
         #expect(
           result.status == 0 || said.contains("migrations.lock") || said.contains("released with"),
           "\(command): \(result)\n\(text)")
@@ -201,7 +198,7 @@ import Testing
           #expect(Self.hasLines(now, of: set) && !Self.isRefused(now, set), "\(text)\n\(now)")
         } else {
           refused += 1
-          #expect(now == text, "a refused one is another now")
+          #expect(now == text, "a refused lock file was changed")
         }
       }
     }

@@ -1,4 +1,4 @@
-// Options: each command takes its own, and says of others whose they are.
+// Options: each command accepts its own, and names the owners of others.
 
 import Foundation
 import StoreMigrateKit
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: StoreMigrate.commandNames)
-  func `a help lists the options that the command takes, and no other`(_ name: String) throws {
+  func `a help lists exactly the options that the command accepts`(_ name: String) throws {
     let help = try run("help", name).output
     let listed = help.matches(of: #/(?m)^  (?:-., |    )(--[a-z-]+)/#).map { String($0.1) }
     #expect(Set(listed) == Set(StoreMigrate.optionNames(of: name)) && listed.count == Set(listed).count)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `a lossy option is not taken where it means nothing`() throws {
+  @Test func `--drop-others is refused by a command that does not have it`() throws {
     let result = try run("status", "a.store", "--drop-others")
     #expect(
       result.status == 64 && result.errors.contains("--drop-others is no option of status, but of slots."))
@@ -49,7 +49,7 @@ import Testing
     ("remove", "--cipher=page=4096", "rotate"),
     ("list", "--lock-timeout=1", "add, slots change, slots remove, slots rename, slots rotate"),
   ])
-  func `an option of another action is refused before anything is opened`(
+  func `an option of another slots action is refused before anything is opened`(
     _ action: String, _ option: String, _ owners: String
   ) throws {
     let result = try run("slots", action, "/nowhere/a.keys", option)
@@ -71,7 +71,9 @@ import Testing
     ),
     (["status", "a.store", "--passphrase", "x"], "list of processes"),
   ])
-  func `a mistyped option is told with what the command takes`(words: [String], message: String) throws {
+  func `a mistyped option is reported with a suggestion or the expected value`(
+    words: [String], message: String
+  ) throws {
     let result = try runTool(builtExecutable("store-migrate"), words)
     #expect(result.status == 64 && result.errors.contains(message), "\(result)")
   }
@@ -85,21 +87,21 @@ import Testing
         ("--cipher", "page=8192,sqlcipher3", "sqlcipher3 stands first"),
         ("--cipher", "page=512", "Pages have 1024 bytes or twice as many"),
       ])
-  func `a value that cannot be meant is refused with those that can`(
+  func `an impossible value is refused with the possible ones`(
     _ option: String, _ value: String, _ message: String
   ) throws {
     let result = try run("info", "/nowhere/a.store", "\(option)=\(value)")
     #expect(result.status == 64 && result.errors.contains(message), "\(result)")
   }
 
-  @Test func `a line that cannot be read has its command in the JSON`() throws {
+  @Test func `the JSON report of an invalid line has its command`() throws {
     let result = try run("--json", "status", "a.store", "--exit-cod")
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
     #expect(object["command"] as? String == "status" && object["exit"] as? Int == 64 && result.errors.isEmpty)
   }
 
-  @Test func `options stand anywhere, and behind two dashes nothing is one`() throws {
+  @Test func `options may be anywhere, and after two dashes no word is an option`() throws {
     #expect(try run("--json", "status", "/nowhere/a.store").status == 10)
     #expect(try run("-m", "Steps", "status", "/nowhere/a.store").status == 10)
     #expect(try run("status", "--migrations=--yes", "/nowhere/a.store").status == 10)

@@ -1,4 +1,4 @@
-// Where the words of the command line come from: a system without /proc has them as well.
+// The source of the words of the command line: a system without /proc has them as well.
 
 import CipherSQLite
 import Foundation
@@ -17,16 +17,16 @@ import Testing
   private static let canHideProc: Bool =
     (try? runWithoutProc(["/bin/sh", "-c", "test ! -e /proc/self"], in: "/").status) == 0
 
-  @Test func `they are those of the runtime where that can read them`() {
+  @Test func `program arguments equal those of the runtime where that can read them`() {
     #expect(ProgramArguments.all == CommandLine.arguments.map { .text($0) })
     #expect(ProgramArguments.program == CommandLine.arguments.first)
   }
 
   @Test(.enabled(if: canHideProc, "needs unshare and the right to mount"))
-  func `without proc every word arrives as it was given`() throws {
+  func `without proc every argument arrives unchanged`() throws {
     let folder = try TemporaryFolder()
     let words = ["arguments", "a b", "", "--x=\u{F6}", "'\"", "-"]
-    // What stands before the words in memory is another each time.
+    // The memory before the arguments differs each time.
     for _ in 1...5 {
       let child = builtExecutable("test-child")
       let result = try Self.runWithoutProc([child] + words, in: folder.url.path)
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(.enabled(if: canHideProc, "needs unshare and the right to mount"))
-  func `without proc a command says so before it begins, however often it is run`() throws {
+  func `without proc a command reports that before it begins, in every run`() throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       at: folder.url.appendingPathComponent("Steps"), withIntermediateDirectories: false)
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [[], ["--json"], ["--quiet"], ["--"]])
-  func `a line without a command is a mistake, and shows nothing else`(_ words: [String]) throws {
+  func `a line without a command is an error, and prints nothing else`(_ words: [String]) throws {
     let result = try runTool(builtExecutable("store-migrate"), words)
     #expect(result.status == 64, "\(result)")
     #expect(
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: [["--help"], ["help"], ["-h"], ["--version"]])
-  func `who asks for help or the version gets it`(_ words: [String]) throws {
+  func `help and version exit with 0`(_ words: [String]) throws {
     #expect(try runTool(builtExecutable("store-migrate"), words).status == 0)
   }
 }

@@ -1,4 +1,4 @@
-// A process that lacks what no command can do without: the folder that it runs in, and threads.
+// A process that lacks what every command needs: the folder that it runs in, and threads.
 
 import CipherSQLite
 import Foundation
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// Runs a line in a folder that is deleted before.
+  /// Runs a line in a folder that has been deleted.
   private func runInDeleted(_ line: String) throws -> ToolResult {
     try runTool(
       "/bin/bash",
@@ -31,7 +31,7 @@ import Testing
       ("new x", 1), ("check", 10), ("info a.store", 10), ("backup ../a.store b.store", 10),
       ("schema import x.db", 1), ("slots list a.keys", 10), ("create b.store -m Steps", 10),
     ] as [(String, Int32)])
-  func `in a folder that was deleted a command says so`(_ line: String, _ code: Int32) throws {
+  func `a command in a deleted folder reports that`(_ line: String, _ code: Int32) throws {
     let result = try runInDeleted(line)
     #expect(result.status == code, "\(line): \(result)")
     #expect(
@@ -40,15 +40,15 @@ import Testing
     #expect(!result.errors.contains("URL"), "\(line): \(result)")
   }
 
-  @Test func `whole paths are all that is needed there`() throws {
+  @Test func `a command with absolute paths works in a deleted folder`() throws {
     let result = try runInDeleted("backup \(folder.path("a.store")) \(folder.path("b.store"))")
     #expect(result.status == 0, "\(result)")
     #expect(folder.names == ["a.store", "b.store"])
   }
 
-  /// Runs the tool as a user without any other process, who may have so many threads.
+  /// Runs the tool as a user without any other process, limited to `threads` threads.
   private static func run(threads: Int, in folder: String) throws -> ToolResult {
-    // A user whom nobody else is, as far as a number of chance tells.
+    // A random user number, which very likely has no other process.
     let user = Int.random(in: 100_000...2_000_000_000)
     return try runTool(
       "/usr/bin/timeout",
@@ -66,7 +66,7 @@ import Testing
   @Test(
     .enabled(if: canBecomeAnother, "needs root, setpriv, and a build that others may run"),
     arguments: [1, 2, 3, 4])
-  func `a user who gets no threads is told so, and waits for nothing`(_ threads: Int) throws {
+  func `a lack of threads is reported without waiting`(_ threads: Int) throws {
     let result = try Self.run(threads: threads, in: "/")
     #expect(result.status == 1 && result.errors.contains("no more threads"), "\(result)")
     #expect(try Self.run(threads: 64, in: "/").status == 10)

@@ -1,4 +1,4 @@
-// The page "Changing your model": its commands are run in order, and print what it shows.
+// The page "Changing your model": its commands are run in order, and print what the page shows.
 
 import CipherSQLite
 import Foundation
@@ -9,7 +9,8 @@ import Testing
   static let path = "Sources/StoreMigrateKit/Documentation.docc/changing-your-model.md"
 
   let folder: TemporaryFolder
-  /// The app, called as the reader calls it: a history says who made the store.
+  /// The app, under the name that the reader calls, as a history has the name of the program that made the
+  /// store.
   private let app: String
   private let tools: TemporaryFolder
 
@@ -40,12 +41,12 @@ import Testing
       directory: folder.url.path)
     let exit = result.status == 0 ? "" : "[exit \(result.status)]\n"
     let output = (result.output + result.errors).replacing(folder.url.path + "/", with: "")
-    // The reader's tool is called otherwise than that of the test.
+    // The reader's tool has another name than that of the test.
     return output.replacing(folder.url.resolvingSymlinksInPath().path + "/", with: "")
       .replacing("notes-migrate", with: "app-migrate") + exit
   }
 
-  @Test func `each command of the page prints what the page shows`() throws {
+  @Test func `each command of the tutorial prints what its page shows`() throws {
     let url = packageRoot.appendingPathComponent(Self.path)
     let lines = try String(contentsOf: url, encoding: .utf8).split(
       separator: "\n", omittingEmptySubsequences: false
@@ -71,7 +72,7 @@ import Testing
           return [command]
             + output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().flatMap(folded)
         }
-        // Times and sizes stay as they were written, so that the page changes with what it says alone.
+        // Times and sizes stay as they were written, so that the page changes only with its content.
         if compared(former) == compared(block) { block = former }
       } else if open == "text", let name = block.first?.wholeMatch(of: #/# (Migrations/.+)/#) {
         let text = block.dropFirst().joined(separator: "\n") + "\n"
@@ -80,10 +81,10 @@ import Testing
         let source = try String(
           contentsOf: packageRoot.appendingPathComponent("Tests/NotesMigrate/Version\(version).swift"),
           encoding: .utf8)
-        // There they are in one module.
+        // In the sources they are in one module, and not public.
         let code = block.map { $0.isEmpty ? "" : "  " + $0.replacing("public ", with: "") }
           .joined(separator: "\n")
-        #expect(source.contains(code), "the classes of version \(version) are others")
+        #expect(source.contains(code), "the classes of version \(version) differ")
       }
       made += block + [line]
       language = nil
@@ -97,7 +98,7 @@ import Testing
     #expect(made.count == lines.count, "run make golden and review the difference")
   }
 
-  /// A line in parts that a page shows without scrolling.
+  /// Folds a line into parts that a page shows without scrolling.
   private func folded(_ line: Substring) -> [String] {
     var (rest, lines): (Substring, [String]) = (line, [])
     while rest.count > 78, let space = rest.prefix(79).lastIndex(of: " "),
@@ -109,8 +110,8 @@ import Testing
     return lines + [String(rest)]
   }
 
-  /// Lines without what differs from run to run.
-  /// SQLCipher 4 has other SQL, and copies fewer tables: there it is compared how each command ends.
+  /// Lines without what differs from run to run. SQLCipher 4 has other SQL, and copies fewer tables: there
+  /// only the exit code of each command is compared.
   private func compared(_ lines: [String]) -> String {
     guard Engine.current.cipherMajor < 4 else {
       return lines.filter { $0.hasPrefix("$ ") || $0.hasPrefix("[exit") }.joined(separator: "\n")
