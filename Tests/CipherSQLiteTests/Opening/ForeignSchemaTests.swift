@@ -31,7 +31,7 @@ import Testing
   private func isTold(_ error: any Error) -> Bool {
     guard case SQLError.schemaUnreadable(_, let reason) = error else { return false }
     return reason.contains("Later") && reason.contains("syntax error") && !"\(error)".contains("backup")
-      && "\(error)".contains("this is no damage, and no matter of a key")
+      && "\(error)".contains("The file is not damaged, and the key is not the cause.")
   }
 
   @Test func `an opening tells the words that it cannot read, and of no damage`() throws {

@@ -148,7 +148,7 @@ import Testing
       try await Store.migrate(at: url, key: testKey, migrations: set)
     } throws: { error in
       guard case StoreError.backupFailed(_, _, let reason) = error else { return false }
-      return reason.contains("leave room for its journal")
+      return reason.contains("leave room for the name of its journal")
         && reason.contains("give the store a shorter name, or do without the copy")
     }
     _ = try await Store.migrate(at: url, key: testKey, migrations: set, makesBackups: false)

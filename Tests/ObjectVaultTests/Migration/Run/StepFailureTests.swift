@@ -71,7 +71,7 @@ import Testing
         "create raw trigger T { BEFORE UPDATE ON $User BEGIN SELECT RAISE(ABORT, ''); END }\n"
           + "transform sql { UPDATE $User SET $User.city = 'x' }"))
     #expect(
-      raised.operation == "transform sql" && raised.reason.contains("a trigger's, whose RAISE has no words")
+      raised.operation == "transform sql" && raised.reason.contains("a trigger called RAISE without a message")
         && raised.reason.contains("SET \"city\" = 'x'") && raised.reason.hasSuffix("at line 4"), "\(raised)")
   }
 
