@@ -101,7 +101,7 @@ import VaultAuthoring
     #expect(
       column.hasSuffix(
         "\n  Item.name, 1 row: the steps have no such property; no column is Item.nme: is it called so by mistake?"
-          + "\nWhat may be left is allowed by these names: Item.name."), "\(column)")
+          + "\nTo import the file without it, allow these names: Item.name."), "\(column)")
     let table = try await losses(
       item.replacing("nme", with: "name") + "\n" + shelf.replacing("Shelf", with: "Shlf"))
     #expect(table.contains("the steps have no such entity; no table is Shlf: is it called so by mistake?"))

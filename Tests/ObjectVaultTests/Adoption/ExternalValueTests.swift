@@ -52,7 +52,7 @@ import VaultAuthoring
     let losses = try await lab.plan().losses
     #expect(losses.map(\.name) == ["Stone.photo", "_SUPPORT"] && losses.map(\.rows) == [2, 1])
     await #expect { try await lab.adopt() } throws: {
-      "\($0)".contains("allowed by these names: Stone.photo")
+      "\($0)".contains("allow these names: Stone.photo")
     }
     try await lab.adopt(allowing: ["Stone.photo", "_SUPPORT"])
     #expect(

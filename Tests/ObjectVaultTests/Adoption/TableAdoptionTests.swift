@@ -222,7 +222,7 @@ import VaultAuthoring
     }
     await #expect { try await lab.adopt() } throws: {
       if case StoreError.adoptionLoses = $0 {
-        "\($0)".contains("allowed by these names: ") && "\($0)".contains("WITHOUT ROWID")
+        "\($0)".contains("allow these names: ") && "\($0)".contains("WITHOUT ROWID")
       } else {
         false
       }

@@ -38,7 +38,7 @@ import Testing
 
   /// Saves, which is refused for one author, and leaves all of them.
   private func expectRefusal(
-    of id: Int64, _ reason: String = "is refused by the file: ", among count: Int
+    of id: Int64, _ reason: String = "is rejected by the file: ", among count: Int
   ) throws {
     #expect {
       try context.save()
@@ -98,7 +98,7 @@ import Testing
       #expect {
         try context.save()
       } throws: {
-        names(Int64(held[0]), "is refused by the file: is a founder", $0)
+        names(Int64(held[0]), "is rejected by the file: is a founder", $0)
       }
       #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
       #expect(try rows("SELECT count(*) FROM Book") == [[.integer(Int64(count))]])
@@ -132,7 +132,7 @@ import Testing
     #expect {
       try context.save()
     } throws: {
-      names(20_400, "is refused by the file: ", $0)
+      names(20_400, "is rejected by the file: ", $0)
     }
     try execute("DROP TRIGGER held")
     try context.save()
@@ -160,7 +160,7 @@ import Testing
         #expect(try context.fetch(Author.self).count() == 0)
       }
     } throws: {
-      names(600, "is refused by the file: ", $0)
+      names(600, "is rejected by the file: ", $0)
     }
     #expect(try rows("SELECT count(*) FROM Author") == [[.integer(700)]])
   }

@@ -236,8 +236,8 @@ extension Automatic {
         guard case StoreError.notAutomatic(_, let reasons, []) = error else { return false }
         return reasons.count == 2 && reasons[0].contains("and the class has both")
           && "\(error)".contains(
-            "nobody could tell whether the model of a store there is that of the classes")
-          && !"\(error)".contains("are not the store's model") && "\(error)".contains("Store.carriedSteps")
+            "it would be ambiguous whether an existing store has the model of these classes")
+          && !"\(error)".contains("differ from the store's model") && "\(error)".contains("Store.carriedSteps")
       }
     }
     // There is none yet, and none is made that the same classes would not open.

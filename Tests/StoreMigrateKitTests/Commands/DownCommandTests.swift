@@ -129,7 +129,7 @@ import Testing
     for command in ["redo", "up"] {
       let told = try run(command, "--yes", "--no-backup")
       #expect(
-        told.status == 3 && told.errors.contains("its file makes another model now than they did"), "\(told)")
+        told.status == 3 && told.errors.contains("its file now makes another model than they did"), "\(told)")
     }
     let after = try Connection.open(url.path, key: testKey)
     #expect(try after.value("SELECT town FROM Note", as: String.self) == "secret")
@@ -204,7 +204,7 @@ import Testing
         environment: ["STORE_MIGRATE_KEY": Self.hex])
       #expect(
         result.status == 5
-          && result.errors.contains("0004 s cannot be taken back: the towns were counted by hand."),
+          && result.errors.contains("0004 s cannot be rolled back: the towns were counted by hand."),
         "\(words): \(result)")
     }
     #expect(try version() == 4)

@@ -134,7 +134,7 @@ import Testing
       try $0.executeScript("CREATE TABLE t(x)")
     }
     let foreign = try bench.run("fetch", "User")
-    #expect(foreign.status == 12 && foreign.errors.contains("no store of ObjectVault"), "\(foreign)")
+    #expect(foreign.status == 12 && foreign.errors.contains("not a store of ObjectVault"), "\(foreign)")
     let wrong = try bench.run("fetch", "User", key: Template.newKey)
     #expect(wrong.status == 12 && wrong.output.isEmpty)
     #expect(try bench.run("count", "User", key: Template.newKey).status == 12)

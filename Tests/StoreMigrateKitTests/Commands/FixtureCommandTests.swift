@@ -55,7 +55,7 @@ import Testing
     #expect(folder.names == ["old.store"])
   }
 
-  @Test(arguments: [(2, 1, "Export its rows"), (4, 4, "Update the program")])
+  @Test(arguments: [(2, 1, "Export the rows"), (4, 4, "Update the program")])
   func `a store of another format is not looked into, and the message says what to do`(
     _ format: Int, _ status: Int32, _ remedy: String
   ) throws {

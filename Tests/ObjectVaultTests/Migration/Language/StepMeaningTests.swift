@@ -220,7 +220,7 @@ private final class Racer: ManagedObject {
     let c = EntityDescription(name: "C", attributes: [AttributeDescription(name: "state", type: .int)])
     #expect {
       try Schema(entities: [c]).validate()
-    } throws: { "\($0)".contains("every object has a property of this name for itself") }
+    } throws: { "\($0)".contains("this name is reserved") }
   }
 }
 

@@ -247,7 +247,7 @@ struct StoppedStep {
     ("retype User.city to string using ('x' \0 || $User.city)", "has a NUL character"),
     (
       (0..<5000).map { "add attribute User.p\($0) int optional" }.joined(separator: "\n"),
-      "1025 properties; 512 are possible"
+      "1025 properties; at most 512 are allowed"
     ),
   ])
   func `a step that fails says why, and leaves the store as it was`(_ step: String, _ reason: String)

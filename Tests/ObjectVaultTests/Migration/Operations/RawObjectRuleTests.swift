@@ -36,10 +36,10 @@ private final class Reader: ManagedObject {
     ("create raw view More { SELECT $Reader.nam FROM $Reader }", "did you mean \"$Reader.name\"?"),
     ("create raw view vault_more { SELECT 1 }", "this name cannot be used"),
     ("create raw view sqlite_more { SELECT 1 }", "this name cannot be used"),
-    ("create raw view Reader { SELECT 1 }", "would be called Reader in the file"),
+    ("create raw view Reader { SELECT 1 }", "would have the name Reader in the file"),
     (
       "add attribute Reader.b int indexed\ncreate raw index ix_Reader_b { ON $Reader (1) }",
-      "would be called ix_Reader_b"
+      "would have the name ix_Reader_b"
     ),
   ])
   func `a step that does not fit is refused with the reason`(_ step: String, _ reason: String) async throws {

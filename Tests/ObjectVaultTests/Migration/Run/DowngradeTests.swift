@@ -218,7 +218,7 @@ import Testing
       _ = try await Store.plan(at: lab.url, key: testKey, migrations: older)
     } throws: { error in
       guard case StoreError.storeIsNewer(_, 3, 1, _, canDowngrade: true) = error else { return false }
-      return "\(error)".contains("take the store back to 1 by what it carries itself (Store.downgrade)")
+      return "\(error)".contains("roll the store back to 1 with the rollback that it carries (Store.downgrade)")
     }
     #expect(try await lab.down(1, older).takenBack == [3, 2])
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: older).isUpToDate)

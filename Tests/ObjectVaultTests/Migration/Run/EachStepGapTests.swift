@@ -72,7 +72,7 @@ import Testing
       return
     }
     #expect(
-      error.text.hasSuffix(" The steps before stand: the store was last seen at version 2."), "\(error)")
+      error.text.hasSuffix(" The earlier steps are committed: the store was last seen at version 2."), "\(error)")
     #expect(try lab.version == 2)
   }
 

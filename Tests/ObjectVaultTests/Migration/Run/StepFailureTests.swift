@@ -164,6 +164,6 @@ import Testing
     let step = (1...600).map { "add attribute User.p\($0) int optional" }.joined(separator: "\n")
     let found = try #require(await failure(step))
     #expect(found.operation == "add attribute User.p\(513 - count) int optional")
-    #expect(found.reason.contains("User has \(600 + count) properties; 512 are possible"), "\(found.reason)")
+    #expect(found.reason.contains("User has \(600 + count) properties; at most 512 are allowed"), "\(found.reason)")
   }
 }
