@@ -97,13 +97,13 @@ extension PredicateCompiler {
 
   private func checkNumber(_ operand: CompiledOperand) throws {
     guard operand.type?.isNumeric ?? true, !operand.isObject else {
-      throw failure("\(operand.name) is no number, and cannot be calculated with", at: operand.place)
+      throw failure("\(operand.name) is not a number and cannot be used in a calculation", at: operand.place)
     }
   }
 
   private func checkText(_ operand: CompiledOperand, of function: PredicateFunction) throws {
     guard operand.type?.isText ?? true, !operand.isObject else {
-      throw failure("\(operand.name) is no string; \(function.rawValue) takes one", at: operand.place)
+      throw failure("\(operand.name) is not a string, which \(function.rawValue) needs", at: operand.place)
     }
   }
 }

@@ -55,7 +55,7 @@ import Testing
     let findings = try StoreInfo(connection).valueFindings(connection)
     #expect(findings.first?.hasPrefix("1 of 1 value of Thing.name is no ") == true, "\(findings)")
     #expect(
-      try connection.findings().contains("1 reference leads to a row that is gone, in table Thing"),
+      try connection.findings().contains("1 reference to a missing row, in table Thing"),
       "\(findings)")
   }
 }

@@ -84,8 +84,8 @@ import Testing
     let told = outcome(of: "transform sql { \(sql) }")
     let entity = try #require(name.split(separator: ".").first)
     #expect(
-      told.contains("$\(name) stands where \(table) is read, whose own column")
-        && told.contains("write $\(entity).$\(name) for the row outside of it"), "\(told)")
+      told.contains("$\(name) is in a query that reads \(table), where it would mean the column")
+        && told.contains("write $\(entity).$\(name) for the row of the outer query"), "\(told)")
     // What is told runs.
     #expect(outcome(of: "transform sql { \(qualified(sql, name)) }") == "")
   }
@@ -108,7 +108,7 @@ import Testing
     let told = outcome(of: step)
     #expect(
       told.contains(
-        "$Post.name stands where User is read, whose own column name it would be; Post is read nowhere"),
+        "$Post.name is in a query that reads User, where it would mean the column name of that table; no query around"),
       "\(told)")
   }
 
@@ -145,6 +145,6 @@ import Testing
     "require \"x\" { SELECT count(*) = 0 FROM $User WHERE EXISTS (SELECT 1 FROM $Post WHERE $Post.user = $User.id) }",
   ])
   func `is refused wherever SQL stands`(_ step: String) {
-    #expect(outcome(of: step).contains("$User.id stands where Post is read"))
+    #expect(outcome(of: step).contains("$User.id is in a query that reads Post"))
   }
 }

@@ -102,7 +102,7 @@ import Testing
       (["count", "Statuss"], "did you mean \"Status\"?"),
       (["fetch", "Status", "--columns", "txt"], "Status has no property \"txt\"; did you mean \"text\"?"),
       (["fetch", "Status", "--columns", "user.nam"], "User has no property \"nam\"; did you mean \"name\"?"),
-      (["fetch", "Status", "--columns", "tags"], "Status.tags has many members"),
+      (["fetch", "Status", "--columns", "tags"], "Status.tags is a to-many"),
       (["fetch", "Status", "--columns", "text.x"], "Status.text is an attribute"),
       (["fetch", "Status", "--columns", "text,text"], "--columns names text twice"),
       (["fetch", "Status", "--sort", "text:down"], "NAME:desc"),

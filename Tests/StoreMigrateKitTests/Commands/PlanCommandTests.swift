@@ -100,7 +100,7 @@ import Testing
     #expect(result.status == 2)
     #expect(
       result.output.contains(
-        "0002_s.migration:3, \"transform sql\": $A.bs.C names no column of the links"))
+        "0002_s.migration:3, \"transform sql\": $A.bs.C is not a column of the links"))
     #expect(result.output.contains("$A.bs.A and $A.bs.B") && result.output.contains("0003_s.migration"))
   }
 }

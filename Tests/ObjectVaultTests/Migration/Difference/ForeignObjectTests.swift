@@ -137,8 +137,8 @@ import Testing
     async throws
   {
     for (sql, words) in [
-      ("CREATE VIEW vault_undone AS SELECT 1 AS id", "vault_undone is no table, but of the kind view"),
-      ("ALTER TABLE vault_ids ADD COLUMN extra", "vault_ids has the column extra"),
+      ("CREATE VIEW vault_undone AS SELECT 1 AS id", "vault_undone is of the kind view, not a table"),
+      ("ALTER TABLE vault_ids ADD COLUMN extra", "vault_ids has an unknown column extra"),
     ] {
       let lab = try await DowngradeLab(Self.steps, at: 2)
       try lab.run(sql)

@@ -348,6 +348,6 @@ import Testing
         indexes: [IndexDescription(properties: ["leads"])]),
     ])
     #expect(
-      "\(schema.modelFaults)".contains("no column that an index could be over"), "\(schema.modelFaults)")
+      "\(schema.modelFaults)".contains("it has no column to index"), "\(schema.modelFaults)")
   }
 }

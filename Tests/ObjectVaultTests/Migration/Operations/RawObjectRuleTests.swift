@@ -162,7 +162,7 @@ private final class Reader: ManagedObject {
     let found = try await reason(log, "create raw trigger T { \(trigger) }")
     if isRefused {
       #expect(
-        found.contains("it inserts into Log") && found.contains("UPDATE a row that is there"), "\(found)")
+        found.contains("it inserts into Log") && found.contains("UPDATE an existing row"), "\(found)")
     } else {
       #expect(found == "nothing is wrong")
     }

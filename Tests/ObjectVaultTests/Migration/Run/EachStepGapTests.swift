@@ -258,7 +258,7 @@ import Testing
     }
     #expect(
       ahead?.version == 1 && ahead?.cause == .store(.steppedBack(file: lab.url.path, left: 3, found: 1)))
-    #expect(ahead?.text.contains("is at 1 now") == true && ahead?.text.contains("stand") == false)
+    #expect(ahead?.text.contains("is at 1 now") == true && ahead?.text.contains("committed") == false)
     try lead(lab, .latest)
     let back = stopped {
       _ = try Store.migrateWatched(

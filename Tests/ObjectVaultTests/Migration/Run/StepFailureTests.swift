@@ -23,14 +23,14 @@ import Testing
   // MARK: Names
 
   @Test(arguments: [
-    ("$Post.user.city", "goes on behind $Post.user"), ("$Post.user.city.x", "goes on behind $Post.user"),
-    ("$User.name.nonsense", "goes on behind $User.name"), ("$User.id.x", "goes on behind $User.id"),
-    ("$Post.tags.nonsense", "names no column of the links"),
-    ("$Post.tags.Tag.name", "names no column of the links"),
-    ("$User.posts", "has no column here"), ("$User..name", "names no property"),
+    ("$Post.user.city", "continues after $Post.user"), ("$Post.user.city.x", "continues after $Post.user"),
+    ("$User.name.nonsense", "continues after $User.name"), ("$User.id.x", "continues after $User.id"),
+    ("$Post.tags.nonsense", "is not a column of the links"),
+    ("$Post.tags.Tag.name", "is not a column of the links"),
+    ("$User.posts", "has no column here"), ("$User..name", "the model has no property"),
     ("$User.nam", "; did you mean \"$User.name\"?"),
     ("$Usr.name", "; did you mean \"$User\"? A dollar sign by itself is written $$"),
-    ("$.name", "names no entity"),
+    ("$.name", "the model has no entity"),
   ])
   func `a name of too many words is an error in data blocks and in expressions alike`(
     _ name: String, _ word: String
