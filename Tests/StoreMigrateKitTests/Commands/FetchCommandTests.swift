@@ -70,7 +70,7 @@ import Testing
     #expect(wrong.status == 64, "\(wrong)")
     #expect(
       wrong.errors.contains(
-        "\"May\" is no date, and Status.createdAt is one; write 2024-05-01 or 2024-05-01T18:30:00Z."))
+        "\"May\" is not a date, but Status.createdAt is one; write 2024-05-01 or 2024-05-01T18:30:00Z."))
   }
 
   @Test func `rows come by their ids where nothing is said, whatever index has the columns`() async throws {

@@ -246,7 +246,7 @@ import Testing
     for (step, word) in [
       ("make Thing.weight required filling \"abc\"", "is no double"),
       ("make Thing.small required filling 300", "is no int8"),
-      ("make Thing.key required filling \"abc\"", "is no uuid"),
+      ("make Thing.key required filling \"abc\"", "is not a valid uuid"),
     ] {
       #expect {
         _ = try lab.set([Self.base, "make Thing.count optional", step]).model(at: 3)

@@ -78,7 +78,7 @@ import Testing
     ("format: 1\n[up]\nrequire \"x {\" maybe { SELECT 1 }", 3, 15, "{ is missing"),
     ("format: 1\n[up]\nadd attribute U.a string default \"abc", 3, 34, "a text has no end"),
     ("format: 1\n[up]\nadd attribute U.a int8 default 1000", 3, 32, "is no int8"),
-    ("format: 1\n[up]\ncreate entity U {\n attribute a uuid default \"x\"\n}", 4, 27, "is no uuid"),
+    ("format: 1\n[up]\ncreate entity U {\n attribute a uuid default \"x\"\n}", 4, 27, "is not a valid uuid"),
   ])
   func `what is no migration is an error with line and column`(
     _ text: String, _ line: Int, _ column: Int, _ word: String
