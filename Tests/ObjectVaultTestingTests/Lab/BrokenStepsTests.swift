@@ -47,7 +47,7 @@ enum Steps {
     let error = #expect(throws: StoreError.self) {
       try Steps.lab([Steps.blog, "retype User.age to double"])
     }
-    #expect("\(try #require(error))".contains("say how: using (SQL)"))
+    #expect("\(try #require(error))".contains("state how: using (SQL)"))
     let fault = #expect(throws: CheckFailure.self) {
       try Steps.lab([Steps.blog, "transform sql { DELETE FROM $Nobody }"])
     }

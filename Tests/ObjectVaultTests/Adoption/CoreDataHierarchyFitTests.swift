@@ -108,7 +108,7 @@ import VaultAuthoring
       try await other.adopt(below)
     } throws: { error in
       guard case StoreError.adoptionRefused = error else { return false }
-      return "\(error)".contains("2 of 6 rows of other entities have a value of Manager.salary")
+      return "\(error)".contains("2 of 6 rows of other entities have a value in Manager.salary")
     }
   }
 

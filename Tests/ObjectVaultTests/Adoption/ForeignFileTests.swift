@@ -111,19 +111,19 @@ import VaultAuthoring
     let bytes = try Data(contentsOf: url)
     #expect(
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set) }.contains(
-        "not those of the steps"))
+        "its tables differ from those of the steps"))
     #expect(try Data(contentsOf: url) == bytes)
     // What a store would be told by its own verify.
     #expect(
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2)) }.contains(
-        "the table other is none of the store's"))
+        "the table other is not part of the store"))
     #expect(try Data(contentsOf: url) == bytes)
     try Connection.open(url.path, key: testKey).execute("DROP TABLE other")
     try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2))
     #expect(try await Store.plan(at: url, key: testKey, migrations: set.upTo(2)).drift.isEmpty)
     #expect(
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2)) }.contains(
-        "a store already"))
+        "already a store"))
     #expect(
       try await Store.history(at: url, key: testKey).map { "\($0.kind) \($0.number)" } == [
         "baseline 1", "baseline 2",

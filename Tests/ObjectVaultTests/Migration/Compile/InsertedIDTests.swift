@@ -166,7 +166,7 @@ import VaultAuthoring
     await #expect { try await lab.migrate(block) } throws: { error in
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
       return reason.contains(
-        "gets the id \(Self.limit + 1), and ids end at \(Self.limit): give it a lower one")
+        "gets the id \(Self.limit + 1), but ids end at \(Self.limit); give it a lower id")
     }
     #expect(try lab.isSound())
   }

@@ -37,7 +37,7 @@ import Testing
     try lab.run(sql)
     let found = try await findings(lab)
     #expect(
-      found.count == 1 && found.first?.hasPrefix("the \(name) is none of the store's") == true, "\(found)")
+      found.count == 1 && found.first?.hasPrefix("the \(name) is not part of the store") == true, "\(found)")
   }
 
   @Test(arguments: [
@@ -68,7 +68,7 @@ import Testing
     async throws
   {
     let sql = "CREATE TRIGGER spy AFTER INSERT ON Thing BEGIN DELETE FROM Other; END"
-    let words = "the trigger spy on Thing is none of"
+    let words = "the trigger spy on Thing is not part of"
     let base =
       "create entity Thing {\n attribute name string\n}\ncreate entity Other {\n attribute n int optional\n}"
     let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a')"])

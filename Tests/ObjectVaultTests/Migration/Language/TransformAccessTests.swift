@@ -36,11 +36,11 @@ import Testing
 
   @Test(arguments: [
     ("transform sql reads { UPDATE $E }", "an entity or Entity.property is missing"),
-    ("transform sql reads E.a reads E.b { UPDATE $E }", "each once"),
+    ("transform sql reads E.a reads E.b { UPDATE $E }", "each at most once"),
     ("transform sql write E.a { UPDATE $E }", "did you mean \"writes\"?"),
-    ("transform sql batch 5 { UPDATE $E }", "{ is missing behind transform sql"),
-    ("transform sql reads E.a UPDATE", "{ is missing behind transform sql reads E.a"),
-    ("transform sql reads E.a", "{ is missing behind transform sql reads E.a"),
+    ("transform sql batch 5 { UPDATE $E }", "{ is missing after transform sql"),
+    ("transform sql reads E.a UPDATE", "{ is missing after transform sql reads E.a"),
+    ("transform sql reads E.a", "{ is missing after transform sql reads E.a"),
   ])
   func `what is no such line is told`(_ line: String, _ reason: String) throws {
     #expect {
@@ -71,7 +71,7 @@ import Testing
     ),
     (
       "writes User.city { INSERT INTO $User ($User.name) VALUES ('x') }",
-      "it makes rows of User, which the step does not declare; write in its line: writes User, User.city"
+      "it inserts rows of User, which the step does not declare; write in its line: writes User, User.city"
     ),
     (
       "reads Post.text writes Post.text { DELETE FROM $Post WHERE $Post.text = '' }",

@@ -28,9 +28,9 @@ private final class Reader: ManagedObject {
   // MARK: What a model refuses
 
   @Test(arguments: [
-    ("drop attribute Reader.age", "the view Adults uses it; drop that first"),
-    ("drop entity Reader", "the view Adults uses it; drop that first"),
-    ("create raw view Adults { SELECT 1 }", "Adults exists already"),
+    ("drop attribute Reader.age", "the view Adults uses it; drop the view first"),
+    ("drop entity Reader", "the view Adults uses it; drop the view first"),
+    ("create raw view Adults { SELECT 1 }", "Adults already exists"),
     ("drop raw view Adult", "there is no raw view Adult; did you mean \"Adults\"?"),
     ("drop raw trigger Adults", "Adults is a view; write: drop raw view Adults"),
     ("create raw view More { SELECT $Reader.nam FROM $Reader }", "did you mean \"$Reader.name\"?"),
@@ -80,7 +80,7 @@ private final class Reader: ManagedObject {
     let more =
       "add relationship Reader.next -> Reader\ncreate raw view Next { SELECT $Reader.next FROM $Reader }"
     let found = try await reason(more, "make Reader.next many")
-    #expect(found.contains("the view Next uses $Reader.next, which is something else afterwards"), "\(found)")
+    #expect(found.contains("the view Next uses $Reader.next, which gets another meaning"), "\(found)")
   }
 
   @Test(arguments: [
@@ -89,8 +89,8 @@ private final class Reader: ManagedObject {
     ("create raw index I { (name) }", "begins with ON"),
     ("create raw trigger T { ON $Reader BEGIN SELECT 1; END }", "begins with AFTER"),
     ("create raw trigger T { AFTER INSERT ON $Reader }", "BEGIN … END"),
-    ("create raw view V { SELECT 'a }", "no end"),
-    ("create raw table T { (a) }", "\"table\" is none of view, trigger, index"),
+    ("create raw view V { SELECT 'a }", "not closed"),
+    ("create raw table T { (a) }", "\"table\" is not one of view, trigger, index"),
     ("create raw view { SELECT 1 }", "name is missing"),
     ("create raw view V unique { SELECT 1 }", "{ is missing"), ("create raw view V", "{ is missing"),
   ])
@@ -143,7 +143,7 @@ private final class Reader: ManagedObject {
         "rename attribute Reader.name -> title",
       ], at: 2)
     await #expect { try await lab.up() } throws: {
-      "\($0)".contains("names behind a dollar sign follow renamings")
+      "\($0)".contains("names after a dollar sign follow renamings")
     }
   }
 

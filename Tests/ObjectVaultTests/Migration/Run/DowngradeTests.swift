@@ -25,7 +25,7 @@ import Testing
       try await lab.down(1)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
-      return reason.contains("this is on the way back: the step's [down] can say")
+      return reason.contains("this happened during the rollback: the step's [down] can define")
     }
   }
 
@@ -41,7 +41,7 @@ import Testing
       try await lab.down(1)
     } throws: { error in
       guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
-      return reason.hasSuffix("; this is on the way back")
+      return reason.hasSuffix("; this happened during the rollback")
     }
     #expect(try lab.rows("SELECT n FROM A ORDER BY id") == [["x"], ["y"]])
   }
@@ -139,7 +139,7 @@ import Testing
       throws: StoreError.cannotRollBack(
         step: 2, name: "s2",
         reason:
-          "its [down] section does not lead to the model before it; correct it in its file, which stays the same step"
+          "its [down] section does not restore the model before the step; correct [down] in its file, which does not change the checksum of the step"
       )
     ) { try await lab.down(1, wrong) }
     // Its author has thought of a way since: the checksum is the same.
@@ -168,7 +168,7 @@ import Testing
       guard case StoreError.bookkeepingDamaged(_, "vault_migrations, row 2,", let reason) = error else {
         return false
       }
-      return reason.contains("holds no step")
+      return reason.contains("is not a valid step")
     }
   }
 
@@ -184,7 +184,7 @@ import Testing
       try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
     } throws: { error in
       guard case StoreError.cannotRollBack(2, "s2", let reason) = error else { return false }
-      return reason.contains("this release cannot read") && reason.contains("or a later one")
+      return reason.contains("this release cannot read") && reason.contains("or with a later one")
     }
     try lab.run("UPDATE vault_migrations SET text = 'fold attribute A.ci' WHERE version = 2")
     await #expect {

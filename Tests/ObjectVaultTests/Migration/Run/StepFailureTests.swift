@@ -59,7 +59,7 @@ import Testing
   @Test func `what its author left without words is told by its line and its statement`() async throws {
     let required = try #require(
       await failure("make User.city optional\nrequire \" \" {\n  SELECT count(*) = 10\n  FROM $User\n}"))
-    let asked = "it is required that the query at line 4 is true"
+    let asked = "the requirement \"the query at line 4 is true"
     #expect(
       required.reason.hasPrefix(asked) && required.reason.contains("(SELECT count(*) = 10 FROM $User)"),
       "\(required)")
@@ -125,11 +125,11 @@ import Testing
   @Test(arguments: [
     (
       "make User.city optional\nset default of User.city to \"x\"\nmake User.age required filling 1\nadd index Post(user) unique",
-      "add index Post(user) unique", "is there more than once"
+      "add index Post(user) unique", "more than once"
     ),
     (
       "add index User(age)\nretype User.name to string using ('same')\nmake User.city required filling \"x\"",
-      "retype User.name to string using ('same')", "1 value of User(name) is there more than once"
+      "retype User.name to string using ('same')", "1 value of User(name) occurs more than once"
     ),
     (
       "make User.city required filling \"x\"\nadd attribute User.code string default \"c\" unique\nadd index User(age)",
@@ -146,7 +146,7 @@ import Testing
     ),
     (
       "make User.city required filling \"x\"\nretype User.age to int8 using ($User.age * 100)\nadd index Post(text)",
-      "retype User.age to int8 using ($User.age * 100)", "are no int8"
+      "retype User.age to int8 using ($User.age * 100)", "are invalid (expected: int8)"
     ),
   ])
   func `a failure names the operation that it is about, however many run together`(

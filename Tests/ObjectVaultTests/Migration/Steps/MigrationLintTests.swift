@@ -112,7 +112,7 @@ private final class Titled: ManagedObject {
     }
   }
 
-  @Test(arguments: [("lossy:U.m", "did you mean \"U.n\"?"), ("lossy:Nope", "take that out of the head")])
+  @Test(arguments: [("lossy:U.m", "did you mean \"U.n\"?"), ("lossy:Nope", "remove that from the head")])
   func `what is allowed and not lost is told`(_ word: String, _ advice: String) throws {
     let set = try MigrationSet([
       MigrationStep(number: 1, name: "base", text: "format: 1\n[up]\n\(Self.base)\n"),
@@ -219,7 +219,7 @@ private final class Titled: ManagedObject {
       "rename attribute Titled.name -> title", "rename relationship Titled.next -> later")
     #expect(found.map(\.rule) == [.renamingIsDone, .renamingIsDone] && found.allSatisfy(\.rule.isNote))
     #expect(found.map(\.step) == [2, 3])
-    #expect(found.first?.text.contains(".renamed(from: \"name\") out of the class") == true)
+    #expect(found.first?.text.contains(".renamed(from: \"name\") from the class") == true)
   }
 
   @Test func `a schema that tells of a renamed entity is asked to be silent once a step has done it`() throws
@@ -232,7 +232,7 @@ private final class Titled: ManagedObject {
     #expect(found.map(\.rule) == [.renamingIsDone] && found.first?.step == 2)
     #expect(
       found.first?.text
-        == "Titled is renamed by this step; take .renamed(from: \"Named\") out of the schema")
+        == "Titled is renamed by this step; remove .renamed(from: \"Named\") from the schema")
   }
 
   @Test func `the steps of the microblog have notes only`() throws {
