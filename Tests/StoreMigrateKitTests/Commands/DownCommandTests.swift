@@ -100,8 +100,8 @@ import Testing
     let told = try run("redo", "--steps", "2", "--yes", "--no-backup")
     #expect(
       told.status != 0
-        && told.errors.contains("the steps up to 0002 s are folded into it and run as a whole")
-        && told.errors.contains("repeat all 3 steps, or no more than the last 1"), "\(told)")
+        && told.errors.contains("the steps up to 0002 s are folded into one and run only together")
+        && told.errors.contains("repeat all 3 steps, or at most the last 1"), "\(told)")
     #expect(!told.errors.contains("Migrate the store"), "\(told)")
     for count in ["1", "3"] {
       let again = try run("redo", "--steps", count, "--yes", "--no-backup")
@@ -266,7 +266,7 @@ import Testing
       builtExecutable("store-migrate"), ["check", "-m", folder.path("Steps")])
     #expect(
       check.status == 2
-        && check.output.contains("0003_s.migration: its [down] section does not lead to the model before it."),
+        && check.output.contains("0003_s.migration: its [down] section does not restore the model before the step."),
       "\(check)")
   }
 

@@ -150,7 +150,7 @@ import Testing
 
   @Test(arguments: [
     ("UPDATE Note SET company_id = 1 WHERE id = 1", "1 object of Note has both company and person"),
-    ("UPDATE Company SET mail = 'a' WHERE id = 4", "UNIQUE"),
+    ("UPDATE Company SET mail = 'a' WHERE id = 4", "must be unique"),
   ])
   func `rows that do not fit are counted, and the store is as it was`(_ change: String, _ reason: String)
     async throws

@@ -239,7 +239,7 @@ struct StoppedStep {
     ("transform sql { ATTACH 'x' AS y }", "not authorized"),
     ("transform sql { UPDATE $Post SET $Post.user = 99 }", "references to missing rows"),
     ("transform sql { UPDATE $User SET $User.name = 'same' }", "UNIQUE"),
-    ("add index Post(user) unique", "UNIQUE"),
+    ("add index Post(user) unique", "must be unique"),
     // The engine would end each of these at the NUL.
     ("transform sql { DELETE FROM $Post \0 WHERE $Post.id = 1 }", "has a NUL character"),
     ("require \"none\" { SELECT 1 \0 WHERE 0 }", "has a NUL character"),
