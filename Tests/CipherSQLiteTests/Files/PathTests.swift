@@ -235,7 +235,7 @@ import Testing
     do {
       _ = try Connection.open(folder.path("link"), key: testKey)
       Issue.record("it was opened")
-    } catch { #expect("\(error)".contains("no UTF-8"), "\(error)") }
+    } catch { #expect("\(error)".contains("is not UTF-8"), "\(error)") }
     let path = folder.path("x")
     _ = try Connection.create(path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
     #expect(bytes.withUnsafeBytes { access($0.baseAddress!.assumingMemoryBound(to: CChar.self), F_OK) } == 0)

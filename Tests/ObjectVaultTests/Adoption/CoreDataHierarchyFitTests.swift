@@ -73,7 +73,7 @@ import VaultAuthoring
         [5, "Employee", .null, .real(7), 1], [6, "Person", .null, .null, .null],
         [7, "Manager", .null, .null, .null], [9, "Company", .null, .null, .null],
       ])
-    for words in ["Manager declares level, because its rows alone have values", "Party declares name"] {
+    for words in ["Manager declares level, because only its rows have values", "Party declares name"] {
       #expect(adoption.notes.contains { $0.contains(words) }, "\(words): \(adoption.notes)")
     }
   }

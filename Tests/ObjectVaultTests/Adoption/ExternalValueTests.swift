@@ -112,7 +112,7 @@ import VaultAuthoring
     }
     let isRefused = { (error: any Error) in
       guard case StoreError.adoptionRefused(lab.file.path, let reason, _) = error else { return false }
-      return reason.contains(".legacy_SUPPORT/_EXTERNAL_DATA") && reason.contains("cannot be looked at")
+      return reason.contains(".legacy_SUPPORT/_EXTERNAL_DATA") && reason.contains("cannot be read")
     }
     await #expect { try await lab.plan() } throws: { isRefused($0) }
     await #expect {

@@ -188,7 +188,7 @@ import VaultAuthoring
     let lab = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit + 1), 'a'); DELETE FROM notes")
     await #expect { try await lab.adopt() } throws: { error in
       guard case StoreError.adoptionRefused(_, let reason, _) = error else { return false }
-      return reason.contains("Notes: ids up to \(Self.limit + 1) were given out")
+      return reason.contains("Notes: ids up to \(Self.limit + 1) were issued")
     }
     let last = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit), 'a'); DELETE FROM notes")
     try await last.adopt()

@@ -333,7 +333,7 @@ import Testing
     (groups, "make relationship User.groups an entity Group (a, b)", "Group already exists"),
     (
       groups, "make relationship User.groups an entity F (a, b) inverse User.f, User.g",
-      "leads to Group, and not to User"
+      "refers to Group, not to User"
     ),
     (
       membership, "make entity Membership a relationship User.groups -> User",
