@@ -10,7 +10,7 @@ extension SQLError {
       code: Int(SQLITE_ERROR), extendedCode: Int(SQLITE_ERROR),
       message:
         "the SQL has a NUL character (U+0000), where SQLite would stop reading it; remove it, or write "
-          + "char(0)",
+        + "char(0)",
       sql: sql.replacing("\0", with: "\u{FFFD}"))
   }
 

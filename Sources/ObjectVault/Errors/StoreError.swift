@@ -184,7 +184,7 @@ extension StoreError: CustomStringConvertible {
       "\(entity) was accessed by its name, but the store was opened with Swift classes. Use the class, or "
         + "open the store without a schema."
     case .unknownEntity("DynamicObject"):
-      "The class DynamicObject stands for any entity. Name the entity: fetch(entity:), insert(entity:)."
+      "A DynamicObject can be of any entity. Name the entity: fetch(entity:), insert(entity:)."
     case .unknownEntity(let name):
       "\(name) is not in the store's schema. Add Entity(\(name).self) to it."
     case .objectGone(let entity, let rowID):

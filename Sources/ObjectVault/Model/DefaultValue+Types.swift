@@ -66,7 +66,7 @@ extension AttributeType {
     case .text(.any): "a text in quotes"
     case .text(.decimal): "the digits in quotes, such as \"1.50\""
     case .text(.uuid): "it in quotes and capitals, such as \"6F9619FF-8B86-D011-B42D-00C04FC964FF\""
-    case .text(.url): "it in quotes, as it stands in a URL, such as \"https://example.com/a%20b\""
+    case .text(.url): "it in quotes, as it is written in a URL, such as \"https://example.com/a%20b\""
     case .text(.json): "it in quotes, with sorted keys and without spaces, such as \"{\\\"a\\\":1}\""
     case .blob: "transform sql { UPDATE … SET … = x'00ff' } after it, because data has no constant"
     }

@@ -49,7 +49,8 @@ extension PredicateCompiler {
     case .call(let function, let arguments):
       let parameters = function.entry.parameters
       guard arguments.count == parameters.count else {
-        throw failure("\(function.rawValue) takes \(parameters.count) operands, not \(arguments.count)")
+        throw failure(
+          "\(function.rawValue) takes \(counted(parameters.count, "operand")), not \(arguments.count)")
       }
       program.steps.append(.call(function))
       for (argument, kind) in zip(arguments, parameters).reversed() {

@@ -117,7 +117,7 @@ extension MigrationLab {
       throw CheckFailure(
         "", at: place,
         findings: [
-          "an app that knows \(counted(number, "step")) was not refused, but version \(reader) is the oldest "
+          "an app with \(counted(number, "step")) was not refused, but version \(reader) is the oldest "
             + "that may read the store"
         ], advice: advice)
     } catch StoreError.storeIsNewer {
@@ -125,7 +125,7 @@ extension MigrationLab {
       throw CheckFailure(
         "", at: place,
         findings: [
-          "an app that knows \(counted(number, "step")) was refused, but the steps allow it to read the store"
+          "an app with \(counted(number, "step")) was refused, but the steps allow it to read the store"
         ], advice: advice)
     }
   }

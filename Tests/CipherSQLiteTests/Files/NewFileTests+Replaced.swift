@@ -311,7 +311,8 @@ extension NewFiles {
     try folder.write(Data("correct horse\n".utf8), to: "short")
     try folder.write(Data(String(repeating: "Liebe Oma, schöne Grüße! ", count: 80).utf8), to: "letter")
     for (name, kind) in [
-      ("plain", "an unencrypted database"), ("keys", "a key file"), ("short", "a text file"), ("letter", "a text file"),
+      ("plain", "an unencrypted database"), ("keys", "a key file"), ("short", "a text file"),
+      ("letter", "a text file"),
     ] {
       let before = try folder.bytes(name)
       #expect(throws: SQLError.notReplaceable(file: folder.path(name), kind: kind)) {

@@ -107,7 +107,10 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     renamed[48 + 108] = UInt8(ascii: "E")
     renamed = Array(renamed.dropLast(32)) + Primitives.sha256(Array(renamed.dropLast(32)))
     try folder.write(Data(renamed), to: "a.keys")
-    #expect(throws: SQLError.keyFileDamaged(file: path, reason: "it was modified, or combined from several key files")) {
+    #expect(
+      throws: SQLError.keyFileDamaged(
+        file: path, reason: "it was modified, or combined from several key files")
+    ) {
       try KeyFile.open(at: path, unlock: Self.horse)
     }
     // The file of another store.

@@ -158,7 +158,8 @@ import Testing
       }
     }
     #expect(
-      error.findings.first == "the store is at version 3, but differs from one that was migrated without a stop", "\(error)")
+      error.findings.first
+        == "the store is at version 3, but differs from one that was migrated without a stop", "\(error)")
     #expect(
       error.findings.dropFirst().allSatisfy { $0.hasPrefix("User.name: 1 of 12 values differs") }
         && error.findings.count == 2, "\(error)")

@@ -54,7 +54,8 @@ import Testing
       try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 4:",
       has: ["Status: 2 of 4 rows are missing (rows 2, 3)"],
       advice:
-        "The difference begins after step 3 tidy, 0003_tidy.migration. If a step deletes rows on purpose, allow that with lab.mayLoseRows."
+        "The difference begins after step 3 tidy, 0003_tidy.migration. If a step deletes rows on purpose, "
+        + "allow that with lab.mayLoseRows."
     )
   }
 
@@ -177,7 +178,8 @@ import Testing
     #expect(found[0].hasPrefix("checkKilledAnywhere, version 1 to 2, "), "\(found)")
     #expect(found.contains { $0.hasPrefix("- User: 1 row is new (row ") }, "\(found)")
     #expect(
-      found.last?.contains("check the functions that are called by step 2 tidy: transform swift tidy on User") == true,
+      found.last?.contains("check the functions that are called by step 2 tidy: transform swift tidy on User")
+        == true,
       "\(found)")
   }
 

@@ -37,7 +37,8 @@ import Testing
         - User has no property "city"
         """), "\(found)")
     #expect(
-      found.contains("\"city\" exists at version 5, 6. The properties of User are ") && found.contains("name, "), "\(found)")
+      found.contains("\"city\" exists at version 5, 6. The properties of User are ")
+        && found.contains("name, "), "\(found)")
     #expect(found.contains("town") && found.hasSuffix("."), "\(found)")
   }
 

@@ -100,11 +100,13 @@ import VaultAuthoring
     let column = try await losses("\(item)\n\(shelf)")
     #expect(
       column.hasSuffix(
-        "\n  Item.name, 1 row: the steps have no such property; the file has no column for Item.nme: is the name mistyped?"
+        "\n  Item.name, 1 row: the steps have no such property; the file has no column for Item.nme: is the "
+          + "name mistyped?"
           + "\nTo import the file without it, allow these names: Item.name."), "\(column)")
     let table = try await losses(
       item.replacing("nme", with: "name") + "\n" + shelf.replacing("Shelf", with: "Shlf"))
-    #expect(table.contains("the steps have no such entity; the file has no table for Shlf: is the name mistyped?"))
+    #expect(
+      table.contains("the steps have no such entity; the file has no table for Shlf: is the name mistyped?"))
     // What the file has as well is no mistyping of it, and a far name is none either.
     let other = try await losses(
       item.replacing("nme", with: "colour") + "\n" + shelf.replacing("row", with: "rows"))

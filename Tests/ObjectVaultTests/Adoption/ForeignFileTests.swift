@@ -31,7 +31,8 @@ import VaultAuthoring
     try Connection.open(lab.store.path, key: testKey).exportPlaintext(to: folder.path("ours.db"))
     let nothing = try AdoptionLab("CREATE TABLE t (a); DROP TABLE t;")
     for (file, words) in [
-      ("absent.db", ["absent.db"]), ("empty.db", ["empty"]), ("text.db", ["if it is encrypted, give its key"]),
+      ("absent.db", ["absent.db"]), ("empty.db", ["empty"]),
+      ("text.db", ["if it is encrypted, give its key"]),
       ("damaged.db", ["damaged"]), ("cut.db", ["cut.db"]), ("ours.db", ["store of ObjectVault"]),
       (".", [folder.url.lastPathComponent]),
     ] {

@@ -296,7 +296,9 @@ import VaultAuthoring
     #expect(adoption.schema.entities[0].attribute(named: "fine")?.type == .string)
     for name in ["T.fine", "T.some"] {
       #expect(
-        adoption.notes.contains { $0.hasPrefix(name) && $0.contains("1 of them is not a valid day and time") },
+        adoption.notes.contains {
+          $0.hasPrefix(name) && $0.contains("1 of them is not a valid day and time")
+        },
         "\(adoption.notes)")
     }
   }

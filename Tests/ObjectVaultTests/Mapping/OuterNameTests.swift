@@ -108,7 +108,8 @@ import Testing
     let told = outcome(of: step)
     #expect(
       told.contains(
-        "$Post.name is in a query that reads User, where it would mean the column name of that table; no query around"),
+        "$Post.name is in a query that reads User, where it would mean the column name of that table; no "
+          + "query around"),
       "\(told)")
   }
 

@@ -173,7 +173,8 @@ struct DynamicStore {
     }
     #expect(
       throws: StoreError.propertyMisused(
-        entity: "Author", property: "passport", reason: "refers to Passport, but was given an object of Author"
+        entity: "Author", property: "passport",
+        reason: "refers to Passport, but was given an object of Author"
       )
     ) { try ann.set("passport", toOne: ann) }
     // Subscripts tell by the road of getters and setters.

@@ -189,7 +189,10 @@ import VaultAuthoring
       "UPDATE $A.ts SET $A.ts.position = 1.5 WHERE $A.ts.B = 3",
       "1 of 6 values of A.ts.position is invalid (expected: whole number): row 2"
     ),
-    ("UPDATE $A.ts SET $B.as.position = x'00'", "6 of 6 values of B.as.position are invalid (expected: whole number): rows 1"),
+    (
+      "UPDATE $A.ts SET $B.as.position = x'00'",
+      "6 of 6 values of B.as.position are invalid (expected: whole number): rows 1"
+    ),
   ])
   func `places that are no numbers are found behind the SQL that put them there`(
     _ sql: String, _ finding: String

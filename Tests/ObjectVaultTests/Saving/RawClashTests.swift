@@ -56,7 +56,8 @@ import Testing
     #expect(found.count == 3, "\(found)")
     #expect(
       found.first
-        == "Member.mail of new object -2 is rejected by the file: UNIQUE constraint failed: index 'lowermail'")
+        == "Member.mail of new object -2 is rejected by the file: UNIQUE constraint failed: index 'lowermail'"
+    )
     #expect(found.dropFirst().map { $0.contains("Member.name of new object") } == [true, true])
     for (number, object) in new.enumerated() {
       (object.name, object.mail) = ("new \(number)", "n\(number)@b")

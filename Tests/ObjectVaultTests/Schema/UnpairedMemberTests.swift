@@ -30,8 +30,8 @@ private final class Fan: ManagedObject {
     }
     #expect(
       schema.findings == [
-        "Shop.orders has links of its own, because Order.shop is not its inverse; if it should be, write in Shop: "
-          + "@ToMany(inverse: \\Order.shop, onDelete: .cascade) var orders: Set<Order>"
+        "Shop.orders has links of its own, because Order.shop is not its inverse; if it should be, write in "
+          + "Shop: @ToMany(inverse: \\Order.shop, onDelete: .cascade) var orders: Set<Order>"
       ])
     #expect(schema.faults.isEmpty)
   }

@@ -237,7 +237,8 @@ extension Automatic {
         return reasons.count == 2 && reasons[0].contains("but the class has both")
           && "\(error)".contains(
             "it would be ambiguous whether an existing store has the model of these classes")
-          && !"\(error)".contains("differ from the store's model") && "\(error)".contains("Store.carriedSteps")
+          && !"\(error)".contains("differ from the store's model")
+          && "\(error)".contains("Store.carriedSteps")
       }
     }
     // There is none yet, and none is made that the same classes would not open.

@@ -111,7 +111,8 @@ import Testing
         Issue.record("It was opened.")
       } catch let error as SQLError {
         #expect(
-          "\(error)".contains("the key is right, but the file has the cipher settings page 4096, HMAC-SHA512"),
+          "\(error)".contains(
+            "the key is right, but the file has the cipher settings page 4096, HMAC-SHA512"),
           "\(error)")
         #expect("\(error)".contains("Open it with an engine that supports them."))
       }

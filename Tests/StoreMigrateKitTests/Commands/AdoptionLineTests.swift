@@ -22,7 +22,8 @@ import Testing
   {
     // Nobody is asked for a key that it has not.
     let refused = try run("$tool baseline legacy.db --to 1 -m Legacy")
-    #expect(refused.status == 12 && refused.errors.contains("this is an unencrypted SQLite file"), "\(refused)")
+    #expect(
+      refused.status == 12 && refused.errors.contains("this is an unencrypted SQLite file"), "\(refused)")
     let line = try #require(refused.errors.split(separator: "\n").first { $0.hasPrefix("      ") })
     #expect(line.hasSuffix(" baseline legacy.db NEW.store --to 1 -m Legacy"), "\(refused)")
     let taken = try run("\(line) --new-key-env NEW_KEY --yes")

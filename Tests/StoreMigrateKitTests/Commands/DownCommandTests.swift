@@ -266,7 +266,8 @@ import Testing
       builtExecutable("store-migrate"), ["check", "-m", folder.path("Steps")])
     #expect(
       check.status == 2
-        && check.output.contains("0003_s.migration: its [down] section does not restore the model before the step."),
+        && check.output.contains(
+          "0003_s.migration: its [down] section does not restore the model before the step."),
       "\(check)")
   }
 

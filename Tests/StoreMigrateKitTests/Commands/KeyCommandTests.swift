@@ -190,7 +190,8 @@ import Testing
     let keys = folder.path("notes.keys")
     let made = try run("slots", "create", keys, "Ann", "--slots-work", "0.2", newKey: "ann's horse")
     #expect(made.status == 5 && made.errors.contains("the slot was not created"), "\(made)")
-    #expect(made.errors.contains("but only 0.2 s and") && made.errors.contains("--slots-work SECONDS"), "\(made)")
+    #expect(
+      made.errors.contains("but only 0.2 s and") && made.errors.contains("--slots-work SECONDS"), "\(made)")
     #expect(
       made.errors.contains("Nothing was changed.") && !made.errors.contains("you trust"), "\(made)")
     #expect(folder.names.isEmpty)

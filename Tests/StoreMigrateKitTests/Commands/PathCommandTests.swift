@@ -198,7 +198,8 @@ import Testing
     ] {
       let result = try run(words)
       #expect(
-        !result.errors.contains("the disk may be full") && !(result.output + result.errors).contains("trap"), "\(result)"
+        !result.errors.contains("the disk may be full") && !(result.output + result.errors).contains("trap"),
+        "\(result)"
       )
       if words[0] == "verify" {
         #expect([0, 2].contains(result.status), "\(words) \(result)")

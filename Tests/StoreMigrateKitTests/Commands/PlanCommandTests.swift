@@ -47,7 +47,8 @@ import Testing
     #expect(text.status == 5 && text.errors.isEmpty, "\(text.errors)")
     #expect(
       text.output.contains(
-        "REFUSED add index Thing(name) unique: 1 value of Thing(name) occurs more than once, but must be unique (row 3). First make them"
+        "REFUSED add index Thing(name) unique: 1 value of Thing(name) occurs more than once, but must be "
+          + "unique (row 3). First make them"
       ))
     #expect(text.output.contains("Nothing was written."))
     let json = try #require(

@@ -127,7 +127,7 @@ extension Schema {
       throw ModelError(reason: "\(entity).\(name) is already \(toMany ? "many" : "one")")
     }
     guard relationship.destination != entity || relationship.inverse != name else {
-      throw ModelError(reason: "\(entity).\(name) is its own inverse, so no other end stays as it is")
+      throw ModelError(reason: "\(entity).\(name) is its own inverse, so it has no other end to keep")
     }
     try entities[owner].requireUnindexed(name)
     entities[owner].relationships[index].isToMany = toMany

@@ -155,7 +155,8 @@ private let guests = Schema { Entity(Guest.self) }
       _ = try await Store.open(at: lab.url, key: testKey, schema: guests, migrations: .set(set))
     }
     #expect(
-      failed?.step == 2 && failed?.reason == "1 of 1 value of Guest.humour is invalid (expected: string): row 1",
+      failed?.step == 2
+        && failed?.reason == "1 of 1 value of Guest.humour is invalid (expected: string): row 1",
       "\(failed as Any)")
     #expect(try lab.rows("SELECT mood FROM Guest") == [[.null]])
     // A program without classes knows no cases; `verify` of the classes finds them later.

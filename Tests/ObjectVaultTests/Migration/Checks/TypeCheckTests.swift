@@ -211,7 +211,8 @@ import Testing
     }
     try lab.open().executeScript("UPDATE Thing SET _version = \(version) WHERE id = 2")
     let store = try await Store.open(at: lab.url, key: testKey)
-    #expect(try await store.verify() == ["1 of 2 values of Thing._version is invalid (expected: version): row 2"])
+    #expect(
+      try await store.verify() == ["1 of 2 values of Thing._version is invalid (expected: version): row 2"])
     // A conflict, or a row with another version: never a trap.
     try? await store.write { try $0.fetch(entity: "Thing").where("id == 2").first()?["name"] = "new" }
     store.close()
@@ -277,11 +278,14 @@ import Testing
     try connection.execute("UPDATE Sample SET mood = 'gloomy', int = 'seven' WHERE id = 2")
     #expect(
       Set(try await temporary.store.verify()) == [
-        "1 of 3 values of Sample.int is invalid (expected: int): row 2", "1 of 3 values of Sample.mood is invalid (expected: string): row 2",
+        "1 of 3 values of Sample.int is invalid (expected: int): row 2",
+        "1 of 3 values of Sample.mood is invalid (expected: string): row 2",
       ])
     // Without classes the cases are not known.
     #expect(
-      try StoreInfo(connection).valueFindings(connection) == ["1 of 3 values of Sample.int is invalid (expected: int): row 2"]
+      try StoreInfo(connection).valueFindings(connection) == [
+        "1 of 3 values of Sample.int is invalid (expected: int): row 2"
+      ]
     )
   }
 

@@ -221,7 +221,8 @@ import Testing
     }
     for (line, reason) in [
       ("make A.t one picking", "( … ) is missing after picking"), ("make A.t on", "did you mean \"one\"?"),
-      ("make A.t many picking (x)", "has no meaning here"), ("make A.t one picking ()", "the parentheses are empty"),
+      ("make A.t many picking (x)", "has no meaning here"),
+      ("make A.t one picking ()", "the parentheses are empty"),
     ] {
       #expect {
         _ = try MigrationStep(number: 1, name: "s", text: "format: 1\n[up]\n\(line)\n")

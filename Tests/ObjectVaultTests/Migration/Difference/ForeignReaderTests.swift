@@ -79,7 +79,8 @@ import Testing
       "CREATE TABLE zz(x INTEGER REFERENCES Tag(id))", "retype Tag.label to string using (upper($Tag.label))"),
     // What does not fit before already.
     Case(
-      "CREATE VIEW v AS SELECT x FROM nowhere", drop, "the view v is not part of the store, and cannot be run",
+      "CREATE VIEW v AS SELECT x FROM nowhere", drop,
+      "the view v is not part of the store, and cannot be run",
       "nowhere", "SQLite cannot drop or rename columns, as step 0003 step3 does"),
     Case("CREATE VIEW v AS SELECT x FROM nowhere", "add attribute Thing.more string optional"),
     Case("CREATE VIEW v AS SELECT x FROM nowhere", "retype Thing.name to string using (upper($Thing.name))"),

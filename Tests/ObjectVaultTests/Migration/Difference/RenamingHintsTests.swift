@@ -141,7 +141,8 @@ private enum Swapped {
     let row = "create entity Row {\n attribute a int default 0\n attribute b int default 0\n}"
     let schema = Schema { Entity(Taken.Row.self) }
     let asked = try proposal(row, schema)
-    #expect(asked.notes.contains { $0.hasPrefix("Row.b declares the former name Row.a, but the steps have both.") })
+    #expect(
+      asked.notes.contains { $0.hasPrefix("Row.b declares the former name Row.a, but the steps have both.") })
     let told = try proposal(row, schema, renaming: ["Row.a=c"])
     #expect(told.lines == ["rename attribute Row.a -> c"] && told.notes.isEmpty, "\(told.notes)")
   }

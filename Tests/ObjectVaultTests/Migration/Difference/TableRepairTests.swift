@@ -174,7 +174,8 @@ import Testing
     let line = try #require(lines.first)
     let parts = try #require(
       line.firstMatch(
-        of: #/; step 0002 step2 adds .* can be kept: before the step, run (.*?); and after the step (.*)$/#), "\(line)"
+        of: #/; step 0002 step2 adds .* can be kept: before the step, run (.*?); and after the step (.*)$/#),
+      "\(line)"
     )
     #expect(try Self.paste(["\(parts.1);"] + Self.remedies(lines), lab.url.path).errors == "")
     try await lab.migrate(step)

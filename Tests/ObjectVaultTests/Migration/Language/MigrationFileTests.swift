@@ -66,7 +66,9 @@ import Testing
     ("format: 1\n[up]\nretype U.n to string using nonsense ($U.n)", 3, 28, "( … )"),
     ("format: 1\n[up]\nretype U.n to string using (')'", 3, 28, "not closed on this line"),
     ("format: 1\n[up]\nretype U.n to string using (')", 3, 28, "not closed on this line"),
-    ("format: 1\n[up]\nretype U.n to int using (length($U.n) -- c\n)", 3, 39, "includes the rest of the line"),
+    (
+      "format: 1\n[up]\nretype U.n to int using (length($U.n) -- c\n)", 3, 39, "includes the rest of the line"
+    ),
     (
       "format: 1\n[up]\ntransform sql {\n UPDATE x SET y = 'a }\n}\n", 4, 19,
       "text that begins here is not closed"

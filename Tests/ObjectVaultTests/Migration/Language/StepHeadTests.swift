@@ -18,7 +18,8 @@ import Testing
     ("format: 1\nreader: 99999999999999999999", 2, "takes a number"),
     ("format: 1\nallow: User.city", 2, "with lossy: before each name"),
     ("format: 1\nallow: lossy:", 2, "cannot be allowed"),
-    ("format: 1\nallow: lossy:A.a, foo", 2, "\"foo\" cannot be allowed"), ("allow: lossy:A.", 1, "cannot be allowed"),
+    ("format: 1\nallow: lossy:A.a, foo", 2, "\"foo\" cannot be allowed"),
+    ("allow: lossy:A.", 1, "cannot be allowed"),
     ("name: towns", 1, "begin the file with format: 1"),
     ("format: 1\n<<<<<<< HEAD\nnote: a\n=======\nnote: b\n>>>>>>> other", 2, "a merge conflict"),
   ])

@@ -339,7 +339,10 @@ import Testing
       membership, "make entity Membership a relationship User.groups -> User",
       "is not a link between User and User"
     ),
-    (membership, "make entity User a relationship Membership.x -> Group", "it needs exactly one to-one to each"),
+    (
+      membership, "make entity User a relationship Membership.x -> Group",
+      "it needs exactly one to-one to each"
+    ),
     (membership, "add relationship Group.best -> Membership\n\(join)", "Group.best still refers to it"),
   ])
   func `what no model allows is refused by the operation's own name`(

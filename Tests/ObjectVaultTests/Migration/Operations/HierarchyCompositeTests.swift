@@ -177,8 +177,8 @@ import Testing
   @Test(arguments: [
     (
       "add relationship Record.notes -> Note many\n\(join)",
-      "Membership inherits Record.notes, which refers to many objects, but a link has only two ends; first write: set parent of "
-        + "Membership to none"
+      "Membership inherits Record.notes, which refers to many objects, but a link has only two ends; first "
+        + "write: set parent of Membership to none"
     ),
     (
       "add relationship Honour.by -> Note\n\(join)",

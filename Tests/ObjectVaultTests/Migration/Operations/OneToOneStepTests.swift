@@ -211,7 +211,8 @@ import Testing
       "cannot be required: it has no column; the column of this one-to-one belongs to Team.captain"
     ),
     (
-      "transform sql { UPDATE $User SET $User.leads = 1 }", "the column of this one-to-one belongs to $Team.captain"
+      "transform sql { UPDATE $User SET $User.leads = 1 }",
+      "the column of this one-to-one belongs to $Team.captain"
     ),
     ("add index User(leads)", "leads"),
     ("drop index User(leads)", "there is no index User(leads)"),

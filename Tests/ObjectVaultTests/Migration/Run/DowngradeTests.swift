@@ -139,7 +139,8 @@ import Testing
       throws: StoreError.cannotRollBack(
         step: 2, name: "s2",
         reason:
-          "its [down] section does not restore the model before the step; correct [down] in its file, which does not change the checksum of the step"
+          "its [down] section does not restore the model before the step; correct [down] in its file, which "
+          + "does not change the checksum of the step"
       )
     ) { try await lab.down(1, wrong) }
     // Its author has thought of a way since: the checksum is the same.
@@ -218,7 +219,8 @@ import Testing
       _ = try await Store.plan(at: lab.url, key: testKey, migrations: older)
     } throws: { error in
       guard case StoreError.storeIsNewer(_, 3, 1, _, canDowngrade: true) = error else { return false }
-      return "\(error)".contains("roll the store back to 1 with the rollback that it carries (Store.downgrade)")
+      return "\(error)".contains(
+        "roll the store back to 1 with the rollback that it carries (Store.downgrade)")
     }
     #expect(try await lab.down(1, older).takenBack == [3, 2])
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: older).isUpToDate)

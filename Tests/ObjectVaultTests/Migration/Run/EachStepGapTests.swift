@@ -72,7 +72,8 @@ import Testing
       return
     }
     #expect(
-      error.text.hasSuffix(" The earlier steps are committed: the store was last seen at version 2."), "\(error)")
+      error.text.hasSuffix(" The earlier steps are committed: the store was last seen at version 2."),
+      "\(error)")
     #expect(try lab.version == 2)
   }
 

@@ -71,7 +71,8 @@ import Testing
         "create raw trigger T { BEFORE UPDATE ON $User BEGIN SELECT RAISE(ABORT, ''); END }\n"
           + "transform sql { UPDATE $User SET $User.city = 'x' }"))
     #expect(
-      raised.operation == "transform sql" && raised.reason.contains("a trigger called RAISE without a message")
+      raised.operation == "transform sql"
+        && raised.reason.contains("a trigger called RAISE without a message")
         && raised.reason.contains("SET \"city\" = 'x'") && raised.reason.hasSuffix("at line 4"), "\(raised)")
   }
 
@@ -164,6 +165,7 @@ import Testing
     let step = (1...600).map { "add attribute User.p\($0) int optional" }.joined(separator: "\n")
     let found = try #require(await failure(step))
     #expect(found.operation == "add attribute User.p\(513 - count) int optional")
-    #expect(found.reason.contains("User has \(600 + count) properties; at most 512 are allowed"), "\(found.reason)")
+    #expect(
+      found.reason.contains("User has \(600 + count) properties; at most 512 are allowed"), "\(found.reason)")
   }
 }

@@ -89,7 +89,8 @@ import Testing
   @Test(
     arguments: [
       ("drop entity U\ndrop relationship V.us", nil), ("drop attribute U.s", "its values are lost"),
-      ("drop relationship U.r", "its links are lost"), ("retype U.y to string", "not every string is a valid int"),
+      ("drop relationship U.r", "its links are lost"),
+      ("retype U.y to string", "not every string is a valid int"),
       ("retype U.s to int using (length($U.s))", "the former values are lost"),
       ("make U.x required filling 5", "it is no longer known which objects had no value"),
       ("transform sql {\n UPDATE $U SET $U.s = ''\n}", "the values that it overwrote are lost"),
@@ -138,7 +139,8 @@ import Testing
     let again = try MigrationStep(number: 2, name: "step", text: said.text)
     let plain = try step("add index U(s)")
     #expect(again == said && again.checksum == plain.checksum)
-    #expect(try step("add index U(s)", down: "irreversible").irreversible == "its author declared it irreversible")
+    #expect(
+      try step("add index U(s)", down: "irreversible").irreversible == "its author declared it irreversible")
     for wrong in ["irreversible\ndrop index U(s)", "drop index U(s)\nirreversible", "irreversible because"] {
       #expect(throws: StoreError.self) { try step("add index U(s)", down: wrong) }
     }
