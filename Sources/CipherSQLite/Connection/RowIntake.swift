@@ -139,7 +139,7 @@ private let placeRow: Callback = { context, count, values in
 
 /// Fails a call that does not come from a fetch: from SQL that a person wrote, or from the file's schema.
 private func refuse(_ context: OpaquePointer?) {
-  unsafe sqlite3_result_error(context, "vault_take and vault_place are for fetches alone", -1)
+  unsafe sqlite3_result_error(context, "only fetches may call vault_take and vault_place", -1)
 }
 
 /// The engine had no memory for a value that was read.

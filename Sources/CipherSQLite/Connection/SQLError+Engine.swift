@@ -9,7 +9,8 @@ extension SQLError {
     .engine(
       code: Int(SQLITE_ERROR), extendedCode: Int(SQLITE_ERROR),
       message:
-        "the SQL has a NUL character (U+0000), at which the engine would end it; take it out, or write char(0)",
+        "the SQL has a NUL character (U+0000), where SQLite would stop reading it; remove it, or write "
+        + "char(0)",
       sql: sql.replacing("\0", with: "\u{FFFD}"))
   }
 

@@ -31,7 +31,7 @@ extension Connection {
     try PathState.existing(plaintext)
     let header = try RawFile.open(plaintext).read(16, at: 0) ?? []
     guard header == Array("SQLite format 3\0".utf8) else {
-      throw SQLError.notADatabase(file: plaintext.given, reason: "it is not a plain SQLite file")
+      throw SQLError.notADatabase(file: plaintext.given, reason: "it is not an unencrypted SQLite file")
     }
     let source = try plain(plaintext, access: .readWrite)
     defer { source.close() }

@@ -16,9 +16,9 @@ enum Replaceable {
       if bytes.starts(with: KeyFileFormat.magic) {
         "a key file"
       } else if bytes.starts(with: Array("SQLite format 3\0".utf8)), bytes.count > 20, bytes[20] < 32 {
-        "a plain database"
+        "an unencrypted database"
       } else if isText(bytes) {
-        "a text"
+        "a text file"
       } else if byteCount < 512 {
         "a file of \(byteCount) bytes"
       } else {

@@ -99,6 +99,6 @@ extension CipherProfile: CustomStringConvertible {
   public var description: String {
     "page \(pageBytes), HMAC-\(hash.rawValue), \(rounds) rounds"
       + (derivationHash == hash ? "" : " of \(derivationHash.rawValue)")
-      + (clearHeaderBytes == 0 ? "" : ", \(clearHeaderBytes) bytes in clear")
+      + (clearHeaderBytes == 0 ? "" : ", \(clearHeaderBytes) bytes unencrypted")
   }
 }

@@ -7,165 +7,180 @@ extension SQLError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .wrongKey(let file):
-      "\(file): the key does not fit. Check which key is in use. If it is the right one, page 1 may be damaged (restore a "
-        + "backup), or the file uses a number of KDF rounds that is not the default, which it does not record "
+      "\(file): the key does not open this file. Check which key is in use. If the key is right, page 1 may "
+        + "be damaged (restore a backup), or the file has a custom number of KDF rounds "
         + "(Configuration.profile). The file is unchanged."
     case .notEncrypted(let file):
-      "\(file): this is a plain, unencrypted SQLite file. Only encrypted files are opened here."
+      "\(file): this is an unencrypted SQLite file. Only encrypted files can be opened here."
     case .notADatabase(let file, let reason):
       "\(file): this is not an encrypted database (\(reason)). Check the path."
     case .corrupted(let file, let pages):
-      "\(file): the key fits, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
+      "\(file): the key is right, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
     case .schemaUnreadable(let file, let reason):
       // This also happens with a plain file, which has no key.
-      "\(file): this is no damage, and no matter of a key: \(Engine.current) cannot read the SQL that another version of "
-        + "SQLite wrote into its schema: \(reason). Open it with a program that has that version, and drop what is named "
-        + "there or write it in words that both know."
+      "\(file): \(Engine.current) cannot read SQL in this file's schema, which another version of SQLite "
+        + "wrote: \(reason). The file is not damaged, and the key is not the cause. Open it with a program "
+        + "that has that version of SQLite. There, drop the object that the message names, or write it in "
+        + "SQL that both versions read."
     case .keyChanged(let file):
-      "\(file): the file was encrypted under another key since it was opened here. Open it again with that key."
+      "\(file): the key of the file was changed since it was opened here. Open it again with the new key."
     case .cipherSettingsMismatch(let file, let profile):
-      "\(file): the key fits, but the file has the settings \(profile), which \(Engine.current) cannot use. "
-        + "Open it with an engine that can."
+      "\(file): the key is right, but the file has the cipher settings \(profile), which \(Engine.current) "
+        + "does not support. Open it with an engine that supports them."
     case .engineHasNoCipher(let library):
-      "The SQLite library in use (\(library)) cannot encrypt, so nothing is opened. Link SQLCipher first."
+      "The SQLite library in use (\(library)) cannot encrypt, so no file is opened. Link SQLCipher before "
+        + "any other SQLite."
     case .emptyKey:
-      "The key is empty; give at least one byte."
+      "The key is empty. Give at least one byte."
     case .keyLength(let expected, let found):
       "A raw key has exactly \(expected) bytes; this one has \(found)."
     case .saltLength(let expected, let found):
       "A salt has exactly \(expected) bytes; this one has \(found)."
     case .saltMissing(let file):
-      "\(file): the header is in clear and the salt is kept elsewhere. Give the key with its salt."
+      "\(file): the header of this file is not encrypted, so its salt is not in the file. Give the key with "
+        + "its salt."
     case .keyFileDamaged(let file, let reason):
-      "\(file): the key file cannot be used (\(reason)). Take \(file).previous or a copy in its place."
+      "\(file): the key file cannot be used (\(reason)). Replace it with \(file).previous or with a copy."
     case .noSlotOpens(let file):
-      "\(file): this secret opens no slot of the key file. Check which one it is; the file is undamaged."
+      "\(file): this secret opens no slot of the key file. Check that it is the right one; the file is not "
+        + "damaged."
     case .noSuchSlot(let file, let name, let available):
       "\(file): there is no slot \(name). The slots are \(available.joined(separator: ", "))."
     case .slotName(let file, let reason):
-      "\(file): the slot was not made: \(reason). Choose another name, or remove a slot first."
+      "\(file): the slot was not created: \(reason). Choose another name, or remove a slot first."
     case .lastSlot(let file):
-      "\(file): this is the last slot, and without one the database could not be opened. Add another first."
+      "\(file): this is the last slot. Without a slot, the database could not be opened any more. Add "
+        + "another one first."
     case .slotsWouldBeLost(let file, let names):
-      "\(file): the slots \(names.joined(separator: ", ")) cannot be carried over without their secrets. "
-        + "Give these too, or allow that the slots go."
+      "\(file): the slots \(names.joined(separator: ", ")) cannot be kept without their secrets. "
+        + "Give these secrets too, or allow the slots to be removed."
     case .sameKey(let file):
-      "\(file): this is the key that the file has already. Nothing was changed; give another one."
+      "\(file): the file has this key already. Nothing was changed; give another key."
     case .keyEndsInZero:
-      "The passphrase ends in a zero byte, and the same one without it would open the file. Leave the zeros at the end out."
+      "The passphrase ends in a zero byte. Without that byte, it would open the file as well. Remove the "
+        + "zero bytes at its end."
     case .noSuchGeneration(let file, let number, let available):
       available.isEmpty
-        ? "\(file): there is no former data key \(number). The file has the present one alone."
-        : "\(file): there is no former data key \(number). The former ones are "
+        ? "\(file): there is no former data key \(number). The key file has only the present one."
+        : "\(file): there is no former data key \(number). The former data keys are "
           + "\(available.map { "\($0)" }.joined(separator: ", "))."
     case .tooManyGenerations(let file, let limit):
-      "\(file): the key file keeps \(limit) former data keys, and no more. Forget one that opens nothing you need."
+      "\(file): the key file already has \(limit) former data keys, which is the maximum. Forget one that "
+        + "opens no file you still need."
     case .recoveryCode(let reason):
-      "This is no recovery code: \(reason). A code has 8 groups of 4 letters and digits."
+      "This is not a recovery code: \(reason). A code has 8 groups of 4 letters and digits."
     case .notFound(let file):
       "\(file): there is no such file. Check the path."
     case .alreadyExists(let file):
-      "\(file): a file is there already and was left alone. Choose another path."
+      "\(file): there is already a file at this path. It was not changed. Choose another path."
     case .isDirectory(let file):
       "\(file): this is a directory. Give the path of a file in it."
     case .folderMissing(let folder):
       "\(folder): this folder does not exist. Create it first."
     case .folderNotWritable(let folder):
-      "\(folder): this user may make no file in this folder. Change its permissions or its owner, or choose another one."
+      "\(folder): this user may not create files in this folder. Change its permissions or its owner, or "
+        + "choose another folder."
     case .emptyFile(let file):
-      "\(file): the file has no bytes. Delete it to create a new store there, or restore it from a backup."
+      "\(file): the file is empty. Delete it to create a new store there, or restore it from a backup."
     case .permissionDenied(let file):
       "\(file): this user may not open the file. Change its permissions or its owner."
     case .readOnly(let file):
-      "\(file): the file may only be read. Make it writable, or open it read-only."
+      "\(file): the file is read-only. Make it writable, or open it for reading only."
     case .pathUnusable(let file, let reason):
       "\(file.isEmpty ? "This path" : file): this path cannot be used: \(reason). Give another one."
     case .danglingLink(let file, let target):
-      "\(file): this is a link to \(target), and there is no such file. Correct the link, or remove it."
+      "\(file): this is a link to \(target), which does not exist. Correct the link, or remove it."
     case .notAFile(let file, let kind):
       "\(file): this is \(kind) and not a file. Give the path of a file."
     case .severalNames(let file, let count):
-      "\(file): the file has \(count) names (hard links). What is written under one of them, others do not see, or write over. "
-        + "Remove the others (find -samefile shows them), or put copies in their place; it can be read meanwhile."
+      "\(file): the file has \(count) names (hard links). A program that uses another name does not see what "
+        + "is written under this one, and may overwrite it. Remove the other names (find -samefile lists "
+        + "them), or replace them with copies. The file can still be read."
     case .ownerWouldChange(let file):
-      "\(file): the new file could not be given to the owner and the group of this one. "
-        + "Run it as the file's owner, or as root."
+      "\(file): the new file cannot get the owner and the group of this one. "
+        + "Run the program as the file's owner, or as root."
     case .logUnreadable(let file):
-      "\(file): to read it beside programs that write, its -shm has to be written, and this user may not. "
-        + "Make the file and its folder writable, or run it as their owner; or, where nobody writes, open it as immutable."
+      "\(file): while other programs may write to this file, reading it needs write access to its -shm file, "
+        + "which this user does not have. Make the file and its folder writable, or run the program as their "
+        + "owner. If no program writes to the file, open it as immutable."
     case .journalTooLarge(let file, let byteCount):
-      "\(file): this journal has \(byteCount) bytes, more than its database can need or the disk can take. "
-        + "Look where it comes from, and move it away if it does not belong there."
+      "\(file): this journal has \(byteCount) bytes: more than its database can need, or more than the disk "
+        + "has free. Find out where it comes from, and move it away if it does not belong there."
     case .unauthenticated(let file):
-      "\(file): the key fits, but the file is in SQLCipher's format 1, whose pages carry no HMAC. Move it to a newer "
-        + "format with the sqlcipher shell: PRAGMA cipher_use_hmac = OFF, ATTACH, sqlcipher_export."
+      "\(file): the key is right, but the file has SQLCipher's format 1, whose pages have no HMAC. Convert "
+        + "it to a newer format with the sqlcipher shell: PRAGMA cipher_use_hmac = OFF, ATTACH, "
+        + "sqlcipher_export."
     case .fileReplaced(let file):
-      "\(file): the file was deleted or moved since it was opened here, or another one was put in its place. "
-        + "Open it again."
+      "\(file): the file was deleted, moved or replaced since it was opened here. Open it again."
     case .diskFull(let file):
       "\(file): the disk is full, or a quota or size limit is reached. Make room and try again."
     case .leftBeside(let file, let name):
-      "\(file): there is no database, but \(name) beside it, which would be read as its log. Put the database back that it "
-        + "belongs to, or move it away."
+      "\(file): there is no database at this path, but there is a file \(name), which a new database would "
+        + "read as its own log or journal. Put the database back that \(name) belongs to, or move \(name) "
+        + "away."
     case .companionUnusable(let file, let kind):
-      "\(file): this is \(kind), where the engine would write. Look where it comes from, and move it away."
+      "\(file): this is \(kind), but SQLite would write to this path. Find out where it comes from, and move "
+        + "it away."
     case .journalNamesAnother(let file):
-      "\(file): this journal names a file that does not belong to it, and that would be deleted. Look where it comes from, "
-        + "and move it away."
+      "\(file): this journal names a file that does not belong to it, and SQLite would delete that file. "
+        + "Find out where the journal comes from, and move it away."
     case .notReplaceable(let file, let kind):
-      "\(file): this is \(kind) and no store, so it is not replaced. Give the store's path, or move the file away."
+      "\(file): this is \(kind) and not a store, so it is not replaced. Give the store's path, or move the "
+        + "file away."
     case .interruptedWrite(let file):
-      "\(file): a process died while it wrote here, and what it had begun must be undone first. "
-        + "Open the file once for writing, beside its -journal."
+      "\(file): a process died during a transaction, which must be rolled back first. "
+        + "Open the file once for writing, with its -journal beside it."
     case .busy(let file, let waited, let holders):
       "\(file): \(Self.names(holders)) holds the lock (waited \(waited.formattedSeconds) s). "
         + "Try again, or raise the busy timeout."
     case .closed(let file):
       "\(file): the connection is closed. Open it again."
     case .interrupted:
-      "The statement was interrupted and its transaction rolled back. Run it again if it is still wanted."
+      "The statement was interrupted, and its transaction was rolled back. Run it again if you still need it."
     case .constraint(let message, _, let sql):
       // RAISE accepts an empty text, and the engine reports no other.
-      "The change breaks a rule of the schema ("
-        + (message.allSatisfy(\.isWhitespace) ? "a trigger's, whose RAISE has no words" : message)
+      "The change violates a constraint of the schema ("
+        + (message.allSatisfy(\.isWhitespace) ? "a trigger called RAISE without a message" : message)
         + ") in: \(sql)"
     case .parameterCount(let expected, let found, let sql):
-      "The statement takes \(expected) parameters and \(found) were given: \(sql)"
+      "The statement takes \(counted(expected, "parameter")), but \(found) \(found == 1 ? "was" : "were") "
+        + "given: \(sql)"
     case .parameterNames(let missing, let unknown, let sql):
-      [
-        missing.isEmpty ? nil : "\(missing.joined(separator: ", ")) got no value",
-        unknown.isEmpty ? nil : "there is no parameter \(unknown.joined(separator: ", "))",
-      ]
-      .compactMap { $0 }.joined(separator: " and ") + " in: \(sql)"
+      "The parameters do not match the statement: "
+        + [
+          missing.isEmpty ? nil : "no value was given for \(missing.joined(separator: ", "))",
+          unknown.isEmpty ? nil : "there is no parameter \(unknown.joined(separator: ", "))",
+        ]
+        .compactMap { $0 }.joined(separator: ", and ") + ", in: \(sql)"
     case .mixedParameters(let sql):
-      "Values are interpolated and given beside the text; use one of the two: \(sql)"
+      "Values are both interpolated and given as arguments; use only one of the two: \(sql)"
     case .notOneStatement(let sql):
-      "This call runs exactly one statement; use executeScript for more or none: \(sql)"
+      "This call runs exactly one statement; use executeScript for several or none: \(sql)"
     case .format(let position, let reason, let sql):
       "At character \(position) of the format: \(reason), in: \(sql)"
     case .noSuchColumn(let name, let available):
-      "The row has no column \(name); it has \(available.joined(separator: ", "))."
+      "The row has no column \(name); its columns are \(available.joined(separator: ", "))."
     case .columnType(let column, let expected, let found):
       found == "null"
-        ? "Column \(column) is NULL, which is no \(expected). Ask for an optional."
-        : "Column \(column) holds \(found), which is no \(expected)."
+        ? "Column \(column) is NULL, which cannot be read as \(expected). Read an optional."
+        : "Column \(column) holds \(found), which cannot be read as \(expected)."
     case .blobRange(let place, let offset, let count, let available):
-      "\(place): \(count) \(count == 1 ? "byte" : "bytes") at \(offset) \(count == 1 ? "goes" : "go") beyond the \(available) \(available == 1 ? "byte" : "bytes") that the value has. "
-        + "Insert a longer value first."
+      "\(place): \(counted(count, "byte")) at offset \(offset) would exceed the value, which has "
+        + "\(counted(available, "byte")). Insert a longer value first."
     case .nestedWrite(let file):
-      "\(file): this call would wait for the write that it is made from. Use the context or connection "
-        + "that the outer write was given."
+      "\(file): this call is made inside a write and would wait for that write to end. Use the context or "
+        + "connection of the outer write."
     case .uncommittedChanges(let file):
-      "\(file): the transaction that is open here has changes. Commit or roll back first."
+      "\(file): the open transaction has uncommitted changes. Commit or roll back first."
     case .verificationFailed(let file, let reason):
-      "\(file): the result could not be verified (\(reason)); the former state was kept. "
+      "\(file): the result could not be verified (\(reason)) and was discarded; the former state was kept. "
         + "Check the file and the disk, and try again."
     case .unsupported(let feature, let engine):
-      "\(engine) has no \(feature). Ask Engine.current first, or link a newer engine."
+      "\(engine) has no \(feature). Check Engine.current before the call, or link a newer engine."
     // A failed library call, for which the system reports no error.
     case .system(let file, let operation, 0):
-      "\(file): \(operation) failed, and no reason is given. Try again; where it stays so, memory is short, or libcrypto is "
-        + "not whole."
+      "\(file): \(operation) failed, and the system reports no reason. Try again. If it fails again, memory "
+        + "is short or libcrypto is incomplete."
     case .system(let file, let operation, let code):
       unsafe "\(file): \(operation) failed: \(String(cString: strerror(Int32(clamping: code)))) (system error \(code))."
     case .engine(let code, let extended, let message, let sql):
@@ -173,18 +188,18 @@ extension SQLError: CustomStringConvertible {
         ? "SQLite error \(code) (\(extended)): \(message)."
         : "SQLite error \(code) (\(extended)): \(message), in: \(sql)"
     case .keyFileTooCostly(let file, let seconds, let memory):
-      "\(file): to try its passphrases would take about \(Self.costs(seconds, memory)), more than is allowed. "
-        + "If the file is as you made it, allow more (KeyFile.Unlock.allowing)."
+      "\(file): trying the passphrases of this key file would take about \(Self.costs(seconds, memory)), "
+        + "which is more than allowed. If you trust the file, allow more (KeyFile.Unlock.allowing)."
     case .slotTooCostly(let file, let seconds, let memory, let allowedSeconds, let allowedMemory):
-      "\(file): the slot was not made: opening it would take about \(Self.costs(seconds, memory)), and "
-        + "\(Self.costs(allowedSeconds, allowedMemory)) are allowed. Allow more "
+      "\(file): the slot was not created: opening it would take about \(Self.costs(seconds, memory)), but "
+        + "only \(Self.costs(allowedSeconds, allowedMemory)) are allowed. Allow more "
         + "(KeyFile.Unlock.allowing). Nothing was changed."
     case .notVerified(let file):
-      "\(file): stopped after the commit: the NEW key is in force, and not every page was read with it. "
-        + "Check the file when there is time."
+      "\(file): stopped after the commit: the NEW key is in force, but not every page was read with it. "
+        + "Check the file later."
     case .rekeyDamaged(let file, let pages):
-      "\(file): the NEW key is in force, and \(Self.list(pages)) damaged or missing since. "
-        + "Restore the file from a backup, and look after the disk."
+      "\(file): the NEW key is in force, but \(Self.list(pages)) damaged or missing now. "
+        + "Restore the file from a backup, and check the disk."
     }
   }
 

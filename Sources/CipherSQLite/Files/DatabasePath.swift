@@ -40,7 +40,7 @@ package struct DatabasePath: Sendable, Hashable {
         throw SQLError.folderMissing(folder: folder)
       }
       guard Self.isDirectory(realFolder) else {
-        throw SQLError.pathUnusable(file: given, reason: "\(folder) is a file and no folder")
+        throw SQLError.pathUnusable(file: given, reason: "\(folder) is a file, not a folder")
       }
       let candidate = Self.joined(realFolder, with: name)
       guard let target = try Self.target(ofLink: candidate, given) else {
@@ -49,7 +49,7 @@ package struct DatabasePath: Sendable, Hashable {
       }
       links += 1
       guard links <= Self.maximumLinks else {
-        throw SQLError.pathUnusable(file: given, reason: "its links lead in a circle")
+        throw SQLError.pathUnusable(file: given, reason: "its links form a cycle")
       }
       next = target.utf8.first == UInt8(ascii: "/") ? target : Self.joined(realFolder, with: target)
     }
@@ -61,7 +61,7 @@ package struct DatabasePath: Sendable, Hashable {
   private static func requireFile(_ given: String) throws(SQLError) {
     guard !given.isEmpty else { throw SQLError.pathUnusable(file: given, reason: "it is empty") }
     guard !given.utf8.contains(0) else {
-      throw SQLError.pathUnusable(file: given, reason: "it holds a NUL character, at which it would end")
+      throw SQLError.pathUnusable(file: given, reason: "it contains a NUL character, where it would end")
     }
     guard given.utf8.last == UInt8(ascii: "/") else { return }
     guard !isDirectory(given) else { throw SQLError.isDirectory(file: given) }
@@ -73,12 +73,14 @@ package struct DatabasePath: Sendable, Hashable {
     guard name.utf8.count <= Self.maximumNameBytes else {
       throw SQLError.pathUnusable(
         file: given,
-        reason: "its name has \(name.utf8.count) bytes; \(Self.maximumNameBytes) leave room for its journal's"
+        reason:
+          "its name has \(name.utf8.count) bytes; at most \(Self.maximumNameBytes) leave room for the name "
+          + "of its journal"
       )
     }
     guard path.utf8.count <= Self.maximumBytes else {
       throw SQLError.pathUnusable(
-        file: given, reason: "it has \(path.utf8.count) bytes, and the engine takes \(Self.maximumBytes)")
+        file: given, reason: "it has \(path.utf8.count) bytes; SQLite accepts at most \(Self.maximumBytes)")
     }
   }
 
@@ -167,9 +169,9 @@ package struct DatabasePath: Sendable, Hashable {
     guard let found = unsafe realpath(path, nil) else {
       switch errno {
       case ENOENT: return nil
-      case ENOTDIR: throw SQLError.pathUnusable(file: given, reason: "a part of it is a file and no folder")
+      case ENOTDIR: throw SQLError.pathUnusable(file: given, reason: "a part of it is a file, not a folder")
       case EACCES: throw SQLError.permissionDenied(file: given)
-      case ELOOP: throw SQLError.pathUnusable(file: given, reason: "its links lead in a circle")
+      case ELOOP: throw SQLError.pathUnusable(file: given, reason: "its links form a cycle")
       case ENAMETOOLONG: throw SQLError.pathUnusable(file: given, reason: "it, or a name in it, is too long")
       default: throw SQLError.failed("realpath", on: given)
       }
@@ -187,7 +189,7 @@ package struct DatabasePath: Sendable, Hashable {
 
   private static func text(_ bytes: UnsafePointer<CChar>, _ given: String) throws(SQLError) -> String {
     guard let text = unsafe String(validatingCString: bytes) else {
-      throw SQLError.pathUnusable(file: given, reason: "it leads to a name that is no UTF-8")
+      throw SQLError.pathUnusable(file: given, reason: "its link has a target whose name is not UTF-8")
     }
     return text
   }

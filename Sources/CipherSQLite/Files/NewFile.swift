@@ -92,7 +92,8 @@ final class NewFile {
     var found = [UInt8](repeating: 0, count: bytes.count + 1)
     let count = unsafe found.withUnsafeMutableBytes { unsafe pread(guardian, $0.baseAddress, $0.count, 0) }
     guard count == bytes.count, found.prefix(bytes.count).elementsEqual(bytes) else {
-      throw SQLError.verificationFailed(file: target.given, reason: "the file does not hold what was written")
+      throw SQLError.verificationFailed(
+        file: target.given, reason: "the file does not contain what was written")
     }
     return try synced()
   }
@@ -105,7 +106,8 @@ final class NewFile {
     isDatabase = true
     for rest in [file.log, file.journal] where FileStatus(rest)?.byteCount ?? 0 > 0 {
       throw SQLError.verificationFailed(
-        file: target.given, reason: "not all that was written is in the file itself, as on a full disk")
+        file: target.given,
+        reason: "not everything that was written is in the file itself; the disk may be full")
     }
     try proof()
     return try synced()

@@ -81,7 +81,7 @@ enum PathState: Equatable {
       let base = String(file.name.dropLast(suffix.count))
       guard !base.isEmpty, let status = FileStatus(file.sibling(base)), !status.isDirectory else { continue }
       throw SQLError.pathUnusable(
-        file: file.given, reason: "SQLite keeps a file of its own beside \(base) under this name")
+        file: file.given, reason: "SQLite uses this name for a file of its own beside \(base)")
     }
   }
 

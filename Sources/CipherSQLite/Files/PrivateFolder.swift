@@ -42,8 +42,8 @@ package final class PrivateFolder {
     let parent = NSTemporaryDirectory()
     guard FileStatus(parent) != nil else {
       throw SQLError.pathUnusable(
-        file: parent, reason: "it is the folder for temporary files, and does not exist; TMPDIR names another"
-      )
+        file: parent,
+        reason: "it is the folder for temporary files and does not exist; set TMPDIR to choose another")
     }
     Self.sweep(parent, kind)
     self.kind = kind

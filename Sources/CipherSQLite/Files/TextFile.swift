@@ -82,7 +82,7 @@ package enum TextFile {
       guard unsafe mkdir(path, 0o777) != 0, errno != EEXIST else { return }
       throw SQLError.failed("mkdir", on: path)
     case EACCES, EPERM, EROFS: throw SQLError.folderNotWritable(folder: above)
-    case ENOTDIR: throw SQLError.pathUnusable(file: path, reason: "a part of it is a file and no folder")
+    case ENOTDIR: throw SQLError.pathUnusable(file: path, reason: "a part of it is a file, not a folder")
     default: throw SQLError.failed("mkdir", on: path)
     }
   }

@@ -67,7 +67,7 @@ struct FormerDataKey: Equatable {
 
   /// Returns the error for a former key that the present data key does not decrypt.
   func unsealable(in path: String) -> SQLError {
-    .keyFileDamaged(file: path, reason: "data key \(number) was not sealed by the present one")
+    .keyFileDamaged(file: path, reason: "former data key \(number) is not encrypted with the present one")
   }
 
   /// Adds a path, or moves it, to the front of the list. A path that is empty, too long, or contains a

@@ -115,8 +115,8 @@ extension KeyFile {
     return .keyFileDamaged(
       file: path,
       reason:
-        "a rotation was interrupted. Open the database once with the file and one of the slots that stay, which "
-        + "finishes it: \(names)")
+        "a rotation was interrupted. To finish it, open the database once with this key file and one of the "
+        + "slots that stay: \(names)")
   }
 
   /// Finishes a rotation after the database was found to have the new key.

@@ -21,7 +21,9 @@ extension KeyFile {
     try change { format in
       try SlotName.require(name, in: path, beside: format.slots.map(\.name))
       guard format.slots.count < KeyFileFormat.maximumSlots else {
-        throw SQLError.slotName(file: path, reason: "it has all of its \(KeyFileFormat.maximumSlots) slots")
+        throw SQLError.slotName(
+          file: path,
+          reason: "the key file already has \(KeyFileFormat.maximumSlots) slots, which is the maximum")
       }
       format.slots.append(
         try sealed(dataKey, slot: name, unlock: unlock, work: work, in: format, beside: format.slots))
@@ -110,7 +112,8 @@ extension KeyFile {
     let bytes = try Self.read(file)
     let format = try KeyFileFormat(bytes, path: path)
     guard try KeyFileFormat.isAuthentic(bytes, dataKey: dataKey, identity: format.identity) else {
-      throw SQLError.keyFileDamaged(file: path, reason: "it is not the file that was opened: open it again")
+      throw SQLError.keyFileDamaged(
+        file: path, reason: "it was replaced by another key file since it was opened; open it again")
     }
     return format
   }

@@ -104,7 +104,7 @@ public struct KeyFile: Sendable {
       throw SQLError.noSlotOpens(file: path)
     }
     guard try KeyFileFormat.isAuthentic(bytes, dataKey: dataKey, identity: format.identity) else {
-      throw SQLError.keyFileDamaged(file: path, reason: "its slots do not belong together")
+      throw SQLError.keyFileDamaged(file: path, reason: "it was modified, or combined from several key files")
     }
     return KeyFile(file: file, dataKey: dataKey)
   }
@@ -211,7 +211,7 @@ public struct KeyFile: Sendable {
     let limit = KeyFileFormat.maximumBytes
     guard count <= limit else {
       throw SQLError.keyFileDamaged(
-        file: file.given, reason: "it has \(count) bytes, and a key file has \(limit) at most")
+        file: file.given, reason: "it has \(count) bytes, but a key file has at most \(limit)")
     }
     guard let content = CompanionFile(file.path) else { throw SQLError.failed("open", on: file.given) }
     return content.readUp(to: limit + 1, at: 0)

@@ -146,21 +146,21 @@ struct KeyFileFormat: Equatable {
   /// - Throws: ``SQLError/keyFileDamaged(file:reason:)``.
   init(_ file: [UInt8], path: String) throws(SQLError) {
     func damaged(_ reason: String) -> SQLError { .keyFileDamaged(file: path, reason: reason) }
-    guard file.starts(with: Self.magic) else { throw damaged("it does not begin like a key file") }
+    guard file.starts(with: Self.magic) else { throw damaged("it does not begin as a key file does") }
     guard file.count >= Self.headerBytes + 64 else {
       throw damaged("it has only \(counted(file.count, "byte"))")
     }
     let found = UInt16(file[8]) << 8 | UInt16(file[9])
     guard Self.versions.contains(found) else {
-      throw damaged("it has format \(found), and this program knows the formats 1 and 2")
+      throw damaged("it has format \(found), but this program reads only the formats 1 and 2")
     }
     let (count, pendingCount, formerCount) = (Int(file[10]), Int(file[11]), Int(file[12]))
     let slotsEnd = Self.headerBytes + (count + pendingCount) * Self.slotBytes
     guard (1...Self.maximumSlots).contains(count), pendingCount <= Self.maximumSlots,
       formerCount <= FormerDataKey.maximumCount, file.count >= slotsEnd + 64
-    else { throw damaged("it has \(counted(file.count, "byte")), which does not suit its slots") }
+    else { throw damaged("its size of \(counted(file.count, "byte")) does not match its slots") }
     guard Primitives.areEqual(Primitives.sha256(Array(file.dropLast(32))), and: Array(file.suffix(32))) else {
-      throw damaged("its checksum does not fit")
+      throw damaged("its checksum does not match")
     }
     identity = Array(file[16..<32])
     revision = UInt64(bigEndian: Array(file[32..<40]))
@@ -169,7 +169,7 @@ struct KeyFileFormat: Equatable {
     for index in 0..<count + pendingCount {
       let start = Self.headerBytes + index * Self.slotBytes
       guard let slot = Self.slot(Array(file[start..<start + Self.slotBytes])) else {
-        throw damaged("slot \(index + 1) makes no sense")
+        throw damaged("slot \(index + 1) is invalid")
       }
       all.append(slot)
     }
@@ -178,12 +178,12 @@ struct KeyFileFormat: Equatable {
     var rest = file[slotsEnd..<file.count - 64]
     for index in 0..<formerCount {
       guard let former = FormerDataKey(rest) else {
-        throw damaged("former data key \(index + 1) makes no sense")
+        throw damaged("former data key \(index + 1) is invalid")
       }
       formerKeys.append(former)
       rest = rest.dropFirst(former.encoded.count)
     }
-    guard rest.isEmpty else { throw damaged("it has \(counted(rest.count, "byte")) too many") }
+    guard rest.isEmpty else { throw damaged("it is \(counted(rest.count, "byte")) too long") }
   }
 
   init(identity: [UInt8]) { self.identity = identity }

@@ -12,13 +12,13 @@ enum SlotName {
   static func require(_ name: String, in path: String, beside others: [String]) throws(SQLError) {
     let reason: String? =
       if !(1...64).contains(name.utf8.count) {
-        "a name has 1 to 64 bytes, and this one has \(name.utf8.count)"
+        "a name has 1 to 64 bytes; this one has \(name.utf8.count)"
       } else if name.contains("=") {
-        "an equals sign is not allowed in a name: it separates a name from a file"
+        "a name may not contain an equals sign, which separates a name from a file"
       } else if name.unicodeScalars.contains(where: isHidden) {
-        "a name is one line of signs that are seen, without line ends, tabs and escape characters"
+        "a name is one line of visible characters, without line breaks, tabs and escape characters"
       } else if others.contains(name) {
-        "there is a slot \(name) already"
+        "there is already a slot \(name)"
       } else {
         nil
       }

@@ -28,7 +28,7 @@ package enum Primitives {
       guard done == 1 else {
         throw SQLError.system(
           file: "key file",
-          operation: "allocating the \(work.memoryBytes >> 20) MiB of memory that \(work) takes",
+          operation: "allocating the \(work.memoryBytes >> 20) MiB of memory that \(work) needs",
           code: Int(ENOMEM))
       }
     }

@@ -29,12 +29,12 @@ public struct RecoveryCode: Sendable {
         default: byte
         }
       guard let value = Self.alphabet.firstIndex(of: plain) else {
-        throw SQLError.recoveryCode(reason: "it holds a sign that is in no code")
+        throw SQLError.recoveryCode(reason: "it has a character that no code has")
       }
       digits.append(UInt8(value))
     }
     guard digits.count == 32 else {
-      throw SQLError.recoveryCode(reason: "it has \(digits.count) letters and digits, and a code has 32")
+      throw SQLError.recoveryCode(reason: "it has \(digits.count) letters and digits instead of 32")
     }
     // 8 digits of 5 bits are 5 bytes.
     var bytes: [UInt8] = []
@@ -49,7 +49,7 @@ public struct RecoveryCode: Sendable {
       for index in digits.indices { digits[index] = 0 }
     }
     guard Primitives.sha256(Array(bytes.prefix(19)))[0] == bytes[19] else {
-      throw SQLError.recoveryCode(reason: "a letter or digit is wrong or two changed places")
+      throw SQLError.recoveryCode(reason: "a letter or digit is wrong, or two are swapped")
     }
     secret = try SecureBytes(copying: bytes.prefix(19))
   }

@@ -34,7 +34,7 @@ package final class ForeignFile {
       guard let key else {
         throw SQLError.notADatabase(
           file: file.given,
-          reason: "it is not a plain SQLite file; if it is encrypted, its key has to be given")
+          reason: "it is not an unencrypted SQLite file; if it is encrypted, give its key")
       }
       let inspection = try Inspection(path: path, key: key, busyTimeout: busyTimeout, profile: profile)
       (self.inspection, copy, connection) = (inspection, nil, inspection.connection)

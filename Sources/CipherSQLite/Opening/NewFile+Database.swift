@@ -27,7 +27,7 @@ extension NewFile {
       let pageBytes = try unlocked?.profile.pageBytes ?? Int(fresh.value("PRAGMA page_size")?.int64 ?? 0)
       let pages = Int(try fresh.value("PRAGMA page_count")?.int64 ?? 0)
       guard pages > 0, byteCount == pages * pageBytes else {
-        throw fail("it has \(byteCount) bytes, and \(pages) pages of \(pageBytes)")
+        throw fail("it has \(byteCount) bytes, but \(pages) pages of \(pageBytes) bytes")
       }
       if let unlocked {
         let raw = try RawFile.open(file)
@@ -35,7 +35,9 @@ extension NewFile {
           throw fail("it does not begin with its salt")
         }
         let damaged = raw.damagedPages(key: unlocked)
-        guard damaged.isEmpty else { throw fail("\(damaged.count) of its pages are damaged") }
+        guard damaged.isEmpty else {
+          throw fail("\(damaged.count) of its pages \(damaged.count == 1 ? "is" : "are") damaged")
+        }
       } else if let problem = try fresh.integrityErrors(isQuick: true).first {
         throw fail(problem)
       }

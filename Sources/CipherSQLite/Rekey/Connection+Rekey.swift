@@ -74,7 +74,7 @@ extension Connection {
       let isFull = gate.isDiskFull || FreeSpace.bytesOfFile(in: file.folder) < file.byteCount ?? 0
       throw isFull
         ? SQLError.diskFull(file: file.given)
-        : .verificationFailed(file: file.given, reason: "the engine reported success and changed nothing")
+        : .verificationFailed(file: file.given, reason: "the engine reported success but changed nothing")
     }
   }
 

@@ -33,7 +33,7 @@ private struct RowDecoder: Decoder {
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     throw DecodingError.dataCorrupted(
-      .init(codingPath: [], debugDescription: "A row is read by the names of its columns, not as a list."))
+      .init(codingPath: [], debugDescription: "A row is decoded by the names of its columns, not as a list."))
   }
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
     ColumnDecoder(value: row.values.first ?? .null, header: row.header, codingPath: [])
@@ -67,7 +67,8 @@ private struct RowContainer<Column: CodingKey>: KeyedDecodingContainerProtocol {
         .init(
           codingPath: [],
           debugDescription:
-            "No column \(key.stringValue); there are \(row.columnNames.joined(separator: ", "))."))
+            "There is no column \(key.stringValue); the columns are "
+            + "\(row.columnNames.joined(separator: ", "))."))
     }
     return row.values[index]
   }
@@ -75,7 +76,7 @@ private struct RowContainer<Column: CodingKey>: KeyedDecodingContainerProtocol {
   private func unsupported(_ key: Column) -> DecodingError {
     .dataCorruptedError(
       forKey: key, in: self,
-      debugDescription: "Nested containers are read from JSON: decode a type of their own.")
+      debugDescription: "Nested containers are read from JSON. Decode them as a type of their own.")
   }
 }
 
@@ -105,7 +106,7 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
   {
     if let converted = Value.from(value, dates: header.dates) as? Wanted { return converted }
     let context = DecodingError.Context(
-      codingPath: codingPath, debugDescription: "The column holds \(value.storageClass), and no \(type).")
+      codingPath: codingPath, debugDescription: "The column holds \(value.storageClass), not \(type).")
     throw value.isNull
       ? DecodingError.valueNotFound(type, context) : DecodingError.typeMismatch(type, context)
   }
@@ -123,7 +124,7 @@ private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     do { return try JSONDecoder().decode(type, from: data) } catch {
       throw DecodingError.dataCorrupted(
         .init(
-          codingPath: codingPath, debugDescription: "The column holds no JSON of a \(type).",
+          codingPath: codingPath, debugDescription: "The column's JSON cannot be decoded as \(type).",
           underlyingError: error))
     }
   }

@@ -159,7 +159,7 @@ private struct FailingContainer: UnkeyedEncodingContainer, SingleValueEncodingCo
     error
       ?? EncodingError.invalidValue(
         value as Any,
-        .init(codingPath: path, debugDescription: "A row is made of a value with keys, one for each column."))
+        .init(codingPath: path, debugDescription: "A row needs a value with a key for each column."))
   }
 
   func encodeNil() throws { throw failure(nil) }

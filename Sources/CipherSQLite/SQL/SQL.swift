@@ -152,7 +152,7 @@ private struct FormatReader {
   private mutating func bind(_ letter: String, _ position: String.Index) throws {
     let isAny = letter == "@" || letter == "s"
     guard isAny || Self.integers.contains(letter) || Self.reals.contains(letter) else {
-      throw failure(position, "%\(letter) is no placeholder")
+      throw failure(position, "%\(letter) is not a placeholder")
     }
     guard bound.count < values.count else {
       throw failure(
@@ -163,7 +163,7 @@ private struct FormatReader {
     case _ where isAny, .null: break
     case .integer: break
     case .real where Self.reals.contains(letter): break
-    default: throw failure(position, "%\(letter) does not suit a \(type(of: value))")
+    default: throw failure(position, "%\(letter) does not accept a \(type(of: value))")
     }
     output += "?"
     bound.append(value)

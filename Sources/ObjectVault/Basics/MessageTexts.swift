@@ -47,8 +47,8 @@ package func numbered(_ step: Int) -> String {
 /// Inserts a count for `%d` and uses the singular for one: `%d objects of A have` becomes
 /// `1 object of A has`, and `%d values of A(b, c) are` becomes `1 value of A(b, c) is`.
 func counted(_ text: String, _ count: Int) -> String {
-  let verbs = ["have": "has", "lack": "lacks", "are": "is", "lead": "leads"]
-  let pattern = #/%d (object|value|pair)s( of \w+(?:\([^)]*\))?)? (have|lack|are|would|lead)\b/#
+  let verbs = ["have": "has", "lack": "lacks", "are": "is", "occur": "occurs", "refer": "refers"]
+  let pattern = #/%d (object|value|pair)s( of \w+(?:\([^)]*\))?)? (have|lack|are|would|occur|refer)\b/#
   let one = text.replacing(pattern, maxReplacements: 1) { match in
     let verb = String(match.3)
     return "%d \(match.1)\(match.2 ?? "") \(verbs[verb] ?? verb)"

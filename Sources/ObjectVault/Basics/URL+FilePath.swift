@@ -13,7 +13,7 @@ extension URL {
       guard isFileURL || scheme == nil else {
         throw SQLError.pathUnusable(
           file: absoluteString,
-          reason: "it is not the URL of a file; URL(fileURLWithPath:) makes one of a path")
+          reason: "it is not the URL of a file; use URL(fileURLWithPath:) for a path")
       }
       return path
     }

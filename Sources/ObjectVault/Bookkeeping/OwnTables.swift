@@ -50,11 +50,11 @@ struct OwnTables {
       let kinds = try meta.connection.rows(
         "SELECT type FROM sqlite_master WHERE name = \(name) COLLATE NOCASE")
       guard let kind = kinds.first?.first?.string else { continue }
-      guard kind == "table" else { return (name, "is no table, but of the kind \(kind)") }
+      guard kind == "table" else { return (name, "is of the kind \(kind), not a table") }
       let found = Set(try meta.connection.tableInfo(name).columns.map { $0.name.lowercased() })
       if let column = columns.subtracting(found).min() { return (name, "lacks the column \(column)") }
       if let column = found.subtracting(columns).min() {
-        return (name, "has the column \(column), which is none of its own")
+        return (name, "has an unknown column \(column)")
       }
     }
     return nil

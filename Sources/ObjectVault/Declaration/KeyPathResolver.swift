@@ -137,7 +137,7 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
     // For messages only. A computed property may be printed as an address, which is of no use to a
     // reader.
     let (text, value) = ("\(path)", type(of: path).valueType)
-    self.text = text.contains("<computed") ? "a key path of \(root) that gives \(value)" : text
+    self.text = text.contains("<computed") ? "a key path of \(root) with a value of type \(value)" : text
     self.root = "\(root)"
     self.problem = problem
   }
@@ -149,11 +149,11 @@ struct KeyPathError: Error, Sendable, CustomStringConvertible {
     case .noProperty:
       "\(text) is not declared with a wrapper and has no column; use a property with @Attribute, @ToOne or @ToMany"
     case .computed(let names):
-      "\(text) does not end at a property but computes something of \(Self.shown(names)), which has no "
-        + "column; compare the property itself, or store the value in an attribute of its own"
+      "\(text) does not end at a property: it computes a value from \(Self.shown(names)), which has no "
+        + "column; compare the property itself, or store the value in its own attribute"
     case .unwrapped(let names):
-      "\(text) gives a value where \(Self.shown(names.count > 1 ? names.dropLast() : names[...])) is nil; write ?. instead of !, and no "
-        + "computed property"
+      "\(text) has a value even where \(Self.shown(names.count > 1 ? names.dropLast() : names[...])) is nil; "
+        + "write ?. instead of !, and do not use a computed property"
     }
   }
 

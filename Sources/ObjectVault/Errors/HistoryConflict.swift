@@ -35,39 +35,42 @@ extension HistoryConflict: CustomStringConvertible {
     switch self {
     case .edited(let number, let name, let applied, let found, let difference):
       "\(numbered(number)) \(name) was edited after it was applied (applied \(applied.prefix(11))…, found "
-        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step; where it is meant and makes the same model, "
-        + "record it as it is now (Store.repair)."
+        + "\(found.prefix(11))…). Undo the edit, or put the change into a new step. If the edit is intended "
+        + "and makes the same model, record the edited text (Store.repair)."
         + difference.map { "\n  \($0)" }.joined()
     case .misembedded(let number, let name):
-      "\(numbered(number)) \(name) stands in Embedded.swift with the checksum of another text: the file was edited or merged by "
-        + "hand. Generate it again from the steps."
+      "\(numbered(number)) \(name) has the checksum of another text in Embedded.swift: that file was edited "
+        + "or merged by hand. Generate it again from the steps."
     case .refolded(let number, let name, let applied, let found, let into, let intoName):
-      "\(numbered(number)) \(name) ran as another than was folded into \(numbered(into)) \(intoName) (applied "
-        + "\(applied.prefix(11))…, folded \(found.prefix(11))…), and its file is gone. Take the files of before the fold out of "
-        + "the repository's past, and record the step as it is there (Store.repair)."
+      "\(numbered(number)) \(name) ran with another text than was folded into \(numbered(into)) \(intoName) "
+        + "(applied \(applied.prefix(11))…, folded \(found.prefix(11))…), and its file no longer exists. Get "
+        + "the step files from before the fold from version control, and record the step as it is in them "
+        + "(Store.repair)."
     case .foldEdited(let number, let name, let difference):
-      "The steps up to \(numbered(number)) \(name) were folded into it, and its file makes another model now than they did: "
-        + "\(difference.joined(separator: "; ")). Undo the edit, and put the change into a new step."
+      "The steps up to \(numbered(number)) \(name) were folded into it, but its file now makes another model "
+        + "than they did: \(difference.joined(separator: "; ")). Undo the edit, and put the change into a "
+        + "new step."
     case .missing(let number, let name):
-      "\(numbered(number)) \(name) was applied to this store and is missing from the steps. Put the file back."
+      "\(numbered(number)) \(name) was applied to this store but is missing from the steps. Put its file "
+        + "back."
     case .reordered(let number, let applied, let found):
-      "Step \(numbered(number)) of this store is \(applied), and the steps have \(found) there. "
-        + "Applied steps keep their numbers; give the new one the next free number."
+      "Step \(numbered(number)) of this store is \(applied), but the steps have \(found) under this number. "
+        + "Applied steps keep their numbers; give the new step the next free number."
     case .noVersion(let version, let last):
       "There is no version \(version): \(version < 0 ? "the first is 0" : "the steps end with \(last)")."
     case .gap(let number):
-      "Step \(numbered(number)) is missing: numbers go from 1 without a gap. Put its file back, or give the steps behind it, "
-        + "where no store has run them, the numbers that follow."
+      "Step \(numbered(number)) is missing: step numbers start at 1 and have no gaps. Put its file back. If "
+        + "no store has run the steps after it, you can renumber them instead."
     case .folded(let version, let number, let name, let release):
-      "Nothing leads on from version \(version): the steps up to \(numbered(number)) \(name) were folded into one, which new "
-        + "stores alone are made with. "
+      "No step continues from version \(version): the steps up to \(numbered(number)) \(name) were folded "
+        + "into one, which can only create new stores. "
         + (release.map {
-          "Open the store once with release \($0), the last one that leads on from there, then with this one."
+          "Open the store once with release \($0), the last one that can migrate it, then with this one."
         }
-          ?? "Take the files of those steps out of the repository's past, and migrate the store with them once.")
+          ?? "Get the files of those steps from version control, and migrate the store with them once.")
     case .duplicate(let number, let files):
-      "Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")). The one that is not released, or "
-        + "that is of your own branch, goes after the other: give it the next free number."
+      "Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")). Give the next "
+        + "free number to the one that is not released, or that is from your own branch."
     }
   }
 }

@@ -23,8 +23,8 @@ extension MigrationNeed: CustomStringConvertible {
   /// One sentence that states the need and what to do.
   public var description: String {
     "\(file) is at version \(storeVersion) and needs \(steps.count == 1 ? "a step" : "\(steps.count) steps") "
-      + "(\(steps.joined(separator: ", "))) that write\(steps.count == 1 ? "s" : "") about \(counted(rows, "row")): more than this "
-      + "opening may do at once. "
-      + "Show that, and open it asynchronously, which tells its progress and can be cancelled."
+      + "(\(steps.joined(separator: ", "))), which write\(steps.count == 1 ? "s" : "") about "
+      + "\(counted(rows, "row")). That is more than this synchronous opening may do. Open the store "
+      + "asynchronously, which reports its progress and can be cancelled, and show that to the user."
   }
 }

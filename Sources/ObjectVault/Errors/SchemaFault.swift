@@ -70,43 +70,47 @@ extension SchemaFault: CustomStringConvertible {
     case .duplicateName(let entity, nil):
       "\(entity) is declared twice; names are compared without regard to case. Rename one, or remove it."
     case .clashingName(let name, let owner, let other):
-      "\(owner) would be called \(name) in the file, which \(other) is already. Rename one of the two."
+      "\(owner) would have the name \(name) in the file, which \(other) has already. Rename one of the two."
     case .reservedName(let entity, let property?, let free) where Self.ownNames[property] != nil:
-      "\(entity).\(property): every object has a property of this name for itself "
-        + "(\(Self.ownNames.keys.sorted().joined(separator: ", "))). \(renaming(free))"
+      "\(entity).\(property): this name is reserved, because every object has properties with the names "
+        + "\(Self.ownNames.keys.sorted().joined(separator: ", ")). \(renaming(free))"
     case .reservedName(let entity, let property?, let free):
-      "\(entity).\(shortened(property)): this name cannot be used (letters, digits and underscores, not first an "
-        + "underscore or a digit, \(Self.longestName) bytes at most, and not 'id', 'rowid' or 'self', nor ending in '_id'). "
+      "\(entity).\(shortened(property)): this name cannot be used. A name has letters, digits and "
+        + "underscores, begins with a letter, has at most \(Self.longestName) bytes, is not 'id', 'rowid' or "
+        + "'self', and does not end in '_id'. "
         + renaming(free)
     case .reservedName(let entity, nil, _):
-      "\(entity): this name cannot be used (letters, digits and underscores, \(Self.longestName) bytes at most, "
-        + "not beginning with an underscore, 'vault_' or 'sqlite_'). Rename the entity."
+      "\(entity): this name cannot be used. A name has letters, digits and underscores, has at most "
+        + "\(Self.longestName) bytes, and does not begin with an underscore, 'vault_' or 'sqlite_'. Rename "
+        + "the entity."
     case .unknownParent(let entity, let parent):
       "\(entity) inherits from \(parent), which is not in the schema. Add it."
     case .circularParents(let entity):
-      "\(entity) inherits from itself by way of its parents. Let one of them have no parent."
+      "\(entity) inherits from itself through its parents. Remove the parent of one of them."
     case .hierarchyName(let entity, let property, let other):
-      "\(entity).\(property) would share a column with a property of \(other): all entities below one root lie in one "
-        + "table, and names are compared without regard to case. Rename one, or declare it once in an entity above both."
+      "\(entity).\(property) would share a column with a property of \(other): all entities of an "
+        + "inheritance hierarchy are in one table, and names are compared without regard to case. Rename "
+        + "one, or declare it once in a parent of both."
     case .inheritedIndex(let entity, let properties):
-      "\(entity) has an index over \(properties.joined(separator: ", ")), all of them inherited. Declare it where they are "
-        + "declared, or take in a property of \(entity)."
+      "\(entity) has an index over \(properties.joined(separator: ", ")), which are all inherited. Declare "
+        + "the index in the entity that declares them, or add a property of \(entity) to it."
     case .unknownDestination(let entity, let relationship, let destination):
-      "\(entity).\(relationship) leads to \(destination), which is not in the schema. Add it."
+      "\(entity).\(relationship) refers to \(destination), which is not in the schema. Add it."
     case .wrongInverse(let entity, let relationship, let inverse):
-      "\(entity).\(relationship) names \(inverse) as its inverse, which does not lead back. Name a "
+      "\(entity).\(relationship) names \(inverse) as its inverse, which does not refer back. Name a "
         + "relationship of the other entity whose target is \(entity)."
     case .inheritedInverse(let entity, let relationship, let destination, let inverse, let owner):
       "\(entity).\(relationship) names \(destination).\(inverse) as its inverse, which \(destination) inherits from "
-        + "\(owner). Let it lead to \(owner), or name a relationship that \(destination) declares itself."
+        + "\(owner). Make \(owner) the target, or name a relationship that \(destination) declares itself."
     case .narrowInverse(let entity, let relationship, let inverse, let owner):
-      "\(entity).\(relationship) names \(inverse) as its inverse, which leads to \(owner), from which \(entity) "
-        + "inherits. Declare \(relationship) in \(owner), or another relationship that leads back to \(entity)."
+      "\(entity).\(relationship) names \(inverse) as its inverse, which refers to \(owner), from which "
+        + "\(entity) inherits. Declare \(relationship) in \(owner), or declare another relationship that "
+        + "refers to \(entity)."
     case .ownInverse(let entity, let relationship):
       "\(entity).\(relationship) is its own inverse. Declare two relationships."
     case .contestedInverse(let entity, let relationship, let inverse):
-      "\(entity).\(relationship) names \(inverse) as its inverse, which another relationship has already. "
-        + "Give each its own."
+      "\(entity).\(relationship) names \(inverse) as its inverse, which is already the inverse of another "
+        + "relationship. Give each its own inverse."
     case .unknownProperty(let entity, let property, let use):
       "\(entity).\(property) cannot be used in \(use). Name an attribute, or a to-one in an index."
     case .badKeyPath(let entity, let use, let reason): "\(entity), \(use): \(ended(reason))"
@@ -114,11 +118,12 @@ extension SchemaFault: CustomStringConvertible {
     case .badDefault(let entity, let property, let reason):
       "\(entity).\(property): bad default, \(ended(reason))"
     case .busyInitializer(let entity, let property):
-      "\(entity).\(property) is used in the initializer of \(entity), where an object holds nothing yet. Give the "
-        + "property a default instead, as in @Attribute var \(property) = …, which is computed for each new object."
+      "\(entity).\(property) is used in the initializer of \(entity), where an object has no values yet. "
+        + "Give the property a default instead, as in @Attribute var \(property) = …, which is computed for "
+        + "each new object."
     case .emptyIndex(let entity): "\(entity) has an index without properties. Name some, or remove it."
     case .tooManyProperties(let entity, let count):
-      "\(entity) has \(count) properties; 512 are possible. Split the entity."
+      "\(entity) has \(count) properties; at most 512 are allowed. Split the entity."
     case .badRawObject(let name, let reason): "The raw \(name): \(ended(reason))"
     }
   }

@@ -39,8 +39,8 @@ extension StoreError {
       // Its description contains the version.
       case .store(.steppedBack): ""
       // The connection that has the lock may be about to change the version.
-      case .engine(.busy): " The steps before stand: the store was last seen at version \(version)."
-      default: " The steps before stand: the store is at version \(version)."
+      case .engine(.busy): " The earlier steps are committed: the store was last seen at version \(version)."
+      default: " The earlier steps are committed: the store is at version \(version)."
       }
     }
   }

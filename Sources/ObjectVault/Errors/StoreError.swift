@@ -181,147 +181,159 @@ extension StoreError: CustomStringConvertible {
     case .propertyMisused(let entity, let property, let reason): ended("\(entity).\(property) \(reason)")
     case .renamingRefused(let renaming, let reason): "\(renaming): \(ended(reason))"
     case .openedWithClasses(let entity):
-      "\(entity) was asked for by its name, and the store was opened with Swift classes. Ask for the class, or open the "
-        + "store without a schema."
+      "\(entity) was accessed by its name, but the store was opened with Swift classes. Use the class, or "
+        + "open the store without a schema."
     case .unknownEntity("DynamicObject"):
-      "An object without a class is of an entity that is named: fetch(entity:), insert(entity:)."
+      "A DynamicObject can be of any entity. Name the entity: fetch(entity:), insert(entity:)."
     case .unknownEntity(let name):
       "\(name) is not in the store's schema. Add Entity(\(name).self) to it."
     case .objectGone(let entity, let rowID):
-      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is gone: its row was deleted, or its context was "
-        + "released. Fetch it again."
+      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") no longer exists: its row was deleted, or its context "
+        + "was released. Fetch it again."
     case .noContext(let entity, let property):
-      "\(entity).\(property) was used, and the object belongs to no context, so it holds nothing. Make objects with "
-        + "context.insert, and keep their context as long as they are in use."
+      "\(entity).\(property) was used, but the object belongs to no context and has no values. Create "
+        + "objects with context.insert, and keep their context alive as long as they are in use."
     case .idsExhausted(let entity):
-      "\(entity) has, or had, a row with so high an id that there is none left above it: they end at "
-        + "\(Int64.max >> 1). Where the row is still there, give it, and what leads to it, a lower id with the sqlcipher shell. "
-        + "Then set last in vault_ids, where entity is '\(entity)', to the highest id that is left, or to 0; in another program's "
-        + "file that is seq in its sqlite_sequence."
+      "\(entity) has no id left for new objects: a row has, or had, an id so high that none is left above "
+        + "it. Ids end at \(Int64.max >> 1). If the row still exists, give it, and the references to it, a "
+        + "lower id with the sqlcipher shell. Then set last in vault_ids, where entity is '\(entity)', to "
+        + "the highest id that is left, or to 0. In another program's file, set seq in sqlite_sequence "
+        + "instead."
     case .unreadableValue(let entity, let property, let rowID, let expected):
-      "\(entity).\(property) of row \(rowID) holds no \(expected). Correct it with a migration step."
+      "\(entity).\(property) of row \(rowID) has a value that is not a valid \(expected). Correct it with a "
+        + "migration step."
     case .foreignDeletion(let entity, let rowID):
-      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") was to be deleted in a context that it is not in. Delete it in its own "
-        + "context, or fetch it in this one by its id."
+      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") belongs to another context and cannot be deleted in "
+        + "this one. Delete it in its own context, or fetch it in this one by its id."
     case .foreignObject(let entity, let property):
-      "\(entity).\(property) was given an object of another context, or a deleted one. Fetch it in this "
+      "\(entity).\(property) was set to an object of another context, or to a deleted one. Fetch it in this "
         + "context by its id."
     case .idOfAnotherStore(let entity, let rowID):
-      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is an id of another store, and names something else here. Find the "
-        + "object in this store by what it is known by."
+      "\(entity) \(rowID < 0 ? "(new)" : "\(rowID)") is an id of another store, and refers to another object "
+        + "here. Find the object in this store by its values."
     case .validation(let failures):
       "Nothing was saved: "
         + failures.prefix(8).map { "\($0)" }.joined(separator: "; ")
         + (failures.count > 8 ? "; and \(failures.count - 8) more" : "")
         + ". Correct the objects and save again."
     case .conflict(let conflict) where conflict.storedVersion == nil && !conflict.properties.isEmpty:
-      "\(conflict.entity) \(conflict.rowID) was deleted by another writer since it was fetched (properties here: "
-        + "\(conflict.properties.joined(separator: ", "))). Roll back, or refresh the object, which forgets its changes, and save. "
-        + "If it is still wanted, insert a new object with its values."
+      "\(conflict.entity) \(conflict.rowID) was deleted by another writer since it was fetched (changed "
+        + "here: \(conflict.properties.joined(separator: ", "))). Roll back, or refresh the object, which "
+        + "discards its changes, and save. If the object is still needed, insert a new one with its values."
     case .conflict(let conflict):
       "\(conflict.entity) \(conflict.rowID) was "
-        + (conflict.storedVersion == nil ? "deleted" : "changed") + " by somebody else since it was fetched "
+        + (conflict.storedVersion == nil ? "deleted" : "changed") + " by another writer since it was fetched "
         + (conflict.properties.isEmpty
           ? "and is deleted here. Roll back, fetch it again, delete it and save."
-          : "(properties here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
+          : "(changed here: \(conflict.properties.joined(separator: ", "))). Refresh the object, apply the "
             + "change again and save.")
     case .changesDoNotFit(let entity, let rowID, let properties):
       "Nothing was applied: the changes do not fit \(entity) \(rowID)"
         + (properties.isEmpty ? "" : " (\(properties.joined(separator: ", ")))")
-        + ". Apply them to a store that is as theirs was before them, in the order of their commits; a set made by hand "
-        + "names an object once, has values of its properties' types, and no two objects that lead to one by a one-to-one."
+        + ". Apply change sets in the order of their commits, to a store in the state that theirs had "
+        + "before. A set made by hand has each object once, only values of the properties' types, and no two "
+        + "objects that refer to the same one by a one-to-one."
     case .deleteDenied(let entity, let rowID, let property, let count):
       "Nothing was saved: \(entity).\(property) of \(rowID < 0 ? "new object" : "row") \(rowID) still has "
-        + "\(counted(count, "object")), and its delete rule is deny. Delete them, too, or end their relationship to it: a to-one "
-        + "by nil, a to-many by remove(_:from:)."
-    case .readOnlyContext: "This context may only read. Use store.write, or store.makeContext()."
+        + "\(counted(count, "object")), and its delete rule is deny. Delete them too, or end their "
+        + "relationship to it: set a to-one to nil, or use remove(_:from:) for a to-many."
+    case .readOnlyContext: "This context is read-only. Use store.write, or store.makeContext()."
     case .predicate(let error): error.description
     case .noResult(let entity):
-      "No \(entity) is what was asked for. Correct the predicate, or ask with first(), which gives nil."
+      "No \(entity) was found. Correct the predicate, or use first(), which returns nil."
     case .severalResults(let entity):
-      "More than one \(entity) is what was asked for. Make the predicate narrower, or ask with first() or all()."
+      "More than one \(entity) was found. Narrow the predicate, or use first() or all()."
     case .migrationSyntax(let error): error.description
     case .migrationFailed(let step, let name, let operation, let reason),
       .rowsRefused(let step, let name, let operation, let reason):
       "Step \(numbered(step)) \(name) failed at \"\(legible(operation))\": \(ended(legible(reason)))\(Self.unchanged)"
     case .stopped(let version, let cause): Self.stopped(version, cause)
     case .steppedBack(let file, let left, let found):
-      "\(file): another process leads the store the other way: it was left at version \(left) here, and is at \(found) "
-        + "now. See to it that only one of them runs."
+      "\(file): another process migrates this store in the other direction: it was at version \(left) here, "
+        + "and is at \(found) now. Run only one of them at a time."
     case .lossNotAllowed(let step, let name, let losses, let emptied):
-      "Step \(numbered(step)) \(name) loses \(lossText(losses, emptied)) for good, and nobody allowed it. When that "
-        + "is meant, write into the head of its file: allow: "
+      "Step \(numbered(step)) \(name) permanently loses \(lossText(losses, emptied)), which its file does "
+        + "not allow. If that is intended, add this line to the head of its file: allow: "
         + losses.map { "lossy:\($0)" }.joined(separator: ", ") + ". Nothing was changed."
     case .transformMissing(let step, let name, let transform):
-      "Step \(numbered(step)) \(name) calls the Swift function \"\(transform)\", and this program has none of that name. Use "
-        + "the app's own tool, or give it with the steps: see MigrationTransform. Nothing was changed."
+      "Step \(numbered(step)) \(name) calls the Swift function \"\(transform)\", which this program does not "
+        + "have. Use the app's own tool, or pass the function with the steps (see MigrationTransform). "
+        + "Nothing was changed."
     case .diskFull(let file): "\(file): the disk is full. Make room and try again.\(Self.unchanged)"
     case .historyConflict(let conflict): conflict.description
     case .storeIsNewer(let file, let found, let supported, let migratedBy, let canDowngrade):
       "\(file) is at version \(found); these migrations end at \(supported)."
         + (migratedBy.map { " It was last migrated by \($0)." } ?? "") + " Update the program"
         + (canDowngrade
-          ? ", or take the store back to \(supported) by what it carries itself (Store.downgrade)."
+          ? ", or roll the store back to \(supported) with the rollback that it carries (Store.downgrade)."
           : ".")
     case .cannotRollBack(let step, let name, let reason):
-      "Step \(numbered(step)) \(name) cannot be taken back: \(ended(legible(reason))) Nothing was changed."
+      "Step \(numbered(step)) \(name) cannot be rolled back: \(ended(legible(reason))) Nothing was changed."
     case .rollbackLoses(let step, let name, let losses, let emptied):
-      "Taking back step \(numbered(step)) \(name) loses what is in \(lossText(losses, emptied)) for good, and "
-        + "nobody allowed it. When that is meant, allow it by these names: "
+      "Rolling back step \(numbered(step)) \(name) permanently loses the data in "
+        + "\(lossText(losses, emptied)), which was not allowed. If that is intended, allow these names: "
         + losses.joined(separator: ", ") + ". Nothing was changed."
     case .repairRefused(let file, let step, let reason):
-      "\(file): step \(numbered(step)) cannot be recorded anew: \(ended(reason)) Nothing was changed."
+      "\(file): the record of step \(numbered(step)) cannot be repaired: \(ended(reason)) Nothing was "
+        + "changed."
     case .adoptionRefused(let file, let reason, let takesRows):
-      "\(file) cannot be adopted: \(ended(reason)) "
-        + (takesRows ? "Its rows can be taken into a new store. " : "") + "Nothing was changed."
+      "\(file) cannot \(takesRows ? "become a store in place" : "be imported"): \(ended(reason)) "
+        + (takesRows ? "Its rows can be imported into a new store. " : "") + "Nothing was changed."
     case .adoptionLoses(let file, let losses):
-      "\(file): not all of it has a place in a store. Nothing was changed."
+      "\(file): some of its content has no place in a store. Nothing was changed."
         + losses.map { "\n  \($0)" }.joined()
-        + "\nWhat may be left is allowed by these names: \(losses.map(\.name).joined(separator: ", "))."
+        + "\nTo import the file without it, allow these names: \(losses.map(\.name).joined(separator: ", "))."
     case .foldRefused(let number, let reason):
       "The steps up to \(numbered(number)) cannot be folded into one: \(ended(reason))"
     case .migrationNeeded(let need): need.description
     case .notAutomatic(let file, let reasons, let lines):
       "\(file): "
         + (lines.isEmpty
-          ? "nobody could tell whether the model of a store there is that of the classes: "
-          : "the classes are not the store's model, and what leads to them is not made by itself: ")
+          ? "it would be ambiguous whether an existing store has the model of these classes: "
+          : "the classes differ from the store's model, and this change cannot be made automatically: ")
         + reasons.map(ended).joined(separator: " ")
         + (lines.isEmpty
-          ? " Steps of your own are those behind the store, where there is one (Store.carriedSteps), and the new one."
-          : " Write the steps down from now on: those behind the store (Store.carriedSteps), and one with these lines, "
-            + "looked at before:\n" + lines.joined(separator: "\n"))
+          ? " Write the steps yourself: those of the store, if there is one (Store.carriedSteps), and the "
+            + "new one."
+          : " From now on, write the steps yourself: those of the store (Store.carriedSteps), and one with "
+            + "these lines, "
+            + "once you have reviewed them:\n" + lines.joined(separator: "\n"))
     case .madeOfOtherClasses(let file, let differences, let lines):
-      "\(file) has another model than the classes, of which .creatingSchema makes the only step: \(differences.joined(separator: "; ")). Steps are files from the "
-        + "first change on: write the text of Store.carriedSteps(at:key:)[0] to Migrations/0001_initial.migration, the change "
-        + "to a second file, and open the store with those"
-        + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
+      "\(file) has another model than the classes, and .creatingSchema cannot change the model of a store: "
+        + "\(differences.joined(separator: "; ")). From the first change on, steps are files: write the text "
+        + "of Store.carriedSteps(at:key:)[0] to Migrations/0001_initial.migration, write the change to a "
+        + "second file, and open the store with both"
+        + (lines.isEmpty ? "." : ". If nothing was renamed, the change is:\n" + lines.joined(separator: "\n"))
     case .schemaMismatch(let differences, let lines):
-      "The Swift schema is not what the migration steps make: \(differences.joined(separator: "; ")). "
-        + "Correct the classes, or write the missing step"
-        + (lines.isEmpty ? "." : "; for what was not renamed it says:\n" + lines.joined(separator: "\n"))
+      "The Swift schema differs from the model that the migration steps make: "
+        + "\(differences.joined(separator: "; ")). Correct the classes, or write the missing step"
+        + (lines.isEmpty ? "." : ". If nothing was renamed, the step is:\n" + lines.joined(separator: "\n"))
     case .schemaDrift(let file, let differences):
-      "\(file): the tables are not those of the store's model: \(differences.joined(separator: "; ")). "
+      "\(file): the tables differ from the store's model: \(differences.joined(separator: "; ")). "
         + "Undo what was changed by hand, or restore the file from a backup."
     case .stepsObstructed(let file, let obstacles):
-      "\(file): what others have put into the file is in the way of the steps: \(obstacles.map(ended).joined(separator: " ")) "
-        + "Nothing was changed."
+      "\(file): objects that another program added to the file obstruct the steps: "
+        + "\(obstacles.map(ended).joined(separator: " ")) Nothing was changed."
     case .notAStore(let file):
-      "\(file): the key fits, but this is no store of ObjectVault (it has no vault_meta table). Check the path."
+      "\(file): the key is right, but this is not a store of ObjectVault (it has no vault_meta table). Check "
+        + "the path."
     case .otherFormat(let file, let found, let supported) where found < supported:
-      "\(file) has format \(found), which no release has written; this one reads format \(supported). Export its "
-        + "rows with the program that made it, and import them into a new store."
+      "\(file) has format \(found), which no release has written; this release reads format \(supported). "
+        + "Export the rows with the program that made the file, and import them into a new store."
     case .otherFormat(let file, let found, let supported):
-      "\(file) has format \(found), that of a later release; this one reads format \(supported). Update the program."
+      "\(file) has format \(found) of a later release; this release reads format \(supported). Update the "
+        + "program."
     case .bookkeepingDamaged(let file, let place, let reason):
-      "\(file): \(place) \(ended(reason)) The store keeps this for itself, and something else has written there: undo that with "
-        + "the sqlcipher shell, or restore the file from a backup."
+      "\(file): \(place) \(ended(reason)) Only the store itself may write this table, but another program "
+        + "has changed it. Undo that with the sqlcipher shell, or restore the file from a backup."
     case .storeMigratedElsewhere(let file):
-      "\(file): another process has migrated the store while it was open here. Open it again."
+      "\(file): another process has migrated the store since it was opened here. Open it again."
     case .notEnoughSpace(let file, let needed, let free):
-      "\(file): about \(diskSize(needed, up: true)) are needed and \(diskSize(free, up: false)) are free. Make room and try again."
+      "\(file): about \(diskSize(needed, up: true)) are needed, but only \(diskSize(free, up: false)) are "
+        + "free. Make room and try again."
     case .backupFailed(let file, let backup, let reason):
-      "\(file): the copy before the migration, \(backup), could not be made, so no step ran: \(ended(reason))"
+      "\(file): no step ran, because the copy before the migration, \(backup), could not be made: "
+        + "\(ended(reason))"
     }
   }
 }

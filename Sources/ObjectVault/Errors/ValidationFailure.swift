@@ -37,7 +37,7 @@ public struct ValidationFailure: Sendable, Hashable {
   static let uniqueness = "must be unique"
   /// The start of the reason where a constraint of the file, which the model does not have, rejects a
   /// row.
-  static let refusal = "is refused by the file"
+  static let refusal = "is rejected by the file"
 
   /// Creates a failure.
   public init(entity: String, property: String, rowID: Int64, reason: String, holder: Holder? = nil) {

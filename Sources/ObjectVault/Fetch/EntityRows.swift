@@ -109,14 +109,14 @@ package struct EntityRows {
       if let relationship = place.slots[slot].relationship {
         guard !relationship.isToMany else {
           throw .propertyMisused(
-            entity: place.name, property: name, reason: "has many members, and is no single value")
+            entity: place.name, property: name, reason: "is a to-many and has no single value")
         }
         place = relationship.destination
       } else if names.isEmpty {
         return place.slots[slot].attribute?.type ?? .string
       } else {
         throw .propertyMisused(
-          entity: place.name, property: name, reason: "is an attribute, and leads nowhere")
+          entity: place.name, property: name, reason: "is an attribute, so no property can follow it")
       }
     }
     return .int

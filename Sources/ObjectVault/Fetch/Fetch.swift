@@ -315,7 +315,7 @@ public struct Fetch<Object: ManagedObject> {
       guard let slot = entity.slot(named: name), let relationship = entity.slots[slot].relationship else {
         throw StoreError.predicate(
           PredicateError(
-            "\(entity.name).\(name) is no relationship and cannot be prefetched", entity: entity.name))
+            "\(entity.name).\(name) is not a relationship and cannot be prefetched", entity: entity.name))
       }
       try context.prefetch(relationship, of: owners)
       entity = relationship.destination

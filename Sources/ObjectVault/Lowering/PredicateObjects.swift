@@ -6,7 +6,7 @@ extension ManagedObject: PredicateObject {
   func predicateValue() throws -> PredicateValue {
     guard let entity else {
       throw StoreError.predicate(
-        PredicateError("it is an object of \(type(of: self)) that belongs to no store"))
+        PredicateError("this object of \(type(of: self)) belongs to no store"))
     }
     // Inside a write, a new object has its id at once.
     let id = knownRowID

@@ -15,13 +15,13 @@ extension PredicateReader {
       return .condition(
         .quantified(.any, path, .comparison(.path(member), .equal, try operand(), [])), isNil: nil)
     case .operand, .guarded, .condition:
-      throw Self.unsupported("contains on something that is no list")
+      throw Self.unsupported("contains needs a list, a range or a to-many relationship")
     }
   }
 
   mutating func members(_ quantifier: Quantifier, _ variable: Int) throws -> Lowered {
     guard case .path(let path) = try next() else {
-      throw Self.unsupported("contains(where:) and allSatisfy are for to-many relationships")
+      throw Self.unsupported("contains(where:) and allSatisfy need a to-many relationship")
     }
     depth += 1
     defer { depth -= 1 }
@@ -31,7 +31,7 @@ extension PredicateReader {
 
   mutating func isWithin() throws -> Lowered {
     guard case .range(let low, let high, let isClosed) = try next() else {
-      throw Self.unsupported("a range without two bounds")
+      throw Self.unsupported("a range needs two bounds")
     }
     return .condition(Self.within(try operand(), from: low, to: high, isClosed: isClosed), isNil: nil)
   }
@@ -50,7 +50,9 @@ extension PredicateReader {
     let base = try next()
     let root = type(of: keyPath).rootType
     if let object = root as? ManagedObject.Type {
-      guard case .path(var path) = base else { throw Self.unsupported("a property of something computed") }
+      guard case .path(var path) = base else {
+        throw Self.unsupported("a property of a computed value has no counterpart in SQL")
+      }
       switch KeyPathResolver.resolve(keyPath, root: object) {
       case .success(let names): path.names += names
       case .failure(let error): throw Self.unsupported(error.description)

@@ -40,7 +40,7 @@ extension PredicateReader {
     let (first, second) = (try next(), try next())
     if case .condition(let node, let isNil) = first {
       guard case .operand(let operand) = second, let value = constant(operand) else {
-        throw Self.unsupported("?? after a condition takes true or false")
+        throw Self.unsupported("after a condition, ?? must be followed by true or false")
       }
       guard let isNil else { return first }
       let isTrue = value.stored == .integer(1)

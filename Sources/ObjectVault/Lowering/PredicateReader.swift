@@ -71,7 +71,7 @@ struct PredicateReader {
     case .path(let path): return .path(path)
     case .guarded: throw Self.unsupported(Self.guardedReason)
     case .condition, .list, .range:
-      throw Self.unsupported("\(kind.name) cannot stand in a comparison here")
+      throw Self.unsupported("\(kind.name) cannot be used in a comparison here")
     }
   }
 
@@ -81,7 +81,7 @@ struct PredicateReader {
     case .condition(let node, _): return node
     case .operand(let operand): return .truth(operand)
     case .path(let path): return .truth(.path(path))
-    case .list, .range, .guarded: throw Self.unsupported("\(kind.name) is no condition")
+    case .list, .range, .guarded: throw Self.unsupported("\(kind.name) is not a condition")
     }
   }
 
@@ -130,7 +130,7 @@ struct PredicateReader {
   private func peek() throws -> PredicateTape.Kind {
     guard place < tape.key.words.count,
       let kind = PredicateTape.Kind(rawValue: UInt8(truncatingIfNeeded: tape.key.words[place]))
-    else { throw Self.unsupported("an expression ends before its time") }
+    else { throw Self.unsupported("an expression is incomplete") }
     return kind
   }
 
@@ -163,7 +163,8 @@ struct PredicateReader {
   // MARK: Errors
 
   static let guardedReason =
-    "what flatMap gives without its value, as by ?? inside, can only be compared; write the ?? behind the flatMap"
+    "the result of a flatMap that has a value for nil, as by ?? inside, can only be compared; write the ?? "
+    + "after the flatMap"
 
   static func unsupported(_ what: String) -> StoreError { .predicate(PredicateError(what)) }
 }

@@ -54,7 +54,7 @@ private func captured(_ value: Any) throws -> PredicateValue {
 }
 
 private func noAttribute(_ value: Any) -> StoreError {
-  PredicateReader.unsupported("\(type(of: value)) is no attribute type; conform it to AttributeValue")
+  PredicateReader.unsupported("\(type(of: value)) is not an attribute type; conform it to AttributeValue")
 }
 
 private protocol AnyOptional { func wrappedScalar() throws -> PredicateValue? }

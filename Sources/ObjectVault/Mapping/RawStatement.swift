@@ -48,9 +48,9 @@ struct RawStatement: Hashable {
       for entity in model.entities where entity.name.lowercased() == table {
         throw ModelError(
           reason:
-            "it inserts into \(entity.name), and only programs and the data blocks of steps make objects, as "
-            + "these get ids that no object had; insert it in the save that wakes the trigger, or let the trigger "
-            + "UPDATE a row that is there")
+            "it inserts into \(entity.name), but only programs and the data blocks of steps can create "
+            + "objects, because only they assign new ids; insert the object in the save that fires the "
+            + "trigger, or let the trigger UPDATE an existing row")
       }
     }
   }
@@ -79,7 +79,8 @@ extension Schema {
         reason = object.problem ?? misfit(of: object)
       } else {
         reason =
-          "this name cannot be used (letters, digits and underscores, not beginning with 'vault_' or 'sqlite_')"
+          "this name cannot be used; a name has letters, digits and underscores, and does not begin with "
+          + "'vault_' or 'sqlite_'"
       }
       return reason.map { .badRawObject(name: object.title, reason: $0) }
     }

@@ -22,7 +22,8 @@ struct SQLNames {
     if let parameter = SQLTemplate.parameter(sql) {
       throw ModelError(
         reason:
-          "\(parameter) is a parameter, and nothing gives it a value: the engine would take NULL; write the value itself"
+          "\(parameter) is a parameter without a value, which SQLite would read as NULL; write the value "
+          + "itself"
       )
     }
     if let capture = OuterNames.capture(in: sql, model, of: entity) { throw misread(capture) }
@@ -47,11 +48,13 @@ struct SQLNames {
     let own = capture.name.prefix { $0 != "." }
     let remedy =
       capture.isOutside
-      ? "write $\(own).$\(capture.name) for the row outside of it, or give that query a FROM with $\(own)"
-      : "\(own) is read nowhere around; give it a FROM with $\(own), or name the column of \(capture.table)"
+      ? "write $\(own).$\(capture.name) for the row of the outer query, or add $\(own) to the FROM of this "
+        + "query"
+      : "no query around it reads \(own); add $\(own) to the FROM, or name the column of \(capture.table)"
     return ModelError(
       reason:
-        "$\(capture.name) stands where \(capture.table) is read, whose own column \(capture.column) it would be; \(remedy)"
+        "$\(capture.name) is in a query that reads \(capture.table), where it would mean the column "
+        + "\(capture.column) of that table; \(remedy)"
     )
   }
 
@@ -78,7 +81,7 @@ struct SQLNames {
     guard names.count == 2 else {
       let isToOne = relationship.map { "; write a subquery on $\($0.destination)" } ?? ""
       throw ModelError(
-        reason: "$\(words) goes on behind $\(names[0]).\(names[1]), which is a column\(isToOne)")
+        reason: "$\(words) continues after $\(names[0]).\(names[1]), which is a column\(isToOne)")
     }
     // As the model spells it: an accent may be a separate character here, which would be a different name
     // to the engine.
@@ -98,7 +101,7 @@ struct SQLNames {
     {
       guard let order = model.orderColumn(of: relationship, in: entity) else {
         throw ModelError(
-          reason: "$\(words): \(names[0]).\(names[1]) has no order, and its members no position")
+          reason: "$\(words): \(names[0]).\(names[1]) is not ordered, so its members have no position")
       }
       return quoted(order)
     }
@@ -106,15 +109,15 @@ struct SQLNames {
       let other = relationship.inverse.map { "$\(relationship.destination).\($0)" } ?? "the other end"
       throw ModelError(
         reason: relationship.isToMany
-          ? "$\(words) is one to many and has no column here; use the to-one at its other end"
-          : "$\(words) has no column: the column of this one-to-one is \(other)'s")
+          ? "$\(words) is one-to-many and has no column here; use its inverse, which is a to-one"
+          : "$\(words) has no column: the column of this one-to-one belongs to \(other)")
     }
     guard names.count > 2 else { return quoted(join.name) }
     let columns = [join.sourceColumn, join.targetColumn]
     guard names.count == 3, columns.contains(RelationshipDescription.columnName(names[2])) else {
       let known = columns.map { "$\(names[0]).\(names[1]).\($0.dropLast(3))" }
       throw ModelError(
-        reason: "$\(words) names no column of the links; there are \(known.joined(separator: " and "))")
+        reason: "$\(words) is not a column of the links; the columns are \(known.joined(separator: " and "))")
     }
     return quoted(RelationshipDescription.columnName(names[2]))
   }
@@ -123,7 +126,7 @@ struct SQLNames {
     _ words: String, kind: String, name: String, among names: [String], text: (String) -> String
   ) -> ModelError {
     let near = didYouMean(nearest(name, among: names).prefix(1).map { "$\(text($0))" })
-    var reason = "\"$\(words)\" names no \(kind) of the model at this point\(near.map { "; \($0)" } ?? "")"
+    var reason = "the model has no \(kind) \"$\(words)\" at this point\(near.map { "; \($0)" } ?? "")"
     if kind == "entity" { reason = "\(ended(reason)) A dollar sign by itself is written $$" }
     return ModelError(reason: reason)
   }

@@ -58,7 +58,7 @@ extension AttributeType {
     case .text(let text): if isStoredAsText, isForm(text) { return value }
     case .blob: if traits.storage == .blob { return value }
     }
-    throw UnstorableValue(description: "\(value.kind) that was given is none of type \(rawValue)")
+    throw UnstorableValue(description: "\(value.kind) that was given is not of type \(rawValue)")
   }
 }
 

@@ -8,7 +8,7 @@ struct UnstorableValue: Error, Equatable, CustomStringConvertible {
   let description: String
 
   static let notANumber = UnstorableValue(description: "NaN cannot be stored; use an optional and nil")
-  static let tooLarge = UnstorableValue(description: "an object holds no more than a billion bytes in all")
+  static let tooLarge = UnstorableValue(description: "an object can have at most a billion bytes in all")
 
   /// Matches an error in a `catch` pattern.
   static func ~= (pattern: UnstorableValue, error: any Error) -> Bool { error as? UnstorableValue == pattern }
@@ -17,7 +17,7 @@ struct UnstorableValue: Error, Equatable, CustomStringConvertible {
 // Separate functions, so that the code that is inlined into other modules is short and names no internal
 // type.
 @usableFromInline func beyondRange(_ value: String) -> any Error {
-  UnstorableValue(description: "\(value) is beyond 64 bits")
+  UnstorableValue(description: "\(value) does not fit in 64 bits")
 }
 
 @usableFromInline func notANumber() -> any Error { UnstorableValue.notANumber }

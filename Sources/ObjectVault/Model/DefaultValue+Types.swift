@@ -35,10 +35,10 @@ extension DefaultValue {
       return "\(number) is not finite, and SQL has no constant for it; set it in each object"
     }
     if case .text(let text) = value, text.unicodeScalars.contains("\0") {
-      return "it has a NUL character, which ends a text in SQL; set it in each object"
+      return "it has a NUL character, where SQL text ends; set it in each object"
     }
     if value.isValue(of: type) { return nil }
-    return "\(self.text) is no \(type.rawValue)"
+    return "\(self.text) is not a valid \(type.rawValue)"
   }
 
   private func isValue(of type: AttributeType) -> Bool {
@@ -66,9 +66,9 @@ extension AttributeType {
     case .text(.any): "a text in quotes"
     case .text(.decimal): "the digits in quotes, such as \"1.50\""
     case .text(.uuid): "it in quotes and capitals, such as \"6F9619FF-8B86-D011-B42D-00C04FC964FF\""
-    case .text(.url): "it in quotes, as it stands in a URL, such as \"https://example.com/a%20b\""
+    case .text(.url): "it in quotes, as it is written in a URL, such as \"https://example.com/a%20b\""
     case .text(.json): "it in quotes, with sorted keys and without spaces, such as \"{\\\"a\\\":1}\""
-    case .blob: "transform sql { UPDATE … SET … = x'00ff' } behind it, as data has no constant"
+    case .blob: "transform sql { UPDATE … SET … = x'00ff' } after it, because data has no constant"
     }
   }
 }

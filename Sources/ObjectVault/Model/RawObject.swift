@@ -112,17 +112,20 @@ public struct RawObject: Sendable {
     var isSeveral = false
     while let piece = scanner.next() {
       let text = scanner.text(piece.range)
-      guard piece.isClosed else { return "a text in its SQL has no end" }
+      guard piece.isClosed else { return "a string, a quoted name or a comment in its SQL is not closed" }
       if piece.kind == .word { words.append(text.lowercased()) }
       if piece.kind == .other, text == ";" { isSeveral = true }
     }
     let (first, known): (String, Set<String>) = (words.first ?? "", Self.openings[kind] ?? [])
     guard known.contains(first), line.lowercased().hasPrefix(first) else {
       return
-        "its SQL begins with \(known.sorted().map { $0.uppercased() }.joined(separator: ", ")), behind the name"
+        "after the name, its SQL must begin with "
+        + "\(known.sorted().map { $0.uppercased() }.joined(separator: " or "))"
     }
-    guard kind == .trigger else { return isSeveral ? "it is one statement, and has a semicolon" : nil }
-    guard words.contains("begin"), words.last == "end" else { return "what it does stands in BEGIN … END" }
+    guard kind == .trigger else { return isSeveral ? "it must be one statement, but has a semicolon" : nil }
+    guard words.contains("begin"), words.last == "end" else {
+      return "its statements must be inside BEGIN … END"
+    }
     return nil
   }
 

@@ -41,10 +41,10 @@ package struct UnpairedMembers: Hashable {
 
   package var sentence: String {
     let places = backs.map { "\(relationship.destination).\($0)" }
-    let (verb, condition) = places.count == 1 ? ("is", "it is") : ("are", "one is")
+    let (verb, condition) = places.count == 1 ? ("is", "it") : ("are", "one of them")
     return
-      "\(entity).\(relationship.name) has links of its own, and \(places.joined(separator: ", ")) \(verb) no other end "
-      + "of it; where \(condition) meant to be"
+      "\(entity).\(relationship.name) has links of its own, because \(places.joined(separator: ", ")) "
+      + "\(verb) not its inverse; if \(condition) should be"
   }
 
   /// The declaration to write in the Swift class.

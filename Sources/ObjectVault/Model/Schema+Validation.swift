@@ -138,7 +138,8 @@ extension Schema {
       destination.relationship(named: inverse)?.deleteRule == .nullify
     {
       reasons.append(
-        "it is required, so the delete rule of \(destination.name).\(inverse) cannot be nullify; make that cascade or deny"
+        "it is required, so the delete rule of \(destination.name).\(inverse) cannot be nullify; make it "
+          + "cascade or deny"
       )
     }
     return reasons
@@ -194,7 +195,7 @@ extension Schema {
         let other = "\(relationship.destination).\(relationship.inverse ?? "")"
         return .badOption(
           entity: entity.name, property: name,
-          reason: "it has no column that an index could be over: the column of this one-to-one is \(other)'s")
+          reason: "it has no column to index: the column of this one-to-one belongs to \(other)")
       }
     }
   }

@@ -141,13 +141,13 @@ extension DynamicObject {
     throw misused(
       name,
       reason: relationship.isToMany
-        ? "has many members; use [toMany: \"\(name)\"]" : "leads to one object; use [toOne: \"\(name)\"]")
+        ? "is a to-many; use [toMany: \"\(name)\"]" : "is a to-one; use [toOne: \"\(name)\"]")
   }
 
   private func orderedRelationship(_ name: String) throws(StoreError) -> RelationshipMapping {
     let relationship = try relationship(name, isToMany: true)
     if relationship.isOrdered { return relationship }
-    throw misused(name, reason: "has members without an order; use [toMany: \"\(name)\"]")
+    throw misused(name, reason: "is not ordered; use [toMany: \"\(name)\"]")
   }
 
   /// Checks whether a relationship accepts an object, and throws what a setter would only report.
@@ -174,7 +174,7 @@ extension DynamicObject {
     }
     throw misused(
       relationship.name,
-      reason: "leads to \(destination.name), and was given an object of \(object.entityName)")
+      reason: "refers to \(destination.name), but was given an object of \(object.entityName)")
   }
 
   /// Whether the object is in a context, which reading a relationship needs. If not, the error is

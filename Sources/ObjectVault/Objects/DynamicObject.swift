@@ -86,7 +86,7 @@ public final class DynamicObject: ManagedObject {
       throw .propertyMisused(
         entity: entityName, property: name,
         reason:
-          "is of type \(attribute.type.rawValue), and was read as one of type \(Value.attributeType.rawValue)"
+          "has the type \(attribute.type.rawValue), but was read as \(Value.attributeType.rawValue)"
       )
     }
     guard let stored = storedValue(slot) else {
@@ -111,7 +111,7 @@ public final class DynamicObject: ManagedObject {
   public func value(_ name: String) throws -> SQLValue {
     let slot = try slot(name)
     if origin?.slots[slot].relationship?.isToMany == true {
-      throw misused(name, reason: "has many members; read them with [toMany: \"\(name)\"]")
+      throw misused(name, reason: "is a to-many; read its members with [toMany: \"\(name)\"]")
     }
     host?.reads?(entityName, name, rowID)
     let isLookedUp = origin?.slots[slot].relationship?.isLookedUp == true
@@ -177,7 +177,7 @@ public final class DynamicObject: ManagedObject {
     guard attribute.type.takes(Value.attributeType) else {
       throw UnstorableValue(
         description:
-          "a value of type \(Value.attributeType.rawValue) is none of type \(attribute.type.rawValue)")
+          "a value of type \(Value.attributeType.rawValue) is not a value of type \(attribute.type.rawValue)")
     }
     return try attribute.type.stored(stored)
   }

@@ -23,14 +23,14 @@ extension ObjectTable {
   private func checkCounts(_ broken: inout Broken) {
     let state = unsafe table.pointee
     let capacity = state.capacity
-    broken.check(capacity >= 8 && capacity & (capacity - 1) == 0, "\(capacity) places are no power of two")
+    broken.check(capacity >= 8 && capacity & (capacity - 1) == 0, "\(capacity) places are not a power of two")
     let dense = state.dense
     let taken = (0..<Int64(dense.capacity)).count { unsafe dense.find($0) != nil }
     broken.check(
-      taken == dense.count, "\(taken) ids have objects at their places, and \(dense.count) are counted")
+      taken == dense.count, "\(taken) ids have objects at their places, but \(dense.count) are counted")
     broken.check(
       dense.capacity <= UInt64(clamping: state.count) &* 8,
-      "\(dense.capacity) ids have places, and there are \(state.count) objects")
+      "\(dense.capacity) ids have places, but there are only \(state.count) objects")
     unsafe broken.check(
       state.count == taken + blocks.reduce(0) { unsafe $0 + Int($1.pointee.header & 7) + 1 },
       "\(state.count) objects are counted in all")
@@ -54,7 +54,7 @@ extension ObjectTable {
       broken.check(!state.dense.covers(first), "the ids of the block of \(first) have places of their own")
       unsafe check(block, of: first, &broken)
     }
-    broken.check(places == state.used, "\(places) places are in use, and \(state.used) are counted")
+    broken.check(places == state.used, "\(places) places are in use, but \(state.used) are counted")
     // A search that finds nothing must end at a free place.
     broken.check(state.used * 4 <= state.capacity * 3, "\(state.used) of \(state.capacity) places are in use")
     broken.check(
@@ -63,12 +63,12 @@ extension ObjectTable {
   }
 
   private func check(_ block: Pointer, of first: Int64, _ broken: inout Broken) {
-    unsafe broken.check(steps(to: first, from: block) != nil, "no key leads to the block of \(first)")
+    unsafe broken.check(steps(to: first, from: block) != nil, "no key finds the block of \(first)")
     let count = (0..<8).count { unsafe slot(block, $0).pointee != nil }
     broken.check(count > 0, "the block of \(first) is empty")
     unsafe broken.check(
       count == Int(block.pointee.header & 7) + 1,
-      unsafe "the block of \(first) has \(count) objects, and counts \(block.pointee.header & 7) and one")
+      unsafe "the block of \(first) has \(count) objects, but counts \(block.pointee.header & 7) and one")
   }
 
   /// Checks the cached blocks.

@@ -34,7 +34,8 @@ struct FormatLexer {
     guard text.utf8.count <= PredicateError.maximumFormatBytes else {
       throw StoreError.predicate(
         PredicateError(
-          "the format has \(text.utf8.count) bytes; \(PredicateError.maximumFormatBytes) are possible"))
+          "the format has \(text.utf8.count) bytes; at most \(PredicateError.maximumFormatBytes) are "
+            + "allowed"))
     }
     var lexer = FormatLexer(text)
     var tokens: [FormatToken] = []
@@ -57,7 +58,7 @@ struct FormatLexer {
     if scalar == "#" {
       index += 1
       guard index < scalars.count, isWordStart(scalars[index]) else {
-        throw failure("behind # belongs the name of a property", at: start)
+        throw failure("# must be followed by the name of a property", at: start)
       }
       return FormatToken(kind: .name(word()), position: start)
     }
@@ -159,7 +160,8 @@ struct FormatLexer {
       let bits = (UInt32(unit) & 0x3FF) << 10 | (UInt32(second) & 0x3FF)
       return Unicode.Scalar(bits + 0x10000) ?? "\u{FFFD}"
     }
-    throw failure("\\u\(String(unit, radix: 16)) is one half of a character; the other is missing", at: start)
+    throw failure(
+      "\\u\(String(unit, radix: 16)) is half of a surrogate pair; the other half is missing", at: start)
   }
 
   private func codeUnit(at place: Int) -> UInt16? {
@@ -189,10 +191,10 @@ struct FormatLexer {
     let digits = text(start..<index)
     if !isReal, let value = Int64(digits) { return FormatToken(kind: .integer(value), position: start) }
     guard let value = Double(digits), let exact = DecimalText(digits.utf8) else {
-      throw failure("\(shortened(digits)) is no number", at: start)
+      throw failure("\(shortened(digits)) is not a number", at: start)
     }
     guard value.isFinite, abs(exact.exponent) < 400 else {
-      throw failure("\(shortened(digits)) is beyond the numbers of Double and Decimal", at: start)
+      throw failure("\(shortened(digits)) is outside the range of Double and Decimal", at: start)
     }
     return FormatToken(
       kind: DecimalText(.real(value)) == exact ? .real(value) : .decimal(exact.text), position: start)
@@ -206,6 +208,6 @@ struct FormatLexer {
       return FormatToken(kind: .placeholder(letters), position: start)
     }
     throw failure(
-      "after % belongs @ for a value, K for a key path, or d, ld, u, f, g for a number", at: start)
+      "% must be followed by @ for a value, K for a key path, or d, ld, u, f, g for a number", at: start)
   }
 }

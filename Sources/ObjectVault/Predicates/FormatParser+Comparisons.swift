@@ -8,13 +8,13 @@ extension FormatParser {
   mutating func members(_ word: String, _ start: Int) throws -> PredicateNode {
     let quantifier: Quantifier = word == "ALL" ? .all : word == "NONE" ? .none : .any
     guard case .operand(.path(let path), _) = try expression(.factor) else {
-      throw failure("behind ANY, ALL and NONE belongs the path of a to-many", at: start)
+      throw failure("ANY, ALL and NONE need the path of a to-many", at: start)
     }
     let member = PredicateOperand.path(PropertyPath(depth: 1, [], place: path.place))
     let place = token.position
     switch token.kind {
     case .symbol(let symbol) where ArithmeticOperator(word: symbol) != nil:
-      throw failure("behind ANY, ALL and NONE belongs the path of a to-many, and no calculation", at: start)
+      throw failure("ANY, ALL and NONE need the path of a to-many, not a calculation", at: start)
     case .symbol(let symbol) where ComparisonOperator.byWord[symbol] != nil:
       index += 1
       return .quantified(quantifier, path, try comparison(member, symbol, at: place))
@@ -47,7 +47,7 @@ extension FormatParser {
     if symbol == "IN" { return try isIn(left, right, options: options, at: start) }
     let other = try single(right, start)
     guard let comparison = ComparisonOperator.byWord[symbol] else {
-      throw failure("\(shortened(symbol)) is no comparison", at: place)
+      throw failure("\(shortened(symbol)) is not a comparison", at: place)
     }
     switch comparison {
     case .contains: return contains(left, part: other, options: options)
@@ -101,17 +101,17 @@ extension FormatParser {
 
   private mutating func stringOptions() throws -> StringOptions {
     guard takeSymbol("[") != nil else { return [] }
-    guard case .word(let letters) = token.kind else { throw failure("[c], [d] or [cd] belongs here") }
+    guard case .word(let letters) = token.kind else { throw failure("[c], [d] or [cd] is expected here") }
     var options: StringOptions = []
     for letter in letters.lowercased() {
       switch letter {
       case "c": options.insert(.caseInsensitive)
       case "d": options.insert(.diacriticInsensitive)
-      default: throw failure("[\(shortened(letters))] is unknown; [c], [d] or [cd] belongs here")
+      default: throw failure("[\(shortened(letters))] is unknown; write [c], [d] or [cd]")
       }
     }
     index += 1
-    guard takeSymbol("]") != nil else { throw failure("] is missing here, behind [\(shortened(letters))") }
+    guard takeSymbol("]") != nil else { throw failure("] is missing here, after [\(shortened(letters))") }
     return options
   }
 }

@@ -83,7 +83,7 @@ extension FormatParser {
     }
     if word.hasPrefix("$") { return try variable(String(word.dropFirst()), place) }
     guard !word.hasPrefix("@") else {
-      throw failure("\(shortened(word)) belongs behind a to-many, as in tags.@count", at: place)
+      throw failure("\(shortened(word)) must follow a to-many, as in tags.@count", at: place)
     }
     return try path(upper == "SELF" ? [] : [word], place)
   }
@@ -93,7 +93,7 @@ extension FormatParser {
     guard let function = PredicateFunction(word: word) else {
       let known = PredicateFunction.allCases.map(\.rawValue).joined(separator: ", ")
       throw failure(
-        "\(shortened(word)) is no function of predicates, which are \(known); give its value with %@",
+        "\(shortened(word)) is not a predicate function (these are \(known)); pass its value with %@",
         at: place)
     }
     var arguments: [PredicateOperand] = []
@@ -104,7 +104,7 @@ extension FormatParser {
       arguments.append(try single(parsed, start))
       if case .operand(_, let count) = parsed { total += count }
     } while takeSymbol(",") != nil
-    guard takeSymbol(")") != nil else { throw failure(") is missing here, for the bracket of \(word)") }
+    guard takeSymbol(")") != nil else { throw failure(") is missing here, to close \(word)(") }
     let wanted = function.entry.parameters.count
     guard arguments.count == wanted else {
       throw failure("\(word) takes \(wanted) operand\(wanted == 1 ? "" : "s")", at: place)
@@ -118,7 +118,7 @@ extension FormatParser {
   /// Returns a variable, or its value if values are given.
   private func variable(_ name: String, _ place: Int) throws -> Parsed {
     guard Schema.isIdentifier(name) else {
-      throw failure("behind $ belongs the name of a variable, which begins with a letter", at: place)
+      throw failure("$ must be followed by the name of a variable, which begins with a letter", at: place)
     }
     guard let variables else { return .operand(.variable(name), count: 1) }
     guard let argument = variables[name] else {
@@ -151,7 +151,7 @@ extension FormatParser {
       let name: String
       switch token.kind {
       case .word(let word), .name(let word): name = word
-      default: throw failure("a property's name belongs behind the dot")
+      default: throw failure("the name of a property must follow the dot")
       }
       index += 1
       if name.lowercased() == "@count" {
@@ -159,7 +159,7 @@ extension FormatParser {
       }
       guard !name.hasPrefix("@") else {
         throw failure(
-          "\(shortened(name)) cannot be used in a store's predicate; @count can",
+          "\(shortened(name)) cannot be used in a store's predicate; only @count can",
           at: tokens[index - 1].position)
       }
       names.append(name)
@@ -181,7 +181,8 @@ extension FormatParser {
 
   private mutating func argument(_ letters: String, _ place: Int) throws -> Parsed {
     guard argumentIndex < arguments.count else {
-      throw failure("there is no argument for this placeholder; \(arguments.count) are given", at: place)
+      throw failure(
+        "there is no argument for this placeholder (number of arguments: \(arguments.count))", at: place)
     }
     let content = arguments[argumentIndex].content
     argumentIndex += 1
@@ -190,7 +191,7 @@ extension FormatParser {
     case ("K", .text(let text)):
       let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       guard names.allSatisfy({ Schema.isIdentifier($0) || $0 == "@count" }) else {
-        throw failure("\"\(shortened(text))\" is no key path, which %K takes", at: place)
+        throw failure("\"\(shortened(text))\" is not a key path, which %K needs", at: place)
       }
       if names.last == "@count" {
         return .operand(.count(PropertyPath(names.dropLast(), place: place)), count: 1)

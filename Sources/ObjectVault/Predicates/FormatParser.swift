@@ -59,7 +59,7 @@ extension PredicateNode {
     guard arguments.count <= PredicateError.maximumArguments else {
       throw StoreError.predicate(
         PredicateError(
-          "\(arguments.count) arguments are given; \(PredicateError.maximumArguments) are possible"))
+          "\(arguments.count) arguments were given; at most \(PredicateError.maximumArguments) are allowed"))
     }
     do {
       var parser = FormatParser(
@@ -104,13 +104,15 @@ struct FormatParser {
   var token: FormatToken { tokens[min(index, tokens.count - 1)] }
 
   mutating func predicate() throws -> PredicateNode {
-    if token.kind == .end { throw failure("the format is empty; TRUEPREDICATE finds everything") }
+    if token.kind == .end { throw failure("the format is empty; use TRUEPREDICATE to find all objects") }
     let start = token.position
     let parsed = try expression(.or)
     if token.kind != .end { throw leftOver(after: parsed) }
     let node = try condition(parsed, at: start)
     guard argumentIndex == arguments.count else {
-      throw failure("\(arguments.count) arguments are given, and \(argumentIndex) placeholders are here")
+      throw failure(
+        "the format has \(counted(argumentIndex, "placeholder")), but "
+          + "\(counted(arguments.count, "argument")) \(arguments.count == 1 ? "was" : "were") given")
     }
     return node
   }
@@ -122,13 +124,13 @@ struct FormatParser {
   /// Returns the error for a token that cannot follow what was read before it.
   func leftOver(after parsed: Parsed) -> StoreError {
     if case .condition = parsed {
-      return failure("this is left over; AND or OR is missing before it")
+      return failure("this is unexpected; AND or OR is missing before it")
     }
-    guard case .word(let word) = token.kind else { return failure("this is left over") }
+    guard case .word(let word) = token.kind else { return failure("this is unexpected") }
     let near = nearest(
       word.uppercased(),
       among: ["AND", "OR"] + Self.comparisonWords.subtracting(["MATCHES"]).sorted())
-    return failure("\"\(shortened(word))\" is no operator\(didYouMean(near).map { "; \($0)" } ?? "")")
+    return failure("\"\(shortened(word))\" is not an operator\(didYouMean(near).map { "; \($0)" } ?? "")")
   }
 
   // MARK: Words
@@ -232,12 +234,12 @@ struct FormatParser {
     }
     if takeSymbol("(") != nil {
       let inner = try expression(.or)
-      try expect(")", why: "for the bracket opened before", after: inner)
+      try expect(")", why: "to close the bracket opened before", after: inner)
       return inner
     }
     if takeSymbol("-") != nil {
       guard case .operand(let inner, let count) = try expression(.factor) else {
-        throw failure("only a number has a sign", at: start)
+        throw failure("only a number can have a sign", at: start)
       }
       return .operand(Self.negative(inner), count: count + 1)
     }
@@ -260,14 +262,14 @@ struct FormatParser {
     case .operand:
       throw failure(
         "a comparison is missing here: = != < <= > >= IN BETWEEN CONTAINS BEGINSWITH ENDSWITH LIKE")
-    case .list: throw failure("a list can only stand behind IN and BETWEEN", at: place)
+    case .list: throw failure("a list can only follow IN and BETWEEN", at: place)
     }
   }
 
   func single(_ parsed: Parsed, _ place: Int) throws -> PredicateOperand {
     switch parsed {
     case .operand(let operand, _): return operand
-    case .list: throw failure("a list can only stand behind IN and BETWEEN", at: place)
+    case .list: throw failure("a list can only follow IN and BETWEEN", at: place)
     case .condition: throw failure("a condition cannot be compared or calculated with", at: place)
     }
   }

@@ -73,7 +73,7 @@ struct PredicateArgument {
     }
     if let constant { return constant }
     throw StoreError.predicate(
-      PredicateError("\(name) is a \(type(of: value)), which no attribute can hold"))
+      PredicateError("\(name) is a \(type(of: value)), which is not an attribute type"))
   }
 
   /// Adds the name of the argument to errors.

@@ -67,7 +67,8 @@ extension PredicateNode {
         for operand in [operand, low, high] { try operand.check(members) }
       case .isIn(let operand, let list, _):
         guard list.count <= PredicateError.maximumListCount else {
-          throw Self.tooMuch("IN has \(list.count) values; \(PredicateError.maximumListCount) are possible")
+          throw Self.tooMuch(
+            "IN has \(list.count) values; at most \(PredicateError.maximumListCount) are allowed")
         }
         try operand.check(members)
         for element in list {
@@ -98,7 +99,8 @@ extension PredicateOperand {
       case .value(let value):
         guard value.isWellFormed else {
           throw PredicateNode.tooMuch(
-            "a value is said to be \(value.type.map { "a \($0.rawValue)" } ?? "nil") and is stored otherwise")
+            "a value is declared as \(value.type.map { "a \($0.rawValue)" } ?? "nil") but is stored as "
+              + "another type")
         }
         continue
       case .variable: continue
@@ -127,12 +129,14 @@ extension PropertyPath {
     guard depth >= 0, depth <= members else {
       throw StoreError.predicate(
         PredicateError(
-          "a path of depth \(depth) stands where depths reach from 0 to \(members)", place: place))
+          "a path has the depth \(depth), but only depths from 0 to \(members) are possible here",
+          place: place))
     }
     guard names.count <= PredicateError.maximumSteps else {
       throw StoreError.predicate(
         PredicateError(
-          "a path has \(names.count) names; \(PredicateError.maximumSteps) are possible", place: place))
+          "a path has \(names.count) names; at most \(PredicateError.maximumSteps) are allowed", place: place)
+      )
     }
   }
 }

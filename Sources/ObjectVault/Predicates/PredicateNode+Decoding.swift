@@ -94,7 +94,8 @@ private struct Parts<Case: CodingKey> {
     guard let name = cases.allKeys.first, cases.allKeys.count == 1 else {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
-          codingPath: decoder.codingPath, debugDescription: "a part of a predicate has one known name"))
+          codingPath: decoder.codingPath,
+          debugDescription: "each part of a predicate must have exactly one known name"))
     }
     self.name = name
     container = try cases.nestedContainer(keyedBy: Position.self, forKey: name)

@@ -53,7 +53,7 @@ extension PredicateOperand {
       guard let argument = values[name] else { return self }
       guard let value = argument.single else {
         throw StoreError.predicate(
-          PredicateError("$\(shortened(name)) is given a list, and a list can only stand behind IN"))
+          PredicateError("the value of $\(shortened(name)) is a list, but a list can only follow IN"))
       }
       return .value(value)
     case .arithmetic(let left, let operation, let right):

@@ -191,7 +191,7 @@ public struct PredicateValue: Sendable, Hashable, Codable {
       self.init(type: Value.attributeType, stored: .real(.nan))
     } catch {
       throw StoreError.predicate(
-        PredicateError("a value of \(Value.self) cannot be compared with anything: \(error)"))
+        PredicateError("a value of \(Value.self) cannot be compared: \(error)"))
     }
   }
 

@@ -7,15 +7,15 @@ extension PendingChanges {
     var found: [String] = []
     for (name, list) in [("inserted", inserted), ("updated", updated), ("deleted", deleted)]
     where Set(list).count != list.count {
-      found.append("an object is twice among the \(name)")
+      found.append("an object is in the list of the \(name) twice")
     }
     let new = inserted.filter { $0.state == .inserted }
     if inserted.count - new.count != forgotten {
-      found.append("\(inserted.count - new.count) objects are forgotten, not \(forgotten)")
+      found.append("\(inserted.count - new.count) inserted objects are no longer new, not \(forgotten)")
     }
     let refreshed = updated.filter { $0.overlay == nil }.count
     if refreshed != self.refreshed {
-      found.append("\(refreshed) objects have no change any more, not \(self.refreshed)")
+      found.append("\(refreshed) updated objects have no changes any more, not \(self.refreshed)")
     }
     let (isNew, isUpdated, isDeleted) = (Set(new), Set(updated), Set(deleted))
     for object in objects {
@@ -31,19 +31,25 @@ extension PendingChanges {
     of object: ManagedObject, isNew: Bool, isUpdated: Bool, isDeleted: Bool
   ) -> [String] {
     var found: [String] = []
-    if (object.state == .inserted) != isNew { found.append("is new, or is said to be") }
-    if (object.state == .deleted) != isDeleted { found.append("is deleted, or is said to be") }
-    if object.state == .loaded, object.overlay != nil, !isUpdated { found.append("changed unheard") }
+    if (object.state == .inserted) != isNew {
+      found.append("is inserted, or is in the list of the inserted, but not both")
+    }
+    if (object.state == .deleted) != isDeleted {
+      found.append("is deleted, or is in the list of the deleted, but not both")
+    }
+    if object.state == .loaded, object.overlay != nil, !isUpdated {
+      found.append("has changes, but is not in the list of the updated")
+    }
     // An object that is to be deleted accepts no changes any more.
     if object.isRegistered != isUpdated, object.state != .deleted {
-      found.append("does not know whether it is pending")
+      found.append("has a wrong flag for being in the list of the updated")
     }
     if object.rowID <= nextTemporaryID || (object.rowID > firstTemporaryID && object.rowID <= 0) {
-      found.append("has an id that was not given out")
+      found.append("has an id that was not issued")
     }
     object.toMany.forEach { state in
       guard state.isChanged, !touched.contains(object) else { return }
-      found.append("has other members than the file, and nobody knows")
+      found.append("has other members than the file, but is not recorded as changed")
     }
     return found
   }
@@ -54,7 +60,7 @@ extension PendingChanges {
       return nil
     }
     if owner.toMany[gain.slot] != nil || !owner.mayHaveGained || relationship.isOrdered {
-      return "a member of \(owner.nameOfEntity) \(owner.rowID) is not where it is looked for"
+      return "a member of \(owner.nameOfEntity) \(owner.rowID) is not in the place where it is looked up"
     }
     if let join = relationship.join {
       let (source, target) = join.isSource ? (owner, member) : (member, owner)
@@ -65,7 +71,7 @@ extension PendingChanges {
     guard let slot = relationship.inverseSlot, member.state != .deleted else { return nil }
     let leadsHere =
       member.overlay?.changed.contains(slot) == true && member.overlay?.int64(slot) == owner.rowID
-    return leadsHere ? nil : "a member of \(owner.nameOfEntity) \(owner.rowID) is related to another"
+    return leadsHere ? nil : "a member of \(owner.nameOfEntity) \(owner.rowID) refers to another object"
   }
 
   private var linkViolations: [String] {
@@ -74,7 +80,7 @@ extension PendingChanges {
       if key.source != ObjectIdentifier(link.source) || key.target != ObjectIdentifier(link.target)
         || key.table != link.join.name
       {
-        found.append("a link has another's key")
+        found.append("a link has the key of another link")
       }
       return found
     }

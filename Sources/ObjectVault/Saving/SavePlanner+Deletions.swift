@@ -73,7 +73,7 @@ extension SavePlanner {
         ?? StoreError.validation([
           ValidationFailure(
             entity: entity.name, property: entity.slots[slot].name, rowID: first,
-            reason: "is required, and what it leads to is deleted")
+            reason: "is required, but the object that it refers to is deleted")
         ])
     }
     plan.deletion.released.append((entity.index, slot, rows))

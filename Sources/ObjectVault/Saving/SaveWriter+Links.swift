@@ -63,7 +63,7 @@ extension SaveWriter {
       throw failure(planned) { .ignored($0, property: $1, id: $2, what: $3) }
     }
     // OR IGNORE has skipped the row.
-    let rule = "a rule of the table \(join.name), such as a UNIQUE index, stands against it"
+    let rule = "a constraint of the table \(join.name), such as a UNIQUE index, rejects it"
     throw failure(planned) { .refused($0, property: $1, id: $2, message: rule, what: $3) }
   }
 

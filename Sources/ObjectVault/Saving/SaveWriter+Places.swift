@@ -25,7 +25,7 @@ extension SaveWriter {
     guard try connection.value(sql: relationship.placeValueSQL, ends) != nil else { return }
     throw ignored(
       relationship.owner, property: relationship.name, id: member.owner,
-      what: "given the place of \(relationship.destination.name) \(member.member)")
+      what: "given the position of \(relationship.destination.name) \(member.member)")
   }
 
   /// Reads the places that the plan may change; empty if no change set is recorded.

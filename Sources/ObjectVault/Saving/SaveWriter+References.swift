@@ -36,7 +36,7 @@ extension SaveWriter {
     }
     guard failures.isEmpty else { throw StoreError.validation(failures) }
     throw SQLError.constraint(
-      message: "a reference leads to a row that is gone", extendedCode: 787, sql: "COMMIT")
+      message: "a reference to a missing row", extendedCode: 787, sql: "COMMIT")
   }
 
   private func isGone(_ entity: EntityMapping, _ id: Int64) throws -> Bool {
@@ -49,6 +49,6 @@ extension SaveWriter {
     ValidationFailure(
       entity: object.entity?.name ?? relationship.owner.name, property: relationship.name,
       rowID: object.rowID,
-      reason: "leads to \(relationship.destination.name) \(id), which somebody else deleted")
+      reason: "refers to \(relationship.destination.name) \(id), which another writer has deleted")
   }
 }

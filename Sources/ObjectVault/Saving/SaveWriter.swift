@@ -104,7 +104,7 @@ final class SaveWriter {
     let reason =
       isUnique
       ? ValidationFailure.uniqueness
-      : object == nil ? "is required, and what it leads to is deleted" : "is required"
+      : object == nil ? "is required, but the object that it refers to is deleted" : "is required"
     return StoreError.validation([
       ValidationFailure(
         entity: object?.entity?.name ?? entity.name,
@@ -149,7 +149,8 @@ extension StoreError {
       ValidationFailure(
         entity: entity.name, property: property, rowID: id,
         reason:
-          "was not \(what): a trigger keeps the row from it by RAISE(IGNORE). RAISE(ABORT, 'why') says so to everybody"
+          "was not \(what), because a trigger called RAISE(IGNORE); use RAISE(ABORT, 'why') there to report "
+          + "the reason"
       )
     ])
   }

@@ -78,7 +78,7 @@ extension CompiledFetch: CustomStringConvertible {
   public var description: String {
     let lines = bindings.enumerated().map { "-- ?\($0.offset + 1) = \($0.element.literal)" }
     let statement = SQLTemplate.filled(text, with: bindings.map(\.literal))
-    let own = ownNames.isEmpty ? [] : ["-- a shell has not: \(ownNames.joined(separator: ", "))"]
+    let own = ownNames.isEmpty ? [] : ["-- not in the sqlcipher shell: \(ownNames.joined(separator: ", "))"]
     return (["\(statement);"] + lines + ["-- \(execution)"] + own).joined(separator: "\n")
   }
 
@@ -94,10 +94,10 @@ extension CompiledFetch.Execution: CustomStringConvertible {
   public var description: String {
     switch self {
     case .stepped: "run row by row"
-    case .handedOver: "run with the rows handed over inside of the engine"
-    case .split: "run with the rows handed over inside of the engine, of a large table by two connections"
-    case .listed: "run with the ids fed to the engine, and the rows handed over inside of it"
-    case .idsFirst: "run in two statements: the ids by an index alone, then the rows by their ids"
+    case .handedOver: "run by passing the rows to a function inside SQLite"
+    case .split: "run by passing the rows to a function inside SQLite, for a large table on two connections"
+    case .listed: "run by giving the ids to SQLite, and passing the rows to a function inside it"
+    case .idsFirst: "run in two statements: first the ids from an index alone, then the rows by their ids"
     }
   }
 }

@@ -49,7 +49,8 @@ extension PredicateCompiler {
     case .call(let function, let arguments):
       let parameters = function.entry.parameters
       guard arguments.count == parameters.count else {
-        throw failure("\(function.rawValue) takes \(parameters.count) operands, not \(arguments.count)")
+        throw failure(
+          "\(function.rawValue) takes \(counted(parameters.count, "operand")), not \(arguments.count)")
       }
       program.steps.append(.call(function))
       for (argument, kind) in zip(arguments, parameters).reversed() {
@@ -97,13 +98,13 @@ extension PredicateCompiler {
 
   private func checkNumber(_ operand: CompiledOperand) throws {
     guard operand.type?.isNumeric ?? true, !operand.isObject else {
-      throw failure("\(operand.name) is no number, and cannot be calculated with", at: operand.place)
+      throw failure("\(operand.name) is not a number and cannot be used in a calculation", at: operand.place)
     }
   }
 
   private func checkText(_ operand: CompiledOperand, of function: PredicateFunction) throws {
     guard operand.type?.isText ?? true, !operand.isObject else {
-      throw failure("\(operand.name) is no string; \(function.rawValue) takes one", at: operand.place)
+      throw failure("\(operand.name) is not a string, which \(function.rawValue) needs", at: operand.place)
     }
   }
 }

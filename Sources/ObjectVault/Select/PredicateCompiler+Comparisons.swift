@@ -106,7 +106,7 @@ extension PredicateCompiler {
   ) throws -> Condition {
     for side in [a, b] where side.constant != .null {
       guard !side.isObject, side.type?.isText == true else {
-        throw failure("\(side.name) is no string; \(comparison.word) takes strings", at: side.place)
+        throw failure("\(side.name) is not a string; \(comparison.word) needs strings", at: side.place)
       }
     }
     if a.constant == .null || b.constant == .null { return .constant(false) }
@@ -140,7 +140,7 @@ extension PredicateCompiler {
   mutating func folded(_ operand: CompiledOperand, _ options: StringOptions) throws -> CompiledOperand {
     guard !options.isEmpty else { return operand }
     guard operand.type == .string || operand.type == nil else {
-      throw failure("\(operand.name) is no string; [c] and [d] are for strings", at: operand.place)
+      throw failure("\(operand.name) is not a string; [c] and [d] need strings", at: operand.place)
     }
     var folded = operand
     folded.isColumn = false

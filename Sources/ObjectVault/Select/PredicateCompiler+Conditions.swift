@@ -71,7 +71,7 @@ extension PredicateCompiler {
     let subject = try compiled(operand)
     guard subject.type == .bool, !subject.isObject else {
       throw failure(
-        "\(subject.name) is \(subject.kind) and no condition; a comparison is missing behind it",
+        "\(subject.name) is \(subject.kind), not a condition; a comparison is missing after it",
         at: subject.place)
     }
     return try compare(

@@ -86,7 +86,7 @@ extension PredicateCompiler {
     }
     guard !steps.isEmpty else {
       throw failure(
-        "\(shortened(path.names.joined(separator: "."))) leads to no to-many relationship", at: path.place)
+        "\(shortened(path.names.joined(separator: "."))) contains no to-many relationship", at: path.place)
     }
     return Members(
       steps: steps,
@@ -132,7 +132,7 @@ extension PredicateCompiler {
       let relationship = end.entity.slots[slot].relationship, relationship.isToMany
     else {
       throw failure(
-        "@count belongs behind one to-many; \(shortened(path.names.joined(separator: "."))) is none",
+        "@count must follow one to-many; \(shortened(path.names.joined(separator: "."))) is not one",
         at: path.place)
     }
     let next = newAlias()

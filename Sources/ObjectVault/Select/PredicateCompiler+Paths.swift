@@ -105,7 +105,10 @@ extension PredicateCompiler {
     guard case .operand(let fitting, _) = try adapted(b, to: a, for: .equal),
       a.type == nil || b.constant != nil || a.type?.isNumeric != true || b.type == nil
         || a.type?.numberKind == b.type?.numberKind
-    else { throw failure("\(b.name) cannot stand in for \(a.name)", at: b.place ?? a.place) }
+    else {
+      throw failure(
+        "\(b.name) cannot replace \(a.name) after ??, because the types differ", at: b.place ?? a.place)
+    }
     return fitting
   }
 
@@ -135,7 +138,8 @@ extension PredicateCompiler {
     if let relationship = info.relationship {
       guard !relationship.isToMany else {
         throw failure(
-          "\(entity.name).\(name) has many members; write ANY, ALL or NONE before it, compare its @count, or use CONTAINS",
+          "\(entity.name).\(name) is a to-many; write ANY, ALL or NONE before it, compare its @count, or use "
+            + "CONTAINS",
           at: path.place)
       }
       operand.object = relationship.destination
@@ -172,7 +176,7 @@ extension PredicateCompiler {
   /// Follows the to-ones of a path, and joins them.
   mutating func walk(_ path: PropertyPath) throws -> PathEnd {
     guard scopes.indices.contains(path.depth) else {
-      throw failure("a path begins at a variable that is not there", at: path.place)
+      throw failure("a path begins at an unknown variable", at: path.place)
     }
     let scope = scopes[path.depth]
     let names = scope.prefix.isEmpty ? path.names : scope.prefix + path.names
@@ -215,7 +219,8 @@ extension PredicateCompiler {
   func unknown(_ name: String, in entity: EntityMapping, at place: Int?) -> StoreError {
     let near = nearest(name, among: entity.slots.map(\.name))
     let known = entity.slots.prefix(20).map(\.name).joined(separator: ", ")
-    let hint = didYouMean(near) ?? "it has \(known)\(entity.slots.count > 20 ? " and others" : "")"
+    let hint =
+      didYouMean(near) ?? "its properties are \(known)\(entity.slots.count > 20 ? " and others" : "")"
     return failure("\(entity.name) has no property \"\(shortened(name))\"; \(hint)", at: place)
   }
 }

@@ -41,7 +41,7 @@ extension PredicateCompiler {
     if let written = type.traits.written, let lifted = type.lifted(text) {
       guard case .value(let value) = lifted else {
         throw failure(
-          "\"\(shortened(text))\" is no \(written.name), and \(subject.name) is one"
+          "\"\(shortened(text))\" is not a \(written.name), but \(subject.name) is one"
             + (written.example.map { "; write \($0)" } ?? ""), at: operand.place)
       }
       return .operand(replacing(operand, value), comparison)
@@ -85,7 +85,8 @@ extension PredicateCompiler {
     }
     guard comparison == .equal || comparison == .notEqual || (subject.isID && operand.isID) else {
       throw failure(
-        "objects are equal or not; \(comparison.word) has no meaning for \(subject.name)", at: place)
+        "objects can only be equal or not equal; \(comparison.word) has no meaning for \(subject.name)",
+        at: place)
     }
     if let left = subject.entityName, let right = operand.entityName, left != right,
       !isRelated(subject, right), !isRelated(operand, left)
@@ -100,7 +101,8 @@ extension PredicateCompiler {
         throw failure(
           rowID < 0
             ? "\(side.name) is new: nothing can refer to it before it is saved"
-            : "\(constant.entity ?? "object") id 0 is no object's id: ids begin at 1; to compare with 0, give the number 0",
+            : "\(constant.entity ?? "object") id 0 is not the id of an object, because ids begin at 1; to "
+              + "compare with 0, pass the number 0",
           at: place)
       }
       if let owner = constant.owner, let entity = other.object,

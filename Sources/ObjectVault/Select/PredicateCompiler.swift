@@ -151,8 +151,8 @@ struct PredicateCompiler {
       }
       guard !relationship.isToMany else {
         throw failure(
-          "\(entity.name).\(name) has many members, and a sort takes one value of each object; sort by an attribute, through "
-            + "to-ones if need be, or sort the fetched objects by \(name).count")
+          "\(entity.name).\(name) is a to-many, but a sort needs one value for each object; sort by an "
+            + "attribute, also of a to-one, or sort the fetched objects by \(name).count")
       }
       entity = relationship.destination
     }
@@ -189,7 +189,8 @@ struct PredicateCompiler {
     let bindings = sql.bindings
     guard bindings.count <= PredicateError.maximumValues else {
       throw failure(
-        "it has \(bindings.count) values; \(PredicateError.maximumValues) are possible, and many more in one IN"
+        "it has \(bindings.count) values; at most \(PredicateError.maximumValues) are allowed, but one IN "
+          + "can have many more"
       )
     }
     var form =
@@ -221,7 +222,8 @@ struct PredicateCompiler {
   ) throws -> [SelectStatement.Join] {
     guard scope.tableCount + scope.joins.count <= PredicateError.maximumSteps + 1 else {
       throw failure(
-        "its paths follow \(scope.tableCount + scope.joins.count - 1) relationships; \(PredicateError.maximumSteps) are possible"
+        "its paths follow \(scope.tableCount + scope.joins.count - 1) relationships; at most "
+          + "\(PredicateError.maximumSteps) are allowed"
       )
     }
     let isNeeded = { (join: Join) in needs.contains(join.alias) }

@@ -22,7 +22,8 @@ extension StoreFingerprint {
         case .integer(let id) = value.stored
       else { continue }
       let error = PredicateError(
-        "\(value.entity ?? "") \(id) is an id of another store; fetch the object in this one and compare with that",
+        "\(value.entity ?? "") \(id) is an id of another store; fetch the object in this store and compare "
+          + "with it",
         entity: entity.name, place: value.place)
       throw StoreError.predicate(condition.format.map { error.located(in: $0) } ?? error)
     }

@@ -40,7 +40,7 @@ final class DeclaredProperties {
   func check(_ changes: ChangeSet) throws(TransformFailure) {
     guard access.writes != nil else { return }
     for row in changes.inserted {
-      try require(row.entity, property: nil, deed: "made \(row.entity) \(row.rowID)")
+      try require(row.entity, property: nil, deed: "inserted \(row.entity) \(row.rowID)")
     }
     for row in changes.deleted {
       try require(row.entity, property: nil, deed: "deleted \(row.entity) \(row.rowID)")

@@ -75,7 +75,7 @@ public struct MigrationTransform: Sendable {
       function: .values { stored in
         if stored.isNull, !Old.isOptionalAttribute { return .null }
         guard let old = Old(stored: stored) else {
-          throw UnstorableValue(description: "it holds no \(Old.attributeType.rawValue)")
+          throw UnstorableValue(description: "it is not a valid \(Old.attributeType.rawValue)")
         }
         return try body(old).stored()
       })

@@ -279,8 +279,8 @@ extension Connection {
     if let first = violations.first {
       findings.append(
         violations.count == 1
-          ? "1 reference leads to a row that is gone, in table \(first.first?.string ?? "")"
-          : "\(violations.count) references lead to rows that are gone, the first in table \(first.first?.string ?? "")"
+          ? "1 reference to a missing row, in table \(first.first?.string ?? "")"
+          : "\(violations.count) references to missing rows, the first in table \(first.first?.string ?? "")"
       )
     }
     return findings

@@ -37,7 +37,7 @@ extension SQLValue: Codable {
       if let word = try? container.decode(String.self, forKey: .real) {
         guard let value = ["inf": Double.infinity, "-inf": -Double.infinity][word] else {
           throw DecodingError.dataCorruptedError(
-            forKey: .real, in: container, debugDescription: "\"\(word)\" is no number")
+            forKey: .real, in: container, debugDescription: "\"\(word)\" is not a number")
         }
         self = .real(value)
       } else {

@@ -52,10 +52,10 @@ package struct PhysicalSchema: Sendable, Equatable {
   package func differences(from other: PhysicalSchema, called name: String, and otherName: String) -> [String]
   {
     Set(parts.keys).union(other.parts.keys).sorted().flatMap { part -> [String] in
-      guard let ours = parts[part] else { return ["\(part) is in \(otherName) alone"] }
-      guard let theirs = other.parts[part] else { return ["\(part) is in \(name) alone"] }
-      return ours.subtracting(theirs).sorted().map { "\(part): \($0) is in \(name) alone" }
-        + theirs.subtracting(ours).sorted().map { "\(part): \($0) is in \(otherName) alone" }
+      guard let ours = parts[part] else { return ["\(part) is only in \(otherName)"] }
+      guard let theirs = other.parts[part] else { return ["\(part) is only in \(name)"] }
+      return ours.subtracting(theirs).sorted().map { "\(part): \($0) is only in \(name)" }
+        + theirs.subtracting(ours).sorted().map { "\(part): \($0) is only in \(otherName)" }
     }
   }
 }

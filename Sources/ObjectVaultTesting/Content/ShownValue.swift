@@ -51,7 +51,7 @@ struct ValueChange: CustomStringConvertible {
     let signs =
       text(former) == text(now)
       ? " (\(codes(former, place)) is now \(codes(now, place)))" : ""
-    return "\(was) is now \(found)\(from(start, place: place, part: "sign"))\(signs)"
+    return "\(was) is now \(found)\(from(start, place: place, part: "character"))\(signs)"
   }
 
   private static func datas(_ former: [UInt8], now: [UInt8]) -> String {

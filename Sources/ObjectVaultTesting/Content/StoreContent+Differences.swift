@@ -97,8 +97,8 @@ struct ContentComparison {
     let gone = rows.keys.filter { left[$0] == nil }.sorted()
     guard !gone.isEmpty else { return [] }
     return [
-      "\(called(entity, now: final)): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") gone "
-        + "(\(listed(gone)))"
+      "\(called(entity, now: final)): \(gone.count) of \(counted(rows.count, "row")) "
+        + "\(gone.count == 1 ? "is" : "are") missing (\(listed(gone)))"
     ]
   }
 
@@ -118,7 +118,7 @@ struct ContentComparison {
       : " (\(listed(other.keys.sorted())))"
     return [
       "\(called("\(entity).\(property)", now: "\(final).\(finalProperty)")): \(other.count) of \(counted(rows.count, "value")) "
-        + "\(other.count == 1 ? "is another" : "are others")"
+        + "\(other.count == 1 ? "differs" : "differ")"
         + (showsValues ? ", the first in row \(first)" : "") + shown
     ]
   }
@@ -149,7 +149,8 @@ struct ContentComparison {
         (gone.isEmpty
         ? []
         : [
-          "\(called): \(gone.count) of \(counted(links.count, "link")) \(gone.count == 1 ? "is" : "are") gone (\(listed(gone)))"
+          "\(called): \(gone.count) of \(counted(links.count, "link")) \(gone.count == 1 ? "is" : "are") "
+            + "missing (\(listed(gone)))"
         ])
         + (new.isEmpty
           ? [] : ["\(called): \(counted(new.count, "link is", plural: "links are")) new (\(listed(new)))"])

@@ -90,9 +90,9 @@
       let text = errors.trimmingCharacters(in: .whitespacesAndNewlines)
       let end =
         isDone
-        ? "come to its end"
-        : overdue.map { "run for \($0 / .seconds(1)) seconds without an end" }
-          ?? (isSignal ? "ended by the signal \(status)" : "ended with the status \(status)")
+        ? "ended normally"
+        : overdue.map { "ran for \($0 / .seconds(1)) seconds without ending" }
+          ?? (isSignal ? "was ended by the signal \(status)" : "ended with the status \(status)")
       return text.isEmpty ? end : "\(end): \(text.suffix(500))"
     }
 

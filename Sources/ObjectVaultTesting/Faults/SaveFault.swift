@@ -50,7 +50,7 @@ extension SaveFault: CustomStringConvertible {
     case .commitRefused: "commit refused"
     case .ioError(let moment): "I/O error at \(moment)"
     case .noSpace(let moment): "no space from \(moment) on"
-    case .diskFull(let pages): "disk full after \(pages) pages"
+    case .diskFull(let pages): "disk full after \(pages) page\(pages == 1 ? "" : "s")"
     case .kill(let moment): "killed at \(moment)"
     }
   }

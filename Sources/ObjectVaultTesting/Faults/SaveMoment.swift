@@ -30,7 +30,7 @@ extension SaveMoment: CustomStringConvertible {
     case .halfWrite(let number): "half of write \(number)"
     case .sync(let number): "sync \(number)"
     case .commit: "the commit"
-    case .committed: "the moment behind the commit"
+    case .committed: "the moment after the commit"
     }
   }
 }

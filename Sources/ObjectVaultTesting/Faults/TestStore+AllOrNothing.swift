@@ -79,8 +79,8 @@ extension TestStore {
       let found = try StoreContent(at: crash.url, key: key)
       guard found != before, found != after else { continue }
       throw CheckFailure(
-        "checkAllOrNothing", at: "killed behind statement \(crash.statement)",
-        findings: ["the store holds a part of what was written"] + found.differences(from: before),
+        "checkAllOrNothing", at: "killed after statement \(crash.statement)",
+        findings: ["the store contains only a part of the changes"] + found.differences(from: before),
         advice: Self.advice)
     }
   }
@@ -103,7 +103,7 @@ extension TestStore {
         "checkAllOrNothing", at: "\(fault)",
         findings: [found == before ? "no error was thrown, and nothing was written" : "no error was thrown"]
           + found.differences(from: before),
-        advice: "Pass the error on, so that somebody hears that nothing was saved.")
+        advice: "Pass the error on, so that the caller learns that nothing was saved.")
     }
     try require(
       found.differences(from: before), by: "checkAllOrNothing", at: "\(fault)", advice: Self.advice)
@@ -112,11 +112,11 @@ extension TestStore {
     guard try copy.content().counts == after.counts else {
       throw CheckFailure(
         "checkAllOrNothing", at: "\(fault), then without a fault",
-        findings: ["the second try wrote something else"])
+        findings: ["the second attempt wrote something else"])
     }
   }
 
-  static let advice = "What belongs together goes into one store.write, or one save of a context."
+  static let advice = "Put changes that belong together into one store.write, or into one save of a context."
 }
 
 extension StoreContent {

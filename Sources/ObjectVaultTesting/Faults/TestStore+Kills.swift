@@ -29,7 +29,7 @@
       guard run.wasKilled else {
         throw CheckFailure(
           "killed", at: "\(moment)", findings: ["the program was not killed, but \(run.ending)"],
-          advice: run.isDone ? "It writes less than that: there is no such moment." : nil)
+          advice: run.isDone ? "The program writes less, so this moment never comes." : nil)
       }
       return try await opened(run.folder)
     }
@@ -61,7 +61,7 @@
       let before = try content()
       let whole = try await ProgramRun(program, on: self, killedAt: nil)
       guard let counts = whole.counts else {
-        throw CheckFailure(name, at: "without a kill", findings: ["the program has \(whole.ending)"])
+        throw CheckFailure(name, at: "without a kill", findings: ["the program \(whole.ending)"])
       }
       let after = try StoreContent(at: whole.file, key: key)
       guard after != before else {
@@ -79,7 +79,7 @@
           throw CheckFailure(
             name, at: "killed at \(moment), then run to its end",
             findings: [
-              again.isDone ? "the second run wrote something else" : "the program has \(again.ending)"
+              again.isDone ? "the second run wrote something else" : "the program \(again.ending)"
             ])
         }
       }
@@ -93,20 +93,20 @@
       let (name, place) = ("checkKilledAnywhere", "killed at \(moment)")
       let found = try StoreContent(at: run.file, key: key)
       if found == before, moment == .committed, run.wasKilled {
-        throw CheckFailure(name, at: place, findings: ["what was committed is gone"])
+        throw CheckFailure(name, at: place, findings: ["the committed changes are missing"])
       }
       // Times and random values differ from run to run, but the number of objects does not.
       guard found == before || found.counts == after.counts else {
         throw CheckFailure(
           name, at: place,
-          findings: ["the store holds a part of what was written"] + found.differences(from: before),
+          findings: ["the store contains only a part of the changes"] + found.differences(from: before),
           advice: Self.advice)
       }
       let store = try await opened(run.folder)
       try require(try await store.store.verify(), by: name, at: place)
       try require(
         run.strangers.map { "\($0) is left in the folder" }, by: name, at: place,
-        advice: "Files that are written beside the store have to go when the program starts again.")
+        advice: "Files that are written beside the store must be removed when the program starts again.")
       return found == before
     }
   }

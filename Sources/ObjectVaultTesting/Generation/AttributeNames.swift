@@ -6,7 +6,7 @@ internal import ObjectVault
 
 /// The attributes of the versions of a model, in the form `Entity.attribute`.
 struct AttributeNames {
-  static let advice = "A property is written Entity.attribute, by the names of the version that is filled."
+  static let advice = "Write a property as Entity.attribute, with the names of the version that is filled."
 
   private let models: [Schema]
   private let known: Set<String>
@@ -27,7 +27,7 @@ struct AttributeNames {
       // An inherited attribute is set at the entity that declares it, because objects of all subentities
       // share the setting.
       if let owner = parts.count == 2 ? owner(of: parts[1], inheritedBy: parts[0]) : nil {
-        return "\(setting)[\"\(name)\"]: \(parts[0]) inherits it; say it of \(owner).\(parts[1])"
+        return "\(setting)[\"\(name)\"]: \(parts[0]) inherits it; set it for \(owner).\(parts[1])"
       }
       let which = models.count == 1 ? "the model has no" : "no version of the model has an"
       return "\(setting)[\"\(name)\"]: \(which) attribute of this name\(Self.meant(by: name, among: known))"
@@ -48,6 +48,6 @@ struct AttributeNames {
     if let question = didYouMean(nearest(name, among: known.sorted())) { return "; \(question)" }
     let shown = known.sorted().prefix(12)
     return known.isEmpty
-      ? "" : "; there are \(shown.joined(separator: ", "))\(known.count > shown.count ? " and more" : "")"
+      ? "" : "; the names are \(shown.joined(separator: ", "))\(known.count > shown.count ? " and more" : "")"
   }
 }

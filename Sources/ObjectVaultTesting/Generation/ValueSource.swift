@@ -30,8 +30,9 @@ struct ValueSource: Sendable {
           attribute, of: entity.name, in: schema, given: given[name], rule: rules[name])
         guard attribute.isOptional || source.any(0) != nil else {
           throw CheckFailure(
-            "GeneratedObjects", at: name, findings: ["no made-up \(attribute.type.rawValue) keeps its rules"],
-            advice: "Say what it holds: values: [\"\(name)\": […]].")
+            "GeneratedObjects", at: name,
+            findings: ["no generated \(attribute.type.rawValue) satisfies its rules"],
+            advice: "Give its possible values: values: [\"\(name)\": […]].")
         }
         sources[entity.name, default: []].append(source)
       }

@@ -99,7 +99,7 @@ public final class LabStore: Sendable {
     case let other?:
       throw StoreError.propertyMisused(
         entity: object.entityName, property: name,
-        reason: "was given a \(type(of: other)), which is no value of an attribute and no id")
+        reason: "was given a \(type(of: other)), which is neither an attribute value nor an id")
     }
   }
 

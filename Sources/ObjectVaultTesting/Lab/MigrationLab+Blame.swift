@@ -19,7 +19,7 @@ extension MigrationLab {
     let step = try await firstStep(from: before, to: after.version, start)
     throw CheckFailure(
       check, at: place, findings: differences,
-      advice: ([step.map { "It begins behind \(called($0)), \($0.fileName)." }].compactMap { $0 }
+      advice: ([step.map { "The difference begins after \(called($0)), \($0.fileName)." }].compactMap { $0 }
         + Self.advice(on: differences)).joined(separator: " "))
   }
 
@@ -36,13 +36,14 @@ extension MigrationLab {
   /// Returns what to do about differences between a store before and after steps.
   static func advice(on differences: [String]) -> [String] {
     // Any other sentence is about values.
-    let hasLost = differences.contains { $0.contains(" gone (row") }
-    let hasChanged = differences.contains { !$0.contains(" gone (") }
-    let hasUnlinked = differences.contains { $0.contains(" gone (") && !$0.contains(" gone (row") }
+    let hasLost = differences.contains { $0.contains(" missing (row") }
+    let hasChanged = differences.contains { !$0.contains(" missing (") }
+    let hasUnlinked = differences.contains { $0.contains(" missing (") && !$0.contains(" missing (row") }
     return [
-      hasLost ? "What a step deletes on purpose is allowed by lab.mayLoseRows." : nil,
+      hasLost ? "If a step deletes rows on purpose, allow that with lab.mayLoseRows." : nil,
       hasChanged || hasUnlinked
-        ? "A value or a link that the step changes on purpose is not asked for where its block names the property, as in "
+        ? "If a step changes values or links on purpose, name the property in its block, so that it is not "
+          + "compared, as in "
           + "UPDATE $User SET $User.name = …." : nil,
     ].compactMap { $0 }
   }

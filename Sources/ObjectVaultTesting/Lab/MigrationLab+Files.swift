@@ -41,10 +41,11 @@ extension MigrationLab {
       let before: StoreContent
       do { before = try StoreContent(at: file.url, key: key) } catch SQLError.wrongKey {
         throw CheckFailure(
-          "", at: "", findings: ["\(url.path) cannot be decrypted with the key that was given"],
+          "", at: "", findings: ["\(url.path) cannot be decrypted with the given key"],
           advice: hasKey
-            ? "Check the key, and that the file is a store: store-migrate info."
-            : "Say which key it has: checkGolden(url, key: .passphrase(…)). Without one it is the lab's, which is random."
+            ? "Check the key, and check with store-migrate info that the file is a store."
+            : "Pass the key of the file: checkGolden(url, key: .passphrase(…)). The default is the lab's "
+              + "key, which is random."
         )
       }
       let place = "version \(before.version) to \(migrations.version)"
@@ -59,8 +60,8 @@ extension MigrationLab {
   }
 
   private static let shipped =
-    "Users have stores like this one: a step has to mend what it cannot take before that. Values are in no message: look "
-    + "at the row with the sqlcipher shell."
+    "Users have stores like this one: the step must first correct the rows that it rejects. Messages contain "
+    + "no values: look at the row with the sqlcipher shell."
 
   private static func copy(of url: URL, in folder: TestFolder) throws -> FolderFile {
     guard FileManager.default.fileExists(atPath: url.path) else { throw SQLError.notFound(file: url.path) }

@@ -12,10 +12,10 @@ extension MigrationLab {
       let store = try await Store.open(at: url, key: key)
       defer { store.close() }
       guard store.opening.version == version else {
-        return ["the store is at version \(store.opening.version), and not at \(version)"]
+        return ["the store is at version \(store.opening.version), not at \(version)"]
       }
       let expected = try migrations.model(at: version)
-      guard store.schema == expected else { return ["the model in the store is not that of the steps"] }
+      guard store.schema == expected else { return ["the model in the store differs from that of the steps"] }
       let findings = try await store.verify() + tableFindings(at: url, version: version)
       guard findings.isEmpty, version == migrations.version, let model else { return findings }
       return try await classFindings(at: url, model)
@@ -30,7 +30,7 @@ extension MigrationLab {
     try await Store.create(at: created, key: key, migrations: migrations.upTo(version))
     return try physicalSchema(at: url).differences(
       from: physicalSchema(at: created), called: "the store",
-      and: "one that was created at version \(version)")
+      and: "a store created at version \(version)")
   }
 
   func physicalSchema(at url: URL) throws -> PhysicalSchema {
@@ -47,7 +47,7 @@ extension MigrationLab {
   }
 
   static let madeUp =
-    "The objects were made up. Where the app's never hold such values, say what they may hold: "
+    "The objects were generated. If objects of the app never have such values, restrict them: "
     + "lab.rules[\"User.name\"] = { $0 != \"\" }, or lab.values[\"User.name\"] = […]."
 
   /// Runs a part of a check, and adds the place to its errors.

@@ -113,7 +113,7 @@ private struct MigrationTrial {
     let watch = try CrashWatch(file.url, every: stride)
     try migrate(file) { try watch.watch($0) }
     for crash in try watch.copies() {
-      try require(crash.url, isOldOr: after, at: "killed behind statement \(crash.statement)")
+      try require(crash.url, isOldOr: after, at: "killed after statement \(crash.statement)")
     }
   }
 
@@ -126,7 +126,8 @@ private struct MigrationTrial {
       throw CheckFailure(
         "", at: "\(fault)", findings: ["no error was thrown"] + differences(of: found, from: after),
         advice:
-          "Who calls the migration has to pass its error on, and so has a function of the app that a step calls."
+          "The caller of the migration must pass its error on, and so must a function of the app that a step "
+          + "calls."
       )
     }
     try require(file.url, isOldOr: after, at: "\(fault)")
@@ -135,7 +136,7 @@ private struct MigrationTrial {
   /// The functions to examine: a step's SQL cannot leave the transaction, but a function of the app can.
   private var calls: String {
     let calls = lab.calls(after: before.version)
-    return calls.isEmpty ? "." : "; look at what is called by \(calls.joined(separator: ", "))."
+    return calls.isEmpty ? "." : "; check the functions that are called by \(calls.joined(separator: ", "))."
   }
 
   /// Checks that a store is the old or the new one, and that the next migration completes it.
@@ -150,8 +151,10 @@ private struct MigrationTrial {
         "", at: place,
         findings: [
           isAtEnd
-            ? "the store is at version \(found.version), and another one than without a stop"
-            : "the store is neither as it was (version \(before.version)) nor migrated, but at version \(found.version)"
+            ? "the store is at version \(found.version), but differs from one that was migrated without a "
+              + "stop"
+            : "the store is neither unchanged (version \(before.version)) nor migrated, but at version "
+              + "\(found.version)"
         ]
           + (isAtEnd
             ? differences(of: found, from: after)
@@ -163,8 +166,8 @@ private struct MigrationTrial {
     guard isMigrated(end, as: after) else {
       throw CheckFailure(
         "", at: place,
-        findings: ["migrated again, the store is another one"] + differences(of: end, from: after),
-        advice: "After a stop the steps run again, and have to do the same" + calls)
+        findings: ["after a second migration, the store differs"] + differences(of: end, from: after),
+        advice: "After a stop the steps run again, and must have the same result" + calls)
     }
   }
 

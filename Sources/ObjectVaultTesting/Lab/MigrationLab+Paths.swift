@@ -72,13 +72,14 @@ extension MigrationLab {
       let number = try await firstVersion(apartFrom: first, change)
       throw CheckFailure(
         "checkCreatedEqualsMigrated", at: place, findings: tables + rows,
-        advice: ([number.flatMap(step).map { "It begins behind \(called($0)), \($0.fileName)." }]
+        advice: ([number.flatMap(step).map { "The difference begins after \(called($0)), \($0.fileName)." }]
           + [rows.isEmpty ? nil : Self.sameAgain]).compactMap { $0 }.joined(separator: " "))
     }
   }
 
   private static let sameAgain =
-    "The same steps ran on both: what they call has to do the same each time, unlike random() and functions that remember."
+    "The same steps ran on both: everything that they call must return the same each time, unlike random() "
+    + "and functions with a state."
 
   /// Returns what differs between a store that is created at a version and one that is migrated to it.
   private func differences(
@@ -115,7 +116,7 @@ extension StoreContent {
       let (now, then) = (count(of: entity), other.count(of: entity))
       guard now != then else { return nil }
       let ids = Set((objects[entity] ?? [:]).keys).symmetricDifference((other.objects[entity] ?? [:]).keys)
-      let alone = ids.isEmpty ? "" : " (\(Self.listed(ids)) in one of them alone)"
+      let alone = ids.isEmpty ? "" : " (\(Self.listed(ids)) only in one of them)"
       return "\(entity): \(counted(then, "row")) \(name), \(now) \(otherName)\(alone)"
     }
   }

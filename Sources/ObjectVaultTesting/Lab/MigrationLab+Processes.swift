@@ -44,7 +44,8 @@ extension MigrationLab {
     let ran = try await [one, other].filter { !$0.isEmpty }
     guard ran == [Array(before.version + 1...migrations.version)] else {
       throw CheckFailure(
-        "", at: "", findings: ["of two that opened the store at once, \(ran.count) ran the steps"],
+        "", at: "",
+        findings: ["two programs opened the store at once, and \(ran.count) of them ran the steps"],
         advice: Self.ours)
     }
     try require(try await findings(at: file.url, version: migrations.version), by: "", at: "")
@@ -57,7 +58,7 @@ extension MigrationLab {
 
   /// The advice for a failure that no step can cause.
   private static let ours =
-    "No step of an app can do this: it is a fault of ObjectVault, to be reported with the steps."
+    "No step of an app can cause this: it is a fault of ObjectVault. Report it with the steps."
 
   /// How long one of the two waits for the other, in seconds: a machine may be busy with other tests.
   private static let patience = 120.0
@@ -84,7 +85,7 @@ extension MigrationLab {
     do {
       try await objects.write(to: bystander)
       throw CheckFailure(
-        "", at: place, findings: ["who had the store open with the old model went on writing"],
+        "", at: place, findings: ["a program that had the store open with the old model could still write"],
         advice: Self.ours)
     } catch StoreError.storeMigratedElsewhere {
     } catch let error as CheckFailure {
@@ -93,7 +94,7 @@ extension MigrationLab {
       throw CheckFailure(
         "", at: place,
         findings: [
-          "who had the store open with the old model was not told that it was migrated, but: \(error)"
+          "a program that had the store open with the old model got the wrong error: \(error)"
         ],
         advice: Self.ours)
     }
@@ -107,21 +108,24 @@ extension MigrationLab {
     let older = try migrations.upTo(number)
     let strictest = migrations.steps.max { $0.reader < $1.reader }
     let reader = strictest?.reader ?? migrations.version
-    let advice = strictest.map { "Who may read the store is said by reader: in \($0.fileName)." }
+    let advice = strictest.map {
+      "The line reader: in \($0.fileName) states the oldest version that may read the store."
+    }
     do {
       let plan = try await Store.plan(at: file.url, key: key, migrations: older)
       guard reader > number || !plan.isUpToDate else { return }
       throw CheckFailure(
         "", at: place,
         findings: [
-          "an app that knows \(counted(number, "step")) was not refused, and version \(reader) is the oldest that may read the store"
+          "an app with \(counted(number, "step")) was not refused, but version \(reader) is the oldest "
+            + "that may read the store"
         ], advice: advice)
     } catch StoreError.storeIsNewer {
       guard reader <= number else { return }
       throw CheckFailure(
         "", at: place,
         findings: [
-          "an app that knows \(counted(number, "step")) was refused, and the steps say that it may read the store"
+          "an app with \(counted(number, "step")) was refused, but the steps allow it to read the store"
         ], advice: advice)
     }
   }
@@ -135,12 +139,13 @@ extension MigrationLab {
       _ = try await Store.migrate(
         at: file.url, key: key, migrations: migrations, busyTimeout: 0.05, makesBackups: false)
       throw CheckFailure(
-        "", at: place, findings: ["the store was migrated while somebody else was writing"], advice: Self.ours
+        "", at: place, findings: ["the store was migrated while another connection was writing"],
+        advice: Self.ours
       )
     } catch SQLError.busy {}
     try holder.commit()
     try require(
       StoreContent(at: file.url, key: key).differences(from: old.content()), by: "",
-      at: "while somebody writes", advice: Self.ours)
+      at: "while another connection writes", advice: Self.ours)
   }
 }

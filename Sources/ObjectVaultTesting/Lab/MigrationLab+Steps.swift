@@ -28,7 +28,7 @@ extension MigrationLab {
         } catch let error as CheckFailure {
           throw CheckFailure(
             error.check, at: error.place, findings: error.findings,
-            advice: (["The step writes \(rebuilt.joined(separator: ", ")) anew."]
+            advice: (["The step rebuilds \(rebuilt.joined(separator: ", "))."]
               + [error.advice].compactMap { $0 })
               .joined(separator: " "))
         }
@@ -63,7 +63,7 @@ extension MigrationLab {
     let advice = Self.advice(onWayBackOf: step)
     guard isComputed else {
       try require(
-        down.content().differences(from: before.content()), by: "checkUpDownUp", at: "back", advice: advice)
+        down.content().differences(from: before.content()), by: "checkUpDownUp", at: "down", advice: advice)
       return try require(
         again.content().differences(from: up.content()), by: "checkUpDownUp", at: "up again", advice: advice)
     }
@@ -74,7 +74,7 @@ extension MigrationLab {
       from: before.content(), to: down.content(), names: kept, mayLose: mayLoseRows)
     let lost = try down.content().lostRows(of: before.content(), but: mayLoseRows)
     let others = comparison.differences.filter { !lost.contains($0) }
-    try require(lost + others, by: "checkUpDownUp", at: "back", advice: advice)
+    try require(lost + others, by: "checkUpDownUp", at: "down", advice: advice)
     try await requireKept(
       before: before.content(), after: again.content(), by: "checkUpDownUp", at: "up again"
     ) {
@@ -83,8 +83,8 @@ extension MigrationLab {
   }
 
   private static func advice(onWayBackOf step: MigrationStep) -> String {
-    "What [up] of \(step.fileName) does, its [down] has to undo; without a [down] the way back follows from the operations. "
-      + "What it deletes on purpose is allowed by lab.mayLoseRows."
+    "The [down] of \(step.fileName) must undo its [up]; without [down], the rollback is derived from the "
+      + "operations. If it deletes rows on purpose, allow that with lab.mayLoseRows."
   }
 
   /// Checks the rollback of objects that were made after the step.
@@ -101,11 +101,11 @@ extension MigrationLab {
       guard was.count != remained.count, mayLoseRows.isDisjoint(with: [name, former]) else { return nil }
       let gone = was.keys.filter { remained[$0] == nil }
       return
-        "\(former): \(remained.count) of \(was.count) rows are left that were made after the step"
-        + (gone.isEmpty ? "" : "; \(StoreContent.listed(gone)) \(gone.count == 1 ? "is" : "are") gone")
+        "\(former): \(remained.count) of \(was.count) rows that were created after the step remain"
+        + (gone.isEmpty ? "" : "; \(StoreContent.listed(gone)) \(gone.count == 1 ? "is" : "are") missing")
     }
     try require(
-      lost, by: "checkUpDownUp", at: "back, with objects made after the step",
+      lost, by: "checkUpDownUp", at: "down, with objects created after the step",
       advice: Self.advice(onWayBackOf: step))
   }
 }
@@ -133,8 +133,8 @@ extension StoreContent {
       let gone = rows.keys.filter { objects[entity]?[$0] == nil }
       return gone.isEmpty
         ? nil
-        : "\(entity): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") gone "
-          + "(\(Self.listed(gone)))"
+        : "\(entity): \(gone.count) of \(counted(rows.count, "row")) \(gone.count == 1 ? "is" : "are") "
+          + "missing (\(Self.listed(gone)))"
     }
   }
 }

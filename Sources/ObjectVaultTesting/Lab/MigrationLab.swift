@@ -153,7 +153,7 @@ extension MigrationLab {
       guard versions.contains(number) else {
         throw CheckFailure(
           "MigrationLab", at: "version \(number)",
-          findings: ["the steps lead to versions \(versions.lowerBound) to \(migrations.version)"])
+          findings: ["the steps have the versions \(versions.lowerBound) to \(migrations.version)"])
       }
       return number
     }

@@ -14,12 +14,14 @@ struct VersionNames: Sendable {
     do { return try body() } catch let error as StoreError {
       switch error {
       case .noProperty(let entity, let name, _):
-        throw missing("\(error)", verb: "\(entity) has", among: names(of: entity, version), name: name) {
+        throw missing(
+          "\(error)", verb: "The properties of \(entity) are", among: names(of: entity, version), name: name
+        ) {
           version in
           names(of: entity, version).contains(name)
         }
       case .noEntity(let name, _):
-        throw missing("\(error)", verb: "There are", among: entities(version), name: name) {
+        throw missing("\(error)", verb: "The entities are", among: entities(version), name: name) {
           entities($0).contains(name)
         }
       default: throw error
@@ -36,7 +38,7 @@ struct VersionNames: Sendable {
       "LabStore", at: "version \(version)", findings: [finding],
       advice: known.isEmpty
         ? "No version has this name.\(there)"
-        : "\"\(name)\" is there at version \(known).\(there)")
+        : "\"\(name)\" exists at version \(known).\(there)")
   }
 
   private func entities(_ version: Int) -> [String] {

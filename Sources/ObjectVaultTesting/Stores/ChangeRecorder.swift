@@ -32,8 +32,8 @@ public final class ChangeRecorder: Sendable {
       case .missed(let commits):
         throw CheckFailure(
           "ChangeRecorder", at: "take",
-          findings: ["\(counted(commits, "commit was", plural: "commits were")) not written down"],
-          advice: "Make the recorder before the write begins.")
+          findings: ["\(counted(commits, "commit was", plural: "commits were")) not recorded"],
+          advice: "Create the recorder before the write begins.")
       }
     }
   }

@@ -19,7 +19,8 @@ public struct QueryLimitExceeded: Error, Sendable, Hashable {
 extension QueryLimitExceeded: CustomStringConvertible {
   /// The numbers, and what to do when objects were fetched one by one.
   public var description: String {
-    "\(counted(queries, "query was", plural: "queries were")) made, and \(limit) \(limit == 1 ? "is" : "are") allowed; they gave \(counted(rows, "row"))."
+    "\(counted(queries, "query was", plural: "queries were")) made, but only \(limit) "
+      + "\(limit == 1 ? "is" : "are") allowed; they returned \(counted(rows, "row"))."
       + (faultsFired == 0
         ? ""
         : " \(faultsFired) of them fetched one object or one set each, when a property was read: prefetch it.")

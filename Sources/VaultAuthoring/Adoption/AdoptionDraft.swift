@@ -157,11 +157,12 @@ struct AdoptionDraft {
         losses.append(
           .init(
             name: own, rows: hint.missing,
-            reason: "their values lie in files beside the file that are not there, and would be nil"))
+            reason: "their values are in external files that do not exist, and would be nil"))
       }
       if let note = hint.note ?? reading.note { notes.append("\(own), of \(table).\(column.name): \(note).") }
       if column.isGenerated {
-        notes.append("\(own) was computed from other columns, and is an attribute with the values of now.")
+        notes.append(
+          "\(own) was computed from other columns, and is now an attribute with the present values.")
       }
       entities[place].entity.attributes.append(attribute)
       entities[place].values.append((property, reading.expression))
@@ -177,7 +178,7 @@ struct AdoptionDraft {
     if let constant = Self.constant(text), type != .date, type != .uuid, constant.problem(for: type) == nil {
       return constant
     }
-    notes.append("\(name) has no default any more; it was \(text). Give it one in the class.")
+    notes.append("\(name) no longer has its default \(text). Declare one in the class.")
     return nil
   }
 
@@ -212,19 +213,19 @@ struct AdoptionDraft {
         .init(
           name: own, rows: dangling,
           reason:
-            "they refer to rows of \(entities[target].table.name) that are not there, and would refer to nothing"
+            "they refer to missing rows of \(entities[target].table.name), and would be nil"
         ))
     }
     var isRequired = column?.isRequired == true
     if isRequired, dangling > 0 {
       isRequired = false
-      notes.append("\(own) is optional, because some refer to nothing; it was NOT NULL.")
+      notes.append("\(own) was NOT NULL, but is optional now, because some rows refer to missing rows.")
     }
     var rule = back.rule
     if isRequired, rule == .nullify {
       rule = .deny
       notes.append(
-        "\(own) was NOT NULL and ON DELETE SET NULL, which cannot be kept; the deletion is denied.")
+        "\(own) was NOT NULL and ON DELETE SET NULL, which cannot be kept; its delete rule is deny.")
     }
     entities[place].entity.relationships.append(
       RelationshipDescription(
@@ -292,7 +293,7 @@ struct AdoptionDraft {
     if dangling > 0 {
       losses.append(
         .init(
-          name: "\(source).\(property)", rows: dangling, reason: "they link rows of which one is not there"))
+          name: "\(source).\(property)", rows: dangling, reason: "they link a missing row"))
     }
     links.append(
       AdoptedLinks(
@@ -319,15 +320,18 @@ struct AdoptionDraft {
         let rows = try count(draft.table, where: condition)
         guard rows > 0 else { continue }
         obstacles.append(
-          "\(draft.table.name) has \(counted(rows, "row")) with an id \(place), which no object has. Give them others."
+          "\(draft.table.name) has \(counted(rows, "row")) with an id \(place), which objects cannot have. "
+            + "Give these rows other ids."
         )
       }
     }
     let schema = Schema(entities: entities.map(\.entity))
     for entity in entities where entity.highestID > RowIDs.highest {
       obstacles.append(
-        "\(entity.entity.name): ids up to \(entity.highestID) were given out, and those of a store end at \(RowIDs.highest). "
-          + "Where no row has so high a one, lower \(origin == .coreData ? "Z_MAX in Z_PRIMARYKEY" : "seq in sqlite_sequence") with the program that made the file."
+        "\(entity.entity.name): ids up to \(entity.highestID) were issued, but ids of a store end at "
+          + "\(RowIDs.highest). If no row has such a high id, lower "
+          + "\(origin == .coreData ? "Z_MAX in Z_PRIMARYKEY" : "seq in sqlite_sequence") with the program "
+          + "that made the file."
       )
     }
     obstacles += schema.modelFaults.map { "\($0)" }

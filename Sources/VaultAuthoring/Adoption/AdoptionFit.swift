@@ -57,8 +57,9 @@ struct AdoptionFit {
       for relationship in entity.relationships
       where relationship.isOrdered && !ordered.contains("\(entity.name).\(relationship.name)") {
         obstacles.append(
-          "\(entity.name).\(relationship.name) is ordered in the steps, and the file has no order of it. Leave it in this "
-            + "step without, and write into a later one: make \(entity.name).\(relationship.name) ordered.")
+          "\(entity.name).\(relationship.name) is ordered in the steps, but the file has no order for it. "
+            + "Make it unordered in this step, and write into a later step: make "
+            + "\(entity.name).\(relationship.name) ordered.")
       }
     }
   }
@@ -68,8 +69,9 @@ struct AdoptionFit {
       names.isEmpty ? "none" : names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and more" : "")
     }
     return
-      "none of its tables is an entity of the steps: the file has \(names(adoption.entities.map(\.name))), the steps have "
-      + "\(names(model.entities.map(\.name))). Take the steps that are the file's own: schema import writes them"
+      "none of its tables is an entity of the steps: the file has \(names(adoption.entities.map(\.name))), "
+      + "the steps have \(names(model.entities.map(\.name))). Use steps that were made from this file: "
+      + "schema import writes them"
   }
 
   /// The columns of a Core Data file that the steps define differently from the adoption: the
@@ -115,7 +117,8 @@ struct AdoptionFit {
 
   /// The hint that a name may be mistyped, with similar names of the steps that nothing in the file has.
   private static func question(_ names: [String], _ kind: String) -> String {
-    names.isEmpty ? "" : "; no \(kind) is \(names.joined(separator: " or ")): is it called so by mistake?"
+    names.isEmpty
+      ? "" : "; the file has no \(kind) for \(names.joined(separator: " or ")): is the name mistyped?"
   }
 
   private mutating func lose(_ name: String, rows: Int64, because reason: String) {
@@ -123,7 +126,7 @@ struct AdoptionFit {
   }
 
   private mutating func loseOrder(_ name: String, _ rows: Int64) {
-    lose("\(name).order", rows: rows, because: "\(name) has no order in the steps, and has one in the file")
+    lose("\(name).order", rows: rows, because: "\(name) is ordered in the file, but not in the steps")
   }
 
   private mutating func add(_ source: AdoptedEntity, of adoption: Adoption, to model: Schema) {
@@ -138,8 +141,9 @@ struct AdoptionFit {
     }
     if let parent = entity.parent {
       obstacles.append(
-        "\(entity.name) inherits from \(parent) in the steps, and has a table of its own in the file. Leave it in this step "
-          + "without a parent, and write into a later one: set parent of \(entity.name) to \(parent).")
+        "\(entity.name) inherits from \(parent) in the steps, but has a table of its own in the file. "
+          + "Declare it in this step without a parent, and write into a later step: set parent of "
+          + "\(entity.name) to \(parent).")
       return
     }
     var columns: [AdoptionFill.Column] = [("id", source.id)]
@@ -166,8 +170,9 @@ struct AdoptionFit {
       let type = former?.attribute(named: property)?.type
       guard type?.sqlType == attribute.type.sqlType else {
         obstacles.append(
-          "\(own) is \(type?.rawValue ?? "a to-one") in the file and \(attribute.type.rawValue) in the steps, which is "
-            + "stored otherwise. Leave it in this step as it is, and write the change into a later one.")
+          "\(own) is \(type?.rawValue ?? "a to-one") in the file and \(attribute.type.rawValue) in the "
+            + "steps, which is stored differently. Declare it in this step as it is in the file, and write "
+            + "the change into a later step.")
         return []
       }
       return [(attribute.name, value.expression)]
@@ -176,7 +181,8 @@ struct AdoptionFit {
       let target = relationship?.destination
       guard target?.lowercased() == toOne.destination.lowercased() else {
         obstacles.append(
-          "\(own) leads to \(target ?? "nothing") in the file and to \(toOne.destination) in the steps.")
+          "\(own) \(target.map { "refers to \($0)" } ?? "is not a to-one") in the file, but refers to "
+            + "\(toOne.destination) in the steps.")
         return []
       }
       let column: AdoptionFill.Column = (toOne.columnName, value.expression)
@@ -204,14 +210,15 @@ struct AdoptionFit {
       if let found = place.entity(of: member) {
         guard place.model.root(of: found).name != place.entity.name else { continue }
         obstacles.append(
-          "\(found.name) inherits from \(member.parent ?? place.entity.name) in the file, and in the steps it does not. Leave "
-            + "it in this step below \(place.entity.name), and write into a later one: set parent of \(found.name) to "
-            + "\(found.parent ?? "none").")
+          "\(found.name) inherits from \(member.parent ?? place.entity.name) in the file, but not in the "
+            + "steps. Keep it below \(place.entity.name) in this step, and write into a later step: set "
+            + "parent of \(found.name) to \(found.parent ?? "none").")
       } else if member.rows > 0, place.kindName == nil {
         lose(
           member.name, rows: member.rows,
           because:
-            "the steps have no such entity, and the objects would be of \(place.standIn(for: member).name)")
+            "the steps have no such entity, so the objects would become objects of "
+            + "\(place.standIn(for: member).name)")
       }
     }
     let kind = place.kindName.map { [($0, place.kinds { $0.name })] } ?? []

@@ -20,14 +20,16 @@ struct AdoptionReader {
     let refuse = { (reason: String) in StoreError.adoptionRefused(file: file.path, reason: reason) }
     do {
       if let damage = try damage(file.connection) {
-        throw refuse("it is damaged (\(damage)). Repair it with the program that made it, or take a backup")
+        throw refuse("it is damaged (\(damage)). Repair it with the program that made it, or use a backup")
       }
       let content = try ForeignContent(file.connection)
       if content.table(MetaTable.name) != nil {
         throw refuse(
           content.table(HistoryTable.name) != nil
-            ? "it is a store of ObjectVault, or the plain copy of one. Open it, or encrypt it, as it is"
-            : "it has a table \(MetaTable.name), which a store has for itself. Rename that with the program that made it"
+            ? "it is a store of ObjectVault, or an unencrypted copy of one. Open it, or encrypt it, instead "
+              + "of importing it"
+            : "it has a table \(MetaTable.name), which is the name of a store's own table. Rename that table "
+              + "with the program that made the file"
         )
       }
       guard !content.tables.isEmpty else { throw refuse("it has no tables. Check the path") }
@@ -58,7 +60,8 @@ struct AdoptionReader {
       let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
       throw StoreError.propertyMisused(
         entity: parts.first ?? name, property: parts.count > 1 ? parts[1] : "",
-        reason: "has its target in the file, which is not Core Data's: it declares its references")
+        reason: "cannot be given a target, because this is not a Core Data file: it declares its references "
+          + "itself")
     }
     return try CoreDataAdoption.adoption(
       content, connection, relationships: relationships, files: source.files, steps: steps)
@@ -99,12 +102,13 @@ struct AdoptionReader {
       return StoreError.adoptionRefused(
         file: path,
         reason:
-          "it needs \(match.1), which the program that made it has and SQLite \(Engine.current.sqliteVersion) has not "
-          + "(\(message)). Copy the tables that do not need it into another file with that program")
+          "it needs \(match.1), which the program that made it provides, but SQLite "
+          + "\(Engine.current.sqliteVersion) does not have (\(message)). Copy the tables that do not need it "
+          + "into another file with that program")
     }
     return StoreError.adoptionRefused(
       file: path,
-      reason: "its tables cannot be read (\(message), \(code)). It is damaged, or made by an engine newer "
+      reason: "its tables cannot be read (\(message), \(code)). It is damaged, or was made by a newer engine "
         + "than this one, SQLite \(Engine.current.sqliteVersion)")
   }
 }
@@ -152,14 +156,16 @@ struct AdoptionRun {
         // An unreadable external file may have left NULL in a required property; that is reported instead.
         try requireFilesRead()
         throw refused(
-          "the rows of \(fill.source) do not fit \(fill.name): \(message). Write the step as the rows are")
+          "the rows of \(fill.source) do not fit \(fill.name): \(message). Write the step so that it fits "
+            + "the rows")
       }
       try requireFilesRead()
       before += fill.rows
       let found = try connection.value("SELECT count(*) FROM \(SQLName(fill.target))")?.int64 ?? 0
       guard Int64(copied) == fill.rows, found == fill.rows else {
         throw refused(
-          "\(found) of \(counted(fill.rows, "row")) of \(fill.source) came over; somebody may have written to it meanwhile"
+          "only \(found) of \(counted(fill.rows, "row")) of \(fill.source) were copied; another program may "
+            + "have written to the file meanwhile"
         )
       }
     }
@@ -173,7 +179,8 @@ struct AdoptionRun {
   private func requireFilesRead() throws {
     guard let reason = files.unread else { return }
     throw refused(
-      "\(ended(reason)) See to it that it can be; a file that is not there when the work begins is named as a loss, and may be allowed"
+      "\(ended(reason)) Make it readable, or remove it before the import: a missing file is reported as a "
+        + "loss, which can be allowed"
     )
   }
 
@@ -186,11 +193,12 @@ struct AdoptionRun {
     let findings =
       try model.rowFindings(connection)
       + connection.foreignKeyViolations().prefix(3).map {
-        "a row of \($0.first?.string ?? "") refers to nothing"
+        "a row of \($0.first?.string ?? "") refers to a missing row"
       }
     guard let first = findings.first else { return }
     throw refused(
-      "\(first)\(findings.count > 1 ? ", and \(findings.count - 1) more" : ""). Write the step as the rows are"
+      "\(first)\(findings.count > 1 ? ", and \(findings.count - 1) more" : ""). Write the step so that it "
+        + "fits the rows"
     )
   }
 

@@ -110,7 +110,8 @@ struct ColumnReading {
       if numbers == 0, content.undated == 0, !isSinceReference {
         return ColumnReading(
           .date, date(value),
-          note: content.texts > 0 ? "its texts are dates now; those without a zone are taken as UTC" : nil)
+          note: content.texts > 0
+            ? "its texts are imported as dates; texts without a time zone count as UTC" : nil)
       }
       if isSinceReference, content.texts == 0, content.large == 0 {
         return ColumnReading(.date, "CAST(\(value) AS REAL)")
@@ -122,7 +123,7 @@ struct ColumnReading {
     if declared.contains("UUID") || declared.contains("GUID") {
       if numbers + content.texts + content.oddBlobs == 0 {
         return ColumnReading(
-          .uuid, uuid(value), note: content.blobs > 0 ? "its 16 bytes are a UUID now" : nil)
+          .uuid, uuid(value), note: content.blobs > 0 ? "its 16 bytes are imported as a UUID" : nil)
       }
       if numbers + content.blobs + content.unidentified == 0 {
         return ColumnReading(.uuid, "upper(\(value))")
@@ -132,10 +133,11 @@ struct ColumnReading {
       !isDate
       ? nil
       : numbers > 0
-        ? "its numbers are kept as numbers, because nothing says from when they count"
+        ? "its numbers stay numbers, because the date from which they count is unknown"
         : content.texts > 0
-          ? "its texts are kept as texts, because \(content.undated) of them \(content.undated == 1 ? "is" : "are") no day and time "
-            + "of the calendar, or more exact than a date is kept (six digits of a second, three before 1730 and after 2272)"
+          ? "its texts stay texts, because \(content.undated) of them \(content.undated == 1 ? "is" : "are") "
+            + "not a valid day and time, or more exact than a date can be (six digits of a second, three "
+            + "before 1730 and after 2272)"
           : nil
     var reading = plain(content, declared: declared, value)
     reading.note = reading.note ?? note
@@ -157,11 +159,11 @@ struct ColumnReading {
       guard numbers > 0 else { return ColumnReading(type, value) }
       return ColumnReading(
         type, "CASE WHEN \(value) IS NULL THEN NULL ELSE \(text(value)) END",
-        note: "it holds \(content.kinds), which are all texts now, as in the steps")
+        note: "it holds \(content.kinds), which are all imported as texts, as in the steps")
     // A column with numbers only is unlikely to hold bytes in another file.
     case .blob where numbers == 0:
       guard content.texts > 0 else { return ColumnReading(type, value) }
-      return bytes(value, note: "it holds \(content.kinds), which are all bytes now, as in the steps")
+      return bytes(value, note: "it holds \(content.kinds), which are all imported as bytes, as in the steps")
     case .integer, .real, .text, .blob: return nil
     }
   }
@@ -182,15 +184,17 @@ struct ColumnReading {
       return bytes(
         value,
         note:
-          "it holds \(content.kinds), of which \(content.unreadable) \(content.unreadable == 1 ? "text is" : "texts are") no UTF-8: all are bytes now, for a transform to read"
+          "it holds \(content.kinds), of which \(content.unreadable) "
+          + "\(content.unreadable == 1 ? "text is" : "texts are") not UTF-8: all are imported as bytes, "
+          + "which a transform can convert"
       )
     }
     guard content.blobs > 0 else {
       return ColumnReading(
         .string, "CASE WHEN \(value) IS NULL THEN NULL ELSE \(text(value)) END",
-        note: "it holds \(content.kinds), which are all texts now")
+        note: "it holds \(content.kinds), which are all imported as texts")
     }
-    return bytes(value, note: "it holds \(content.kinds), which are all bytes now")
+    return bytes(value, note: "it holds \(content.kinds), which are all imported as bytes")
   }
 
   private static func text(_ value: SQL) -> SQL {

@@ -22,7 +22,7 @@ extension CoreDataAdoption {
       draft.losses.append(
         .init(
           name: "\(table.name).\(column)", rows: rows,
-          reason: "the order of members whose to-one is not known; name its target, with --to-one"))
+          reason: "it is the order of members whose to-one is unknown; name its target with --to-one"))
     }
   }
 
@@ -49,7 +49,8 @@ extension CoreDataAdoption {
         return
       }
       draft.notes.append(
-        "\(draft.entities[place].entity.name).\(name) is one-to-one in the model, and some rows do not lead back: it is a to-one."
+        "\(draft.entities[place].entity.name).\(name) is one-to-one in the model, but is imported as a "
+          + "to-one, because some rows do not refer back."
       )
     }
     let isOneOfSeveral = columns.filter { $0.place == place && $0.target == target }.count > 1
@@ -113,8 +114,8 @@ extension CoreDataAdoption {
       if content.values > 0, content.plain == content.values {
         // A superfluous byte can be removed in a later step; a byte removed by mistake is lost.
         hint.note =
-          "all its values begin with the byte 1, as those of \"Allows External Storage\" do, and the file does not tell whether "
-          + "these are; they are taken with it"
+          "all its values begin with the byte 1, as values of \"Allows External Storage\" do, but the file "
+          + "does not record whether they are; they are imported with this byte"
       }
       return
     }
@@ -128,7 +129,8 @@ extension CoreDataAdoption {
     let others = content.values - content.plain - content.named
     if others > 0 {
       hint.note =
-        "\(counted(others, "row")) of it \(others == 1 ? "begins" : "begin") with neither 1 nor 2, as values of \"Allows External Storage\" do, and are taken as they are"
+        "\(counted(others, "value")) \(others == 1 ? "does" : "do") not begin with 1 or 2, as values of "
+        + "\"Allows External Storage\" do, and \(others == 1 ? "is" : "are") imported unchanged"
     }
   }
 }

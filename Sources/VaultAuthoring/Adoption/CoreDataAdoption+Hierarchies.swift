@@ -43,7 +43,8 @@ extension CoreDataAdoption {
         .init(
           name: "\(table.name).Z_ENT", rows: use.strays,
           reason:
-            "it names no entity of the table, and the objects would be of \(draft.entities[root].entity.name)"
+            "it is not the number of an entity of the table, so the objects would become objects of "
+            + "\(draft.entities[root].entity.name)"
         ))
     }
     let found = assigned(columns, root: root, use: use)
@@ -187,13 +188,15 @@ extension CoreDataAdoption {
       let own = "\(draft.entities[column.place].entity.name).\(column.name)"
       if column.name != Self.usable(told.name) {
         draft.notes.append(
-          "\(own) is called \(told.name) in the model, as a property of another entity of \(name)'s table is."
+          "\(own) is called \(told.name) in the model, but another entity in the table of \(name) has a "
+            + "property of this name."
         )
       }
       let owners = hierarchy.filter { declared(at: $0).contains { $0 == told } }
       if !owners.contains(column.place) {
         draft.notes.append(
-          "\(own) stands higher than in the model, because rows of other entities have values there.")
+          "\(own) is declared in a higher entity than in the model, because rows of other entities have "
+            + "values in it.")
       }
     }
     let unknown = columns.filter { $0.told == nil }
@@ -201,14 +204,16 @@ extension CoreDataAdoption {
       let names = unknown.filter { $0.place == place }.map(\.name)
       guard !names.isEmpty else { continue }
       draft.notes.append(
-        "\(draft.entities[place].entity.name) declares \(names.joined(separator: ", ")), because its rows alone have values "
-          + "there; the file does not tell. Who has them as well is a matter for step 1.")
+        "\(draft.entities[place].entity.name) declares \(names.joined(separator: ", ")), because only its "
+          + "rows have values in it; the file does not record the entity. If other entities have it too, "
+          + "correct that in step 1.")
     }
     let rest = unknown.filter { $0.place == root }.map(\.name)
     guard !rest.isEmpty else { return }
     draft.notes.append(
-      "\(name) declares \(rest.joined(separator: ", ")), and all that inherit from it have them: the file does not tell whose "
-        + "they are. Let entities below declare them in step 1, where no rows of others have values.")
+      "\(name) declares \(rest.joined(separator: ", ")), which all its subentities inherit: the file does "
+        + "not record whose they are. In step 1, move them to a subentity if no rows of other entities have "
+        + "values in them.")
   }
 }
 

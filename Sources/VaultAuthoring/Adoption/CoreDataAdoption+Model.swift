@@ -72,7 +72,7 @@ extension CoreDataAdoption {
     guard isOrdered == true || places > 0 else { return nil }
     if isOrdered == nil {
       draft.notes.append(
-        "\(relationship) has an order, because \(table.name).\(column.name) has places of its members.")
+        "\(relationship) is ordered, because \(table.name).\(column.name) has the positions of its members.")
     }
     return "CAST(s.\(SQLName(column.name)) AS INTEGER)"
   }

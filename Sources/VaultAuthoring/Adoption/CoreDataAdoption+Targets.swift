@@ -76,7 +76,7 @@ extension CoreDataAdoption {
       let owner = told.inverse.flatMap { declarer(of: $0, at: place) } ?? place
       if owner != place {
         draft.notes.append(
-          "\(own) leads to \(draft.entities[owner].entity.name), which declares what leads back, and not to "
+          "\(own) refers to \(draft.entities[owner].entity.name), which declares the inverse, and not to "
             + "\(draft.entities[place].entity.name).")
       }
       return try widened(owner, value: value, of: table, name: own)
@@ -100,8 +100,8 @@ extension CoreDataAdoption {
     }
     guard let fitting, fitting != place else { return place }
     draft.notes.append(
-      "\(name) leads to \(draft.entities[fitting].entity.name) and not to \(draft.entities[place].entity.name), because "
-        + "of some rows.")
+      "\(name) refers to \(draft.entities[fitting].entity.name) and not to "
+        + "\(draft.entities[place].entity.name), because some rows refer to objects of other entities.")
     return fitting
   }
 
@@ -129,13 +129,14 @@ extension CoreDataAdoption {
     let fitting = try content.integers > 0 ? roots.filter { try isSound(column, $0) } : []
     guard fitting.count == 1 else {
       draft.notes.append(
-        "\(own) may be a to-one, and the file does not tell its target. It is a number; if it is one, name the target: "
-          + "--to-one \(own)=ENTITY, and if it is none: --to-one \(own)=")
+        "\(own) may be a to-one, but the file does not record its target, so it is imported as a number. If "
+          + "it is a to-one, name the target: --to-one \(own)=ENTITY. If it is not, write: --to-one \(own)=")
       return nil
     }
     draft.notes.append(
-      "\(own) was taken for a to-one to \(draft.entities[fitting[0]].entity.name), whose ids it has. If that is wrong, name "
-        + "the target: --to-one \(own)=ENTITY, or say that it is a number: --to-one \(own)=")
+      "\(own) is imported as a to-one to \(draft.entities[fitting[0]].entity.name), whose ids it has. If "
+        + "that is wrong, name the target: --to-one \(own)=ENTITY. If it is a number, write: --to-one "
+        + "\(own)=")
     return fitting[0]
   }
 
@@ -168,7 +169,8 @@ extension CoreDataAdoption {
     let table = draft.entities[root].table
     for column in table.columns.map(\.name) where column.contains(#/^[Zz][0-9]+_/#) {
       draft.notes.append(
-        "\(table.name).\(column) is Core Data's own (the kind of what is referred to), and is not taken.")
+        "\(table.name).\(column) is internal to Core Data (the entity of the referenced object) and is not "
+          + "imported.")
       let toOne = columns.first {
         $0.root == root && $0.target != nil && kindColumn(of: $0.column.name, in: table)?.name == column
       }
@@ -188,7 +190,7 @@ extension CoreDataAdoption {
       draft.losses.append(
         .init(
           name: "\(table.name).\(column)", rows: rows,
-          reason: "what it says of the kinds of objects is not what these are"))
+          reason: "it records other entities than the referenced objects have"))
     }
   }
 }

@@ -92,19 +92,22 @@ struct CoreDataAdoption {
     for index in columns.indices { try addReference(index) }
     for place in draft.entities.indices { indexes(of: place) }
     for (kind, name) in content.others {
-      draft.notes.append("The \(kind) \(name) is not taken; a later step can make one: create raw \(kind).")
+      draft.notes.append(
+        "The \(kind) \(name) is not imported; a later step can create it: create raw \(kind).")
     }
     draft.notes.append(
       model != nil
-        ? "Names, targets, inverses, delete rules and orders are those of the model that the file keeps of itself, in Z_MODELCACHE."
-        : "Core Data's file has names in capitals, and neither delete rules nor the names of to-manys: look at them in the step and "
-          + "in the classes. A name may be written with other capitals there before the rows are taken.")
+        ? "Names, targets, inverses, delete rules and orders are those of the model that the file has in "
+          + "Z_MODELCACHE."
+        : "Core Data's file has names in capitals, and neither delete rules nor names of to-manys: check "
+          + "them in the step and in the classes. Before the rows are imported, you may change the capitals "
+          + "of a name there.")
     let unnamed = files.names.subtracting(named).count
     if unnamed > 0 {
       draft.losses.append(
         .init(
           name: "_SUPPORT", rows: Int64(unnamed),
-          reason: "so many files beside the file are named by none of its values"))
+          reason: "this is the number of external files that no value names"))
     }
     return try draft.finished(.coreData)
   }
@@ -146,7 +149,7 @@ struct CoreDataAdoption {
     let lower = table.name.lowercased()
     if Self.own.contains(lower) || lower.hasPrefix("ansck") {
       draft.notes.append(
-        "\(table.name) is what Core Data keeps for itself (\(counted(table.rowCount, "row"))), and is not taken."
+        "\(table.name) is internal to Core Data (\(counted(table.rowCount, "row"))) and is not imported."
       )
       return
     }
@@ -167,7 +170,7 @@ struct CoreDataAdoption {
       let only = columns[0]
       let (place, told, name) = members(only.stem, of: only.place)
       draft.notes.append(
-        "\(table.name) links an entity with itself; the way back has a name of its own, \(name)Back.")
+        "\(table.name) links an entity with itself; the inverse gets a name of its own, \(name)Back.")
       let rule = told.map(Self.rule) ?? .nullify
       let ends = try [back.name, only.column].map { column in
         let value: SQL = "s.\(SQLName(column))"
@@ -181,7 +184,7 @@ struct CoreDataAdoption {
       draft.losses.append(
         .init(
           name: table.name, rows: table.rowCount,
-          reason: "it is no table of an entity of Core Data's, nor of its links"))
+          reason: "it is neither a table of a Core Data entity nor of its links"))
     }
   }
 
@@ -217,7 +220,8 @@ struct CoreDataAdoption {
         })
       else {
         draft.notes.append(
-          "The index \(index.name) is over properties of entities that do not inherit from one another, and is not taken."
+          "The index \(index.name) has properties of entities that do not inherit from one another, and is "
+            + "not imported."
         )
         continue
       }

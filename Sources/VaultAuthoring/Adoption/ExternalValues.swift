@@ -40,8 +40,9 @@ struct ExternalValues {
     } catch {
       names = []
       obstacle =
-        "\(Self.shown(folder)), the folder of its values, cannot be looked at (\(error.localizedDescription)). See to it that it can "
-        + "be: a file that is not there is named as a loss, and may be allowed"
+        "\(Self.shown(folder)), the folder of its external values, cannot be read "
+        + "(\(error.localizedDescription)). Make it readable, or remove it: a missing file is reported as a "
+        + "loss, which can be allowed"
     }
   }
 
@@ -55,7 +56,7 @@ struct ExternalValues {
       guard let name = arguments.first?.string else { return .null }
       do {
         guard try Self.isFile(name, in: folder) else {
-          if names.contains(name) { note(name, reason: "it is no file any more") }
+          if names.contains(name) { note(name, reason: "it is not a file any more") }
           return .null
         }
         return .blob(try Data(contentsOf: folder.appendingPathComponent(name)))
@@ -68,7 +69,7 @@ struct ExternalValues {
 
   private func note(_ name: String, reason: String) {
     firstUnread.withLock {
-      $0 = $0 ?? "\(Self.shown(folder))/\(name), the file of a value, cannot be read (\(reason))"
+      $0 = $0 ?? "\(Self.shown(folder))/\(name), the file of an external value, cannot be read (\(reason))"
     }
   }
 

@@ -48,7 +48,7 @@ struct TableAdoption {
     for table in content.tables { remarks(table) }
     for (kind, name) in content.others {
       draft.notes.append(
-        "The \(kind) \(name) is not taken. A later step can make one: create raw \(kind).")
+        "The \(kind) \(name) is not imported; a later step can create it: create raw \(kind).")
     }
     return try draft.finished(.tables)
   }
@@ -62,12 +62,12 @@ struct TableAdoption {
     for table in content.tables {
       if let owner = keeper(of: table) {
         draft.notes.append(
-          "\(table.name) is what \(owner) keeps for itself (\(counted(table.rowCount, "row"))), and is not taken."
+          "\(table.name) is internal to \(owner) (\(counted(table.rowCount, "row"))) and is not imported."
         )
       } else if table.isVirtual {
-        lose(table, "a virtual table is made by a module; make it again of the rows that it is about")
+        lose(table, "a virtual table is computed by a module; create it again from the rows that it indexes")
       } else if virtual.contains(where: { table.name.lowercased().hasPrefix($0.name.lowercased() + "_") }) {
-        draft.notes.append("\(table.name) belongs to a virtual table, and is not taken.")
+        draft.notes.append("\(table.name) belongs to a virtual table and is not imported.")
       } else if try isJoin(table) {
         joins.append(table)
       } else if table.rowID == nil {
@@ -75,13 +75,13 @@ struct TableAdoption {
           table,
           table.hidesRowID
             ? "its columns rowid, oid and _rowid_ hide the ids of its rows; rename one of them with the program that made it"
-            : "it is WITHOUT ROWID, so that its rows have no id that an object could keep")
+            : "it is WITHOUT ROWID, so its rows have no ids for objects")
       } else {
         var entity = EntityDraft(table, name: names.unique(AdoptionNames.entity(table.name)))
         entity.highestID = content.sequence[table.name] ?? 0
         if table.idColumn == nil {
           draft.notes.append(
-            "\(table.name) has no INTEGER PRIMARY KEY: the rowids are the ids of \(entity.entity.name) now.")
+            "\(table.name) has no INTEGER PRIMARY KEY: its rowids become the ids of \(entity.entity.name).")
         }
         draft.entities.append(entity)
       }
@@ -158,12 +158,13 @@ struct TableAdoption {
         let lookup = lookup(reference, "s.\(SQLName(column.name))")
       else {
         draft.notes.append(
-          "\(table.name)(\(from)) refers to \(reference.table) by several columns, or to what is no entity; its columns are "
-            + "attributes.")
+          "\(table.name)(\(from)) refers to \(reference.table) by several columns, or refers to a table that "
+            + "is not an entity; its columns become attributes.")
         continue
       }
       guard done.insert(column.name.asciiLowercased).inserted else {
-        draft.notes.append("\(table.name).\(from) refers to \(reference.table), too, which is not taken.")
+        draft.notes.append(
+          "\(table.name).\(from) also refers to \(reference.table); this reference is not imported.")
         continue
       }
       let isID = column.name == table.idColumn
@@ -178,7 +179,7 @@ struct TableAdoption {
         lookup: lookup, back: BackDraft(name: back, rule: rule(reference.onDelete)))
       if reference.onDelete == "SET DEFAULT" {
         draft.notes.append(
-          "\(entity).\(name) was ON DELETE SET DEFAULT, which cannot be kept; the deletion is denied.")
+          "\(entity).\(name) was ON DELETE SET DEFAULT, which cannot be kept; its delete rule is deny.")
       }
     }
   }
@@ -201,7 +202,7 @@ struct TableAdoption {
       else { return nil }
       return (place, id, AdoptionNames.relationship(column.name))
     }
-    guard ends.count == 2 else { return lose(table, "it links what is no entity") }
+    guard ends.count == 2 else { return lose(table, "it links a table that is not an entity") }
     let isSelf = ends[0].place == ends[1].place
     func name(_ other: (place: Int, id: SQL, stem: String)) -> String {
       AdoptionNames.many(isSelf ? other.stem : draft.entities[other.place].entity.name)
@@ -219,13 +220,14 @@ struct TableAdoption {
       let names = index.columns.map { $0.flatMap { properties[$0.asciiLowercased] } }
       guard !index.isPartial, !names.contains(nil), !names.isEmpty else {
         draft.notes.append(
-          "The index \(index.name) of \(table.name) is of some rows, of an expression or of the id, and is not taken."
+          "The index \(index.name) of \(table.name) has a WHERE, an expression or the id, and is not "
+            + "imported."
         )
         continue
       }
       if index.isSpecial {
         draft.notes.append(
-          "The index \(index.name) of \(table.name) is taken, but by the usual order and comparison.")
+          "The index \(index.name) of \(table.name) is imported, but with the usual order and comparison.")
       }
       // Two unique indexes may differ only in collation. The rows satisfy each of them, and become unique
       // indexes without collation.
@@ -244,15 +246,15 @@ struct TableAdoption {
     let words = table.sql.replacing(Self.quotedPart, with: "").uppercased()
     if words.contains(#/\bCHECK\s*\(/#) {
       draft.notes.append(
-        "\(table.name) has CHECK rules, which are not taken. Write them into the schema: .check.")
+        "\(table.name) has CHECK constraints, which are not imported. Write them into the schema: .check.")
     }
     if words.contains(#/\bCOLLATE\s+(?!BINARY)/#) {
       draft.notes.append(
-        "\(table.name) has columns with a COLLATE, which is not taken; texts compare byte by byte.")
+        "\(table.name) has columns with a COLLATE, which is not imported; texts are compared byte by byte.")
     }
     if table.references.contains(where: { $0.onUpdate != "NO ACTION" && $0.onUpdate != "RESTRICT" }) {
       draft.notes.append(
-        "\(table.name) has ON UPDATE rules, which are not taken; ids of objects never change.")
+        "\(table.name) has ON UPDATE rules, which are not imported; ids of objects never change.")
     }
   }
 }

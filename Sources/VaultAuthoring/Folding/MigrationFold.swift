@@ -39,10 +39,10 @@ extension MigrationSet {
       throw StoreError.foldRefused(
         through: number,
         reason: number > version
-          ? "they end at \(numbered(version))"
+          ? "the last step is \(numbered(version))"
           : foldedVersion > 0
-            ? "those up to \(numbered(foldedVersion)) are one already; name a later one"
-            : "one is one already")
+            ? "the steps up to \(numbered(foldedVersion)) are already folded; name a later step"
+            : "a single step needs no folding")
     }
     let model = try model(at: number)
     let blocks = steps.prefix(number).flatMap { step in
@@ -94,7 +94,8 @@ extension MigrationSet {
       .foldRefused
     {
       reasons.append(
-        "\(ended(reasons.last ?? "")) Two new stores by the steps differ already: SQL such as random() or date('now') gives others each time"
+        "\(ended(reasons.last ?? "")) Even two new stores made by the steps differ: SQL such as random() or "
+          + "date('now') returns other values each time"
       )
     } catch {
       guard Self.reason(of: error) != nil else { throw error }
@@ -158,9 +159,10 @@ extension MigrationFold {
   fileprivate func requireModel(_ model: Schema) throws {
     let reached = try migrations.model(at: step.number)
     guard reached.meaningHash != model.meaningHash else { return }
-    let lines = SchemaDifference.lines(reached, against: model, found: "the one", expected: "the steps")
+    let lines = SchemaDifference.lines(
+      reached, against: model, found: "the folded step", expected: "the steps")
     throw StoreError.foldRefused(
-      through: step.number, reason: "the model would be another: \(lines.joined(separator: "; "))")
+      through: step.number, reason: "the model would differ: \(lines.joined(separator: "; "))")
   }
 }
 
@@ -187,7 +189,8 @@ private struct FoldProof {
     for (table, rows) in contents[0] where contents[1][table] != rows {
       throw StoreError.foldRefused(
         through: sets[0].version,
-        reason: "\(table) has \(counted(rows.count, "row")) by the steps, and other ones by the one step")
+        reason: "\(table) has \(counted(rows.count, "row")) with the steps, but other rows with the folded "
+          + "step")
     }
   }
 

@@ -41,7 +41,7 @@ extension Schema {
     case .mermaid:
       SchemaText(
         text: MermaidRendering(canonical).text,
-        notes: rawObjects.map { "A diagram has no place for the \($0.title)." })
+        notes: rawObjects.map { "A diagram cannot show the \($0.title)." })
     }
   }
 

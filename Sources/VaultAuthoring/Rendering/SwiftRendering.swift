@@ -136,13 +136,14 @@ struct SwiftRendering {
           let place = "\(entity.name).\(attribute.name)"
           if literal(value, attribute.type) == nil {
             return
-              "\(place): a class computes the default of a \(attribute.type.rawValue) for each object, and the model has the "
-              + "constant \(value.text). Take it out of the model: set default of \(place) to none."
+              "\(place): a class computes the default of a \(attribute.type.rawValue) for each object, but "
+              + "the model has the constant \(value.text). Remove it from the model: set default of \(place) "
+              + "to none."
           }
           guard attribute.type == .decimal, case .text(let text) = value,
             (try? Decimal(stored: .text(text))?.stored()) != .text(text)
           else { return nil }
-          return "\(place): a class writes the default \(text) in another form. Give it that in the model."
+          return "\(place): a class writes the default \(text) in another form. Use that form in the model."
         }
     }
   }
@@ -171,7 +172,7 @@ struct SwiftRendering {
 
   private var json: String {
     """
-    /// Any JSON. Put a Codable type of your own in its place.
+    /// Any JSON. Replace it with a Codable type of your own.
     enum \(jsonName): Codable, AttributeValue {
       case null
       case bool(Swift.Bool)

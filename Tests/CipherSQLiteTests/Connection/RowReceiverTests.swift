@@ -117,13 +117,13 @@ import Testing
     for sql in [
       "SELECT vault_take(id, a, b) FROM t", "SELECT vault_place(id) FROM t",
     ] {
-      #expect { try connection.rows(sql: sql) } throws: { "\($0)".contains("for fetches alone") }
+      #expect { try connection.rows(sql: sql) } throws: { "\($0)".contains("only fetches may call") }
     }
     // The number of columns differs from the expected one.
     for sql in [
       "SELECT vault_take() FROM t", "SELECT vault_take(id, a, b, 4) FROM t", "SELECT vault_place(id) FROM t",
     ] {
-      #expect { try run(Keeper(), sql) } throws: { "\($0)".contains("for fetches alone") }
+      #expect { try run(Keeper(), sql) } throws: { "\($0)".contains("only fetches may call") }
     }
   }
 

@@ -103,7 +103,7 @@ import Testing
     let connection = try Connection.open(path, key: .named("horse"))
     #expect(throws: SQLError.emptyKey) { try connection.copy(to: out, key: .passphrase("")) }
     #expect(throws: SQLError.alreadyExists(file: path)) { try connection.exportPlaintext(to: path) }
-    #expect(throws: SQLError.notADatabase(file: path, reason: "it is not a plain SQLite file")) {
+    #expect(throws: SQLError.notADatabase(file: path, reason: "it is not an unencrypted SQLite file")) {
       try Connection.encrypt(plaintext: path, to: out, key: .named("x"))
     }
     #expect(throws: SQLError.notFound(file: folder.path("none"))) {

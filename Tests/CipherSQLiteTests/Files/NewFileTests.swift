@@ -34,7 +34,7 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.url.path)
     for target in [companion, link + "/a.store" + suffix] {
       let refusal = SQLError.pathUnusable(
-        file: target, reason: "SQLite keeps a file of its own beside a.store under this name")
+        file: target, reason: "SQLite uses this name for a file of its own beside a.store")
       #expect(throws: refusal) { try connection.backup(to: target, key: nil) }
       #expect(throws: refusal) { try connection.copy(to: target, key: testKey) }
       #expect(throws: refusal) { try connection.exportPlaintext(to: target) }

@@ -51,9 +51,9 @@ import Testing
     try folder.write(Data([1]), to: "file")
     let tooLong = folder.path(String(repeating: "n", count: 300))
     let cases: [(String, String)] = [
-      ("", "This path: this path cannot be used: it is empty"), ("a\0b", "it holds a NUL character"),
+      ("", "This path: this path cannot be used: it is empty"), ("a\0b", "it contains a NUL character"),
       (dir, "this is a directory"), (dir + "/", "this is a directory"),
-      (folder.path("none") + "/", "ends in a slash"), (folder.path("file/x"), "is a file and no folder"),
+      (folder.path("none") + "/", "ends in a slash"), (folder.path("file/x"), "is a file, not a folder"),
       (folder.path("none/x"), "this folder does not exist"), (tooLong, "too long"),
       (folder.path(String(repeating: "n", count: 255)), "its name has 255 bytes"),
       (
@@ -79,7 +79,7 @@ import Testing
     do {
       _ = try Connection.create(deep + "/x", key: testKey) { try $0.execute("CREATE TABLE t(x)") }
       Issue.record("a file with a path that is too long was created")
-    } catch { #expect("\(error)".contains("and the engine takes 483"), "\(error)") }
+    } catch { #expect("\(error)".contains("SQLite accepts at most 483"), "\(error)") }
   }
 
   @Test func `names of 246 bytes in any script work with log and journal`() throws {
@@ -200,7 +200,7 @@ import Testing
       try Connection.open(link, key: testKey)
     }
     try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: "a")
-    let circle = SQLError.pathUnusable(file: link, reason: "its links lead in a circle")
+    let circle = SQLError.pathUnusable(file: link, reason: "its links form a cycle")
     #expect(throws: circle) { try Connection.open(link, key: testKey) }
     #expect(throws: circle) { try DatabasePath.isTaken(link) }
   }
@@ -229,7 +229,7 @@ import Testing
     do {
       _ = try Connection.open(folder.path("link"), key: testKey)
       Issue.record("a link to a name that is not UTF-8 was opened")
-    } catch { #expect("\(error)".contains("no UTF-8"), "\(error)") }
+    } catch { #expect("\(error)".contains("is not UTF-8"), "\(error)") }
     let path = folder.path("x")
     _ = try Connection.create(path, key: testKey) { try $0.execute("CREATE TABLE t(x)") }
     #expect(bytes.withUnsafeBytes { access($0.baseAddress!.assumingMemoryBound(to: CChar.self), F_OK) } == 0)

@@ -107,7 +107,10 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     renamed[48 + 108] = UInt8(ascii: "E")
     renamed = Array(renamed.dropLast(32)) + Primitives.sha256(Array(renamed.dropLast(32)))
     try folder.write(Data(renamed), to: "a.keys")
-    #expect(throws: SQLError.keyFileDamaged(file: path, reason: "its slots do not belong together")) {
+    #expect(
+      throws: SQLError.keyFileDamaged(
+        file: path, reason: "it was modified, or combined from several key files")
+    ) {
       try KeyFile.open(at: path, unlock: Self.horse)
     }
     // The file of another store.
@@ -207,7 +210,7 @@ func isDamaged(_ path: String, _ unlock: KeyFile.Unlock) -> Bool {
     #expect(try read(Self.horse) == 8 && read(Self.pony) == 8)
     #expect(
       throws: SQLError.keyFileDamaged(
-        file: path, reason: "it is not the file that was opened: open it again")
+        file: path, reason: "it was replaced by another key file since it was opened; open it again")
     ) { try keys.renameSlot("Bo", to: "x") }
     try fresh.renameSlot("Bo", to: "Bob")
     try folder.write(stolen, to: "stolen.keys")

@@ -32,7 +32,7 @@ import Testing
   private func isTold(_ error: any Error) -> Bool {
     guard case SQLError.schemaUnreadable(_, let reason) = error else { return false }
     return reason.contains("Later") && reason.contains("syntax error") && !"\(error)".contains("backup")
-      && "\(error)".contains("this is no damage, and no matter of a key")
+      && "\(error)".contains("The file is not damaged, and the key is not the cause.")
   }
 
   @Test func `opening a file with unreadable SQL in its schema reports that SQL, and no damage`() throws {
@@ -63,7 +63,7 @@ import Testing
     #expect(made.status == 0, "\(made)")
     #expect { try Connection.encrypt(plaintext: plain, to: folder.path("new.store"), key: testKey) } throws: {
       guard case SQLError.schemaUnreadable(plain, let reason) = $0 else { return false }
-      return reason.contains("Note") && !"\($0)".contains("fits")
+      return reason.contains("Note") && !"\($0)".contains("key is right")
     }
     #expect(folder.names == ["notes.store", "plain.db"])
   }

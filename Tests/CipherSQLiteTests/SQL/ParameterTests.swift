@@ -59,7 +59,7 @@ import Testing
     }
     let error = #expect(throws: SQLError.self) { try c.rows("SELECT :a, :b", ["a": 1, "c": 2, "d": 3]) }
     #expect(error == .parameterNames(missing: [":b"], unknown: ["c", "d"], sql: "SELECT :a, :b"))
-    #expect("\(try #require(error))".contains(":b got no value and there is no parameter c, d"))
+    #expect("\(try #require(error))".contains("no value was given for :b, and there is no parameter c, d"))
     #expect(throws: SQLError.mixedParameters(sql: "SELECT ?, ?")) { try c.rows("SELECT \(1), ?", [2]) }
     #expect(throws: SQLError.parameterCount(expected: 1, found: 0, sql: "SELECT ?")) {
       try c.rows("SELECT ?")

@@ -26,7 +26,7 @@ import Testing
     (
       String(repeating: "long text, ", count: 100) + "end",
       String(repeating: "long text, ", count: 100) + "END!",
-      #"…"ong text, end" is now …"ong text, END!", from sign 1101 on"#
+      #"…"ong text, end" is now …"ong text, END!", from character 1101 on"#
     ),
     (
       "x" + String(repeating: "long text, ", count: 100), "y",

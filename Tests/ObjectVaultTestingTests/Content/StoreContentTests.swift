@@ -73,7 +73,7 @@ final class Clip: ManagedObject {
     // The removed member is reported by its own to-one.
     #expect(
       after.differences(from: before, showsValues: false) == [
-        "Clip.reel: 1 of 3 values is another (row 3)",
+        "Clip.reel: 1 of 3 values differs (row 3)",
         "Reel.best: the members of 1 object are in another order (row 1)",
       ])
   }
@@ -92,13 +92,13 @@ final class Clip: ManagedObject {
     let after = try test.content()
     #expect(
       after.differences(from: before) == [
-        "User: 1 of 2 rows is gone (row 2)",
-        "User.city: 1 of 2 values is another, the first in row 1: \"London\" is now nil",
+        "User: 1 of 2 rows is missing (row 2)",
+        "User.city: 1 of 2 values differs, the first in row 1: \"London\" is now nil",
         "User: 1 row is new (row 3)",
-        "Status.tags: 1 of 1 link is gone (1 to 1)", "Tag.statuses: 1 of 1 link is gone (1 to 1)",
+        "Status.tags: 1 of 1 link is missing (1 to 1)", "Tag.statuses: 1 of 1 link is missing (1 to 1)",
       ])
     #expect(
-      after.differences(from: before, showsValues: false).contains { $0.hasSuffix("is another (row 1)") })
+      after.differences(from: before, showsValues: false).contains { $0.hasSuffix("differs (row 1)") })
     #expect(!"\(after.differences(from: before, showsValues: false))".contains("London"))
   }
 }
@@ -110,20 +110,20 @@ final class Clip: ManagedObject {
   }
 
   @Test(arguments: [
-    ("CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT)", "column b TEXT is in the other alone"),
+    ("CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT)", "column b TEXT is only in the other"),
     (
       "CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT NOT NULL, \"a\" TEXT COLLATE NOCASE)",
-      "column a TEXT COLLATE NOCASE is in the other alone"
+      "column a TEXT COLLATE NOCASE is only in the other"
     ),
-    ("CREATE TABLE B(x)", "table B is in the other alone"),
-    ("CREATE VIEW V AS SELECT 1", "view V is in the other alone"),
+    ("CREATE TABLE B(x)", "table B is only in the other"),
+    ("CREATE VIEW V AS SELECT 1", "view V is only in the other"),
     (
       "CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT REFERENCES C(id) ON DELETE CASCADE)",
       "on delete CASCADE"
     ),
     (
       "CREATE TABLE A(\"id\" INTEGER PRIMARY KEY, \"b\" TEXT DEFAULT 'x')",
-      "DEFAULT 'x' is in the other alone"
+      "DEFAULT 'x' is only in the other"
     ),
     ("CREATE TABLE A(\"id\" INTEGER PRIMARY KEY); CREATE UNIQUE INDEX i ON A(id)", "unique index i on id"),
   ])

@@ -59,7 +59,7 @@ enum Killed {
           running: Killed.program, arguments: Killed.saving("two"), moments: 6)
       })
     #expect(found.check == "checkKilledAnywhere" && found.place.hasPrefix("killed at"), "\(found)")
-    #expect("\(found)".contains("the store holds a part of what was written"), "\(found)")
+    #expect("\(found)".contains("the store contains only a part of the changes"), "\(found)")
     #expect("\(found)".contains("User: 1 row is new (row 1)"), "\(found)")
   }
 
@@ -70,12 +70,12 @@ enum Killed {
         _ = try await test.killed(
           at: .write(100_000), running: Killed.program, arguments: Killed.saving("one"))
       })
-    #expect(late.findings == ["the program was not killed, but come to its end"])
+    #expect(late.findings == ["the program was not killed, but ended normally"])
     let failed = try await #require(
       #expect(throws: CheckFailure.self) {
         try await test.checkKilledAnywhere(running: Killed.program, arguments: Killed.saving("nothing"))
       })
-    #expect(failed.findings.first?.hasPrefix("the program has ended with the status 1") == true, "\(failed)")
+    #expect(failed.findings.first?.hasPrefix("the program ended with the status 1") == true, "\(failed)")
     let endless = try await #require(
       #expect(throws: CheckFailure.self) {
         _ = try await test.killed(
@@ -83,7 +83,7 @@ enum Killed {
           within: .milliseconds(1500))
       })
     #expect(
-      endless.findings == ["the program was not killed, but run for 1.5 seconds without an end"], "\(endless)"
+      endless.findings == ["the program was not killed, but ran for 1.5 seconds without ending"], "\(endless)"
     )
     await #expect(throws: (any Error).self) {
       _ = try await test.killed(at: .commit, running: URL(fileURLWithPath: "/nowhere/program"))

@@ -123,7 +123,7 @@ import Testing
       try await Self.insert("Ada", store)
       try await Self.insert("Bo", store)
     }
-    #expect(found.check == "checkAllOrNothing" && found.place.hasPrefix("killed behind statement"))
+    #expect(found.check == "checkAllOrNothing" && found.place.hasPrefix("killed after statement"))
     #expect("\(found)".contains("User: 1 row is new (row 1)"))
     #expect("\(found)".contains("one store.write"))
   }

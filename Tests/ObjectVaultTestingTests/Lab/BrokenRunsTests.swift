@@ -39,7 +39,7 @@ import Testing
     #expect(
       error.check == "checkCreatedEqualsMigrated" && error.findings.contains { $0.contains(name) }, "\(error)"
     )
-    #expect("\(error)".contains("It begins behind ") && "\(error)".contains(step), "\(error)")
+    #expect("\(error)".contains("The difference begins after ") && "\(error)".contains(step), "\(error)")
     try await lab.checkCreatedEqualsMigrated()
   }
 
@@ -56,8 +56,8 @@ import Testing
       }
     }
     #expect(error.check == "checkKilledAnywhere")
-    #expect(error.place.hasPrefix("version 1 to 3, killed behind statement "), "\(error)")
-    #expect("\(error)".contains("neither as it was (version 1) nor migrated, but at version 2"), "\(error)")
+    #expect(error.place.hasPrefix("version 1 to 3, killed after statement "), "\(error)")
+    #expect("\(error)".contains("neither unchanged (version 1) nor migrated, but at version 2"), "\(error)")
     // In a single transaction the migration is complete.
     try await lab.checkKilledAnywhere(from: 1, moments: 20) { url, prepare in
       _ = try Store.migrateWatched(at: url, key: lab.key, migrations: lab.migrations, prepare: prepare)
@@ -95,7 +95,7 @@ import Testing
   @Test(arguments: [
     (
       "UPDATE User SET name = name || 'x' WHERE id = 3",
-      "User.name: 1 of 13 values is another, the first in row 3"
+      "User.name: 1 of 13 values differs, the first in row 3"
     ),
     (
       "UPDATE Status SET user_id = NULL WHERE id = (SELECT min(id) FROM Status WHERE user_id NOT NULL)",
@@ -132,7 +132,7 @@ import Testing
     let error = try await failure {
       try await lab.checkKilledAnywhere(from: 1, moments: 4, migrating: migrating)
     }
-    #expect(error.findings.first == "migrated again, the store is another one", "\(error)")
+    #expect(error.findings.first == "after a second migration, the store differs", "\(error)")
     #expect(error.findings.count == 2 && error.findings[1].hasPrefix(finding), "\(error)")
   }
 
@@ -155,9 +155,10 @@ import Testing
       }
     }
     #expect(
-      error.findings.first == "the store is at version 3, and another one than without a stop", "\(error)")
+      error.findings.first
+        == "the store is at version 3, but differs from one that was migrated without a stop", "\(error)")
     #expect(
-      error.findings.dropFirst().allSatisfy { $0.hasPrefix("User.name: 1 of 12 values is another") }
+      error.findings.dropFirst().allSatisfy { $0.hasPrefix("User.name: 1 of 12 values differs") }
         && error.findings.count == 2, "\(error)")
   }
 
@@ -167,7 +168,7 @@ import Testing
     let lab = try Steps.lab([Steps.blog, "transform sql { DELETE FROM $Status }"])
     let error = try await failure { try await lab.checkOtherProcess() }
     #expect(error.check == "checkOtherProcess" && error.place == "version 1 to 2, two at once")
-    #expect(error.findings.contains { $0.hasPrefix("Status: 12 of 12 rows are gone") }, "\(error)")
+    #expect(error.findings.contains { $0.hasPrefix("Status: 12 of 12 rows are missing") }, "\(error)")
   }
 
   /// A file at a version, with its content.
@@ -183,7 +184,7 @@ import Testing
     let bystander = try await Store.open(at: file.url, key: lab.key)
     defer { bystander.close() }
     let error = try await failure { try await lab.checkBystander(bystander, on: file, at: "here") }
-    #expect(error.findings == ["who had the store open with the old model went on writing"])
+    #expect(error.findings == ["a program that had the store open with the old model could still write"])
   }
 
   @Test func `an older app that is admitted or refused in contradiction to the steps is detected`()
@@ -193,7 +194,7 @@ import Testing
     let (old, _) = try await file(lab, at: 1)
     let letIn = try await failure { try await lab.checkOlderApp(old, version: 1, at: "here") }
     #expect(
-      letIn.findings.first?.contains("was not refused, and version 3 is the oldest") == true, "\(letIn)")
+      letIn.findings.first?.contains("was not refused, but version 3 is the oldest") == true, "\(letIn)")
     // The file was migrated by steps that do not admit older apps, and these steps admit them.
     let generous = try MigrationLab(
       MigrationSet(
@@ -209,7 +210,7 @@ import Testing
       try await MigrationLab(generous, key: strict.key).checkOlderApp(new, version: 1, at: "here")
     }
     #expect(
-      shutOut.findings.first?.contains("the steps say that it may read the store") == true, "\(shutOut)")
+      shutOut.findings.first?.contains("the steps allow it to read the store") == true, "\(shutOut)")
   }
 
   @Test func `two concurrent migrations of which none ran the steps are detected`() async throws {
@@ -218,7 +219,7 @@ import Testing
     let (file, _) = try await file(lab, at: .latest)
     let (_, before) = try await self.file(lab, at: 1)
     let error = try await failure { try await lab.checkTwoAtOnce(file, before) }
-    #expect(error.findings == ["of two that opened the store at once, 0 ran the steps"])
+    #expect(error.findings == ["two programs opened the store at once, and 0 of them ran the steps"])
   }
 
   @Test func `a migration that does not wait for a writer is detected`() async throws {
@@ -226,6 +227,6 @@ import Testing
     // A migration with nothing to do does not wait.
     let old = try await lab.filledStore(at: .latest)
     let error = try await failure { try await lab.checkBusy(old, "here") }
-    #expect(error.findings == ["the store was migrated while somebody else was writing"])
+    #expect(error.findings == ["the store was migrated while another connection was writing"])
   }
 }

@@ -47,7 +47,7 @@ enum Steps {
     let error = #expect(throws: StoreError.self) {
       try Steps.lab([Steps.blog, "retype User.age to double"])
     }
-    #expect("\(try #require(error))".contains("say how: using (SQL)"))
+    #expect("\(try #require(error))".contains("state how: using (SQL)"))
     let fault = #expect(throws: CheckFailure.self) {
       try Steps.lab([Steps.blog, "transform sql { DELETE FROM $Nobody }"])
     }
@@ -60,7 +60,7 @@ enum Steps {
     ])
     let error = try await failure { try await lab.checkEveryPath() }
     #expect(error.check == "checkEveryPath" && error.place == "version 1 to 2")
-    #expect(error.findings.contains { $0.hasPrefix("Status: ") && $0.contains("of 12 rows are gone") })
+    #expect(error.findings.contains { $0.hasPrefix("Status: ") && $0.contains("of 12 rows are missing") })
     #expect("\(error)".contains("lab.mayLoseRows"))
     lab.mayLoseRows = ["Status"]
     try await lab.checkEveryPath()
@@ -112,8 +112,8 @@ enum Steps {
       ]).checkCascades()
     }
     #expect(error.place == "step 2 step2")
-    #expect(error.findings.contains("Status: 12 of 12 rows are gone (rows 1, 2, 3, 4, 5 and more)"))
-    #expect(error.advice?.hasPrefix("The step writes User anew.") == true)
+    #expect(error.findings.contains("Status: 12 of 12 rows are missing (rows 1, 2, 3, 4, 5 and more)"))
+    #expect(error.advice?.hasPrefix("The step rebuilds User.") == true)
   }
 
   @Test func `a rollback that loses rows is detected`() async throws {
@@ -132,8 +132,8 @@ enum Steps {
     let lab = try MigrationLab(MigrationSet(Steps.set([Steps.blog]).steps + [step]))
     let error = try await failure { try await lab.checkUpDownUp() }
     #expect(
-      error.place == "step 2 nick, back"
-        && error.findings.contains("Status: 12 of 12 rows are gone (rows 1, 2, 3, 4, 5 and more)"))
+      error.place == "step 2 nick, down"
+        && error.findings.contains("Status: 12 of 12 rows are missing (rows 1, 2, 3, 4, 5 and more)"))
   }
 
   @Test func `a rollback that overwrites a value which its step only read is detected`() async throws {
@@ -151,7 +151,7 @@ enum Steps {
     let lab = try MigrationLab(MigrationSet(Steps.set([Steps.blog]).steps + [step]))
     let error = try await failure { try await lab.checkUpDownUp() }
     #expect(
-      error.findings.contains { $0.hasPrefix("User.name: ") && $0.contains("values are others") }, "\(error)")
+      error.findings.contains { $0.hasPrefix("User.name: ") && $0.contains("values differ") }, "\(error)")
   }
 
   @Test func `values that a block only reads must stay, and values that it writes may change`() async throws {
@@ -178,7 +178,7 @@ enum Steps {
     let steps = try Steps.set(["create entity User {\n attribute name string\n}"]).steps
     let lab = try MigrationLab(MigrationSet(steps + [step]))
     let error = try await failure { try await lab.checkUpDownUp() }
-    #expect("\(error)".contains("rows are left that were made after the step"))
+    #expect("\(error)".contains("rows that were created after the step remain"))
   }
 
   @Test func `a narrowing that generated values break names the setting for other values`() async throws {

@@ -63,8 +63,8 @@
             Steps.set([Steps.blog, "transform sql { DELETE FROM $Status WHERE \"id\" = 3 }"])
           ).checkEveryPath()
         },
-        reports: "checkEveryPath, version 1 to 2:\n", "- Status: 1 of 12 rows is gone (row 3)\n",
-        "It begins behind step 2 step2, 0002_step2.migration.", "lab.mayLoseRows")
+        reports: "checkEveryPath, version 1 to 2:\n", "- Status: 1 of 12 rows is missing (row 3)\n",
+        "The difference begins after step 2 step2, 0002_step2.migration.", "lab.mayLoseRows")
     }
 
     func testAnUnknownNameIsReportedWithTheExistingNames() {
@@ -87,7 +87,7 @@
             }
           }
         },
-        reports: "queries were made, and 2 are allowed; they gave ", "prefetch it")
+        reports: "queries were made, but only 2 are allowed; they returned ", "prefetch it")
     }
 
     func testUnrecordedCommitsAreReported() {
@@ -101,7 +101,7 @@
           _ = try recorder.take()
         },
         reports:
-          "ChangeRecorder, take:\n- 1 commit was not written down\nMake the recorder before the write begins."
+          "ChangeRecorder, take:\n- 1 commit was not recorded\nCreate the recorder before the write begins."
       )
     }
 
@@ -115,7 +115,7 @@
           }
         },
         reports: "checkAllOrNothing, ", "- User: 1 row is new (row ",
-        "What belongs together goes into one store.write, or one save of a context.")
+        "Put changes that belong together into one store.write, or into one save of a context.")
     }
 
     func testASaveThatFailsIsReportedWithTheErrorOfTheApp() {

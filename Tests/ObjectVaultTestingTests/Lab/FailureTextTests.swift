@@ -52,9 +52,10 @@ import Testing
       Self.step(4, name: "mail", up: "add attribute User.mail string optional"))
     expect(
       try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 4:",
-      has: ["Status: 2 of 4 rows are gone (rows 2, 3)"],
+      has: ["Status: 2 of 4 rows are missing (rows 2, 3)"],
       advice:
-        "It begins behind step 3 tidy, 0003_tidy.migration. What a step deletes on purpose is allowed by lab.mayLoseRows."
+        "The difference begins after step 3 tidy, 0003_tidy.migration. If a step deletes rows on purpose, "
+        + "allow that with lab.mayLoseRows."
     )
   }
 
@@ -74,8 +75,8 @@ import Testing
     lab.values["User.name"] = ["Ada", " Bo "]
     expect(
       try await text { try await lab.checkEveryPath() }, "checkEveryPath, version 1 to 2:",
-      has: ["User.name: 1 of 4 values is another, the first in row 4: \" Bo \" is now \"Bo\""],
-      advice: "It begins behind step 2 tidy")
+      has: ["User.name: 1 of 4 values differs, the first in row 4: \" Bo \" is now \"Bo\""],
+      advice: "The difference begins after step 2 tidy")
   }
 
   // MARK: Created against migrated
@@ -99,8 +100,8 @@ import Testing
     let lab = try MigrationLab(steps)
     expect(
       try await text { try await lab.checkCreatedEqualsMigrated() }, "checkCreatedEqualsMigrated, version 3:",
-      has: ["User: 0 rows in a created store, 1 in a migrated one (row 1 in one of them alone)"],
-      advice: "what they call has to do the same each time")
+      has: ["User: 0 rows in a created store, 1 in a migrated one (row 1 only in one of them)"],
+      advice: "everything that they call must return the same each time")
   }
 
   // MARK: Up, down, up
@@ -113,9 +114,9 @@ import Testing
           "transform sql { UPDATE $User SET $User.name = 'nobody' WHERE \"id\" = 2 }\ndrop attribute User.nick"
       ))
     expect(
-      try await text { try await lab.checkUpDownUp() }, "checkUpDownUp, step 2 nick, back:",
-      has: ["User.name: 1 of 4 values is another, the first in row 2: \"Ada Lovelace\" is now \"nobody\""],
-      advice: "What [up] of 0002_nick.migration does, its [down] has to undo")
+      try await text { try await lab.checkUpDownUp() }, "checkUpDownUp, step 2 nick, down:",
+      has: ["User.name: 1 of 4 values differs, the first in row 2: \"Ada Lovelace\" is now \"nobody\""],
+      advice: "The [down] of 0002_nick.migration must undo its [up]")
   }
 
   @Test func `rows that a rollback loses are reported by id, both former and new ones`() async throws {
@@ -124,8 +125,8 @@ import Testing
         2, name: "nick", up: Self.nick,
         down: "transform sql { DELETE FROM $Status WHERE \"id\" = 3 }\ndrop attribute User.nick"))
     expect(
-      try await text { try await before.checkUpDownUp() }, "checkUpDownUp, step 2 nick, back:",
-      has: ["Status: 1 of 4 rows is gone (row 3)"], advice: "allowed by lab.mayLoseRows")
+      try await text { try await before.checkUpDownUp() }, "checkUpDownUp, step 2 nick, down:",
+      has: ["Status: 1 of 4 rows is missing (row 3)"], advice: "allow that with lab.mayLoseRows")
     let since = try Self.lab(
       Self.step(
         2, name: "nick", up: "add attribute Status.note string optional",
@@ -134,8 +135,8 @@ import Testing
       ))
     expect(
       try await text { try await since.checkUpDownUp() },
-      "checkUpDownUp, step 2 nick, back, with objects made after the step:",
-      has: ["Status: 3 of 4 rows are left that were made after the step; row 2 is gone"],
+      "checkUpDownUp, step 2 nick, down, with objects created after the step:",
+      has: ["Status: 3 of 4 rows that were created after the step remain; row 2 is missing"],
       advice: "0002_nick.migration")
   }
 
@@ -151,8 +152,8 @@ import Testing
     let found = try await text { try await lab.checkCascades() }
     expect(
       found, "checkCascades, step 3 age:", has: [],
-      advice: "The step writes User anew. It begins behind step 3 age, 0003_age.migration.")
-    #expect(found.contains { $0.hasPrefix("- Status: ") && $0.contains("gone (row") }, "\(found)")
+      advice: "The step rebuilds User. The difference begins after step 3 age, 0003_age.migration.")
+    #expect(found.contains { $0.hasPrefix("- Status: ") && $0.contains("missing (row") }, "\(found)")
   }
 
   // MARK: Killed anywhere
@@ -174,7 +175,8 @@ import Testing
     #expect(found[0].hasPrefix("checkKilledAnywhere, version 1 to 2, "), "\(found)")
     #expect(found.contains { $0.hasPrefix("- User: 1 row is new (row ") }, "\(found)")
     #expect(
-      found.last?.contains("look at what is called by step 2 tidy: transform swift tidy on User") == true,
+      found.last?.contains("check the functions that are called by step 2 tidy: transform swift tidy on User")
+        == true,
       "\(found)")
   }
 
@@ -186,8 +188,8 @@ import Testing
       Self.step(3, name: "tidy", up: "transform sql { DELETE FROM $Status WHERE \"id\" = 4 }"))
     expect(
       try await text { try await lab.checkOtherProcess() },
-      "checkOtherProcess, version 1 to 3, two at once:", has: ["Status: 1 of 4 rows is gone (row 4)"],
-      advice: "It begins behind step 3 tidy")
+      "checkOtherProcess, version 1 to 3, two at once:", has: ["Status: 1 of 4 rows is missing (row 4)"],
+      advice: "The difference begins after step 3 tidy")
   }
 
   // MARK: Shipped stores
@@ -206,8 +208,8 @@ import Testing
     let found = try await text { try await lab.checkGolden(file, key: .passphrase("an old brush")) }
     #expect(found[0].hasPrefix("checkGolden, sqlcipher3.sqlcipher, version "), "\(found)")
     #expect(
-      found.contains { $0.hasPrefix("- Painting: 1 of ") && $0.hasSuffix(" is gone (row 1)") }, "\(found)")
-    #expect(found.last?.contains("It begins behind step 3 losing") == true, "\(found)")
+      found.contains { $0.hasPrefix("- Painting: 1 of ") && $0.hasSuffix(" is missing (row 1)") }, "\(found)")
+    #expect(found.last?.contains("The difference begins after step 3 losing") == true, "\(found)")
   }
 
   @Test func `a file that is not a store, or not one of the steps, is reported by the given path`()
@@ -231,8 +233,8 @@ import Testing
     let lab = try MicroblogLab.lab()
     expect(
       try await text { try await lab.checkGolden(file) }, "checkGolden, sqlcipher3.sqlcipher:",
-      has: ["\(file.path) cannot be decrypted with the key that was given"],
-      advice: "Say which key it has: checkGolden(url, key: .passphrase(…)).")
+      has: ["\(file.path) cannot be decrypted with the given key"],
+      advice: "Pass the key of the file: checkGolden(url, key: .passphrase(…)).")
     expect(
       try await text { try await lab.checkGolden(file, key: .passphrase("no")) },
       "checkGolden, sqlcipher3.sqlcipher:", has: [], advice: "Check the key")

@@ -36,7 +36,8 @@ import Testing
         - User has no property "city"
         """), "\(found)")
     #expect(
-      found.contains("\"city\" is there at version 5, 6. User has ") && found.contains("name, "), "\(found)")
+      found.contains("\"city\" exists at version 5, 6. The properties of User are ")
+        && found.contains("name, "), "\(found)")
     #expect(found.contains("town") && found.hasSuffix("."), "\(found)")
   }
 
@@ -58,7 +59,7 @@ import Testing
     ] {
       let found = try await text(body)
       #expect(found.contains("no entity \"Usr\"; did you mean \"User\"?"), "\(found)")
-      #expect(found.contains("There are ") && found.contains("Status"), "\(found)")
+      #expect(found.contains("The entities are ") && found.contains("Status"), "\(found)")
     }
     #expect(try old.count(of: "User") == 1)
   }
@@ -86,7 +87,7 @@ import Testing
           "- lab.rules[\"Usr.name\"]: no version of the model has an attribute of this name; did you mean \"User.name\"?",
           "- lab.mayLoseRows: no version of the model has an entity \"Stats\"; did you mean \"Status\"?",
         ], "\(found)")
-      #expect(lines[4].hasPrefix("A property is written Entity.attribute"), "\(found)")
+      #expect(lines[4].hasPrefix("Write a property as Entity.attribute"), "\(found)")
     }
     // Names of any version are allowed.
     lab.values = ["User.years": [7]]
@@ -99,7 +100,7 @@ import Testing
     var lab = try Steps.lab([Steps.blog])
     lab.values["User.elsewhere"] = ["Ada"]
     let found = try await text { _ = try lab.generated(at: 1) }
-    #expect(found.contains("; there are Status.text, User.age, User.name\n"), "\(found)")
+    #expect(found.contains("; the names are Status.text, User.age, User.name\n"), "\(found)")
   }
 
   @Test func `an inherited attribute must be named by the entity that declares it`() async throws {
@@ -107,7 +108,7 @@ import Testing
     lab.values["Person.name"] = ["Ada"]
     let found = try await text { _ = try lab.generated(at: 1) }
     #expect(
-      found.contains("- lab.values[\"Person.name\"]: Person inherits it; say it of Being.name"), "\(found)")
+      found.contains("- lab.values[\"Person.name\"]: Person inherits it; set it for Being.name"), "\(found)")
     lab.values = ["Being.name": ["Ada"]]
     let people = try lab.generated(at: 1).objects(of: "Person")
     #expect(people.count > 1 && people.allSatisfy { $0.values["name"] == "Ada" })

@@ -36,7 +36,7 @@ final class MicroblogXCTests: XCTestCase {
       try await MigrationLab(steps).checkPath(from: 1)
       XCTFail("nothing was found")
     } catch let error as CheckFailure {
-      XCTAssertTrue("\(error)".contains("- Status: 12 of 12 rows are gone"), "\(error)")
+      XCTAssertTrue("\(error)".contains("- Status: 12 of 12 rows are missing"), "\(error)")
     }
   }
 }

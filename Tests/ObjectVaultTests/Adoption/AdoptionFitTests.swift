@@ -69,7 +69,7 @@ import VaultAuthoring
     let adoption = try await lab.plan()
     #expect(adoption.losses.isEmpty && adoption.schema.entities.map(\.name) == ["T"])
     for name in names {
-      #expect(adoption.notes.contains { $0.hasPrefix("\(name) is what ") && $0.contains("(1 row)") })
+      #expect(adoption.notes.contains { $0.hasPrefix("\(name) is internal to ") && $0.contains("(1 row)") })
     }
   }
 
@@ -104,11 +104,13 @@ import VaultAuthoring
     let column = try await losses("\(item)\n\(shelf)")
     #expect(
       column.hasSuffix(
-        "\n  Item.name, 1 row: the steps have no such property; no column is Item.nme: is it called so by mistake?"
-          + "\nWhat may be left is allowed by these names: Item.name."), "\(column)")
+        "\n  Item.name, 1 row: the steps have no such property; the file has no column for Item.nme: is the "
+          + "name mistyped?"
+          + "\nTo import the file without it, allow these names: Item.name."), "\(column)")
     let table = try await losses(
       item.replacing("nme", with: "name") + "\n" + shelf.replacing("Shelf", with: "Shlf"))
-    #expect(table.contains("the steps have no such entity; no table is Shlf: is it called so by mistake?"))
+    #expect(
+      table.contains("the steps have no such entity; the file has no table for Shlf: is the name mistyped?"))
     // A name that the file has, too, is not mistyped, and neither is a name that differs much.
     let other = try await losses(
       item.replacing("nme", with: "colour") + "\n" + shelf.replacing("row", with: "rows"))

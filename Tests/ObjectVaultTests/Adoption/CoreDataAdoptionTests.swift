@@ -83,7 +83,8 @@ import VaultAuthoring
         ["Note", 12], ["Person", 5], ["Tag", 2],
       ])
     for word in [
-      "Z_METADATA", "Person declares", "has an order", "names in capitals", "Person.boss was taken",
+      "Z_METADATA", "Person declares", "is ordered", "names in capitals",
+      "Person.boss is imported as a to-one",
     ] {
       #expect(adoption.notes.contains { $0.contains(word) }, "\(word): \(adoption.notes)")
     }

@@ -74,7 +74,7 @@ import VaultAuthoring
         [5, "Employee", .null, .real(7), 1], [6, "Person", .null, .null, .null],
         [7, "Manager", .null, .null, .null], [9, "Company", .null, .null, .null],
       ])
-    for words in ["Manager declares level, because its rows alone have values", "Party declares name"] {
+    for words in ["Manager declares level, because only its rows have values", "Party declares name"] {
       #expect(adoption.notes.contains { $0.contains(words) }, "\(words): \(adoption.notes)")
     }
   }
@@ -107,7 +107,7 @@ import VaultAuthoring
       try await other.adopt(below)
     } throws: { error in
       guard case StoreError.adoptionRefused = error else { return false }
-      return "\(error)".contains("2 of 6 rows of other entities have a value of Manager.salary")
+      return "\(error)".contains("2 of 6 rows of other entities have a value in Manager.salary")
     }
   }
 

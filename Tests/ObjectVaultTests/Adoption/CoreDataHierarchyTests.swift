@@ -149,7 +149,7 @@ import VaultAuthoring
     #expect(
       adoption.notes.contains {
         $0
-          == "Person.title1 is called title in the model, as a property of another entity of Party's table is."
+          == "Person.title1 is called title in the model, but another entity in the table of Party has a property of this name."
       }, "\(adoption.notes)")
   }
 

@@ -110,7 +110,7 @@ import VaultAuthoring
   @Test func `ends of a one-to-one that do not reference each other become two to-ones`() async throws {
     let lab = try lab(Self.archive.packed, "UPDATE ZSLEEVE SET ZALBUM = 1")
     let adoption = try await lab.adopt()
-    #expect(adoption.notes.contains { $0.contains("some rows do not lead back") })
+    #expect(adoption.notes.contains { $0.contains("some rows do not refer back") })
     #expect(try lab.rows("SELECT id, album_id FROM Sleeve ORDER BY id") == [[5, 1], [6, 1]])
     #expect(try lab.rows("SELECT id, sleeve_id FROM Album ORDER BY id") == [[1, 5], [2, .null]])
   }
@@ -162,12 +162,12 @@ import VaultAuthoring
     }
   }
 
-  @Test(arguments: [(1, "1 row of it begins"), (2, "2 rows of it begin")])
+  @Test(arguments: [(1, "1 value does"), (2, "2 values do")])
   func `values that are not stored as the model declares are counted in a note`(_ count: Int, _ words: String)
     async throws
   {
     let lab = try lab(Self.archive.packed, "UPDATE ZALBUM SET ZPHOTO = x'07' WHERE Z_PK <= \(count);")
     let note = try #require(await lab.plan().notes.first { $0.hasPrefix("Album.photo") })
-    #expect(note.contains("\(words) with neither 1 nor 2"), "\(note)")
+    #expect(note.contains("\(words) not begin with 1 or 2"), "\(note)")
   }
 }

@@ -51,7 +51,7 @@ import VaultAuthoring
     let losses = try await lab.plan().losses
     #expect(losses.map(\.name) == ["Stone.photo", "_SUPPORT"] && losses.map(\.rows) == [2, 1])
     await #expect { try await lab.adopt() } throws: {
-      "\($0)".contains("allowed by these names: Stone.photo")
+      "\($0)".contains("allow these names: Stone.photo")
     }
     try await lab.adopt(allowing: ["Stone.photo", "_SUPPORT"])
     #expect(
@@ -111,7 +111,7 @@ import VaultAuthoring
     }
     let isRefused = { (error: any Error) in
       guard case StoreError.adoptionRefused(lab.file.path, let reason, _) = error else { return false }
-      return reason.contains(".legacy_SUPPORT/_EXTERNAL_DATA") && reason.contains("cannot be looked at")
+      return reason.contains(".legacy_SUPPORT/_EXTERNAL_DATA") && reason.contains("cannot be read")
     }
     await #expect { try await lab.plan() } throws: { isRefused($0) }
     await #expect {

@@ -31,7 +31,8 @@ import VaultAuthoring
     try Connection.open(lab.store.path, key: testKey).exportPlaintext(to: folder.path("ours.db"))
     let nothing = try AdoptionLab("CREATE TABLE t (a); DROP TABLE t;")
     for (file, words) in [
-      ("absent.db", ["absent.db"]), ("empty.db", ["empty"]), ("text.db", ["its key has to be given"]),
+      ("absent.db", ["absent.db"]), ("empty.db", ["empty"]),
+      ("text.db", ["if it is encrypted, give its key"]),
       ("damaged.db", ["damaged"]), ("cut.db", ["cut.db"]), ("ours.db", ["store of ObjectVault"]),
       (".", [folder.url.lastPathComponent]),
     ] {
@@ -111,19 +112,19 @@ import VaultAuthoring
     let bytes = try Data(contentsOf: url)
     #expect(
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set) }.contains(
-        "not those of the steps"))
+        "its tables differ from those of the steps"))
     #expect(try Data(contentsOf: url) == bytes)
     // An object that the store's own verify would report.
     #expect(
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2)) }.contains(
-        "the table other is none of the store's"))
+        "the table other is not part of the store"))
     #expect(try Data(contentsOf: url) == bytes)
     try Connection.open(url.path, key: testKey).execute("DROP TABLE other")
     try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2))
     #expect(try await Store.plan(at: url, key: testKey, migrations: set.upTo(2)).drift.isEmpty)
     #expect(
       await message { try await Store.adoptInPlace(url, key: testKey, migrations: set.upTo(2)) }.contains(
-        "a store already"))
+        "already a store"))
     #expect(
       try await Store.history(at: url, key: testKey).map { "\($0.kind) \($0.number)" } == [
         "baseline 1", "baseline 2",

@@ -84,7 +84,8 @@ import VaultAuthoring
       """)
     let adoption = try await lab.adopt()
     #expect(adoption.losses.isEmpty && adoption.tables.map(\.target) == ["TMessage"])
-    #expect(adoption.notes.contains { $0.hasPrefix("schema_migrations is what ") && $0.contains("(1 row)") })
+    #expect(
+      adoption.notes.contains { $0.hasPrefix("schema_migrations is internal to ") && $0.contains("(1 row)") })
     #expect(
       adoption.step.canonicalText == """
         create entity TMessage {

@@ -136,7 +136,7 @@ import VaultAuthoring
     #expect(
       types.map { "\($0.0) \($0.1 == .date)" } == ["far false", "near true", "ever true", "wrong false"])
     #expect(
-      adoption.notes.contains { $0.contains("1 of them is no day and time of the calendar") },
+      adoption.notes.contains { $0.contains("1 of them is not a valid day and time") },
       "\(adoption.notes)")
     try await lab.adopt()
     #expect(
@@ -207,14 +207,14 @@ import VaultAuthoring
     let adoption = try await lab.plan()
     #expect(adoption.losses.map(\.name).sorted() == ["C.a", "f", "w"], "\(adoption.losses)")
     for word in [
-      "CHECK", "COLLATE", "no default any more", "ON UPDATE", "several columns", "part", "view v",
+      "CHECK", "COLLATE", "no longer has its default", "ON UPDATE", "several columns", "part", "view v",
       "trigger tr", "f_content",
     ] {
       #expect(adoption.notes.contains { $0.contains(word) }, "\(word): \(adoption.notes)")
     }
     await #expect { try await lab.adopt() } throws: {
       if case StoreError.adoptionLoses = $0 {
-        "\($0)".contains("allowed by these names: ") && "\($0)".contains("WITHOUT ROWID")
+        "\($0)".contains("allow these names: ") && "\($0)".contains("WITHOUT ROWID")
       } else {
         false
       }
@@ -266,7 +266,7 @@ import VaultAuthoring
         [.blob(Data([0x4D, 0xFC] + Array("ller".utf8))), "Müller", "2024-02-29", "2024-02-28 23:59:59"],
         [.blob(Data([0x4D, 0xF6] + Array("ller".utf8))), "Möller", "2024-02-30", "2024-02-29 24:00:00"],
       ])
-    #expect(adoption.notes.contains { $0.contains("2 texts are no UTF-8") }, "\(adoption.notes)")
+    #expect(adoption.notes.contains { $0.contains("2 texts are not UTF-8") }, "\(adoption.notes)")
   }
 
   @Test func `dates keep six digits of a second, and texts with more digits stay texts`() async throws {
@@ -286,7 +286,9 @@ import VaultAuthoring
     #expect(adoption.schema.entities[0].attribute(named: "fine")?.type == .string)
     for name in ["T.fine", "T.some"] {
       #expect(
-        adoption.notes.contains { $0.hasPrefix(name) && $0.contains("1 of them is no day and time") },
+        adoption.notes.contains {
+          $0.hasPrefix(name) && $0.contains("1 of them is not a valid day and time")
+        },
         "\(adoption.notes)")
     }
   }
@@ -354,7 +356,7 @@ import VaultAuthoring
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT); INSERT INTO t VALUES (1, 1), (2, 1), (3, NULL)")
     for (step, words) in [
       ("attribute a int optional unique", "do not fit T"), ("attribute a int", "do not fit T"),
-      ("attribute a date optional", "stored otherwise"),
+      ("attribute a date optional", "stored differently"),
       ("attribute a bool optional\n attribute c int", "do not fit T"),
       ("attribute b int optional", "these names: T.a"),
     ] {

@@ -28,7 +28,7 @@ import Testing
   @Test(arguments: [
     (
       "add index Thing(name) unique", "UPDATE Thing SET name = 'x' WHERE id <= 2",
-      "1 value of Thing(name) is there more than once", "(row 2)"
+      "1 value of Thing(name) occurs more than once", "(row 2)"
     ),
     (
       "make Thing.code required", "UPDATE Thing SET code = 'x' WHERE id > 1", "1 object has no code",
@@ -54,9 +54,9 @@ import Testing
     try connection.executeScript("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
     try connection.execute("UPDATE Thing SET name = x'00', owner_id = 9")
     let findings = try StoreInfo(connection).valueFindings(connection)
-    #expect(findings.first?.hasPrefix("1 of 1 value of Thing.name is no ") == true, "\(findings)")
+    #expect(findings.first?.hasPrefix("1 of 1 value of Thing.name is invalid ") == true, "\(findings)")
     #expect(
-      try connection.findings().contains("1 reference leads to a row that is gone, in table Thing"),
+      try connection.findings().contains("1 reference to a missing row, in table Thing"),
       "\(findings)")
   }
 }

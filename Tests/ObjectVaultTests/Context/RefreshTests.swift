@@ -122,7 +122,8 @@ import Testing
     genre.name = "b"
     let error = #expect(throws: StoreError.self) { try context.save() }
     #expect(
-      error.map { "\($0)" }?.hasSuffix("If it is still wanted, insert a new object with its values.") == true)
+      error.map { "\($0)" }?.hasSuffix("If the object is still needed, insert a new one with its values.")
+        == true)
     context.refresh(genre)
     context.insert(Genre.self) { $0.name = "b" }
     try context.save()

@@ -169,7 +169,7 @@ extension UniqueValues {
       // The failure names the object whose insertion fired the trigger, and none of its properties.
       return failures.map(\.property) == ["id"] && failures.map(\.rowID) == [bob.id.rowID]
         && "\(error)".contains(
-          "Author of new object -2 is refused by the file: UNIQUE constraint failed: book_log.tax_id")
+          "Author of new object -2 is rejected by the file: UNIQUE constraint failed: book_log.tax_id")
     }
     bob.nick = "B"
     try context.save()

@@ -136,7 +136,7 @@ final class Event: ManagedObject {
         _ = try context.fetch(Event.self).where(format).count()
       } throws: { error in
         guard case StoreError.predicate(let error) = error else { return false }
-        return error.reason.contains("is no date, and Event.at is one")
+        return error.reason.contains("is not a date, but Event.at is one")
           && error.reason.contains("2024-05-01T18:30:00Z")
           && error.position
             == format.distance(

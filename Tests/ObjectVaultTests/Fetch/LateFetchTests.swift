@@ -92,7 +92,7 @@ private typealias WorkFetch = @Sendable (ObjectContext) throws -> Fetch<Work>
     }
     #expect(
       sql.description.hasSuffix(
-        "-- run in two statements: the ids by an index alone, then the rows by their ids"))
+        "-- run in two statements: first the ids from an index alone, then the rows by their ids"))
     let two = try fetch(second).all()
     #expect(second.statistics.queries == 2 && second.statistics.rows == two.count)
     #expect(two.map(line) == one.map(line) && Set(two.map(\.id.rowID)).count == two.count && two.count >= 500)

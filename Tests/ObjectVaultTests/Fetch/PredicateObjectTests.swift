@@ -120,7 +120,7 @@ import Testing
     for (format, argument) in wrong {
       let error = #expect(throws: StoreError.self, "\(format)") { try titles(format, argument) }
       let message = error.map { "\($0)" } ?? ""
-      #expect(message.contains("Book id 0 is no object's id"), "\(message)")
+      #expect(message.contains("Book id 0 is not the id of an object"), "\(message)")
     }
     #expect(try titles("id > %@", 0) == ["a", "b"])
     let new = context.insert(Book.self) { $0.title = "c" }

@@ -78,7 +78,7 @@ import Testing
     #expect(
       reason { _ = try PredicateNode(format: "year > $x", variables: ["x": ["k": 1]]) }.hasPrefix("$x is a"))
     let open = try PredicateNode(format: "year > $x AND year IN $years")
-    #expect(reason { _ = try open.substituting(["x": [1, 2]]) }.contains("$x is given a list"))
+    #expect(reason { _ = try open.substituting(["x": [1, 2]]) }.contains("the value of $x is a list"))
     #expect(reason { _ = try open.substituting(["x": ["k": 1]]) }.hasPrefix("$x is a"))
     let half = try open.substituting(["years": [1, 2]])
     let temporary = try await TemporaryStore(library)

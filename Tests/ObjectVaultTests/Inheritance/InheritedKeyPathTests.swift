@@ -45,7 +45,7 @@ import Testing
         _ = try body()
       } throws: { error in
         guard case StoreError.predicate(let error) = error else { return false }
-        return "\(error)".contains("does not end at a property but computes")
+        return "\(error)".contains("does not end at a property: it computes")
       }
     }
     refused { try context.fetch(Receipt.self).where(#Predicate { $0.folded == "x" }).count() }

@@ -87,8 +87,8 @@ import Testing
     let told = outcome(of: "transform sql { \(sql) }")
     let entity = try #require(name.split(separator: ".").first)
     #expect(
-      told.contains("$\(name) stands where \(table) is read, whose own column")
-        && told.contains("write $\(entity).$\(name) for the row outside of it"), "\(told)")
+      told.contains("$\(name) is in a query that reads \(table), where it would mean the column")
+        && told.contains("write $\(entity).$\(name) for the row of the outer query"), "\(told)")
     // The suggested name compiles.
     #expect(outcome(of: "transform sql { \(qualified(sql, name: name)) }") == "")
   }
@@ -111,7 +111,8 @@ import Testing
     let told = outcome(of: step)
     #expect(
       told.contains(
-        "$Post.name stands where User is read, whose own column name it would be; Post is read nowhere"),
+        "$Post.name is in a query that reads User, where it would mean the column name of that table; no "
+          + "query around"),
       "\(told)")
   }
 
@@ -148,6 +149,6 @@ import Testing
     "require \"x\" { SELECT count(*) = 0 FROM $User WHERE EXISTS (SELECT 1 FROM $Post WHERE $Post.user = $User.id) }",
   ])
   func `an outer name that an inner table would capture is refused in other operations, too`(_ step: String) {
-    #expect(outcome(of: step).contains("$User.id stands where Post is read"))
+    #expect(outcome(of: step).contains("$User.id is in a query that reads Post"))
   }
 }

@@ -36,7 +36,7 @@ import Testing
     try insert("second")
     try insert("third", id: 70)
     let findings = try await store.verify()
-    #expect(findings.count == 1 && findings.first?.hasPrefix("Genre has a row with the id 70, and ") == true)
+    #expect(findings.count == 1 && findings.first?.hasPrefix("Genre has a row with the id 70, but ") == true)
     let context = store.makeContext()
     let new = context.insert(Genre.self) { $0.name = "fourth" }
     try context.save()

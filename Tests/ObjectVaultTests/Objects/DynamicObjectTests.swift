@@ -173,7 +173,8 @@ struct DynamicStore {
     }
     #expect(
       throws: StoreError.propertyMisused(
-        entity: "Author", property: "passport", reason: "leads to Passport, and was given an object of Author"
+        entity: "Author", property: "passport",
+        reason: "refers to Passport, but was given an object of Author"
       )
     ) { try ann.set("passport", toOne: ann) }
     // Subscripts note their errors, as getters and setters do.
@@ -189,7 +190,7 @@ struct DynamicStore {
       throws: StoreError.validation([
         ValidationFailure(
           entity: "Author", property: "age", rowID: 1,
-          reason: "cannot be stored: a value of type string is none of type int")
+          reason: "cannot be stored: a value of type string is not a value of type int")
       ])
     ) { try context.save() }
     ann["age"] = 31

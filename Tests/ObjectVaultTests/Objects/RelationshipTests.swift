@@ -105,7 +105,7 @@ import Testing
       return try #require(context.faultErrors.last) as? StoreError
     }
     #expect(try told(stranger) == .foreignDeletion(entity: "Author", rowID: stranger.id.rowID))
-    #expect(try "\(told(new) ?? .readOnlyContext)".contains("a context that it is not in"))
+    #expect(try "\(told(new) ?? .readOnlyContext)".contains("belongs to another context"))
     #expect(try told(Author()) == .noContext(entity: "Author", property: "delete"))
     var left: Author?
     do { left = store.makeContext().insert(Author.self) { $0.name = "L" } }

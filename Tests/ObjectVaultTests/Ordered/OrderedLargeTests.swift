@@ -81,7 +81,7 @@ import Testing
     #expect(album[ordered: "songs"].map { $0["key"] as Int } == [1, 2, 4, 3])
     let song = try #require(try context.fetch(entity: "Song").first())
     #expect(song[ordered: "followers"].isEmpty)
-    #expect("\(context.faultErrors)".contains("members without an order; use [toMany: \"followers\"]"))
+    #expect("\(context.faultErrors)".contains("is not ordered; use [toMany: \"followers\"]"))
     song[ordered: "follows"] = [album]
     #expect(context.faultErrors.count == 2 && song[ordered: "follows"].isEmpty)
   }

@@ -42,7 +42,7 @@ import Testing
       } throws: { error in
         guard case StoreError.migrationFailed(2, "s2", _, let reason) = error else { return false }
         return reason.contains("changed the order of \(named)")
-          && reason.contains("of row 1, and the step does not say so; write in its line: writes A.")
+          && reason.contains("of row 1, which the step does not declare; write in its line: writes A.")
       }
       #expect(try lab.image == before)
     }

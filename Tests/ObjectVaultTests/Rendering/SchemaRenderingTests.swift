@@ -56,7 +56,7 @@ import VaultAuthoring
     let view = RawObject.view("Few", sql: "SELECT 1")
     #expect(
       Schema(rawObjects: [view]).rendered(as: .mermaid).notes
-        == ["A diagram has no place for the view Few."])
+        == ["A diagram cannot show the view Few."])
   }
 
   @Test func `a diagram has a box for each entity and one line for both ends of a relationship`() {

@@ -39,7 +39,7 @@ import Testing
 
   /// Saves, and expects that the save is refused for one author and deletes none.
   private func expectRefusal(
-    of id: Int64, _ reason: String = "is refused by the file: ", among count: Int
+    of id: Int64, _ reason: String = "is rejected by the file: ", among count: Int
   ) throws {
     #expect {
       try context.save()
@@ -99,7 +99,7 @@ import Testing
       #expect {
         try context.save()
       } throws: {
-        names(Int64(held[0]), reason: "is refused by the file: is a founder", in: $0)
+        names(Int64(held[0]), reason: "is rejected by the file: is a founder", in: $0)
       }
       #expect(try rows("SELECT count(*) FROM Author") == [[.integer(Int64(count))]])
       #expect(try rows("SELECT count(*) FROM Book") == [[.integer(Int64(count))]])
@@ -134,7 +134,7 @@ import Testing
     #expect {
       try context.save()
     } throws: {
-      names(20_400, reason: "is refused by the file: ", in: $0)
+      names(20_400, reason: "is rejected by the file: ", in: $0)
     }
     try execute("DROP TRIGGER held")
     try context.save()
@@ -160,7 +160,7 @@ import Testing
         #expect(try context.fetch(Author.self).count() == 0)
       }
     } throws: {
-      names(600, reason: "is refused by the file: ", in: $0)
+      names(600, reason: "is rejected by the file: ", in: $0)
     }
     #expect(try rows("SELECT count(*) FROM Author") == [[.integer(700)]])
   }

@@ -94,7 +94,7 @@ import Testing
     } throws: { error in
       guard case StoreError.validation(let failures) = error, failures.count == 1 else { return false }
       return failures[0].entity == "Author" && failures[0].rowID == bad.id.rowID
-        && failures[0].reason.contains("is refused by the file: ") && "\(error)".contains("sane")
+        && failures[0].reason.contains("is rejected by the file: ") && "\(error)".contains("sane")
     }
     bad.age = 30
     try context.save()

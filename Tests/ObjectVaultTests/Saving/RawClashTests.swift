@@ -58,7 +58,8 @@ import Testing
     #expect(found.count == 3, "\(found)")
     #expect(
       found.first
-        == "Member.mail of new object -2 is refused by the file: UNIQUE constraint failed: index 'lowermail'")
+        == "Member.mail of new object -2 is rejected by the file: UNIQUE constraint failed: index 'lowermail'"
+    )
     #expect(found.dropFirst().map { $0.contains("Member.name of new object") } == [true, true])
     for (number, object) in new.enumerated() {
       (object.name, object.mail) = ("new \(number)", "n\(number)@b")
@@ -94,7 +95,7 @@ import Testing
   func `a clash that a trigger causes in another row is reported for the object that fired it`(
     _ isWrite: Bool
   ) async throws {
-    let reason = "Member of row 1 is refused by the file: UNIQUE constraint failed: Seat.number"
+    let reason = "Member of row 1 is rejected by the file: UNIQUE constraint failed: Seat.number"
     if isWrite {
       try await store.write { context in
         let member = try context.fetch(Member.self).where("name == '0'").one()

@@ -146,7 +146,7 @@ import Testing
       let isIndex = script.contains("UNIQUE")
       return failures.count == 1 && failures[0].entity == "Book" && failures[0].property == "genres"
         && (isIndex ? failures[0].rowID > 1 : failures[0].rowID >= 1)
-        && failures[0].reason.contains("is refused by the file, linked to Genre 1: ")
+        && failures[0].reason.contains("is rejected by the file, linked to Genre 1: ")
     }
     #expect(try rows("SELECT count(*) FROM Book_genres") == ["\(SQLValue.integer(0))"])
   }

@@ -33,7 +33,7 @@ import Testing
     )
     #expect(
       found.map(\.description).contains {
-        $0.contains("which Employee inherits from Person") && $0.contains("Let it lead to Person")
+        $0.contains("which Employee inherits from Person") && $0.contains("Make Person the target")
       })
   }
 

@@ -105,7 +105,7 @@ final class Knot: ManagedObject {
         try context.fetch(Knot.self).sorted(by: path).all()
       } throws: { error in
         guard case StoreError.predicate(let error) = error else { return false }
-        return error.reason.contains("computes something of") && error.reason.count < 300
+        return error.reason.contains("computes a value from") && error.reason.count < 300
       }
     }
     #expect(throws: StoreError.self) { try context.fetch(Knot.self).where(#Predicate { $0.depth == 3 }) }

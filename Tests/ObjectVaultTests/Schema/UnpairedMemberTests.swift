@@ -31,8 +31,8 @@ private final class Fan: ManagedObject {
     }
     #expect(
       schema.findings == [
-        "Shop.orders has links of its own, and Order.shop is no other end of it; where it is meant to be, write in Shop: "
-          + "@ToMany(inverse: \\Order.shop, onDelete: .cascade) var orders: Set<Order>"
+        "Shop.orders has links of its own, because Order.shop is not its inverse; if it should be, write in "
+          + "Shop: @ToMany(inverse: \\Order.shop, onDelete: .cascade) var orders: Set<Order>"
       ])
     #expect(schema.faults.isEmpty)
   }
@@ -74,7 +74,7 @@ private final class Fan: ManagedObject {
       }
       """)
     #expect(
-      found[0].text.contains("Order.payer, Order.shop are no other end of it; where one is meant to be"),
+      found[0].text.contains("Order.payer, Order.shop are not its inverse; if one of them should be"),
       "\(found)")
   }
 }

@@ -161,12 +161,12 @@ extension Automatic {
     (Schema { Entity(Lossy.Song.self) }, "Song.plays would be lost", "drop attribute Song.plays"),
     (
       Schema { Entity(Doubtful.Song.self) },
-      "Song.plays=listens may be a renaming: where it is one, give Song.listens the option .renamed(from: \"plays\")",
+      "Song.plays=listens may be a renaming; if it is, give Song.listens the option .renamed(from: \"plays\")",
       "add attribute Song.listens"
     ),
     (
       Schema { Entity(Other.Track.self) },
-      "Song=Track may be a renaming: where it is one, write in the schema Entity(Track.self).renamed(from: \"Song\")",
+      "Song=Track may be a renaming; if it is, write in the schema Entity(Track.self).renamed(from: \"Song\")",
       "create entity Track"
     ),
     (Schema { Entity(Required.Song.self) }, "Song.artist is required", "add attribute Song.artist"),
@@ -180,7 +180,7 @@ extension Automatic {
     } throws: { error in
       guard case StoreError.notAutomatic(_, let reasons, let lines) = error else { return false }
       return reasons.contains { $0.contains(reason) } && lines.contains { $0.contains(line) }
-        && "\(error)".contains(reason) && "\(error)".contains(line) && !"\(error)".contains(". nothing")
+        && "\(error)".contains(reason) && "\(error)".contains(line) && !"\(error)".contains(". the step could")
     }
     let store = try await open(first)
     #expect(store.opening.version == 1 && store.opening.migratedSteps.isEmpty)
@@ -223,7 +223,7 @@ extension Automatic {
       guard case StoreError.notAutomatic(_, let reasons, _) = error else { return false }
       // The program has no steps and no command line, so the error must not mention any.
       return reasons.contains {
-        $0.hasPrefix("Song.count says that it was Song.plays, and the class has both")
+        $0.hasPrefix("Song.count declares the former name Song.plays, but the class has both")
       } && !"\(error)".contains("the steps have") && !"\(error)".contains("--rename")
     }
   }
@@ -236,10 +236,11 @@ extension Automatic {
         try await open(exchanged)
       } throws: { error in
         guard case StoreError.notAutomatic(_, let reasons, []) = error else { return false }
-        return reasons.count == 2 && reasons[0].contains("and the class has both")
+        return reasons.count == 2 && reasons[0].contains("but the class has both")
           && "\(error)".contains(
-            "nobody could tell whether the model of a store there is that of the classes")
-          && !"\(error)".contains("are not the store's model") && "\(error)".contains("Store.carriedSteps")
+            "it would be ambiguous whether an existing store has the model of these classes")
+          && !"\(error)".contains("differ from the store's model")
+          && "\(error)".contains("Store.carriedSteps")
       }
     }
     // There is no store yet, and none is made that the same classes could not open.

@@ -112,9 +112,10 @@ import Testing
         Issue.record("the store was opened")
       } catch let error as SQLError {
         #expect(
-          "\(error)".contains("the key fits, but the file has the settings page 4096, HMAC-SHA512"),
+          "\(error)".contains(
+            "the key is right, but the file has the cipher settings page 4096, HMAC-SHA512"),
           "\(error)")
-        #expect("\(error)".contains("Open it with an engine that can."))
+        #expect("\(error)".contains("Open it with an engine that supports them."))
       }
     }
     #expect(try folder.bytes("pictures.store") == before && folder.names == ["pictures.store"])

@@ -144,7 +144,7 @@ import Testing
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: other)
     try FileManager.default.createSymbolicLink(at: other, withDestinationURL: link)
     let steps = try MigrationSet.creating(microblog)
-    let circle = SQLError.pathUnusable(file: link.path, reason: "its links lead in a circle")
+    let circle = SQLError.pathUnusable(file: link.path, reason: "its links form a cycle")
     await #expect(throws: circle) {
       try await Store.open(at: link, key: testKey, schema: microblog, migrations: .creatingSchema)
     }

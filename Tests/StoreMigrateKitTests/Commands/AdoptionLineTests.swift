@@ -20,7 +20,8 @@ import Testing
   @Test func `baseline refuses a plaintext file in place and prints the line that imports its rows`() throws {
     // The tool does not prompt for a key, as the file has none.
     let refused = try run("$tool baseline legacy.db --to 1 -m Legacy")
-    #expect(refused.status == 12 && refused.errors.contains("plain, unencrypted SQLite file"), "\(refused)")
+    #expect(
+      refused.status == 12 && refused.errors.contains("this is an unencrypted SQLite file"), "\(refused)")
     let line = try #require(refused.errors.split(separator: "\n").first { $0.hasPrefix("      ") })
     #expect(line.hasSuffix(" baseline legacy.db NEW.store --to 1 -m Legacy"), "\(refused)")
     let taken = try run("\(line) --new-key-env NEW_KEY --yes")

@@ -102,7 +102,7 @@ import Testing
       (["new", "--from-model", "--no-rename", "x"], 64, "\"x\" stands behind --no-rename"),
       (["diff", "--rename", "nothing=city"], 64, "no entity \"nothing\""),
       (["diff", "--rename", "User.nmae=x"], 64, "User has no property \"nmae\""),
-      (["diff", "--rename", "User.city=name"], 64, "User.name is in the steps already"),
+      (["diff", "--rename", "User.city=name"], 64, "the steps already have User.name"),
       (["sql", "--from", "9"], 64, "from 1 to 6"), (["sql", "--engine", "3"], 64, "3.15.2"),
       (["sql", "--from", "0"], 64, "from 1 to 6"), (["rebase"], 64, "Name the files"),
       (["lint", "--ignore", "L10"], 64, "no code"), (["embed", "--released", " "], 64, "name of a release"),

@@ -72,7 +72,7 @@ import Testing
       to: steps.appendingPathComponent("0002_upper.migration"))
     let status = try run("status", url.path, "-m", steps.path)
     #expect(
-      status.output.contains("in the way   ✗ the trigger spy on User is none of the store's"), "\(status)")
+      status.output.contains("in the way   ✗ the trigger spy on User is not part of the store"), "\(status)")
     #expect(status.output.contains("as the model of version 1 says") && status.output.contains("references"))
     let plan = try run("plan", url.path, "-m", steps.path)
     #expect(plan.output.contains("✗ Steps are refused for what is beside the store's tables:"), "\(plan)")

@@ -100,8 +100,8 @@ import Testing
     let told = try run("redo", "--steps", "2", "--yes", "--no-backup")
     #expect(
       told.status != 0
-        && told.errors.contains("the steps up to 0002 s are folded into it and run as a whole")
-        && told.errors.contains("repeat all 3 steps, or no more than the last 1"), "\(told)")
+        && told.errors.contains("the steps up to 0002 s are folded into one and run only together")
+        && told.errors.contains("repeat all 3 steps, or at most the last 1"), "\(told)")
     #expect(!told.errors.contains("Migrate the store"), "\(told)")
     for count in ["1", "3"] {
       let again = try run("redo", "--steps", count, "--yes", "--no-backup")
@@ -129,7 +129,7 @@ import Testing
     for command in ["redo", "up"] {
       let told = try run(command, "--yes", "--no-backup")
       #expect(
-        told.status == 3 && told.errors.contains("its file makes another model now than they did"), "\(told)")
+        told.status == 3 && told.errors.contains("its file now makes another model than they did"), "\(told)")
     }
     let after = try Connection.open(url.path, key: testKey)
     #expect(try after.value("SELECT town FROM Note", as: String.self) == "secret")
@@ -206,7 +206,7 @@ import Testing
         environment: ["STORE_MIGRATE_KEY": Self.hex])
       #expect(
         result.status == 5
-          && result.errors.contains("0004 s cannot be taken back: the towns were counted by hand."),
+          && result.errors.contains("0004 s cannot be rolled back: the towns were counted by hand."),
         "\(words): \(result)")
     }
     #expect(try version() == 4)
@@ -268,7 +268,8 @@ import Testing
       builtExecutable("store-migrate"), ["check", "-m", folder.path("Steps")])
     #expect(
       check.status == 2
-        && check.output.contains("0003_s.migration: its [down] section does not lead to the model before it."),
+        && check.output.contains(
+          "0003_s.migration: its [down] section does not restore the model before the step."),
       "\(check)")
   }
 

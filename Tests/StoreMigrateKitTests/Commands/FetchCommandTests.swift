@@ -70,7 +70,7 @@ import Testing
     #expect(wrong.status == 64, "\(wrong)")
     #expect(
       wrong.errors.contains(
-        "\"May\" is no date, and Status.createdAt is one; write 2024-05-01 or 2024-05-01T18:30:00Z."))
+        "\"May\" is not a date, but Status.createdAt is one; write 2024-05-01 or 2024-05-01T18:30:00Z."))
   }
 
   @Test func `rows are sorted by id without a sort order, whatever index covers the columns`() async throws {
@@ -102,7 +102,7 @@ import Testing
       (["count", "Statuss"], "did you mean \"Status\"?"),
       (["fetch", "Status", "--columns", "txt"], "Status has no property \"txt\"; did you mean \"text\"?"),
       (["fetch", "Status", "--columns", "user.nam"], "User has no property \"nam\"; did you mean \"name\"?"),
-      (["fetch", "Status", "--columns", "tags"], "Status.tags has many members"),
+      (["fetch", "Status", "--columns", "tags"], "Status.tags is a to-many"),
       (["fetch", "Status", "--columns", "text.x"], "Status.text is an attribute"),
       (["fetch", "Status", "--columns", "text,text"], "--columns names text twice"),
       (["fetch", "Status", "--sort", "text:down"], "NAME:desc"),
@@ -134,7 +134,7 @@ import Testing
       try $0.executeScript("CREATE TABLE t(x)")
     }
     let foreign = try bench.run("fetch", "User")
-    #expect(foreign.status == 12 && foreign.errors.contains("no store of ObjectVault"), "\(foreign)")
+    #expect(foreign.status == 12 && foreign.errors.contains("not a store of ObjectVault"), "\(foreign)")
     let wrong = try bench.run("fetch", "User", key: Template.newKey)
     #expect(wrong.status == 12 && wrong.output.isEmpty)
     #expect(try bench.run("count", "User", key: Template.newKey).status == 12)

@@ -50,12 +50,12 @@ import Testing
     try take("0.1.0/sqlcipher4.sqlcipher")
     for command in ["info", "fetch", "count"] {
       let result = try command == "info" ? run("info") : run(command, "Painting")
-      #expect(result.status == 12 && result.errors.contains("the key fits, but"), "\(result)")
+      #expect(result.status == 12 && result.errors.contains("the key is right, but"), "\(result)")
     }
     #expect(folder.names == ["old.store"])
   }
 
-  @Test(arguments: [(2, 1, "Export its rows"), (4, 4, "Update the program")])
+  @Test(arguments: [(2, 1, "Export the rows"), (4, 4, "Update the program")])
   func `a store of another format is refused with a message that names the remedy`(
     _ format: Int, _ status: Int32, _ remedy: String
   ) throws {

@@ -187,10 +187,11 @@ import Testing
   @Test func `a slot that costs more than allowed is refused without mentioning a missing file`() throws {
     let keys = folder.path("notes.keys")
     let made = try run("slots", "create", keys, "Ann", "--slots-work", "0.2", newKey: "ann's horse")
-    #expect(made.status == 5 && made.errors.contains("the slot was not made"), "\(made)")
-    #expect(made.errors.contains("and 0.2 s and") && made.errors.contains("--slots-work SECONDS"), "\(made)")
+    #expect(made.status == 5 && made.errors.contains("the slot was not created"), "\(made)")
     #expect(
-      made.errors.contains("Nothing was changed.") && !made.errors.contains("as you made it"), "\(made)")
+      made.errors.contains("but only 0.2 s and") && made.errors.contains("--slots-work SECONDS"), "\(made)")
+    #expect(
+      made.errors.contains("Nothing was changed.") && !made.errors.contains("you trust"), "\(made)")
     #expect(folder.names.isEmpty)
   }
 
@@ -200,7 +201,7 @@ import Testing
     #expect(try run("slots", "list", folder.path("none")).status == 10)
     try folder.write(Data("not a key file".utf8), to: "x.keys")
     let damaged = try run("slots", "list", folder.path("x.keys"))
-    #expect(damaged.status == 12 && damaged.errors.contains("does not begin like a key file"))
+    #expect(damaged.status == 12 && damaged.errors.contains("does not begin as a key file does"))
     for command in ["encrypt", "export", "backup", "restore", "upgrade-cipher", "slots"] {
       let help = try run("help", command)
       #expect(help.status == 0 && help.output.contains("EXAMPLES"), "\(command)")

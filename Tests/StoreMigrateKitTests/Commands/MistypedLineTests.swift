@@ -90,10 +90,10 @@ import Testing
     ("require { SELECT 1 }", "what is required, as a text, is missing; write it in double quotes"),
     (
       "create entity B {\n atribute a int\n}",
-      "\"atribute\" is none of attribute, relationship, index; did you mean \"attribute\"?"
+      "\"atribute\" is not one of attribute, relationship, index; did you mean \"attribute\"?"
     ),
-    ("add atribute A.b int", "\"atribute\" is none of attribute, relationship, index; did you mean"),
-    ("add", "attribute or relationship or index is missing; say what it is"),
+    ("add atribute A.b int", "\"atribute\" is not one of attribute, relationship, index; did you mean"),
+    ("add", "attribute or relationship or index is missing; write one of these"),
   ])
   func `an unexpected word in a step is not reported as missing`(_ step: String, _ reason: String) throws {
     try write(step)

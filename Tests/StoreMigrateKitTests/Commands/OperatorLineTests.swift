@@ -195,7 +195,7 @@ import Testing
     let result = try run("check")
     #expect(
       result.status == 1 && result.errors.contains("the file's name ")
-        && result.errors.contains("call it like 0002_add_tags.migration"), "\(result)")
+        && result.errors.contains("use a name like 0002_add_tags.migration"), "\(result)")
   }
 
   @Test func `decomposed letters match the model in SQL, and are reported elsewhere`() throws {

@@ -47,7 +47,8 @@ import Testing
     #expect(text.status == 5 && text.errors.isEmpty, "\(text.errors)")
     #expect(
       text.output.contains(
-        "REFUSED add index Thing(name) unique: 1 value of Thing(name) is there more than once, and UNIQUE takes each once (row 3). Make them"
+        "REFUSED add index Thing(name) unique: 1 value of Thing(name) occurs more than once, but must be "
+          + "unique (row 3). First make them"
       ))
     #expect(text.output.contains("Nothing was written."))
     let json = try #require(
@@ -60,7 +61,7 @@ import Testing
     #expect(json["exit"] as? Int == 5)
     #expect(try folder.bytes("notes.store") == before && folder.names.sorted() == ["Steps", "notes.store"])
     let up = try run("up")
-    #expect(up.status == 5 && up.errors.contains("is there more than once"), "\(up)")
+    #expect(up.status == 5 && up.errors.contains("occurs more than once"), "\(up)")
   }
 
   static let damages: [(sql: String, word: String)] = [
@@ -100,7 +101,7 @@ import Testing
     #expect(result.status == 2)
     #expect(
       result.output.contains(
-        "0002_s.migration:3, \"transform sql\": $A.bs.C names no column of the links"))
+        "0002_s.migration:3, \"transform sql\": $A.bs.C is not a column of the links"))
     #expect(result.output.contains("$A.bs.A and $A.bs.B") && result.output.contains("0003_s.migration"))
   }
 }

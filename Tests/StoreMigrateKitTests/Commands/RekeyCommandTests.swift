@@ -46,7 +46,7 @@ import Testing
     let before = try folder.bytes("a.store")
     let result = try runTool(builtExecutable("store-migrate"), words, environment: environment("horse"))
     #expect(result.status == 5, "\(result)")
-    #expect(result.errors.contains("this is the key that the file has already"), "\(result)")
+    #expect(result.errors.contains("the file has this key already"), "\(result)")
     #expect(try folder.bytes("a.store") == before && isAsBefore())
   }
 
@@ -71,7 +71,7 @@ import Testing
     let run = try rekey("pony", Fault(.error(code), at: undisturbed.calls.count))
     #expect(run.result.status == 1, "\(run)")
     #expect(
-      run.result.errors.contains("this user may make no file in this folder. Change its permissions"),
+      run.result.errors.contains("this user may not create files in this folder. Change its permissions"),
       "\(run)")
     #expect(try isAsBefore())
   }

@@ -107,7 +107,7 @@ import Testing
     let result = try late.end()
     #expect(
       result.status == 1 && !result.errors.contains("was made")
-        && result.errors.hasSuffix("a file is there already and was left alone. Choose another path.\n"),
+        && result.errors.hasSuffix("It was not changed. Choose another path.\n"),
       "\(result)")
     #expect(try folder.bytes("made.store") == made)
     #expect(folder.names.filter { $0.hasPrefix("made.store") } == ["made.store"])

@@ -111,7 +111,7 @@ import Testing
     #expect(refused.errors.contains("--yes") && refused.errors.contains("Nothing was changed."), "\(refused)")
     #expect(try open("count", folder.path("c.store"), "Note").status == 0)
     let unknown = try slots("forget", keys, "7", "--yes")
-    #expect(unknown.status == 1 && unknown.errors.contains("The former ones are 1."), "\(unknown)")
+    #expect(unknown.status == 1 && unknown.errors.contains("The former data keys are 1."), "\(unknown)")
     #expect(try slots("forget", keys, "one").status == 64)
     // A rekey brings the last store to the current data key. Then no file needs the former one.
     let brought = try runTool(

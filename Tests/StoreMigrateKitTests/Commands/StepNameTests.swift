@@ -79,7 +79,8 @@ import Testing
   func `a step name with a line break is refused before it breaks the lock file`(_ name: String) throws {
     try write("0002_\(name)", step: "add attribute A.b int optional")
     let refused = try run("embed")
-    #expect(refused.status == 1 && refused.errors.contains("its name is none of a file"), "\(refused)")
+    #expect(
+      refused.status == 1 && refused.errors.contains("its name cannot be the name of a file"), "\(refused)")
     #expect(!FileManager.default.fileExists(atPath: "\(steps)/migrations.lock"))
   }
 

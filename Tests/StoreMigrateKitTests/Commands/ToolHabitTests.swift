@@ -204,7 +204,8 @@ import Testing
     for line in ["lint -m Conflict", "plan old.store -m Conflict --key-format hex"] {
       let result = try run(line)
       #expect(
-        result.status == 1 && result.errors.contains("0003_ours.migration:4:1: a merge conflict stands here"),
+        result.status == 1
+          && result.errors.contains("0003_ours.migration:4:1: there is a merge conflict here"),
         "\(result)")
     }
   }

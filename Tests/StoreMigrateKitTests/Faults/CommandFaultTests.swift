@@ -153,7 +153,7 @@ struct CommandFaults {
       do {
         let isDone = try bench.isDone()
         // The writes of a journal are the engine's own, and it does not report their errors.
-        let isUntold = run.result.errors.contains("reported success and changed nothing")
+        let isUntold = run.result.errors.contains("reported success but changed nothing")
         #expect(run.result.status == 6 || isDone && run.result.status == 0 || isUntold, place)
         if run.result.status != 0 { #expect(command.isTrue(run.result.errors, isDone: isDone), place) }
       } catch { Issue.record("\(error): \(place)") }

@@ -36,7 +36,7 @@ import Testing
     ("embed -m absent", 10, "/absent: there is no folder of migrations."),
     (
       "new x -m empty/y", 1,
-      "empty/y: this path cannot be used: a part of it is a file and no folder. Give another one.\n"
+      "empty/y: this path cannot be used: a part of it is a file, not a folder. Give another one.\n"
     ),
     ("fetch empty", 64, "fetch takes STORE ENTITY, 1 is given."),
     ("", 64, "No command is given. See"),

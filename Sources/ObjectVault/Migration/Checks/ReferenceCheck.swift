@@ -126,9 +126,9 @@ enum ReferenceCheck {
       let rows = try connection.query("SELECT DISTINCT d.\"id\" \(led) ORDER BY 1 LIMIT 5") { $0.int64(0) }
       let more = count > rows.count ? " and more" : ""
       findings.append(
-        "\(count) reference\(count == 1 ? "" : "s") of \(name) lead\(count == 1 ? "s" : "") to no \(destination) but to "
-          + "\(place.table) \(rows.map(String.init).joined(separator: ", "))\(more); let "
-          + "\(count == 1 ? "it" : "them") lead elsewhere"
+        "\(count) reference\(count == 1 ? " of \(name) refers" : "s of \(name) refer") to \(place.table) "
+          + "\(rows.map(String.init).joined(separator: ", "))\(more), not to objects of the entity "
+          + "\(destination); correct \(count == 1 ? "it" : "them")"
       )
     }
     for entity in model.entities {
@@ -177,10 +177,10 @@ enum ReferenceCheck {
     let misled = references.subtracting(gone)
     return [
       sentence(
-        gone, one: "reference leads to a row that is gone", several: "references lead to rows that are gone"),
+        gone, one: "reference to a missing row", several: "references to missing rows"),
       sentence(
-        misled, one: "reference leads to an object of another entity",
-        several: "references lead to objects of another entity"),
+        misled, one: "reference to an object of the wrong entity",
+        several: "references to objects of the wrong entity"),
     ].compactMap { $0 }.joined(separator: "; and ")
   }
 
@@ -209,6 +209,7 @@ enum ReferenceCheck {
     guard let expected = references.first?.misled?.expected else { return "" }
     var found: [String] = []
     for name in references.compactMap(\.misled?.found) where !found.contains(name) { found.append(name) }
-    return " to \(found.joined(separator: ", ")), which \(found.count == 1 ? "is" : "are") no \(expected)"
+    return " to \(found.joined(separator: ", ")), which \(found.count == 1 ? "is" : "are") not of the entity "
+      + "\(expected)"
   }
 }

@@ -31,12 +31,13 @@ struct TypeFinding: Equatable, CustomStringConvertible {
     let what =
       switch fault {
       case .value:
-        "\(bad) of \(counted(total, "value")) of \(place) \(bad == 1 ? "is" : "are") no \(expected)"
+        "\(bad) of \(counted(total, "value")) of \(place) \(bad == 1 ? "is" : "are") invalid (expected: "
+          + "\(expected))"
       case .missing:
         "\(bad) of \(counted(total, "object")) of \(entity) \(has) no \(entity).\(property), which is required"
       case .foreign:
-        "\(bad) of \(counted(total, "row")) of other entities \(has) a value of \(place); set it to NULL, or "
-          + "_entity to what \(bad == 1 ? "it is" : "they are")"
+        "\(bad) of \(counted(total, "row")) of other entities \(has) a value in \(place); set it to NULL, or "
+          + "correct _entity"
       }
     let rowEntity = written.map { _ in "\(entity) " } ?? ""
     return "\(what): \(rowEntity)row\(bad == 1 ? "" : "s") "

@@ -37,7 +37,8 @@ enum Conversion {
       let value = try convert()
       guard type.isKind(of: value) else {
         throw UnstorableValue(
-          description: "the function \"\(function)\" gave \(value.kindName), which is no \(type.rawValue)")
+          description: "the function \"\(function)\" returned \(value.kindName), which is not a valid "
+            + "\(type.rawValue)")
       }
       return value
     }
@@ -70,8 +71,8 @@ final class ConversionFailures: Sendable {
       let (call, row) = nothing.withLock({ calls in calls.first { expression.contains($0.key.head.text) } })
     else { return nil }
     return
-      "the function \"\(call.function)\" gave nil for \(call.property) of row \(row), and a value is required; "
-      + "give one for each object, or write before: make \(call.property) optional"
+      "the function \"\(call.function)\" returned nil for \(call.property) of row \(row), but a value is "
+      + "required; return a value for each object, or first write: make \(call.property) optional"
   }
 
   /// Returns the first failure and clears it.

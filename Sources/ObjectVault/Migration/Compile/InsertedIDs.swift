@@ -75,7 +75,7 @@ final class InsertedIDs: Sendable {
     let (exhausted, beyond) = state.withLock { ($0.exhausted, $0.beyond) }
     if let (entity, id) = beyond {
       throw ModelError(
-        reason: "a row of \(entity) gets the id \(id), and ids end at \(RowIDs.highest): give it a lower one")
+        reason: "a row of \(entity) gets the id \(id), but ids end at \(RowIDs.highest); give it a lower id")
     }
     guard let entity = exhausted else { return }
     throw StoreError.idsExhausted(entity: entity)

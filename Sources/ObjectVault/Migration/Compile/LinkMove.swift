@@ -92,7 +92,8 @@ struct LinkMove {
       return
     }
     throw ModelError(
-      reason: "$\(own) is a column of \(entity), and who is picked is asked of \(destination) alone")
+      reason: "$\(own) is a column of \(entity), but the order after picking can only use columns of "
+        + "\(destination)")
   }
 
   /// The names by which SQL could refer to the links, before or after the move.
@@ -195,7 +196,8 @@ struct LinkMove {
     let remedy =
       requiredPartner.flatMap { name in
         order.map { _ in
-          "those that are not picked have to lead somewhere; write before: make \(destination).\(name) optional"
+          "objects that are not picked would lose their \(name), which is required; first write: make "
+            + "\(destination).\(name) optional"
         }
       } ?? "write: make \(entity).\(relationship) one picking (ORDER)"
     let several: SQL =
@@ -203,7 +205,8 @@ struct LinkMove {
     return .check(
       .init(groups: several, id: "\(links.own)"),
       message:
-        "%d objects have several \(relationship), and it is to be one; \(remedy)", rule: .single, of: entity,
+        "%d objects have several \(relationship), but it becomes a to-one; \(remedy)", rule: .single,
+      of: entity,
       [relationship])
   }
 }

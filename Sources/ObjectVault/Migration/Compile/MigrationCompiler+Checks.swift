@@ -54,8 +54,9 @@ extension MigrationCompiler {
     let name = "\(owner.entity).\(owner.properties[0])"
     let remedy =
       isFilling(operations)
-      ? "one filling points all rows at one object: assign them by a transform, then make it required"
-      : "let one of them lead there, by a transform before"
+      ? "filling makes all rows refer to the same object; assign the objects with a transform, then make it "
+        + "required"
+      : "first clear all references but one with a transform"
     return RowCheck(
       repeated: groups(of: index.columns.map { SQLName($0) }, in: table), of: owner.entity, owner.properties,
       message:
@@ -89,12 +90,12 @@ extension MigrationCompiler {
     let names = owner.properties.joined(separator: ", ")
     let remedy =
       isFilling(operations)
-      ? "a filling is one value for all: give each object its own by a transform, then write: add index "
-        + "\(owner.entity)(\(names)) unique" : "make them differ by a transform before"
+      ? "filling gives all objects the same value; give each its own with a transform, then write: add index "
+        + "\(owner.entity)(\(names)) unique" : "first make them differ with a transform"
     return RowCheck(
       repeated: groups(of: index.columns.map { SQLName($0) }, in: table), of: owner.entity, owner.properties,
       message:
-        "%d values of \(owner.entity)(\(names)) are there more than once, and UNIQUE takes each once; \(remedy)"
+        "%d values of \(owner.entity)(\(names)) occur more than once, but must be unique; \(remedy)"
     )
   }
 
@@ -108,9 +109,9 @@ extension MigrationCompiler {
     return RowCheck(
       .init(moreThanOneOf: "\(identifier: table.name) WHERE \(isThere(index.columns.map { SQLName($0) }))"),
       message:
-        "%d objects of \(entity) would all have the same \(names), by its default, more than once where UNIQUE takes "
-        + "each value once; add it without unique, give each object its own by a transform, then write: "
-        + "add index \(entity)(\(names)) unique",
+        "%d objects of \(entity) would all have the default of \(names), but it must be unique; add it "
+        + "without unique, give each object its own value with a transform, then write: add index "
+        + "\(entity)(\(names)) unique",
       rule: .unique, entity: entity, properties: properties)
   }
 
@@ -221,8 +222,8 @@ extension MigrationCompiler {
         RowCheck(
           .leading, of: required.entity, [required.property], at: required.place, where: condition,
           message:
-            "%d objects would get \(id) as their \(required.property), and there is none with this id; write the id of "
-            + "one that is there")),
+            "%d objects would get \(id) as their \(required.property), but no object has this id; write the "
+            + "id of an existing object")),
       operations: [required.operation])
   }
 
@@ -251,7 +252,7 @@ extension MigrationCompiler {
         statement: .mustBeEmpty(
           RowCheck(
             .fitting, of: owner, [name], at: place, where: "\(held) NOT NULL AND NOT (\(type.holds(held)))",
-            message: "%d values of \(owner)(\(name)) are none of that type; change them before")),
+            message: "%d values of \(owner)(\(name)) are not valid for the new type; first change them")),
         operations: [operation])
     }
     return nil

@@ -186,8 +186,9 @@ struct ReferenceCleanup {
         .check(
           .init(rows: "\(owner.tableName) WHERE \(condition)"),
           message:
-            "%d objects of \(entity.name) lead by \(relationship.name), which is required, to objects that are no "
-            + "\(relationship.destination) any more; let them lead elsewhere by a transform before",
+            "%d objects of \(entity.name) refer through \(relationship.name), which is required, to objects "
+            + "that will no longer be of \(relationship.destination); first make them refer to other objects "
+            + "with a transform",
           rule: .leading, of: entity.name, [relationship.name]))
       return
     }

@@ -31,7 +31,7 @@ struct ParentChange {
     self.parent = parent
     guard entity.parent != parent else {
       throw ModelError(
-        reason: parent.map { "\(name) inherits from \($0) already" } ?? "\(name) has no parent")
+        reason: parent.map { "\(name) already inherits from \($0)" } ?? "\(name) has no parent")
     }
     moved = [entity] + model.descendants(of: entity)
     let former = model.ancestors(of: entity)
@@ -44,14 +44,14 @@ struct ParentChange {
       throw ModelError(reason: "\(name) cannot inherit from itself; name another entity, or none")
     }
     guard !moved.contains(where: { $0.name == parent }) else {
-      throw ModelError(reason: "\(parent) inherits from \(name) itself; give it another parent before")
+      throw ModelError(reason: "\(parent) inherits from \(name); first give \(parent) another parent")
     }
     let line = model.ancestors(of: above) + [above]
     guard entity.parent == nil || former.first?.name == line.first?.name else {
       throw ModelError(
         reason:
-          "\(name) lies in the table of \(former.first?.name ?? ""), and \(parent) in another one; write before: "
-          + "set parent of \(name) to none")
+          "\(name) is in the table of \(former.first?.name ?? ""), but \(parent) is in another one; first "
+          + "write: set parent of \(name) to none")
     }
     way = entity.parent == nil ? .into : .within
     left = former.filter { one in !line.contains { $0.name == one.name } }
@@ -107,13 +107,13 @@ struct ParentChange {
         guard let own = entity.attribute(named: name), let inherited = above.attribute(named: name) else {
           throw ModelError(
             reason:
-              "\(entity.name) and \(above.name) both have \(name), and relationships do not become one; rename or "
-              + "drop one of them before")
+              "\(entity.name) and \(above.name) both have \(name), and relationships cannot be merged; first "
+              + "rename or drop one of them")
         }
         guard own.type == inherited.type else {
           throw ModelError(
             reason: "\(entity.name).\(name) is \(own.type.rawValue) and \(above.name).\(name) is "
-              + "\(inherited.type.rawValue); retype or rename one of them before")
+              + "\(inherited.type.rawValue); first retype or rename one of them")
         }
       }
     }
@@ -142,8 +142,8 @@ struct ParentChange {
     let drop = MigrationOperation.dropIndex(entity, key).summary
     return ModelError(
       reason:
-        "\(entity)(\(key.joined(separator: ", "))) is unique, and among all objects of \(parent) it is not; make it unique "
-        + "there, or say so before: \(former.map { "\($0); " } ?? "")\(drop)")
+        "\(entity)(\(key.joined(separator: ", "))) is unique, but would not be unique among all objects of "
+        + "\(parent); make it unique there, or first write: \(former.map { "\($0); " } ?? "")\(drop)")
   }
 
   /// The indexes of the entity that no inherited index replaces.
@@ -211,7 +211,8 @@ extension Schema {
       for name in SQLTemplate.names(object.sql) where change.moves(String(name.prefix { $0 != "." })) {
         throw ModelError(
           reason:
-            "the \(object.title) uses $\(name), whose rows lie in another table afterwards; drop that first")
+            "the \(object.title) uses $\(name), whose rows move to another table; drop the "
+            + "\(object.kind.rawValue) first")
       }
     }
   }
@@ -222,8 +223,8 @@ extension Schema {
       guard let (name, other) = names.enter(relative).first else { continue }
       throw ModelError(
         reason:
-          "\(relative.name).\(name) and \(other.entity).\(other.property) would share a column; rename or drop one of "
-          + "them before")
+          "\(relative.name).\(name) and \(other.entity).\(other.property) would share a column; first rename "
+          + "or drop one of them")
     }
   }
 }

@@ -25,7 +25,8 @@ extension Schema {
       if let reason = misfit(of: object) {
         let wasThere = former.rawObject(named: object.name) != nil
         throw ModelError(
-          reason: wasThere ? "the \(object.title) uses it; drop that first (\(reason))" : reason)
+          reason: wasThere
+            ? "the \(object.title) uses it; drop the \(object.kind.rawValue) first (\(reason))" : reason)
       }
       guard let old = former.rawObject(named: object.name) else { continue }
       try requireNoneTurnsIntoText(object, former)
@@ -34,7 +35,8 @@ extension Schema {
       guard old == object else { continue }
       for name in SQLTemplate.names(object.sql) where former.isColumn(name) != isColumn(name) {
         throw ModelError(
-          reason: "the \(object.title) uses $\(name), which is something else afterwards; drop that first")
+          reason: "the \(object.title) uses $\(name), which gets another meaning; drop the "
+            + "\(object.kind.rawValue) first")
       }
     }
   }
@@ -52,8 +54,9 @@ extension Schema {
       guard words.contains(EntityColumn.name.lowercased()), !words.isDisjoint(with: tables) else { continue }
       throw ModelError(
         reason:
-          "the \(object.title) asks for '\(entity.name)', which no row is called from now on; drop that before, and "
-          + (isThere ? "create it for the table that they have then" : "create it with the new name"))
+          "the \(object.title) compares with '\(entity.name)', which no row will have from now on; drop the "
+          + "\(object.kind.rawValue) first, and "
+          + (isThere ? "create it for the new table of these rows" : "create it with the new name"))
     }
   }
 
@@ -72,8 +75,9 @@ extension Schema {
       {
         throw ModelError(
           reason:
-            "the \(object.title) has \"\(column)\" in double quotes, which would be a text and no column from now "
-            + "on; drop that before, and create it with $\(entity.name).\(property), which follows renamings")
+            "the \(object.title) has \"\(column)\" in double quotes, which will be a string instead of a "
+            + "column from now on; drop the \(object.kind.rawValue) first, and create it with "
+            + "$\(entity.name).\(property), which follows renamings")
       }
     }
   }

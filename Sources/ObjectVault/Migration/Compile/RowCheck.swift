@@ -152,8 +152,8 @@ struct UniqueKeyCheck {
     var check = RowCheck(
       repeated: groups, of: entity, properties,
       message: message
-        ?? "%d values of \(entity)(\(properties.joined(separator: ", "))) would be there more than once, and UNIQUE takes "
-        + "each once; make them differ by a transform before")
+        ?? "%d values of \(entity)(\(properties.joined(separator: ", "))) would occur more than once, "
+        + "but must be unique; first make them differ with a transform")
     check.rowEntity = source
     return .mustBeEmpty(check)
   }

@@ -66,7 +66,7 @@ extension EntityDescription {
       throw ModelError(reason: "\(SchemaFault.tooManyProperties(entity: self.name, count: count + 1))")
     }
     guard !propertyNames.contains(name) else {
-      throw ModelError(reason: "\(self.name).\(name) exists already")
+      throw ModelError(reason: "\(self.name).\(name) already exists")
     }
   }
 
@@ -85,7 +85,8 @@ extension EntityDescription {
   func requireUnindexed(_ name: String) throws(ModelError) {
     if let index = indexes.first(where: { $0.properties.contains(name) }) {
       throw ModelError(
-        reason: "the index \(self.name)(\(index.properties.joined(separator: ", "))) uses it; drop that first"
+        reason: "the index \(self.name)(\(index.properties.joined(separator: ", "))) uses it; drop the index "
+          + "first"
       )
     }
   }

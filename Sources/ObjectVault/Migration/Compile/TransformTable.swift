@@ -59,10 +59,10 @@ struct TransformTable: Sendable {
     guard !covers(function) else { return nil }
     return function.takesValues
       ? objects[function.name].map { _ in
-        "the function \"\(function.name)\" of this program takes objects, and here one is called that takes a value"
+        "the function \"\(function.name)\" of this program takes objects, but this line calls it with a value"
       }
       : values[function.name].map { _ in
-        "the function \"\(function.name)\" of this program takes a value, and here one is called that takes objects"
+        "the function \"\(function.name)\" of this program takes a value, but this line calls it with objects"
       }
   }
 

@@ -7,10 +7,10 @@ internal import CipherSQLite
 struct ForeignObject: Hashable {
   let type, name, table, sql: String
 
-  /// A description, such as `the trigger spy on Thing is none of the store's`.
+  /// A description, such as `the trigger spy on Thing is not part of the store`.
   var title: String {
     let place = type == "trigger" || type == "index" ? " on \(table)" : ""
-    return "the \(type) \(name)\(place) is none of the store's"
+    return "the \(type) \(name)\(place) is not part of the store"
   }
 
   /// The SQL that drops the object.
@@ -22,13 +22,13 @@ struct ForeignObject: Hashable {
       switch type {
       case "table": ""
       // No step runs while the store's table has a foreign index, so the index has to be dropped first.
-      case "index": "; a step can make it then: create raw index"
-      default: ", or let a step make it: create raw \(type)"
+      case "index": "; then a step can create it: create raw index"
+      default: ", or let a step create it: create raw \(type)"
       }
     return "Drop it with the sqlcipher shell (\(drop))\(other)"
   }
 
-  var sentence: String { "\(title): no step has made it. \(remedy)" }
+  var sentence: String { "\(title): no step has created it. \(remedy)" }
 }
 
 /// The foreign objects of a file.
@@ -69,8 +69,8 @@ struct ForeignObjects {
         found.type == "view" && ["_mig_", "_mig-"].contains { found.name.lowercased().hasPrefix($0) }
       }
       lines += passing.map { found in
-        "\(found.title), and steps such as \(numbered(first.step.number)) \(first.step.name) make tables of such names for a "
-          + "while. \(remedy(found, among: names))"
+        "\(found.title), but steps such as \(numbered(first.step.number)) \(first.step.name) use temporary "
+          + "tables with such names. \(remedy(found, among: names))"
       }
       left.removeAll(where: passing.contains)
     }
@@ -81,7 +81,8 @@ struct ForeignObjects {
           given.contains { $0.name == found.name.lowercased() && !($0.isRaw && $0.type == found.type) }
         }
         lines += hit.map { found in
-          "\(found.title), and step \(numbered(step.step.number)) \(step.step.name) makes something of that name. "
+          "\(found.title), but step \(numbered(step.step.number)) \(step.step.name) creates an object with "
+            + "its name. "
             + remedy(found, among: names)
         }
         left.removeAll { found in hit.contains { $0.name == found.name && $0.type == found.type } }

@@ -62,7 +62,7 @@ struct ForeignReaders {
         other.table != view.name && !told.contains { $0.reader == other }
           && SQLTemplate.words(other.sql).contains(view.name.asciiLowercased)
       }
-      told += others.map { ($0, "names the view \(view.name), which is in the way") }
+      told += others.map { ($0, "names the view \(view.name), which obstructs the steps") }
     }
   }
 
@@ -70,8 +70,8 @@ struct ForeignReaders {
   private static func remedy(_ reader: ForeignObject) -> String {
     "Drop it with the sqlcipher shell (\(reader.drop)), or "
       + (reader.type == "table"
-        ? "make it anew without that reference"
-        : "let a step before that one make it: create raw \(reader.type)")
+        ? "create it again without that reference"
+        : "let an earlier step create it: create raw \(reader.type)")
   }
 
   /// The tables and columns that one change removes; a renamed one counts under its former name.
@@ -113,7 +113,8 @@ struct ForeignReaders {
     var reads: Set<Column>?
     if let message = try reader.misfit(connection) {
       if reader.isNamed(in: message) {
-        return "cannot be run (\(message)): no column is dropped or renamed beside it, as \(change) does"
+        return "cannot be run (\(message)): while it exists, SQLite cannot drop or rename columns, as "
+          + "\(change) does"
       }
     } else if reader.type == "view" {
       reads = try columns(of: reader)

@@ -101,7 +101,7 @@ extension MigrationSet {
     do {
       let reached = try step.applied(to: model)
       return SchemaDifference.lines(
-        reached, against: schema, found: "what these lines make", expected: "the classes")
+        reached, against: schema, found: "these lines", expected: "the classes")
     } catch { return ["These lines cannot be run as they are: \(error)"] }
   }
 }
@@ -122,8 +122,8 @@ extension MigrationRenaming {
     .renamingRefused(
       "\(self)",
       reason: renamesSame(as: other)
-        ? "\(other) renames \(oldPath), too; leave one of the two out"
-        : "\(other) gives the name \(newPath), too; leave one of the two out")
+        ? "\(other) renames \(oldPath) as well; remove one of the two"
+        : "\(other) gives the name \(newPath) as well; remove one of the two")
   }
 
   /// Returns the error for a renaming that does not fit a model; mostly the new name is taken.
@@ -137,7 +137,7 @@ extension MigrationRenaming {
     return .renamingRefused(
       "\(self)",
       reason: isTaken
-        ? "\(newPath) is in the steps already; drop it in a step of its own before, or say how it is called now"
+        ? "the steps already have \(newPath); first drop it in a step of its own, or state its new name"
         : error.reason)
   }
 

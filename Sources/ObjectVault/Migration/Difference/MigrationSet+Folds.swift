@@ -40,11 +40,11 @@ extension MigrationSet {
     guard target > 0, let fold = steps.last(where: { !$0.folds.isEmpty }), target < fold.number else {
       return
     }
-    let least = version > fold.number ? ", or no more than the last \(version - fold.number)" : ""
+    let least = version > fold.number ? ", or at most the last \(version - fold.number)" : ""
     throw StoreError.cannotRollBack(
       step: target + 1, name: steps[target].name,
-      reason: "the steps up to \(numbered(fold.number)) \(fold.name) are folded into it and run as a whole; "
-        + "repeat all \(version) steps\(least)")
+      reason: "the steps up to \(numbered(fold.number)) \(fold.name) are folded into one and run only "
+        + "together; repeat all \(version) steps\(least)")
   }
 
   /// Checks that the steps make the model that a store has at a version. Other steps are compared by their
@@ -59,6 +59,6 @@ extension MigrationSet {
       .foldEdited(
         number: fold.number, name: fold.name,
         difference: SchemaDifference.lines(
-          made, against: model, found: "what the steps make now", expected: "the store")))
+          made, against: model, found: "the present steps", expected: "the store")))
   }
 }

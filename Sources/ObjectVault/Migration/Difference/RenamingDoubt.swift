@@ -8,17 +8,18 @@ package struct RenamingDoubt: Sendable, Hashable {
 
   /// The advice for an author of steps: to state ``MigrationRenaming``s.
   package var note: String {
-    "\(question(of: "the steps have")) where not, say so for each that is called otherwise now"
+    "\(question(of: "the steps have")) if not, state each renaming that is still to be made"
   }
 
   /// Returns the advice for a program without its own steps, which can change only its classes.
   /// - Parameter both: What has both names, such as `the store has`.
   func reason(of both: String) -> String {
-    "\(question(of: both)) where not, rename it by a step of your own"
+    "\(question(of: both)) if not, rename it in a step of your own"
   }
 
   private func question(of both: String) -> String {
-    "\(renaming.newPath) says that it was \(renaming.oldPath), and \(both) both. Where that has been done, take "
-      + ".renamed(from: \"\(renaming.oldName)\") out of the \(renaming.isOfEntity ? "schema" : "class");"
+    "\(renaming.newPath) declares the former name \(renaming.oldPath), but \(both) both. If the renaming is "
+      + "done, remove .renamed(from: \"\(renaming.oldName)\") from the "
+      + "\(renaming.isOfEntity ? "schema" : "class");"
   }
 }

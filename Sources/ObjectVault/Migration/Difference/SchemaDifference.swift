@@ -64,7 +64,7 @@ package enum SchemaDifference {
   }
 
   private static func inheritance(of entity: EntityDescription) -> String {
-    entity.parent.map { "inherits from \($0)" } ?? "inherits from none"
+    entity.parent.map { "inherits from \($0)" } ?? "has no parent"
   }
 
   private static func members(of entity: EntityDescription) -> [String: String] {
@@ -127,7 +127,7 @@ package enum SchemaDifference {
       guard other != statement else { return nil }
       let words = title.split(separator: " ", maxSplits: 1).map(String.init)
       let drop = "DROP \(words[0].uppercased()) \(SQLName(words[words.count - 1]))"
-      return "\(title) is \"\(other)\" and not \"\(statement)\"\(remedy(title, [drop, statement]))"
+      return "\(title) is \"\(other)\" instead of \"\(statement)\"\(remedy(title, [drop, statement]))"
     }
   }
 

@@ -32,7 +32,7 @@ struct TableRepair {
   var remade: Set<String> { isRebuilt && unmended == nil ? Set(raw.map(\.object.title)) : [] }
 
   /// The remedy for a line that another line's remedy covers.
-  static let same = " (undone by the same)"
+  static let same = " (the same statements fix this)"
 
   /// Returns the remedy for a missing table.
   static func making(_ table: TableInfo, _ model: Schema) -> String {
@@ -112,10 +112,10 @@ struct TableRepair {
     column.isRequired && column.defaultSQL == nil || column.isPrimaryKey
   }
 
-  private static let lost = " (what stood there is gone with it: restore a backup)"
+  private static let lost = " (its data is lost: restore a backup)"
   private static let noDecimals =
-    " (the sqlcipher shell does not know the order of decimals, and cannot write a table or an index of them: restore a "
-    + "backup)"
+    " (the sqlcipher shell has no collation for decimals, and cannot write a table or an index with them: "
+    + "restore a backup)"
 
   private var rebuild: [String] {
     let copy = "_mig_\(expected.name)"
@@ -156,8 +156,8 @@ struct TableRepair {
       "UPDATE \(table) SET \(name) = (SELECT k.\(name) FROM \(aside) k WHERE k.\"id\" = \(table).\"id\") WHERE \"id\" IN (SELECT \"id\" FROM \(aside))"
     let drop: SQL = "DROP TABLE \(aside)"
     return
-      "; step \(numbered(step.step.number)) \(step.step.name) adds a column of this name and type, and its values can be kept: "
-      + "before that \(save.text); and after the step \(put.text); \(drop.text);"
+      "; step \(numbered(step.step.number)) \(step.step.name) adds a column of this name and type, so its "
+      + "values can be kept: before the step, run \(save.text); and after the step \(put.text); \(drop.text);"
   }
 }
 

@@ -78,9 +78,10 @@ extension MigrationRenaming {
   fileprivate var obstacle: String {
     switch self {
     case .entity(let name, let new):
-      "\(self) may be a renaming: where it is one, write in the schema Entity(\(new).self).renamed(from: \"\(name)\")"
+      "\(self) may be a renaming; if it is, write in the schema Entity(\(new).self).renamed(from: "
+        + "\"\(name)\")"
     case .property(let entity, let name, let new):
-      "\(self) may be a renaming: where it is one, give \(entity).\(new) the option .renamed(from: \"\(name)\")"
+      "\(self) may be a renaming; if it is, give \(entity).\(new) the option .renamed(from: \"\(name)\")"
     }
   }
 }
@@ -89,7 +90,9 @@ extension MigrationStep {
   /// Returns why the step cannot be rolled back, where nothing is lost but some value changes.
   fileprivate func obstacle(from model: Schema) throws -> [String] {
     guard (try? applied(to: model)) != nil else { return [] }
-    if case .none(let reason) = try rollback(from: model) { return ["nothing leads back: \(reason)"] }
+    if case .none(let reason) = try rollback(from: model) {
+      return ["the step could not be rolled back: \(reason)"]
+    }
     return []
   }
 }

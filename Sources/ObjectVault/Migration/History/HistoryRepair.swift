@@ -60,11 +60,11 @@ struct RepairWork {
     let (model, reached) = (try history.model(), models[models.count - 1])
     guard reached.meaningHash == model.meaningHash else {
       let lines = SchemaDifference.lines(
-        reached, against: model, found: "what the steps make now", expected: "the store")
+        reached, against: model, found: "the present steps", expected: "the store")
       throw StoreError.repairRefused(
         file: file, step: first,
         reason:
-          "the steps as they are now make another model than the store has: \(lines.joined(separator: "; ")). "
+          "the present steps make another model than the store has: \(lines.joined(separator: "; ")). "
           + "Undo the edit, and put the change into a new step")
     }
     records = steps.dropFirst(first - 1).map { step in
@@ -79,10 +79,11 @@ struct RepairWork {
     for number in numbers {
       let reason =
         !(1...max(1, history.version)).contains(number) || history.version == 0
-        ? "it has not run there; the store is at version \(history.version)"
+        ? "it has not run on this store, which is at version \(history.version)"
         : number > set.version
-          ? "the steps at hand end at \(numbered(set.version))"
-          : set.steps[number - 1].isFolded ? "its file is gone, as it was folded into a later step" : nil
+          ? "the available steps end at \(numbered(set.version))"
+          : set.steps[number - 1].isFolded
+            ? "its file no longer exists, because it was folded into a later step" : nil
       if let reason { throw StoreError.repairRefused(file: file, step: number, reason: reason) }
     }
   }
@@ -102,7 +103,8 @@ struct RepairWork {
       } catch StoreError.migrationFailed(let number, let name, let operation, let reason) {
         throw StoreError.repairRefused(
           file: file, step: first,
-          reason: "with it \(numbered(number)) \(name) does not fit any more, at \"\(operation)\": \(reason)")
+          reason: "with this edit, \(numbered(number)) \(name) does not fit any more, at \"\(operation)\": "
+            + "\(reason)")
       }
     }
     return (models, ways)

@@ -7,7 +7,7 @@ private import Foundation
 
 package enum MigrationBackup {
   /// The end of the error text where a copy could not be made and the run can do without one.
-  package static let withoutCopy = "do without the copy"
+  package static let withoutCopy = "migrate without a copy"
 
   /// The number of copies of a store that are kept.
   static let kept = 2
@@ -53,7 +53,7 @@ package enum MigrationBackup {
   /// Gives a copy its final name, right before the commit of the steps that it precedes.
   static func complete(_ path: String, of store: String) throws {
     do { try ExclusiveRename.give(path, to: path + unfinished) } catch {
-      throw StoreError.backupFailed(file: store, backup: path, reason: "it could not be named: \(error)")
+      throw StoreError.backupFailed(file: store, backup: path, reason: "it could not be renamed: \(error)")
     }
     Temporaries.unregister(path + unfinished)
   }

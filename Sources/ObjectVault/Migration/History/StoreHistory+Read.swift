@@ -17,7 +17,7 @@ extension StoreHistory {
     guard try tables.meta.exists() else { throw StoreError.notAStore(file: connection.path) }
     guard try tables.history.exists() else {
       throw StoreError.bookkeepingDamaged(
-        file: connection.path, place: HistoryTable.name, reason: "is not there")
+        file: connection.path, place: HistoryTable.name, reason: "is missing")
     }
     let read = try Reading(tables, file: connection.path)
     let version = try read.integer(.version, 0...Int64(Int32.max))
@@ -26,11 +26,11 @@ extension StoreHistory {
     if let step = steps.first(where: { $0.number < 1 || $0.number > version }) {
       throw read.damage(
         "\(HistoryTable.name), row \(step.number),",
-        reason: "is of no step from 1 to \(version), the version in \(MetaTable.name)")
+        reason: "is not of a step from 1 to \(version), which is the version in \(MetaTable.name)")
     }
     for number in 1...max(1, Int(version)) where number <= version {
       guard number <= steps.count, steps[number - 1].number == number else {
-        throw read.damage("\(HistoryTable.name), row \(number),", reason: "is not there")
+        throw read.damage("\(HistoryTable.name), row \(number),", reason: "is missing")
       }
     }
     try read.checkIDs()
@@ -79,7 +79,7 @@ private struct Reading {
       throw damage(entry.place, reason: "is missing")
     }
     guard case .integer(let number) = value, range.contains(number) else {
-      throw damage(entry.place, reason: "holds no number from \(range.lowerBound) to \(range.upperBound)")
+      throw damage(entry.place, reason: "is not a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
@@ -89,7 +89,7 @@ private struct Reading {
   func uuid(_ entry: MetaTable.Entry) throws(StoreError) -> UUID? {
     guard let value = values[entry] else { return nil }
     guard case .text(let text) = value, let uuid = UUID(uuidString: text) else {
-      throw damage(entry.place, reason: "holds no UUID")
+      throw damage(entry.place, reason: "is not a UUID")
     }
     return uuid
   }
@@ -99,14 +99,14 @@ private struct Reading {
     let place = MetaTable.Entry.modelJSON.place
     guard let json = values[.modelJSON] else { throw damage(place, reason: "is missing") }
     guard case .text(let json) = json, let model = try? Schema(json: json) else {
-      throw damage(place, reason: "is no model")
+      throw damage(place, reason: "is not a valid model")
     }
-    if let fault = model.modelFaults.first { throw damage(place, reason: "is no model: \(fault)") }
+    if let fault = model.modelFaults.first { throw damage(place, reason: "is not a valid model: \(fault)") }
     guard let hash = values[.modelHash] else {
       throw damage(MetaTable.Entry.modelHash.place, reason: "is missing")
     }
     guard hash == .text(sha256(Array(json.utf8))) else {
-      throw damage(place, reason: "is not the model that modelHash is of")
+      throw damage(place, reason: "does not match modelHash")
     }
     return json
   }
@@ -115,6 +115,6 @@ private struct Reading {
     let name = IdentifierTable.name
     guard try tables.identifiers.exists() else { throw damage(name, reason: "is missing") }
     guard let row = try table(name, { try tables.identifiers.damagedRow() }) else { return }
-    throw damage("\(name), row \(row),", reason: "holds no highest id")
+    throw damage("\(name), row \(row),", reason: "is not a valid highest id")
   }
 }

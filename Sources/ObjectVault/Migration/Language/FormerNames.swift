@@ -45,12 +45,15 @@ struct FormerNames {
     guard model.entity(named: text) == nil else { return nil }
     if let entry = names[text] {
       guard let now = entry.now else {
-        return "'\(text)' is no entity any more since step \(numbered(entry.step))"
+        return "'\(text)' has not been an entity since step \(numbered(entry.step))"
       }
       return
-        "'\(text)' is called \(now) since step \(numbered(entry.step)), and no row says '\(text)'; write: '\(now)'"
+        "'\(text)' was renamed to \(now) in step \(numbered(entry.step)), so no row has '\(text)'; write: "
+        + "'\(now)'"
     }
     let other = model.entities.first { $0.name.lowercased() == text.lowercased() }?.name
-    return other.map { "'\(text)' is no entity: texts are compared letter by letter; write: '\($0)'" }
+    return other.map {
+      "'\(text)' is not an entity: strings are compared with regard to case; write: '\($0)'"
+    }
   }
 }

@@ -26,9 +26,9 @@ struct MigrationHeader {
   mutating func take(_ key: Key, _ value: String, line: Int) throws(Problem) {
     guard lines[key] == nil || key == .replaces else {
       throw Problem(
-        reason: "\(key) stands there twice",
+        reason: "\(key) occurs twice",
         hint: key == .allow
-          ? "write all on one line: allow: lossy:User.city, lossy:User.age" : "leave one out")
+          ? "write all on one line: allow: lossy:User.city, lossy:User.age" : "remove one")
     }
     lines[key] = line
     switch key {
@@ -36,7 +36,7 @@ struct MigrationHeader {
       guard value == "1" else {
         // A later format may give words another meaning than this release does.
         throw Int(value).map { $0 > 1 } == true
-          ? Problem(reason: "format \(value) is that of a later release", hint: "update this program")
+          ? Problem(reason: "format \(value) is the format of a later release", hint: "update this program")
           : Problem(reason: "format \(value) is unknown", hint: "write format: 1")
       }
     case .name: name = value
@@ -44,14 +44,15 @@ struct MigrationHeader {
     case .reader:
       guard let number = Int(value) else {
         throw Problem(
-          reason: "reader takes a number", hint: "write that of the oldest step that may still open the store"
+          reason: "reader takes a number",
+          hint: "write the number of the oldest step whose programs may still open the store"
         )
       }
       reader = number
     case .backup:
       guard let rule = BackupRule(rawValue: value) else {
         throw Problem(
-          reason: "\(value) says nothing about a backup",
+          reason: "\(value) is not a rule for backups",
           hint: "write backup: \(BackupRule.allCases.map(\.rawValue).joined(separator: ", or backup: "))")
       }
       backup = rule
@@ -59,8 +60,8 @@ struct MigrationHeader {
     case .replaces:
       guard let step = FoldedStep(value), step.number == folds.count + 1 else {
         throw Problem(
-          reason: "replaces takes each step from 0001 on, in order",
-          hint: "write replaces: 0001 initial s1:…, a line for each")
+          reason: "replaces must list each step from 0001 on, in order",
+          hint: "write a line for each step, like replaces: 0001 initial s1:…")
       }
       folds.append(step)
     }
@@ -73,7 +74,7 @@ struct MigrationHeader {
       let names = MigrationStep.loss(allowedBy: word)?.split(separator: ".", omittingEmptySubsequences: false)
       guard let names, names.allSatisfy({ !$0.isEmpty }) else {
         throw Problem(
-          reason: "\"\(word)\" is nothing that can be allowed",
+          reason: "\"\(word)\" cannot be allowed",
           hint: "write allow: lossy:User.city, with lossy: before each name")
       }
     }
@@ -86,8 +87,8 @@ struct MigrationHeader {
   func misfit(number: Int, name: String) -> Problem? {
     if let reader, !(1...max(1, number)).contains(reader) {
       return Problem(
-        reason: "reader \(reader) is no version that there is at this step",
-        hint: "write the oldest that may still open the store: 1 to \(number)", key: .reader)
+        reason: "reader \(reader) is not a version up to this step",
+        hint: "write the oldest version that may still open the store: 1 to \(number)", key: .reader)
     }
     if let last = folds.last, last.number != number || last.name != name {
       return Problem(

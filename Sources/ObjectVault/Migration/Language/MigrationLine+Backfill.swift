@@ -20,10 +20,10 @@ extension MigrationLine {
   /// - Parameter column: The column after the name, for a line that has no `filling`.
   func fillsNothing(_ column: Int) -> StoreError {
     failure(
-      "a filling is for what is required",
+      "filling needs a required property",
       hint: self.column(of: "->") != nil
-        ? "write required behind the other end, or leave out filling"
-        : "leave out optional, or leave out filling",
+        ? "write required after the entity, or remove filling"
+        : "remove optional, or remove filling",
       at: self.column(of: "filling") ?? column)
   }
 
@@ -32,15 +32,16 @@ extension MigrationLine {
     switch word {
     case "nil", "null", "NULL":
       return switch before {
-      case "filling": "what may be nil is optional, and filled with nothing"
+      case "filling": "to allow nil, write optional instead of filling"
       case "to": "write none"
-      default: "write \(form); where nothing is said it is nil"
+      default: "write \(form); without a default it is nil"
       }
     case "(", "using":
       return before == "filling"
-        ? "write \(form); what differs from row to row is written by transform sql: add it optional, write it, make it required"
+        ? "write \(form); for values that differ from row to row, add it as optional, set it with transform "
+          + "sql, and make it required"
         : "write \(form)"
-    case ":", "=": return "write the value at once behind \(before)"
+    case ":", "=": return "write the value directly after \(before)"
     default: return word.hasPrefix("'") ? "write a text in double quotes" : "write \(form)"
     }
   }

@@ -10,7 +10,7 @@ extension MigrationLine {
     }
     guard verbs.contains(verb) else {
       throw failure(
-        "\"\(verb)\" is no operation",
+        "\"\(verb)\" is not an operation",
         hint: didYouMean(nearest(verb, among: verbs))
           ?? "operations begin with \(verbs.joined(separator: ", "))")
     }
@@ -44,7 +44,7 @@ extension MigrationLine {
     }
     if let other { return try other(&self) }
     guard !kinds.isEmpty else {
-      throw failure("\"\(verb)\" is not written like this", hint: "see the list of operations")
+      throw failure("\"\(verb)\" is not used like this", hint: "see the list of operations")
     }
     _ = try kind(kinds)
     return []
@@ -71,7 +71,7 @@ extension MigrationLine {
         let column = column
         let value = try value(attribute.type.constantForm)
         if let problem = value.problem(for: attribute.type) {
-          throw failure(problem, hint: "write \(attribute.type.constantForm), or no \(word)", at: column)
+          throw failure(problem, hint: "write \(attribute.type.constantForm), or remove \(word)", at: column)
         }
         if word == "default" {
           attribute.defaultValue = value.fitting(attribute.type)
@@ -81,7 +81,7 @@ extension MigrationLine {
         continue
       default:
         throw failure(
-          "\"\(word)\" is no option",
+          "\"\(word)\" is not an option",
           hint: didYouMean(nearest(word, among: Self.attributeOptions))
             ?? "options are \(Self.attributeOptions.joined(separator: " "))")
       }
@@ -119,7 +119,7 @@ extension MigrationLine {
         continue
       default:
         throw failure(
-          "\"\(word)\" is no option",
+          "\"\(word)\" is not an option",
           hint: didYouMean(nearest(word, among: ["many", "ordered", "required", "inverse", "on", "filling"]))
             ?? "options are many, ordered, required, inverse D.x, on delete RULE, filling ID")
       }
@@ -131,7 +131,7 @@ extension MigrationLine {
   /// Refuses an option that occurs twice, because one of its two values would be ignored.
   private func requireFirst(_ option: String, _ given: inout Set<String>) throws {
     guard !given.insert(option).inserted else { return }
-    throw failure("\"\(option)\" stands here twice", hint: "write it once")
+    throw failure("\"\(option)\" occurs here twice", hint: "write it once")
   }
 
   mutating func inverse(of relationship: RelationshipDescription) throws -> String {
@@ -139,7 +139,7 @@ extension MigrationLine {
     let (entity, inverse) = try property()
     guard entity == relationship.destination else {
       throw failure(
-        "the inverse is a property of \(relationship.destination)",
+        "the inverse must be a property of \(relationship.destination)",
         hint: "write \(relationship.destination).\(inverse)", at: column)
     }
     return inverse
@@ -165,6 +165,7 @@ extension MigrationLine {
   private func requireNo(_ filling: DefaultValue?) throws {
     guard filling != nil else { return }
     throw failure(
-      "a new entity has no rows that could be filled", hint: "leave out filling, or write default VALUE")
+      "filling has no effect, because a new entity has no rows",
+      hint: "remove filling, or write default VALUE")
   }
 }

@@ -16,14 +16,16 @@ struct MigrationLine {
     (self.file, self.number, line) = (file, number, MigrationWords(text))
     if let column = line.openText {
       throw failure(
-        "a text has no end", hint: "close it with \" on the same line; \\n in it is a new line", at: column)
+        "this text is not closed", hint: "close it with \" on the same line; write \\n for a line break",
+        at: column)
     }
     if let column = line.unknownEscape {
       let sign = line.scalars[column + 1]
       throw failure(
-        "\\\(sign) means nothing in a text",
+        "\\\(sign) has no meaning in a text",
         hint:
-          "write \\\\ for a backslash, or take it out of a step that was released, for which it meant nothing; there are \\n, "
+          "write \\\\ for a backslash; in a released step, remove the backslash, which had no effect; valid "
+          + "are \\n, "
           + "\\r, \\\" and \\\\", at: column)
     }
   }
@@ -56,7 +58,7 @@ struct MigrationLine {
   mutating func expect(_ word: String) throws {
     guard take(word) else {
       throw failure(
-        "\(word) is missing\(next.map { " before \($0)" } ?? "")", hint: "the line should go on with \(word)")
+        "\(word) is missing\(next.map { " before \($0)" } ?? "")", hint: "write \(word) here")
     }
   }
 
@@ -64,7 +66,7 @@ struct MigrationLine {
   /// - Returns: The number of scalars before the block's SQL.
   mutating func brace(behind word: String) throws -> Int {
     guard take("{") else {
-      throw failure("{ is missing behind \(word)", hint: "write the SQL in braces")
+      throw failure("{ is missing after \(word)", hint: "write the SQL in braces")
     }
     return line.sqlColumn ?? line.end
   }
@@ -77,15 +79,16 @@ struct MigrationLine {
   }
 
   private static let composedLetters =
-    "its accents are characters of their own: write it with composed letters"
+    "its accents are separate characters: write it with composed letters"
 
   mutating func name(_ what: String) throws -> String {
     guard let word = next, Schema.isIdentifier(word) else {
       throw failure(
-        "\(what) is missing\(next.map { "; \"\($0)\" is no name" } ?? "")",
+        "\(what) is missing\(next.map { "; \"\($0)\" is not a name" } ?? "")",
         hint: next.map { Schema.isIdentifier($0.precomposedStringWithCanonicalMapping) } == true
           ? Self.composedLetters
-          : "a name begins with a letter, has letters, digits and underscores, and \(SchemaFault.longestName) bytes at most"
+          : "a name begins with a letter, has letters, digits and underscores, and has at most "
+            + "\(SchemaFault.longestName) bytes"
       )
     }
     index += 1
@@ -104,9 +107,9 @@ struct MigrationLine {
         Schema.isIdentifier($0.precomposedStringWithCanonicalMapping)
       }
       throw failure(
-        "\"\(word)\" is no Entity.property",
+        "\"\(word)\" is not of the form Entity.property",
         hint: parts.count == 2 && parts.contains { $0.utf8.count > SchemaFault.longestName }
-          ? "a name has \(SchemaFault.longestName) bytes at most"
+          ? "a name has at most \(SchemaFault.longestName) bytes"
           : parts.count == 2 && isDecomposed ? Self.composedLetters : "write it like User.city")
     }
     index += 1
@@ -129,9 +132,9 @@ struct MigrationLine {
       if Self.attributeOptions.contains(word) {
         throw failure(
           "the type is missing before \(word)",
-          hint: "it stands behind the name; types are \(Self.typeNames.joined(separator: " "))")
+          hint: "write it after the name; types are \(Self.typeNames.joined(separator: " "))")
       }
-      throw failure("\"\(word)\" is no type", hint: Self.hint(forType: word))
+      throw failure("\"\(word)\" is not a type", hint: Self.hint(forType: word))
     }
     index += 1
     return type
@@ -142,7 +145,7 @@ struct MigrationLine {
   private static func hint(forType word: String) -> String {
     // A Swift spelling: `String?`.
     if word.hasSuffix("?"), let type = nearest(String(word.dropLast()), among: typeNames).first {
-      return "an attribute that may be nil says so behind its type: \(type) optional"
+      return "for an attribute that may be nil, write optional after its type: \(type) optional"
     }
     return didYouMean(nearest(word, among: typeNames)) ?? "types are \(typeNames.joined(separator: " "))"
   }
@@ -152,7 +155,7 @@ struct MigrationLine {
   mutating func value(_ form: String = "a number, true, false or a \"text\"") throws -> DefaultValue {
     let before = index > 0 && !words[index - 1].isString ? words[index - 1].text : ""
     guard index < words.count else {
-      throw failure("a value is missing behind \(before)", hint: "write \(form)")
+      throw failure("a value is missing after \(before)", hint: "write \(form)")
     }
     let word = words[index]
     index += 1
@@ -162,15 +165,17 @@ struct MigrationLine {
     if let value = Int64(word.text) { return .integer(value) }
     if let value = Double(word.text), value.isFinite { return .real(value) }
     index -= 1
-    throw failure("\"\(word.text)\" is no value", hint: Self.hint(forValue: word.text, behind: before, form))
+    throw failure(
+      "\"\(word.text)\" is not a value", hint: Self.hint(forValue: word.text, behind: before, form))
   }
 
   mutating func kind(_ kinds: [String]) throws -> String {
     guard let word = next, kinds.contains(word) else {
       throw failure(
-        next.map { "\"\($0)\" is none of \(kinds.joined(separator: ", "))" }
+        next.map { "\"\($0)\" is not one of \(kinds.joined(separator: ", "))" }
           ?? "\(kinds.joined(separator: " or ")) is missing",
-        hint: next.map { didYouMean(nearest($0, among: kinds)) ?? "write one of these" } ?? "say what it is")
+        hint: next.map { didYouMean(nearest($0, among: kinds)) ?? "write one of these" }
+          ?? "write one of these")
     }
     index += 1
     return word
@@ -184,7 +189,7 @@ struct MigrationLine {
       let column = column
       let name = try name("a property's name")
       guard seen.insert(name).inserted else {
-        throw failure("\(name) stands here twice", hint: "name each property once", at: column)
+        throw failure("\(name) occurs here twice", hint: "name each property once", at: column)
       }
       names.append(name)
     }
@@ -203,14 +208,14 @@ struct MigrationLine {
     let column = scanner.scalarCount(before: start)
     guard scanner.scalar(at: start) == "(" else {
       throw failure(
-        "( … ) is missing behind \(word)", hint: "write an SQL expression in brackets", at: column)
+        "( … ) is missing after \(word)", hint: "write an SQL expression in parentheses", at: column)
     }
     var depth = 0
     while let piece = scanner.next() {
       // A `--` comment would hide the rest of the line, with the closing bracket.
       guard piece.kind != .comment || scanner.sign(of: piece) == "/" else {
         throw failure(
-          "this comment takes the rest of the line, and the ) with it", hint: "write it as /* … */",
+          "this comment includes the rest of the line, with the )", hint: "write it as /* … */",
           at: scanner.scalarCount(before: piece.range.lowerBound))
       }
       guard piece.isClosed else { break }
@@ -223,15 +228,16 @@ struct MigrationLine {
         $0.properties.isWhitespace
       }
       guard rest.isEmpty || rest.first == "#" else {
-        throw failure("something stands behind )", hint: "end the line there", at: rest.startIndex)
+        throw failure("there is text after )", hint: "end the line there", at: rest.startIndex)
       }
       let expression = scanner.text(start + 1..<piece.range.lowerBound)[...].trimmed
       guard !expression.isEmpty else {
-        throw failure("nothing stands in the brackets", hint: "write an SQL expression", at: column)
+        throw failure("the parentheses are empty", hint: "write an SQL expression", at: column)
       }
       return expression
     }
     throw failure(
-      "the bracket behind \(word) has no end on this line", hint: "close it with ) there", at: column)
+      "the parenthesis after \(word) is not closed on this line", hint: "close it with ) on this line",
+      at: column)
   }
 }

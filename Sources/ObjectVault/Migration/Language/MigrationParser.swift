@@ -67,7 +67,7 @@ struct MigrationParser {
       } else if line == "[up]" || line == "[down]" {
         guard sections.insert(line).inserted else {
           throw failure(
-            "\(line) begins here a second time", hint: "write all of its operations below one \(line)")
+            "this is a second \(line) section", hint: "write all of its operations below one \(line)")
         }
         section = line
         index += 1
@@ -80,7 +80,7 @@ struct MigrationParser {
         while result.upLines.count < result.up.count { result.upLines.append(start) }
       } else {
         throw failure(
-          "\"\(line.prefix(40))\" stands before [up]", hint: "write [up] on a line of its own first")
+          "\"\(line.prefix(40))\" is before [up]", hint: "write [up] on a line of its own first")
       }
     }
     guard section != nil else {
@@ -96,9 +96,10 @@ struct MigrationParser {
     let conflict = starts.indices.first { index in marks.contains { bytes(ofLine: index).starts(with: $0) } }
     guard let line = conflict else { return }
     throw failure(
-      "a merge conflict stands here",
+      "there is a merge conflict here",
       hint:
-        "keep one side, and take the marks out; where both branches added a step, rebase FILE renumbers one",
+        "keep one side, and remove the conflict markers; if both branches added a step, rebase FILE "
+        + "renumbers one",
       line: line)
   }
 
@@ -106,7 +107,9 @@ struct MigrationParser {
   private mutating func down(_ line: String, _ result: inout Result) throws {
     guard MigrationWords(line).words.first?.text == "irreversible" else {
       guard result.irreversible == nil else {
-        throw failure("[down] is irreversible and goes on", hint: "write operations, or irreversible \"why\"")
+        throw failure(
+          "[down] has another line after irreversible",
+          hint: "write either operations or irreversible \"why\"")
       }
       let start = index + 1
       result.down?.append(contentsOf: try operations(line))
@@ -115,11 +118,13 @@ struct MigrationParser {
     }
     guard result.down?.isEmpty != false else {
       throw failure(
-        "[down] has operations and is irreversible", hint: "write operations, or irreversible \"why\"")
+        "[down] has both operations and irreversible", hint: "write either operations or irreversible \"why\""
+      )
     }
     var words = try words(at: index)
     try words.expect("irreversible")
-    result.irreversible = try words.isAtEnd ? "its author says so" : words.string("the reason")
+    result.irreversible =
+      try words.isAtEnd ? "its author declared it irreversible" : words.string("the reason")
     try words.end()
     result.down = nil
     index += 1
@@ -134,13 +139,13 @@ struct MigrationParser {
       if line.isEmpty { continue }
       guard let colon = line.firstIndex(of: ":") else {
         throw failure(
-          "\"\(line.prefix(40))\" is no header line", hint: "write key: value, or [up] before operations")
+          "\"\(line.prefix(40))\" is not a header line", hint: "write key: value, or [up] before operations")
       }
       let word = line[..<colon].trimmed
       guard let key = MigrationHeader.Key(rawValue: word) else {
         throw failure(
-          "\"\(word)\" is no header",
-          hint: didYouMean(nearest(word, among: known)) ?? "there are \(known.joined(separator: ", "))")
+          "\"\(word)\" is not a header",
+          hint: didYouMean(nearest(word, among: known)) ?? "headers are \(known.joined(separator: ", "))")
       }
       // A note keeps its `#`: it is a sentence and may name issue #12.
       let text = key == .note ? self.line(index) : line
@@ -188,7 +193,7 @@ struct MigrationParser {
       }
       index += 1
     }
-    throw failure("\(what) has no end", hint: "close it with } on a line of its own", line: start)
+    throw failure("\(what) is not closed", hint: "close it with } on a line of its own", line: start)
   }
 
   /// Returns the text from a column of this line to the brace that closes the block, on this line or a
@@ -213,7 +218,7 @@ struct MigrationParser {
       }
       body.append(piece, of: scanner)
     }
-    throw failure("this block has no end", hint: "close it with }", line: start)
+    throw failure("this block is not closed", hint: "close it with }", line: start)
   }
 
   /// Returns the error for a string or comment without an end. The closing brace may exist, but inside
@@ -223,22 +228,22 @@ struct MigrationParser {
     let before = String(decoding: bytes[starts[line]..<piece.range.lowerBound], as: UTF8.self)
     let column = before.unicodeScalars.count + 1
     guard piece.kind == .text else {
-      return failure("this comment has no end", hint: "close it with */", line: line, column: column)
+      return failure("this comment is not closed", hint: "close it with */", line: line, column: column)
     }
     let quote = Unicode.Scalar(bytes[piece.range.lowerBound])
     return failure(
-      "the text that begins here has no end",
+      "the text that begins here is not closed",
       hint: quote == "["
         ? "close it with ]"
         : "close it with \(quote), or write "
-          + "\(quote)\(quote) for one that is part of it", line: line, column: column)
+          + "\(quote)\(quote) for one inside it", line: line, column: column)
   }
 
   private mutating func ended(_ body: SQLBody, _ scanner: SQLScanner) throws -> String {
     let end = index + 1 < starts.count ? starts[index + 1] : bytes.count
     guard Self.stripped(String(decoding: bytes[scanner.position..<end], as: UTF8.self)).isEmpty else {
       throw failure(
-        "something stands behind }", hint: "write the next operation on a line of its own", line: index)
+        "there is text after }", hint: "write the next operation on a line of its own", line: index)
     }
     index += 1
     var body = body

@@ -63,7 +63,7 @@ public struct MigrationStep: Sendable, Hashable {
       throw StoreError.migrationSyntax(
         MigrationSyntaxError(
           file: file ?? Self.fileName(number, name), line: 1, column: 1, reason: "its number is \(number)",
-          hint: "numbers go from 1"))
+          hint: "step numbers start at 1"))
     }
     let isNameOfFile = name.unicodeScalars.allSatisfy { scalar in
       scalar != "/" && scalar != "\0" && !Character(scalar).isNewline
@@ -71,8 +71,9 @@ public struct MigrationStep: Sendable, Hashable {
     guard !name.isEmpty, isNameOfFile else {
       throw StoreError.migrationSyntax(
         MigrationSyntaxError(
-          file: file ?? Self.fileName(number, name), line: 1, column: 1, reason: "its name is none of a file",
-          hint: "call it like add_tags"))
+          file: file ?? Self.fileName(number, name), line: 1, column: 1,
+          reason: "its name cannot be the name of a file",
+          hint: "use a name like add_tags"))
     }
     var parser = MigrationParser(text, file: file ?? Self.fileName(number, name))
     let parsed = try parser.parse(number: number, name: name)

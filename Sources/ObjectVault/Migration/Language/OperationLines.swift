@@ -23,7 +23,8 @@ extension MigrationStep {
 
   /// Returns a message for a `require` whose author wrote none: the query itself, on one line.
   func words(for query: String, of operation: MigrationOperation) -> String {
-    "the query\(atLine(of: operation)) is true, which has no words (\(query.split(whereSeparator: \.isWhitespace).joined(separator: " ")))"
+    "the query\(atLine(of: operation)) is true "
+      + "(\(query.split(whereSeparator: \.isWhitespace).joined(separator: " ")))"
   }
 
   /// Returns ` at line 7`, or an empty string.

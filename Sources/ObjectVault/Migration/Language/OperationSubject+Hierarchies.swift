@@ -37,7 +37,8 @@ extension Schema {
       else { continue }
       throw ModelError(
         reason:
-          "\(other.name).\(property) exists already, and \(entity.name) shares its table; take another name")
+          "\(other.name).\(property) already exists, and \(entity.name) shares its table; choose another "
+          + "name")
     }
   }
 
@@ -55,7 +56,8 @@ extension Schema {
       guard let index = child.indexes.first(where: { $0.properties.contains(property) }) else { continue }
       throw ModelError(
         reason:
-          "the index \(child.name)(\(index.properties.joined(separator: ", "))) uses it; drop that first")
+          "the index \(child.name)(\(index.properties.joined(separator: ", "))) uses it; drop the index "
+          + "first")
     }
   }
 
@@ -74,6 +76,6 @@ extension Schema {
     guard let other = names.owner(of: property) else { return }
     throw ModelError(
       reason:
-        "\(other.entity).\(other.property) exists already, and \(name) shares its table; take another name")
+        "\(other.entity).\(other.property) already exists, and \(name) shares its table; choose another name")
   }
 }

@@ -53,6 +53,6 @@ extension SQLError {
     let prefix = "no such column: "
     guard message.hasPrefix(prefix) else { return "" }
     let name = message.dropFirst(prefix.count)
-    return sql.contains("\"\(name)\"") ? "; a text stands in single quotes: '\(name)'" : ""
+    return sql.contains("\"\(name)\"") ? "; write a string in single quotes: '\(name)'" : ""
   }
 }

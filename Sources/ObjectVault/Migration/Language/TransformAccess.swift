@@ -88,7 +88,8 @@ public struct TransformAccess: Sendable, Hashable {
       return "\(word.rawValue) \(Self.sorted(said + lacking).map(\.description).joined(separator: ", "))"
     }
     return
-      "\(deeds.joined(separator: ", ")), and the step does not say so; write in its line: \(words.joined(separator: " "))"
+      "\(deeds.joined(separator: ", ")), which the step does not declare; write in its line: "
+      + "\(words.joined(separator: " "))"
   }
 }
 

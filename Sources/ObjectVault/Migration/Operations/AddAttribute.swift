@@ -52,7 +52,7 @@ struct AddAttribute: TableOperation {
   func advice(in model: Schema) -> String? {
     guard lacksValue, model.entity(named: entity) != nil else { return nil }
     return
-      "\(entity).\(attribute.name) is required: give those that are there a value; \(BackfillAdvice.attribute)"
+      "\(entity).\(attribute.name) is required, but existing rows have no value; \(BackfillAdvice.attribute)"
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
@@ -60,11 +60,11 @@ struct AddAttribute: TableOperation {
     var remarks: [OperationRemark] = []
     if lacksValue {
       remarks.append(
-        (.requiresWithoutFilling, "rows that are there have no value; \(BackfillAdvice.attribute)"))
+        (.requiresWithoutFilling, "existing rows have no value; \(BackfillAdvice.attribute)"))
     }
     if attribute.isUnique, attribute.defaultValue != nil {
       remarks.append(
-        (.uniqueOnExisting, "all rows that are there get the same value, and it has to be unique"))
+        (.uniqueOnExisting, "all existing rows get the same value, but it must be unique"))
     }
     return remarks
   }

@@ -33,7 +33,7 @@ struct AddIndex: TableOperation {
     // contain it.
     let isOwn = index.properties.count == 1 && former.relationship(named: index.properties[0]) != nil
     guard model.entities[owner] != former || (isOwn && !index.isUnique) else {
-      throw ModelError(reason: "this index exists already")
+      throw ModelError(reason: "this index already exists")
     }
   }
 
@@ -50,7 +50,7 @@ struct AddIndex: TableOperation {
   func remarks(_ place: OperationContext) -> [OperationRemark] {
     guard index.isUnique, place.existed(entity) else { return [] }
     return [
-      (.uniqueOnExisting, "two rows with equal values end the step; plan counts them")
+      (.uniqueOnExisting, "the step fails if two rows have equal values; plan counts them")
     ]
   }
 }
@@ -87,7 +87,8 @@ struct DropIndex: TableOperation {
       let known = model.entities[owner].indexedProperties.map {
         "\(entity)(\($0.joined(separator: ", ")))"
       }
-      let others = known.isEmpty ? "it has none" : "there are \(known.joined(separator: ", "))"
+      let others =
+        known.isEmpty ? "\(entity) has no index" : "the indexes are \(known.joined(separator: ", "))"
       throw ModelError(reason: "there is no index \(entity)(\(names.joined(separator: ", "))); \(others)")
     }
     model.entities[owner].indexes.remove(at: index)

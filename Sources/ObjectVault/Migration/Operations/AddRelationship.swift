@@ -12,7 +12,7 @@ struct AddRelationship: TableOperation {
       var (relationship, filling) = try line.relationship(name)
       guard let filling else { return [.addRelationship(entity, relationship)] }
       guard !relationship.isToMany else {
-        throw line.failure("a to-many is never required", hint: "leave out filling", at: start)
+        throw line.failure("a to-many is never required", hint: "remove filling", at: start)
       }
       guard relationship.isRequired else { throw line.fillsNothing(start) }
       relationship.isRequired = false
@@ -56,11 +56,11 @@ struct AddRelationship: TableOperation {
       !isLookedUp(in: model)
     else { return nil }
     return
-      "\(entity).\(relationship.name) is required: say whom those that are there lead to; \(BackfillAdvice.toOne)"
+      "\(entity).\(relationship.name) is required, but existing rows have no value; \(BackfillAdvice.toOne)"
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
     guard place.existed(entity), relationship.isRequired, !isLookedUp(in: place.model) else { return [] }
-    return [(.requiresWithoutFilling, "rows that are there have none; \(BackfillAdvice.toOne)")]
+    return [(.requiresWithoutFilling, "existing rows have no value; \(BackfillAdvice.toOne)")]
   }
 }

@@ -62,8 +62,8 @@ extension AttributeMove {
       checks.append(
         .check(
           .init(groups: shared, id: "\(column)"),
-          message: "%d objects of \(destination) are led to by several \(source) with different values; "
-            + "make them equal, or give each its own, by a transform before"))
+          message: "%d objects of \(destination) are referenced by several \(source) with different values; "
+            + "first make the values equal, or give each \(source) its own \(destination), with a transform"))
     }
     if way.leadsAbove {
       let isAstray: SQL =
@@ -74,8 +74,8 @@ extension AttributeMove {
         .check(
           .init(rows: "\(from) WHERE (\(hasValue)) AND \(isAstray)"),
           message:
-            "%d objects of \(source) have values, and their \(self.relationship) is no \(destination); "
-            + "clear them, or let them lead to one, by a transform before"))
+            "%d objects of \(source) have values, but their \(self.relationship) is not of \(destination); "
+            + "first clear the values, or correct \(self.relationship), with a transform"))
     }
     let lone = lone(way, model)
     // The column that references the source row is filled anyway.
@@ -84,7 +84,7 @@ extension AttributeMove {
       checks.append(
         .check(
           .init(rows: lone),
-          message: "%d objects of \(source) have no \(self.relationship), and none can be made for them: "
+          message: "%d objects of \(source) have no \(self.relationship), and none can be created for them: "
             + "\(destination).\(missing) is required and has no default"))
     }
     return checks + sameDefaults(of: lone, way, model)
@@ -102,8 +102,9 @@ extension AttributeMove {
         if !way.isAtSource, property == way.property { return "\"id\"" }
         return entity.attribute(named: property)?.defaultValue.map { "\(written: $0.sql)" }
       }?.check(
-        "%d values of \(destination)(\(names)) would be there more than once, by the default of objects that are made for "
-          + "\(source) without \(relationship), and UNIQUE takes each once; give them one by a transform before",
+        "%d values of \(destination)(\(names)) would occur more than once, but must be unique, because the "
+          + "objects created for \(source) without \(relationship) all get the default; first give each its "
+          + "own \(relationship) with a transform",
         rowsOf: source
       )
     }
@@ -120,8 +121,8 @@ extension AttributeMove {
     return .check(
       .init(rows: lost),
       message:
-        "%d objects of \(source) have values, and no \(destination) leads to them; clear or delete them by a "
-        + "transform before")
+        "%d objects of \(source) have values, but no \(destination) refers to them; first clear the values "
+        + "or delete the objects with a transform")
   }
 
   /// Whether the rows of a group have different values, compared as stored: values that a collation
@@ -156,9 +157,9 @@ extension AttributeMove {
         RowCheck(
           .required, of: destination, [attribute.to], at: place, where: "(\(lacks))",
           message:
-            "%d objects of \(destination) would have no \(attribute.to), as no \(source) has one for them; write "
-            + "make \(source).\(attribute.from) optional before the move, and make \(destination).\(attribute.to) "
-            + "required filling VALUE behind it"))
+            "%d objects of \(destination) would have no \(attribute.to), because no \(source) has a value "
+            + "for them; write make \(source).\(attribute.from) optional before the move, and make "
+            + "\(destination).\(attribute.to) required filling VALUE after it"))
     ]
   }
 
@@ -178,8 +179,8 @@ extension AttributeMove {
     let coming: SQL =
       "(SELECT \(identifier: attribute.from) AS \(identifier: attribute.to) FROM \(lone(way, model)))"
     let reasons = [
-      areShared ? "as several lead to one \(source)" : nil,
-      filling == nil ? nil : "by the default of those that no \(source) has one for",
+      areShared ? "because several refer to one \(source)" : nil,
+      filling == nil ? nil : "because those without a value get the default",
     ].compactMap { $0 }.joined(separator: " or ")
     let key = UniqueKeyCheck(
       [attribute.to], of: entity, rows: "\(place.tableName)\(place.filter)",
@@ -187,8 +188,8 @@ extension AttributeMove {
     ) { _ in value }
     return [
       key?.check(
-        "%d values of \(destination)(\(attribute.to)) would be there more than once, \(reasons), and UNIQUE takes each "
-          + "once; write drop index \(source)(\(attribute.from)) before the move")
+        "%d values of \(destination)(\(attribute.to)) would occur more than once, \(reasons), but must be "
+          + "unique; write drop index \(source)(\(attribute.from)) before the move")
     ].compactMap { $0 }
   }
 }

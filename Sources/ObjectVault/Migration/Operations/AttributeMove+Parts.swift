@@ -15,8 +15,9 @@ extension AttributeMove: CompositeOperation {
       let (owner, relationship) = try line.property()
       guard former.names.count == new.names.count, Set(new.names).count == new.names.count else {
         throw line.failure(
-          "\(former.names.count) attributes move, and \(new.names.count) names are given",
-          hint: "give each one name",
+          "each attribute needs its own new name (attributes: \(former.names.count), names: "
+            + "\(new.names.count))",
+          hint: "write a different new name for each",
           at: column)
       }
       return [
@@ -87,7 +88,8 @@ extension AttributeMove: CompositeOperation {
     else {
       throw ModelError(
         reason:
-          "\(owner).\(relationship) is no to-one between \(source) and \(destination), by which values could move"
+          "\(owner).\(relationship) is not a to-one between \(source) and \(destination), which the move "
+          + "needs"
       )
     }
     let isAtOwner = found.hasColumn
@@ -178,11 +180,11 @@ extension AttributeMove: CompositeOperation {
 
   func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
     if isOutward, !isNew(destination) {
-      return .none(reason: "the objects of \(destination) that it made would stay")
+      return .none(reason: "the objects of \(destination) that it created would remain")
     }
     let former = attributes.compactMap { model.entity(named: source)?.attribute(named: $0.name) }
     if !isOutward, former.contains(where: { !$0.isOptional && $0.defaultValue != nil }) {
-      return .none(reason: "which of them had no value is not known any more")
+      return .none(reason: "it is no longer known which objects had no value")
     }
     let back = AttributeMove(
       attributes.map { PropertyPair($0.new, to: $0.name) }, from: destination, to: source, owner: owner,
@@ -201,7 +203,8 @@ extension MigrationLine {
       let (other, name) = try property()
       guard other == entity else {
         throw failure(
-          "\(other) is another entity than \(entity)", hint: "move those in a line of their own", at: column)
+          "the attributes are of different entities: \(entity) and \(other)",
+          hint: "write a line for each entity", at: column)
       }
       names.append(name)
     }

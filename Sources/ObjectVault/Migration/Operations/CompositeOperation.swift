@@ -119,7 +119,8 @@ extension Schema {
     else { return }
     throw ModelError(
       reason:
-        "\(entity).\(relationship) is ordered, and its order would be lost; say so before: make \(entity).\(relationship) unordered"
+        "\(entity).\(relationship) is ordered, and its order would be lost; if that is intended, first "
+        + "write: make \(entity).\(relationship) unordered"
     )
   }
 }

@@ -30,7 +30,7 @@ struct CreateEntity: TableOperation {
 
   func change(_ model: inout Schema) throws(ModelError) {
     guard model.entity(named: entity.name) == nil else {
-      throw ModelError(reason: "\(entity.name) exists already")
+      throw ModelError(reason: "\(entity.name) already exists")
     }
     for attribute in entity.attributes { try attribute.requireDefault() }
     if let parent = entity.parent {
@@ -58,8 +58,8 @@ struct CreateEntity: TableOperation {
     return [
       (
         .readerTooOld,
-        "reader: \(place.step.reader) lets programs of that version open the store, which find objects of "
-          + "\(entity.name) among those of \(root) and do not know what they are"
+        "reader: \(place.step.reader) lets programs of that version open the store, but these read objects "
+          + "of \(entity.name) as objects of \(root)"
       )
     ]
   }

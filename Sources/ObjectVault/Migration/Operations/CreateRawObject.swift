@@ -18,7 +18,7 @@ struct CreateRawObject: TableOperation {
       let sql = try parser.block(from: head.brace(behind: "create raw \(kind.rawValue) \(name)"))
       let object = RawObject(kind, name, isUnique: isUnique, sql: sql)
       if let problem = object.problem {
-        throw parser.failure(problem, hint: "write it as SQLite has it behind CREATE … NAME", line: start)
+        throw parser.failure(problem, hint: "write it as SQLite has it after CREATE … NAME", line: start)
       }
       return .createRawObject(object)
     }
@@ -38,7 +38,7 @@ struct CreateRawObject: TableOperation {
 
   func change(_ model: inout Schema) throws(ModelError) {
     guard model.rawObject(named: object.name) == nil else {
-      throw ModelError(reason: "\(object.name) exists already")
+      throw ModelError(reason: "\(object.name) already exists")
     }
     if let problem = object.problem { throw ModelError(reason: problem) }
     model.rawObjects.append(object)
@@ -57,19 +57,19 @@ struct CreateRawObject: TableOperation {
     remarks += place.model.entities.filter { plain.contains($0.name.lowercased()) }.map { entity in
       (
         .rawNamesPlain,
-        "\(entity.name) stands there without a dollar sign, so that no renaming follows; write: $\(entity.name)"
+        "\(entity.name) has no dollar sign, so it does not follow renamings; write: $\(entity.name)"
       )
     }
     let existing = SQLTemplate.words(object.sql).subtracting(place.new.map { $0.lowercased() })
     if object.isUnique, place.before.entities.contains(where: { existing.contains($0.name.lowercased()) }) {
       remarks.append(
-        (.uniqueOnExisting, "two rows with equal values end the step; look for them before"))
+        (.uniqueOnExisting, "the step fails if two rows have equal values; check for them first"))
     }
     if object.kind == .trigger, !TriggerWrite.all(in: object.sql).isEmpty {
       remarks.append(
         (
           .triggerWrites,
-          "what it writes is in no change set, and objects in memory have it when they are read again"
+          "its changes are in no change set, and objects in memory have them only after they are read again"
         ))
     }
     return remarks

@@ -31,7 +31,7 @@ struct DropAttribute: TableOperation {
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { false }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
-    .none(reason: "its values are gone")
+    .none(reason: "its values are lost")
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
@@ -44,8 +44,8 @@ struct DropAttribute: TableOperation {
       remarks.append(
         (
           .mayBeRenaming,
-          "\(entity).\(new.name) of the same type is added; to keep the values: rename attribute \(entity).\(name) "
-            + "-> \(new.name)"
+          "\(entity).\(new.name) of the same type is added; to keep the values, write: rename attribute "
+            + "\(entity).\(name) -> \(new.name)"
         ))
     }
     return remarks

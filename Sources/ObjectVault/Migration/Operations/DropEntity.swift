@@ -18,7 +18,7 @@ struct DropEntity: TableOperation {
     let dropped = model.entities[try model.index(of: name)]
     let below = model.children(of: dropped).map(\.name)
     guard below.isEmpty else {
-      let them = below.count == 1 ? ("inherits", "that") : ("inherit", "them")
+      let them = below.count == 1 ? ("inherits", below[0]) : ("inherit", "them")
       throw ModelError(
         reason: "\(below.joined(separator: ", ")) \(them.0) from it; drop \(them.1) first")
     }
@@ -27,7 +27,11 @@ struct DropEntity: TableOperation {
       entity.relationships.filter { $0.destination == name }.map { "\(entity.name).\($0.name)" }
     }
     guard left.isEmpty else {
-      throw ModelError(reason: "\(left.joined(separator: ", ")) still lead to it; drop them first")
+      throw ModelError(
+        reason:
+          "\(left.joined(separator: ", ")) still "
+          + (left.count == 1 ? "refers to it; drop it first" : "refer to it; drop them first")
+      )
     }
   }
 
@@ -35,6 +39,6 @@ struct DropEntity: TableOperation {
   func needsOwnRun(behind mapping: SegmentMapping, in model: Schema) -> Bool { mapping.hadParent(name) }
   func fill(_ mapping: inout SegmentMapping, in model: Schema) {}
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
-    .none(reason: "its objects are gone")
+    .none(reason: "its objects are lost")
   }
 }

@@ -18,7 +18,7 @@ struct DropRelationship: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     let owner = try model.index(of: entity)
@@ -42,8 +42,8 @@ struct DropRelationship: TableOperation {
       !relationship.hasColumn || relationship.isOneToOne,
       let inverse = relationship.inverse, relationship.destination != entity || inverse != name,
       let other = model.entity(named: relationship.destination)?.relationship(named: inverse)
-    else { return .none(reason: "its links are gone") }
-    guard !relationship.isOrdered else { return .none(reason: "the order of its members is gone") }
+    else { return .none(reason: "its links are lost") }
+    guard !relationship.isOrdered else { return .none(reason: "the order of its members is lost") }
     var made = relationship.written
     made.isRequired = false
     let addition = MigrationOperation.addRelationship(entity, made)

@@ -29,8 +29,8 @@ struct HierarchyMerge {
     guard merge.source == merge.destination || !model.line(of: destination.name).contains(source.name) else {
       throw ModelError(
         reason:
-          "\(destination.name) inherits from \(source.name), and objects that are no \(destination.name) cannot become "
-          + "one and stay what others inherit from; write: merge entity \(destination.name) into \(source.name), then "
+          "\(destination.name) inherits from \(source.name), so \(source.name) cannot be merged into it; "
+          + "write: merge entity \(destination.name) into \(source.name), then "
           + "rename entity \(source.name) -> \(destination.name)")
     }
     isOneTable = model.root(of: source).name == model.root(of: destination).name
@@ -67,7 +67,8 @@ struct HierarchyMerge {
       where relationship.isToMany && merge.pairs.contains(where: { $0.name == relationship.name }) {
         throw ModelError(
           reason:
-            "\(source.name) inherits \(owner.name).\(relationship.name), whose links stay with \(owner.name); leave it out"
+            "\(source.name) inherits \(owner.name).\(relationship.name), whose links stay with "
+            + "\(owner.name); remove it from the list"
         )
       }
     }
@@ -271,7 +272,7 @@ struct HierarchyMerge {
           throw ModelError(
             reason:
               "the index \(below.name)(\(index.properties.joined(separator: ", "))) uses \(lost), which has no place in "
-              + "\(merge.destination); drop that first")
+              + "\(merge.destination); drop the index first")
         }
         var new = index
         new.properties = index.properties.map { source.declares($0) ? news[$0] ?? $0 : $0 }

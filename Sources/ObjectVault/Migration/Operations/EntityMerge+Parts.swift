@@ -7,9 +7,9 @@ extension EntityMerge: CompositeOperation {
   static let forms = [
     OperationForm("merge") { line in
       try line.expect("entity")
-      let source = try line.name("the entity that goes")
+      let source = try line.name("the source entity")
       try line.expect("into")
-      let destination = try line.name("the entity that stays")
+      let destination = try line.name("the destination entity")
       var pairs: [PropertyPair] = []
       if line.take("with") {
         repeat {
@@ -38,7 +38,7 @@ extension EntityMerge: CompositeOperation {
   func losses(in model: Schema) -> [String] { (try? places(in: model).losses) ?? [] }
 
   func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
-    .none(reason: "which objects of \(destination) were of \(source) is not known any more")
+    .none(reason: "it is no longer known which objects of \(destination) were of \(source)")
   }
 
   /// Records relationships whose links are now shared with the destination, and objects of subentities
@@ -96,7 +96,7 @@ extension MigrationLine {
     let (owner, name) = try property()
     guard owner == entity else {
       throw failure(
-        "\(owner).\(name) is no property of \(entity)", hint: "write \(entity).\(name)", at: column)
+        "\(owner).\(name) is not a property of \(entity)", hint: "write \(entity).\(name)", at: column)
     }
     return name
   }

@@ -18,8 +18,8 @@ struct MergeMapping {
       .check(
         .init(rows: "\(table) WHERE \(condition)"),
         message:
-          "%d objects of \(entity.name) have both \(relationship.name) and \(other.name), and one is left; "
-          + "clear one of them by a transform before")
+          "%d objects of \(entity.name) have both \(relationship.name) and \(other.name), which become one; "
+          + "first clear one of them with a transform")
     }
   }
 
@@ -80,7 +80,8 @@ struct MergeMapping {
         guard shared.contains(pair.name) else { throw Self.unknown(pair.name, of: source) }
         throw ModelError(
           reason:
-            "\(source.name) and \(destination.name) both inherit \(pair.name), which stays what it is; leave it out"
+            "\(source.name) and \(destination.name) both inherit \(pair.name), which does not change; remove "
+            + "it from the list"
         )
       }
       guard destination.propertyNames.contains(pair.new) else {
@@ -88,7 +89,7 @@ struct MergeMapping {
       }
       guard names.updateValue(pair.new, forKey: pair.name) == nil,
         names.values.filter({ $0 == pair.new }).count == 1
-      else { throw ModelError(reason: "\(pair.name) -> \(pair.new) names one of both twice") }
+      else { throw ModelError(reason: "\(pair.name) -> \(pair.new): one of these names is used twice") }
     }
     for name in source.propertyNames where names[name] == nil {
       if destination.propertyNames.contains(name), !names.values.contains(name) { names[name] = name }
@@ -135,7 +136,7 @@ struct MergeMapping {
         throw ModelError(
           reason:
             "\(source.name).\(attribute.name) is \(attribute.type.rawValue) and \(destination.name).\(name) is "
-            + "\(target.type.rawValue); retype one of them before")
+            + "\(target.type.rawValue); first retype one of them")
       }
       attributes.append((attribute, target))
     }
@@ -144,8 +145,8 @@ struct MergeMapping {
   private func misfit(_ name: String, as new: String) -> ModelError {
     ModelError(
       reason:
-        "\(source.name).\(name) cannot become \(destination.name).\(new), which is of another kind or leads "
-        + "elsewhere; rename or drop one of them before")
+        "\(source.name).\(name) cannot become \(destination.name).\(new), which is of another kind or has "
+        + "another target; first rename or drop one of them")
   }
 
   /// Whether a relationship keeps its links in a join table, its own or that of its inverse.
@@ -196,7 +197,8 @@ struct MergeMapping {
     guard inverse(of: relationship)?.isToMany != false, inverse(of: new)?.isToMany != false else {
       throw ModelError(
         reason:
-          "\(source.name).\(relationship.name) or \(destination.name).\(new.name) is one to one; drop the inverse before"
+          "\(source.name).\(relationship.name) or \(destination.name).\(new.name) is one-to-one; first drop "
+          + "the inverse"
       )
     }
     toOnes.append((relationship, new))
@@ -263,7 +265,7 @@ struct MergeMapping {
     guard let missing else { return }
     throw ModelError(
       reason:
-        "\(destination.name).\(missing) is required, and no property of \(source.name) becomes it; write: with "
-        + "\(source.name).NAME -> \(destination.name).\(missing), or make it optional before")
+        "\(destination.name).\(missing) is required, but no property of \(source.name) becomes it; write: "
+        + "with \(source.name).NAME -> \(destination.name).\(missing), or first make it optional")
   }
 }

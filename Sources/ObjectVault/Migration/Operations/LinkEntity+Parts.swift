@@ -20,7 +20,7 @@ extension EntityToRelationship: CompositeOperation {
         .makeEntityRelationship(
           EntityToRelationship(
             entity, owner: owner, relationship: name, destination: destination, inverse: inverse,
-            from: line.take("from") ? try line.name("the to-one that leads to \(owner)") : nil))
+            from: line.take("from") ? try line.name("the to-one that refers to \(owner)") : nil))
       ]
     }
   ]
@@ -59,7 +59,7 @@ extension EntityToRelationship: CompositeOperation {
     for operation in operations { try operation.apply(to: &after) }
     let made = try after.known(owner, relationship: relationship)
     guard let (join, isSource) = after.joinTable(of: made, in: try after.known(owner)) else {
-      throw ModelError(reason: "\(owner).\(relationship) would keep no links of its own")
+      throw ModelError(reason: "\(owner).\(relationship) would have no links of its own")
     }
     let place = model.place(of: entity)
     let (ownColumn, otherColumn) = (SQLName(own.columnName), SQLName(other.columnName))
@@ -86,12 +86,12 @@ extension EntityToRelationship: CompositeOperation {
     return [
       .check(
         .init(rows: lone),
-        message: "%d objects of \(entity) lack an end that a link has; delete them by a transform before"),
+        message: "%d objects of \(entity) lack one end of the link; first delete them with a transform"),
       .check(
         .init(groups: twice),
         message:
-          "%d pairs are linked by several \(entity), and a link is there once; delete the others by a "
-          + "transform before"),
+          "%d pairs are linked by several \(entity), but a link can exist only once; first delete the others "
+          + "with a transform"),
     ]
   }
 
@@ -99,22 +99,23 @@ extension EntityToRelationship: CompositeOperation {
   private func requireNoMore(_ link: EntityDescription, in model: Schema) throws(ModelError) {
     for owner in model.ancestors(of: link) + [link] {
       guard let more = owner.relationships.first(where: { !$0.hasColumn }) else { continue }
-      let number = more.isToMany ? "many" : "a third object"
+      let number = more.isToMany ? "many objects" : "a third object"
       throw ModelError(
         reason: owner.name == entity
-          ? "\(entity).\(more.name) leads to \(number), and a link to two; drop it first"
-          : "\(entity) inherits \(owner.name).\(more.name), which leads to \(number), and a link leads to two; write "
-            + "before: set parent of \(entity) to none")
+          ? "\(entity).\(more.name) refers to \(number), but a link has only two ends; drop it first"
+          : "\(entity) inherits \(owner.name).\(more.name), which refers to \(number), but a link has only "
+            + "two ends; first write: set parent of \(entity) to none")
     }
     for below in model.descendants(of: link) {
       guard let more = below.relationships.first else { continue }
       throw ModelError(
-        reason: "\(below.name).\(more.name) leads elsewhere, and a link to its two ends; drop it first")
+        reason: "\(below.name).\(more.name) refers to another object, but a link has only two ends; drop it "
+          + "first")
     }
   }
 
   func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
-    .none(reason: "the ids that the objects of \(entity) had are gone")
+    .none(reason: "the ids of the objects of \(entity) are lost")
   }
 
   func note(in trail: inout NameHistory, _ mapping: SegmentMapping, _ model: Schema) {
@@ -144,8 +145,10 @@ extension EntityToRelationship: CompositeOperation {
     let names = toOnes.map { "\(entity).\($0.name)" }.joined(separator: ", ")
     throw ModelError(
       reason: owns.count > 1 && toOnes.count == 2
-        ? "\(names) both lead to \(owner); say which is the end of \(owner).\(relationship): from \(toOnes[0].name)"
-        : "\(entity) is no link between \(owner) and \(destination): it needs a to-one to each, and no other (it has \(names))"
+        ? "\(names) both refer to \(owner); state which is the end of \(owner).\(relationship): from "
+          + "\(toOnes[0].name)"
+        : "\(entity) is not a link between \(owner) and \(destination): it needs exactly one to-one to each, "
+          + "and no other (it has \(names))"
     )
   }
 }
@@ -195,16 +198,16 @@ extension RelationshipToEntity: CompositeOperation {
     try model.requireDeclared(owner, property: relationship)
     let former = try model.known(owner, relationship: relationship)
     guard let (join, isSource) = model.joinTable(of: former, in: try model.known(owner)) else {
-      throw ModelError(reason: "\(owner).\(relationship) is not many to many, and has no links of its own")
+      throw ModelError(reason: "\(owner).\(relationship) is not many-to-many, so it has no links of its own")
     }
     try model.requireNoOrder(owner, relationship)
     try model.requireNoOrder(former.destination, former.inverse)
     guard former.destination != owner || former.inverse != relationship else {
-      throw ModelError(reason: "\(owner).\(relationship) is its own inverse, and its links have no first end")
+      throw ModelError(reason: "\(owner).\(relationship) is its own inverse, so its links have no first end")
     }
     if let inverses, inverses.destination != former.destination {
       throw ModelError(
-        reason: "\(owner).\(relationship) leads to \(former.destination), and not to \(inverses.destination)")
+        reason: "\(owner).\(relationship) refers to \(former.destination), not to \(inverses.destination)")
     }
     let operations = operations(leadingTo: former.destination)
     let columns = join.columns(from: isSource)
@@ -255,7 +258,7 @@ extension RelationshipToEntity: CompositeOperation {
 
   func rollback(from model: Schema, isNew: (String) -> Bool) -> MigrationRollback {
     guard let former = model.entity(named: owner)?.relationship(named: relationship) else {
-      return .none(reason: "its links are gone")
+      return .none(reason: "its links are lost")
     }
     let back = EntityToRelationship(
       entity, owner: owner, relationship: relationship, destination: former.destination,

@@ -15,7 +15,7 @@ struct MakeMany: TableOperation {
       hasForeignSQL: false)
   }
   var indexedEntity: String? { entity }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.changeNumber(entity, relationship: name, toMany: true)
@@ -58,7 +58,7 @@ struct MakeOne: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: order != nil)
   }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.changeNumber(entity, relationship: name, toMany: false)
@@ -78,7 +78,7 @@ struct MakeOne: TableOperation {
   }
 
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
-    guard order == nil else { return .none(reason: "the links that were not picked are gone") }
+    guard order == nil else { return .none(reason: "the links that were not picked are lost") }
     return .operations(
       [.makeMany(entity, name)]
         + (model.entity(named: entity)?.relationship(named: name)?.isOrdered == true
@@ -87,7 +87,8 @@ struct MakeOne: TableOperation {
 
   func advice(in model: Schema) -> String? {
     order == nil
-      ? "\(entity).\(name): who has several ends the step; say which one stays: picking (ORDER)" : nil
+      ? "\(entity).\(name): the step fails if an object has several; state which one stays: picking (ORDER)"
+      : nil
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
@@ -96,8 +97,8 @@ struct MakeOne: TableOperation {
       (
         .severalToOne,
         order == nil
-          ? "who has several ends the step; write: picking (ORDER)"
-          : "links that are not picked are lost for good"
+          ? "the step fails if an object has several; write: picking (ORDER)"
+          : "links that are not picked are permanently lost"
       )
     ]
   }
@@ -123,10 +124,10 @@ extension Schema {
     let index = try relationshipIndex(owner, name)
     let relationship = entities[owner].relationships[index]
     guard relationship.isToMany != toMany else {
-      throw ModelError(reason: "\(entity).\(name) is \(toMany ? "many" : "one") already")
+      throw ModelError(reason: "\(entity).\(name) is already \(toMany ? "many" : "one")")
     }
     guard relationship.destination != entity || relationship.inverse != name else {
-      throw ModelError(reason: "\(entity).\(name) is its own inverse, and has no other end that stays")
+      throw ModelError(reason: "\(entity).\(name) is its own inverse, so it has no other end to keep")
     }
     try entities[owner].requireUnindexed(name)
     entities[owner].relationships[index].isToMany = toMany

@@ -28,10 +28,10 @@ struct MakeOrdered: TableOperation {
     let index = try model.relationshipIndex(owner, name)
     guard model.entities[owner].relationships[index].isToMany else {
       throw ModelError(
-        reason: "\(entity).\(name) leads to one object, and only members of a to-many have an order")
+        reason: "\(entity).\(name) is a to-one, but only a to-many can be ordered")
     }
     guard model.entities[owner].relationships[index].isOrdered != isOrdered else {
-      throw ModelError(reason: "\(entity).\(name) is \(isOrdered ? "" : "un")ordered already")
+      throw ModelError(reason: "\(entity).\(name) is already \(isOrdered ? "" : "un")ordered")
     }
     model.entities[owner].relationships[index].isOrdered = isOrdered
   }
@@ -46,6 +46,6 @@ struct MakeOrdered: TableOperation {
 
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     isOrdered
-      ? .operations([.makeUnordered(entity, name)]) : .none(reason: "the order of its members is gone")
+      ? .operations([.makeUnordered(entity, name)]) : .none(reason: "the order of its members is lost")
   }
 }

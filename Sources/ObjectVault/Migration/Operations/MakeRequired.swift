@@ -20,7 +20,7 @@ struct MakeRequired: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try requireFitting(model)
@@ -38,7 +38,8 @@ struct MakeRequired: TableOperation {
     if case .integer(let id) = filling, id > 0 { return }
     throw ModelError(
       reason:
-        "\(filling.text) is no id of an object, and a to-one is filled with one; write filling 1, or another id"
+        "\(filling.text) is not the id of an object, which filling needs for a to-one; write filling 1, or "
+        + "another id"
     )
   }
 
@@ -80,7 +81,7 @@ struct MakeRequired: TableOperation {
       let isOneToOne = model.entity(named: entity)?.relationship(named: name)?.isOneToOne == true
       let remedy =
         isOneToOne
-        ? "let each lead to one of its own, by a transform before"
+        ? "first give each its own object with a transform"
         : "write: make \(entity).\(name) required filling VALUE"
       mapping.require(entity, property: name, column: column, by: operation, remedy: remedy)
       return
@@ -104,12 +105,12 @@ struct MakeRequired: TableOperation {
     // Without a backfill value no row may lack a value, and none is filled, whatever the default is.
     return filling == nil
       ? .operations([.makeOptional(entity, name)])
-      : .none(reason: "which of them had no value is not known any more")
+      : .none(reason: "it is no longer known which objects had no value")
   }
 
   func advice(in model: Schema) -> String? {
     filling == nil
-      ? "\(entity).\(name) becomes required: say what fills those that have none: filling VALUE" : nil
+      ? "\(entity).\(name) becomes required; state the value of rows that have none: filling VALUE" : nil
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
@@ -117,9 +118,9 @@ struct MakeRequired: TableOperation {
     guard filling == nil else {
       let isUnique = place.model.entity(named: entity)?.uniqueKeys.contains([name]) == true
       return isUnique
-        ? [(.uniqueOnExisting, "all rows without a value get the same one, and it has to be unique")] : []
+        ? [(.uniqueOnExisting, "all rows without a value get the same value, but it must be unique")] : []
     }
-    return [(.requiresWithoutFilling, "rows without a value end the step; write: filling VALUE")]
+    return [(.requiresWithoutFilling, "the step fails if a row has no value; write: filling VALUE")]
   }
 }
 
@@ -134,7 +135,7 @@ struct MakeOptional: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.requireAttributeOrToOne(entity, property: name)
@@ -160,7 +161,8 @@ extension Schema {
       let other = "\(relationship.destination).\(relationship.inverse ?? "")"
       throw ModelError(
         reason:
-          "\(entity).\(name) cannot be required: it has no column; the column of this one-to-one is \(other)'s"
+          "\(entity).\(name) cannot be required: it has no column; the column of this one-to-one belongs to "
+          + "\(other)"
       )
     }
     guard owner.attribute(named: name) == nil, owner.relationship(named: name) == nil else { return }

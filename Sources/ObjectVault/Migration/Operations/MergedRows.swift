@@ -115,7 +115,8 @@ struct MergedRows {
       if let filling { taken.append(" AND \(target) IS NOT \(written: filling.sql)") }
       check(
         taken,
-        "%d objects of \(source) have both \(name) and \(newName), and one is left; clear one of them by a transform before"
+        "%d objects of \(source) have both \(name) and \(newName), which become one; first clear one of them "
+          + "with a transform"
       )
       give(newName, target: target, value: "ifnull(\(value), \(target))")
     } else if let filling, isRequired {
@@ -124,7 +125,8 @@ struct MergedRows {
       if isRequired {
         check(
           "\(column) IS NULL",
-          "%d objects of \(source) have no \(name), and \(destination) requires it; fill it by a transform before"
+          "%d objects of \(source) have no \(name), but \(destination) requires it; first fill it with a "
+            + "transform"
         )
       }
       give(newName, target: target, value: value)

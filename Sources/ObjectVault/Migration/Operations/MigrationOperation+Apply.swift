@@ -42,9 +42,9 @@ extension MigrationStep {
   func failed(_ operation: MigrationOperation, _ faults: [SchemaFault], in model: Schema) -> StoreError {
     failed(
       operation,
-      because: "the model is not whole in front of it: "
+      because: "the model is incomplete before this line: "
         + faults.map { Self.sentence($0, model) }.joined(separator: " ")
-        + " Write it behind the lines that make it so")
+        + " Write it after the lines that complete the model")
   }
 
   /// A fault without the details that later operations change: the operation that exceeds the limit of
@@ -67,7 +67,7 @@ extension MigrationStep {
       return "there is no property \(entity).\(property); \(hint)"
     case .unknownDestination(let entity, let relationship, let destination):
       guard let hint = didYouMean(nearest(destination, among: model.entities.map(\.name))) else { break }
-      return "\(entity).\(relationship) leads to \(destination), and there is no such entity; \(hint)"
+      return "\(entity).\(relationship) refers to \(destination), which does not exist; \(hint)"
     default: break
     }
     return "\(fault)"

@@ -16,7 +16,7 @@ extension OperationContext {
     return [
       (
         .transformsUnchecked,
-        "nothing asks behind it whether it did what it should; write: require \"…\" { SELECT … }"
+        "nothing after it checks its result; write: require \"…\" { SELECT … }"
       )
     ]
   }
@@ -37,8 +37,8 @@ extension OperationContext {
       return [
         (
           .namesNoEntity,
-          "\"\(line)\" makes objects of \(root): a row that does not say what it is, is the root's; write: "
-            + "INSERT INTO $\(entity) (\(EntityColumn.name), …) VALUES ('\(entity)', …)"
+          "\"\(line)\" inserts objects of \(root), because a row without \(EntityColumn.name) belongs to the "
+            + "root; write: INSERT INTO $\(entity) (\(EntityColumn.name), …) VALUES ('\(entity)', …)"
         )
       ]
     }
@@ -49,7 +49,8 @@ extension OperationContext {
     return [
       (
         .namesNoEntity,
-        "\"\(line)\" is about every object of \(model.root(of: entity)), as all lie in one table; write: WHERE "
+        "\"\(line)\" affects every object of \(model.root(of: entity)), because all are in one table; write: "
+          + "WHERE "
           + EntityColumn.name + (own.count == 1 ? " = \(own[0])" : " IN (\(own.joined(separator: ", ")))")
       )
     ]
@@ -66,7 +67,7 @@ extension OperationContext {
   func formerNames(in sql: String) -> [OperationRemark] {
     guard SQLTemplate.words(sql).contains(EntityColumn.name) else { return [] }
     return SQLTemplate.texts(sql).compactMap { former.reason($0, in: model) }.map {
-      (.namesFormerly, "in \"\(Self.firstLine(sql))\" \($0)")
+      (.namesFormerly, "in \"\(Self.firstLine(sql))\": \($0)")
     }
   }
 }

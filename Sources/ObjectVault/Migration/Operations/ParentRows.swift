@@ -64,8 +64,8 @@ struct ParentRows {
       RowCheck(
         .required, of: change.entity.name, [name], at: old, where: condition,
         message:
-          "%d objects of \(change.entity.name) would have no \(name), which \(change.parent ?? "") requires; fill it "
-          + "before, or make it optional"))
+          "%d objects of \(change.entity.name) would have no \(name), which \(change.parent ?? "") requires; "
+          + "first fill it, or make it optional"))
   }
 
   /// Checks that the values which rows bring or get stay unique: in keys that they inherit, and in keys
@@ -135,8 +135,9 @@ struct ParentRows {
         RowCheck(
           .leading, of: entity.name, [relationship.name], at: old,
           where: isAstray("\(identifier: relationship.columnName)"),
-          message: "%d objects lead by \(relationship.name), which is required, to an object that is no "
-            + "\(relationship.destination) any more; let them lead elsewhere by a transform before"))
+          message: "%d objects refer through \(relationship.name), which is required, to an object that will "
+            + "no longer be of \(relationship.destination); first make them refer to other objects with a "
+            + "transform"))
     }
   }
 

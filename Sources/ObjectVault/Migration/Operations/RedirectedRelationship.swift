@@ -67,7 +67,7 @@ extension Schema {
   ) {
     let owner = self.entity(named: entity.name) ?? entity
     guard let (join, isSource) = joinTable(of: relationship, in: owner) else {
-      throw ModelError(reason: "\(entity.name).\(relationship.name) keeps no links of its own")
+      throw ModelError(reason: "\(entity.name).\(relationship.name) has no links of its own")
     }
     let columns = join.columns(from: isSource)
     return (join.tableName, columns.own, columns.other)

@@ -19,7 +19,7 @@ struct RenameEntity: TableOperation {
   }
 
   func change(_ model: inout Schema) throws(ModelError) {
-    guard model.entity(named: new) == nil else { throw ModelError(reason: "\(new) exists already") }
+    guard model.entity(named: new) == nil else { throw ModelError(reason: "\(new) already exists") }
     model.entities[try model.index(of: name)].name = new
     for entity in model.entities.indices {
       if model.entities[entity].parent == name { model.entities[entity].parent = new }

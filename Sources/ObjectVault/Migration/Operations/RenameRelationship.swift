@@ -19,7 +19,7 @@ struct RenameRelationship: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: true,
       hasForeignSQL: false)
   }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     let owner = try model.index(of: entity)

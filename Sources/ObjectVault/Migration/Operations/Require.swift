@@ -21,10 +21,10 @@ struct Require: DataOperation {
   }
 
   /// The failure when the query returns false.
-  static func isNotSo(_ sentence: String) -> String { "it is required that \(sentence), and it is not so" }
+  static func isNotSo(_ sentence: String) -> String { "the requirement \"\(sentence)\" is not met" }
   /// The failure when the query returns several rows: the others would be ignored.
   static let hasManyRows =
-    "its query has more than one row, and one value is asked for: SELECT count(*) = 0 FROM … WHERE NOT (…)"
+    "its query returns more than one row, but must return one value: SELECT count(*) = 0 FROM … WHERE NOT (…)"
 
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback { .operations([]) }
 

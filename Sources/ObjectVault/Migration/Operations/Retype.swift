@@ -44,7 +44,7 @@ struct Retype: TableOperation {
   var function: AppFunction? {
     if case .swift(let name) = way { AppFunction(name: name, entity: entity, takesValues: true) } else { nil }
   }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
   var refusesLate: Bool { isComputed }
   // Any other expression would have to be evaluated for every row.
   var fittingType: AttributeType? {
@@ -61,7 +61,8 @@ struct Retype: TableOperation {
       guard isComputed || attribute.type.converts(to: type) else {
         throw ModelError(
           reason:
-            "\(attribute.type.rawValue) does not become \(type.rawValue) by itself; say how: using (SQL)")
+            "\(attribute.type.rawValue) cannot be converted to \(type.rawValue) automatically; state how: "
+            + "using (SQL)")
       }
       attribute.type = type
       // The default stays if it is a value of the new type as well.
@@ -87,8 +88,8 @@ struct Retype: TableOperation {
       {
         throw ModelError(
           reason:
-            "OVER would see the rows of all entities that share a table with \(entity); write a query in its place, or do it by "
-            + "transform sql, with WHERE _entity = '\(entity)' in either")
+            "OVER would read the rows of all entities that share a table with \(entity); use a query "
+            + "instead, or transform sql, both with WHERE _entity = '\(entity)'")
       }
       guard mapping.column(entity, property: name) != nil else { return }
       mapping.express(entity, property: name, as: mapping.ofOwnRows(expression, of: entity))
@@ -109,14 +110,14 @@ struct Retype: TableOperation {
 
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     guard let former = model.entity(named: entity)?.attribute(named: name), !isComputed else {
-      return .none(reason: "the values that it computed from are gone")
+      return .none(reason: "the former values are lost")
     }
     let restored: [MigrationOperation] = [.setDefault(entity, name, former.defaultValue)]
     if type.converts(to: former.type) {
       return .operations([.retype(entity, name, to: former.type, using: nil)] + restored)
     }
     guard type.integerRange != nil, former.type.integerRange != nil else {
-      return .none(reason: "not every \(type.rawValue) is \(former.type.rawValue)")
+      return .none(reason: "not every \(type.rawValue) is a valid \(former.type.rawValue)")
     }
     // Both are integer types. Values that are too large for the former type are refused when the column's
     // types are checked.
@@ -128,8 +129,8 @@ struct Retype: TableOperation {
   func advice(in model: Schema) -> String? {
     guard case .sql = way else { return nil }
     return
-      "\(entity).\(name): look at the expression that makes \(type.rawValue) of it: a draft, by which what is none "
-      + "becomes 0 or is cut, and nothing tells"
+      "\(entity).\(name): review the expression that converts it to \(type.rawValue): this draft turns "
+      + "invalid values into 0 or cuts them, without an error"
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] {
@@ -139,9 +140,9 @@ struct Retype: TableOperation {
     return [
       (
         .narrows,
-        "not every \(old.rawValue) is \(type.rawValue); "
+        "not every \(old.rawValue) is a valid \(type.rawValue); "
           + (isComputed
-            ? "CAST makes 0 of what is none, and tells nobody" : "a value that is none ends the step")
+            ? "CAST turns invalid values into 0, without an error" : "the step fails on an invalid value")
       )
     ]
   }

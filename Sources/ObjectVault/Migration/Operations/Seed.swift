@@ -19,7 +19,7 @@ struct Seed: DataOperation {
   }
 
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
-    .none(reason: "which objects it made is not known any more")
+    .none(reason: "it is no longer known which objects it created")
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] { place.writes(in: sql) }

@@ -22,7 +22,7 @@ struct SetDefault: TableOperation {
       rewritesValues: false, completesInverses: false, breaksReaders: false,
       hasForeignSQL: false)
   }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     try model.changeAttribute(of: entity, named: name) { attribute throws(ModelError) in

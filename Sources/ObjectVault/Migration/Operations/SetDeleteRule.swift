@@ -22,7 +22,7 @@ struct SetDeleteRule: TableOperation {
       rewritesValues: false, completesInverses: true, breaksReaders: false,
       hasForeignSQL: false)
   }
-  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for that" }
+  func missingStatement(_ engine: Engine) -> String? { "ALTER TABLE for this change" }
 
   func change(_ model: inout Schema) throws(ModelError) {
     _ = try model.known(entity, relationship: name)
@@ -34,6 +34,6 @@ struct SetDeleteRule: TableOperation {
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     model.entity(named: entity)?.relationship(named: name).map {
       .operations([.setDeleteRule(entity, name, $0.deleteRule)])
-    } ?? .none(reason: "it has no rule")
+    } ?? .none(reason: "it has no delete rule")
   }
 }

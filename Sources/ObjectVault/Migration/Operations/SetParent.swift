@@ -31,20 +31,20 @@ struct SetParent: TableOperation {
 
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     guard let change = try? ParentChange(entity, to: parent, in: model), change.way == .within else {
-      return .none(reason: "its objects lie in another table, and have other ids there or here")
+      return .none(reason: "its objects move to another table and get other ids")
     }
     return change.losses(in: model).isEmpty
       ? .operations([.setParent(entity, to: change.entity.parent)])
-      : .none(reason: "what it inherited is gone")
+      : .none(reason: "the inherited values are lost")
   }
 
   func advice(in model: Schema) -> String? {
     guard let lacking = lackingValues(in: model) else { return nil }
-    return "\(lacking): give those that are there a value; \(Self.advice)"
+    return "\(lacking), but existing rows have no value; \(Self.advice)"
   }
 
   private static let advice =
-    "add a property of that name to them before, filled, which becomes the inherited one"
+    "first add a property of that name with filling, which then becomes the inherited one"
 
   /// The required properties that the entity will inherit and that its objects lack.
   private func lackingValues(in model: Schema) -> String? {
@@ -65,13 +65,14 @@ struct SetParent: TableOperation {
     let lacking = place.existed(entity) ? lackingValues(in: place.model) : nil
     return
       (lacking.map {
-        [(.requiresWithoutFilling, "\($0), and rows that are there have no value; \(Self.advice)")]
+        [(.requiresWithoutFilling, "\($0), but existing rows have no value; \(Self.advice)")]
       } ?? [])
       + change.lostIndexes.map { properties in
         let names = properties.joined(separator: ", ")
         return (
           .losesIndex,
-          "the index \(entity)(\(names)) goes, as \(parent) has none; to have one write: add index \(parent)(\(names))"
+          "the index \(entity)(\(names)) is dropped, because \(parent) has none; to keep one, write: add "
+            + "index \(parent)(\(names))"
         )
       }
   }

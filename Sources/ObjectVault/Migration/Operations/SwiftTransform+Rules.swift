@@ -33,7 +33,7 @@ extension SwiftTransform: DataOperation {
   /// dropping them removes the values.
   func rollback(from model: Schema, _ mapping: SegmentMapping) -> MigrationRollback {
     !mapping.hasMovedRows && access.writesOnlyNew(mapping, in: model, seesTables: false)
-      ? .operations([]) : .none(reason: "what it wrote over is gone")
+      ? .operations([]) : .none(reason: "the values that it overwrote are lost")
   }
 
   func remarks(_ place: OperationContext) -> [OperationRemark] { place.unchecked }

@@ -10,7 +10,8 @@ extension MigrationLine {
   ) throws -> TransformAccess {
     let words = TransformAccess.Word.allCases.map(\.rawValue) + others
     let form =
-      "the line goes on with \(words.dropLast().joined(separator: ", ")) or \(words.last ?? ""), each once"
+      "the line continues with \(words.dropLast().joined(separator: ", ")) or \(words.last ?? ""), each at "
+      + "most once"
     var (given, places): (Set<String>, [String: [TransformAccess.Place]]) = ([], [:])
     while let word = next, word != "{" {
       guard words.contains(word), given.insert(word).inserted else {

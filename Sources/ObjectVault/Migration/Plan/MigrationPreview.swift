@@ -74,7 +74,7 @@ package struct MigrationPreview {
       Rebuild(
         table: $0.table, operations: $0.operations.map(\.summary),
         reason: "SQLite \(Engine.current.sqliteVersion) has no "
-          + ($0.missing.isEmpty ? "ALTER TABLE for that" : $0.missing.joined(separator: " and no ")),
+          + ($0.missing.isEmpty ? "ALTER TABLE for this change" : $0.missing.joined(separator: " and no ")),
         copies: $0.copies)
     }
   }

@@ -44,8 +44,8 @@ struct PreflightChecks {
     for operation in compiled.step.operations where operation.rules.refusesLate {
       guard settledOperations.insert(operation.summary).inserted else { continue }
       let open =
-        if case .rows = operation.subject { "what it does to rows is" } else { "rows that it refuses are" }
-      unasked.append("\(operation.summary): \(open) found when the step runs")
+        if case .rows = operation.subject { "its effect on rows is" } else { "the rows that it rejects are" }
+      unasked.append("\(operation.summary): \(open) only known when the step runs")
     }
   }
 
@@ -57,7 +57,7 @@ struct PreflightChecks {
       case .mustBeEmpty(let check):
         let answer = try answer {
           guard let question = check.beforehand else {
-            return .unasked("the step itself makes what it is about")
+            return .unasked("the step itself computes the values")
           }
           return try touched.answer(question, connection)
         }
@@ -88,7 +88,7 @@ struct PreflightChecks {
   // MARK: Results
 
   private func answer(_ body: () throws -> TouchedTables.Answer) rethrows -> TouchedTables.Answer {
-    isSound ? try body() : .unasked("the tables are not as the model says")
+    isSound ? try body() : .unasked("the tables differ from the model")
   }
 
   /// Records a result.

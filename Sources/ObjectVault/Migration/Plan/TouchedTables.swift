@@ -139,7 +139,7 @@ struct TouchedTables {
     if let reason = obstacle(to: query) { return .unasked(reason) }
     let isOfRun = SQLTemplate.sources(query).contains { $0.hasPrefix("sqlite_") || $0.hasPrefix("vault_") }
     if isOfRun || !SQLTemplate.words(query).isDisjoint(with: Self.wordsOfRun) {
-      return .unasked("the run itself changes what it asks for")
+      return .unasked("the run itself changes what the query reads")
     }
     do {
       let value = try connection.withAuthorizer({ MigrationRunner.reads($0) ? .allow : .deny }) {

@@ -33,8 +33,8 @@ struct DataStatements {
     guard !SQLTemplate.names(InsertedIDs.function, in: texts[0]) else {
       throw ModelError(
         reason:
-          "\(InsertedIDs.function) is the library's own; leave the column of ids out, or give it NULL, and each "
-          + "row gets an id")
+          "\(InsertedIDs.function) is an internal function; omit the id column, or set it to NULL, so that "
+          + "each row gets a new id")
     }
     insertion = NumberedInsert(texts[0], entities: names)
     position += 1

@@ -82,7 +82,7 @@ struct DeclaredColumns {
       }
     case .insert(let table):
       written.insert(table.lowercased())
-      note(.writes, rowsOf: table, deed: "makes rows of", by: object)
+      note(.writes, rowsOf: table, deed: "inserts rows of", by: object)
     case .delete(let table):
       written.insert(table.lowercased())
       note(.writes, rowsOf: table, deed: "deletes rows of", by: object)

@@ -100,8 +100,8 @@ extension StoreHistory {
   private static func advice(_ step: MigrationStep, of set: MigrationSet) -> String? {
     guard step.irreversible == nil, set.steps.contains(step) else { return nil }
     return step.down == nil
-      ? "; what does take it back can be written into its file, behind [down]"
-      : "; correct it in its file, which stays the same step"
+      ? "; its rollback can be written into its file, below [down]"
+      : "; correct [down] in its file, which does not change the checksum of the step"
   }
 
   /// The steps that the store has run: those at hand if they are what ran, else as the store carries them.
@@ -132,7 +132,8 @@ extension StoreHistory {
 extension AppliedStep {
   /// The reason for a store that an earlier release migrated, which carries no rollback.
   private static let notCarried =
-    "the store does not carry its way back, because an earlier release ran it; take it back with the files of the steps"
+    "the store does not carry its rollback, because an earlier release ran it; roll it back with the files "
+    + "of the steps"
 
   /// The step as the store carries it: its operations and its rollback.
   /// - Throws: ``StoreError/bookkeepingDamaged(file:place:reason:)`` when they cannot be read.
@@ -151,11 +152,12 @@ extension AppliedStep {
         throw StoreError.cannotRollBack(
           step: number, name: name,
           reason:
-            "this release cannot read what the store carries of it (\(error.reason)); take it back with the "
-            + "release that ran it (\(app)), or a later one")
+            "this release cannot read the rollback that the store carries (\(error.reason)); roll it back "
+            + "with the release that ran it (\(app)), or with a later one")
       }
       throw StoreError.bookkeepingDamaged(
-        file: file, place: "\(HistoryTable.name), row \(number),", reason: "holds no step: \(error.reason)")
+        file: file, place: "\(HistoryTable.name), row \(number),",
+        reason: "is not a valid step: \(error.reason)")
     }
   }
 }

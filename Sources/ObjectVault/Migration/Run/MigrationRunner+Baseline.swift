@@ -29,12 +29,12 @@ extension MigrationRunner {
     try withoutForeignKeys {
       try connection.transaction(.exclusive) {
         guard try !OwnTables(connection).meta.exists() else {
-          throw refuse("it is a store already, whose version status shows")
+          throw refuse("it is already a store; status shows its version")
         }
         let drift = SchemaDifference.lines(found: try layout(of: model), expected: model.layout)
         guard drift.isEmpty else {
           throw refuse(
-            "its tables are not those of the steps (\(drift.prefix(5).joined(separator: "; ")))",
+            "its tables differ from those of the steps (\(drift.prefix(5).joined(separator: "; ")))",
             takesRows: true)
         }
         if let foreign = try ForeignObjects(layout: model.layout).findings(connection).first {
@@ -43,16 +43,16 @@ extension MigrationRunner {
         for entity in model.roots {
           let id = try connection.tableInfo(entity.name).columns.first { $0.name == "id" }
           guard id?.isPrimaryKey == true else {
-            throw refuse("\(entity.name).id is no INTEGER PRIMARY KEY", takesRows: true)
+            throw refuse("\(entity.name).id is not an INTEGER PRIMARY KEY", takesRows: true)
           }
           let low = try connection.value("SELECT 1 FROM \(SQLName(entity.name)) WHERE \"id\" < 1 LIMIT 1")
           guard low == nil else {
-            throw refuse("\(entity.name) has a row with an id below 1, which no object has")
+            throw refuse("\(entity.name) has a row with an id below 1, but ids of objects begin at 1")
           }
         }
         if let first = try model.rowFindings(connection).first { throw refuse(first) }
         if let row = try connection.foreignKeyViolations().first {
-          throw refuse("a row of \(row.first?.string ?? "a table") refers to nothing")
+          throw refuse("a row of \(row.first?.string ?? "a table") refers to a missing row")
         }
         try OwnTables(connection).create()
         try raiseToSequences(model)

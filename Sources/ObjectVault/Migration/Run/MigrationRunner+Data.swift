@@ -101,7 +101,8 @@ extension MigrationRunner {
       let entity = unread.entity
       throw ModelError(
         reason: unread.trigger.map {
-          "the trigger \($0) inserts rows into \(entity), which get no ids that way; drop it, and insert these rows in the step"
+          "the trigger \($0) inserts rows into \(entity), which get no ids that way; drop the trigger, and "
+            + "insert these rows in the step"
         }
           ?? "rows are inserted into \(entity) in a way that gives them no ids; write INSERT INTO $\(entity) (…) VALUES … or "
           + "SELECT …")
@@ -112,8 +113,8 @@ extension MigrationRunner {
   static func changesNothing(_ beginning: String) -> ModelError {
     ModelError(
       reason:
-        "\(beginning.uppercased()) changes no row, and nobody sees what it finds; take the statement out, or write what has to "
-        + "be so as require \"…\" { SELECT … }")
+        "\(beginning.uppercased()) changes no row, and its result is ignored; remove the statement, or check "
+        + "a condition with require \"…\" { SELECT … }")
   }
 
   /// Reads the high-water mark of an entity, once.

@@ -122,8 +122,9 @@ extension MigrationRunner {
 
   /// The reason when an entity has no ids left.
   static func noIDLeft(_ entity: String) -> String {
-    "no id is left for a row of \(entity): ids end at \(RowIDs.highest), and new ones come behind the highest that was "
-      + "given out (last in vault_ids), to this entity or to one whose rows it takes; give rows with such ids lower ones before"
+    "no id is left for a row of \(entity): ids end at \(RowIDs.highest), and a new id is above the highest "
+      + "one that was issued (last in vault_ids) to this entity, or to one whose rows it takes over; first "
+      + "give rows with such ids lower ones"
   }
 
   private func run(
@@ -208,17 +209,17 @@ extension MigrationRunner {
     where message.contains("not authorized") || message.contains("prohibited"):
       return ModelError(
         reason:
-          "\(message), in: \(sql). A block reads and writes rows of entities, and a require reads them; tables and the store's "
-          + "own rows are changed by operations alone")
+          "\(message), in: \(sql). A data block may read and write rows of entities, and a require may read "
+          + "them; only operations change tables and the store's own rows")
     case .notOneStatement(let sql):
-      return ModelError(reason: "its query is one SELECT, and here are more or none: \(sql)")
+      return ModelError(reason: "its query must be one SELECT, but there are several or none: \(sql)")
     default: return error
     }
   }
 
   /// The suffix for an engine's message about SQL that it does not accept, since another engine may
   /// accept it. SQLITE_ERROR concerns the text, or a value that a function of the engine refuses.
-  static func says(_ code: Int) -> String { code == 1 ? "; so says \(Engine.current)" : "" }
+  static func says(_ code: Int) -> String { code == 1 ? "; reported by \(Engine.current)" : "" }
 
   static func isOfEntities(_ table: String) -> Bool {
     !OwnTables.own(table) && !table.lowercased().hasPrefix("sqlite_")
@@ -235,7 +236,7 @@ extension MigrationRunner {
 extension Statement {
   fileprivate func requireOneColumn() throws {
     guard columnCount != 1 else { return }
-    throw ModelError(reason: "its query has \(columnCount) columns, and one value is asked for")
+    throw ModelError(reason: "its query has \(columnCount) columns, but must return one value")
   }
 }
 

@@ -39,8 +39,8 @@ extension MigrationRunner {
       }
     } catch SQLError.constraint {
       throw RowRefusal(
-        reason: "rows have equal values where the \(object.title) takes each once; make them differ by a "
-          + "transform before")
+        reason: "rows have equal values, but the \(object.title) is unique; first make them differ with a "
+          + "transform")
     } catch { throw Self.misfit(object, error) }
   }
 
@@ -93,8 +93,8 @@ extension MigrationRunner {
       guard changesIDs else { throw Self.misfit(object, error) }
       throw ModelError(
         reason:
-          "the \(object.title) changes ids, and saves give ids out by marks that no trigger knows: the id is what an "
-          + "object is known by. Let it write to another column")
+          "the \(object.title) changes ids, but only saves assign ids, and an id identifies its object "
+          + "permanently. Let the trigger write to another column")
     }
   }
 
@@ -113,12 +113,12 @@ extension MigrationRunner {
       // The engine's words for what the authorizer denies.
       let isDenied = message.contains("not authorized") || message.contains("prohibited")
       return ModelError(
-        reason: "the \(object.title) cannot be made of this SQL: \(message)"
+        reason: "the \(object.title) cannot be created from this SQL: \(message)"
           + (isDenied ? "" : says(code))
-          + (isDenied ? "; it may be about tables of entities only, and use the engine's own functions" : "")
-          + (message.hasPrefix("no such") ? "; names behind a dollar sign follow renamings" : ""))
+          + (isDenied ? "; it may only use tables of entities and SQLite's own functions" : "")
+          + (message.hasPrefix("no such") ? "; names after a dollar sign follow renamings" : ""))
     case .notOneStatement:
-      return ModelError(reason: "the \(object.title) is one statement, and something stands behind it")
+      return ModelError(reason: "the \(object.title) must be one statement, but there is text after it")
     default: return error
     }
   }

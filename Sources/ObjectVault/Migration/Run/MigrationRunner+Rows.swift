@@ -71,8 +71,8 @@ extension MigrationRunner {
     guard try !connection.rows("SELECT \(values) FROM \(identifier: table) WHERE 0").isEmpty else { return }
     throw ModelError(
       reason:
-        "an expression is over all rows, and one for each row is asked for; write a query in its place, such as "
-        + "(SELECT max($\(table).id) FROM $\(table))")
+        "an expression is computed over all rows, but must be computed for each row; use a query instead, "
+        + "such as (SELECT max($\(table).id) FROM $\(table))")
   }
 
   /// The reason when a copy met a NULL in a required column. The engine's message names the column of a
@@ -96,8 +96,8 @@ extension MigrationRunner {
     // The expression may give another value each time, as `random()` does.
     guard count > 0 else {
       return
-        "an expression gave NULL for \(table).\(copy.columns[index]), which is required, and gives none when it is asked again; "
-        + "write one that gives a row the same value each time"
+        "an expression returned NULL for \(table).\(copy.columns[index]), which is required, but not when it "
+        + "ran again; write one that returns the same value for a row each time"
     }
     let ids = try connection.query("SELECT \"id\" \(rows) ORDER BY \"id\" LIMIT 5") { "\($0.int64(0))" }
     return

@@ -192,10 +192,12 @@ package struct MigrationRunner {
         // A derived rollback has operations that are in no file.
         throw StoreError.rowsRefused(
           step: step, name: name, operation: operation,
-          reason: reason + "; this is on the way back: the step's [down] can say what becomes of such rows")
+          reason: reason
+            + "; this happened during the rollback: the step's [down] can define what happens to such rows")
       } catch StoreError.migrationFailed(let step, let name, let operation, let reason) {
         throw StoreError.migrationFailed(
-          step: step, name: name, operation: operation, reason: "\(reason); this is on the way back")
+          step: step, name: name, operation: operation, reason: "\(reason); this happened during the rollback"
+        )
       }
       model = compiled.model
     }

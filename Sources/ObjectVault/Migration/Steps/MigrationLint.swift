@@ -63,7 +63,7 @@ extension MigrationSet {
         return MigrationFinding(
           rule: .renamingIsDone, step: step.number, file: step.fileName, line: step.line(of: operation),
           operation: operation.summary,
-          text: "\(path) is renamed by this step; take .renamed(from: \"\(former)\") out of \(place)")
+          text: "\(path) is renamed by this step; remove .renamed(from: \"\(former)\") from \(place)")
       }
     }
     return nil
@@ -110,7 +110,8 @@ struct StepLint {
         ?? parts.first { $0.losses.contains(loss) }?.operations.first
       return finding(
         isEntity ? .dropsEntity : .dropsProperty, about: operation,
-        "\(lossText(loss, compiled.emptied)) is lost for good; when that is meant, write into the head: allow: lossy:\(loss)"
+        "\(lossText(loss, compiled.emptied)) is permanently lost; if that is intended, write into the head: "
+          + "allow: lossy:\(loss)"
       )
     }
   }
@@ -120,7 +121,8 @@ struct StepLint {
     let name = step.statedName.map { name in
       finding(
         .namedOtherwise, about: nil,
-        "its head calls it \(name.isEmpty ? "nothing" : name); write: name: \(step.name)")
+        "its head has the name \(name.isEmpty ? "\"\"" : name), which is not the name of the file; write: "
+          + "name: \(step.name)")
     }
     let allowed = step.allowed.compactMap(MigrationStep.loss(allowedBy:))
     return [name].compactMap { $0 }
@@ -128,7 +130,7 @@ struct StepLint {
         let others = didYouMean(nearest(name, among: compiled.unallowedLosses))
         return finding(
           .allowsNoLoss, about: nil,
-          "it allows lossy:\(name), and loses nothing of that name; \(others ?? "take that out of the head")")
+          "it allows lossy:\(name), but loses nothing of that name; \(others ?? "remove that from the head")")
       }
   }
 
@@ -145,7 +147,8 @@ struct StepLint {
         findings.append(
           finding(
             .readerTooOld, about: operation,
-            "reader: \(step.reader) lets programs of that version open the store, which do not know this",
+            "reader: \(step.reader) lets programs of that version open the store, but these do not support "
+              + "this operation",
             at: index))
       }
       former.follow(operation, of: step.number)
@@ -186,8 +189,8 @@ struct StepLint {
     return before.joinTables.filter { !kept.contains($0) }.map { join in
       finding(
         .readerTooOld, about: operation,
-        "reader: \(step.reader) lets programs of that version open the store, which look for the links of "
-          + "\(join.source).\(join.relationship) where they are no more")
+        "reader: \(step.reader) lets programs of that version open the store, but these look for the links "
+          + "of \(join.source).\(join.relationship) where they no longer are")
     }
   }
 
@@ -202,8 +205,9 @@ struct StepLint {
       }.map { key in
         finding(
           .readerTooOld, about: nil,
-          "reader: \(step.reader) lets programs of that version open the store, and what they delete of \(key.table) fails "
-            + "where \(table.name).\(key.column) leads to it; its other end can say on delete cascade")
+          "reader: \(step.reader) lets programs of that version open the store, but their deletions of "
+            + "\(key.table) fail while \(table.name).\(key.column) refers to the row; the inverse can have "
+            + "on delete cascade")
       }
     }
   }
@@ -226,7 +230,7 @@ struct StepLint {
       let verb = tables.count == 1 ? "is" : "are"
       return finding(
         .rebuildsTable, about: operation,
-        "on SQLCipher 3, \(tables.joined(separator: ", ")) \(verb) copied whole")
+        "on SQLCipher 3, \(tables.joined(separator: ", ")) \(verb) copied completely")
     }
   }
 
@@ -237,7 +241,8 @@ struct StepLint {
     return [
       finding(
         .irreversible, about: nil,
-        "nothing leads back: \(reason); write [down], or in it: irreversible \"why\"")
+        "the step cannot be rolled back: \(reason); write [down] with operations, or with irreversible "
+          + "\"why\"")
     ]
   }
 }

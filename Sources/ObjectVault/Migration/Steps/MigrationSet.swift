@@ -44,7 +44,8 @@ public struct MigrationSet: Sendable, Hashable {
         // silently ignored.
         throw StoreError.migrationSyntax(
           MigrationSyntaxError(
-            file: name, line: 1, column: 1, reason: "a step's file ends with .migration, in small letters",
+            file: name, line: 1, column: 1,
+            reason: "the name of a step's file ends with .migration, in lower case",
             hint: "rename it"))
       }
       let path = url.appendingPathComponent(name).path
@@ -59,13 +60,13 @@ public struct MigrationSet: Sendable, Hashable {
     // The attributes are those of the target of a symbolic link.
     let goal = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let kind = try? FileManager.default.attributesOfItem(atPath: goal)[.type] as? FileAttributeType
-    let hint = "give the folder that holds files like 0001_initial.migration"
+    let hint = "give the folder with files like 0001_initial.migration"
     let (reason, remedy) =
       kind == nil
       ? ("there is no such folder of migrations", hint)
       : kind == .typeDirectory
-        ? ("this folder of migrations cannot be read", "see who may read it")
-        : ("this is no folder of migrations", hint)
+        ? ("this folder of migrations cannot be read", "check its permissions")
+        : ("this is not a folder of migrations", hint)
     return MigrationSyntaxError(file: path, line: 0, column: 0, reason: reason, hint: remedy)
   }
 
@@ -98,19 +99,19 @@ public struct MigrationSet: Sendable, Hashable {
       !FileManager.default.fileExists(atPath: path)
     {
       throw unreadable(
-        "this is a link that leads nowhere: to \(goal)", "put the file there, or take the link away")
+        "this is a link to \(goal), which does not exist", "put the file there, or remove the link")
     }
     // The file may be the target of a symbolic link.
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
-    let hint = "take it away, or give it a name that ends otherwise"
+    let hint = "remove it, or give it a name with another ending"
     switch kind {
-    case .typeDirectory: throw unreadable("this is a folder, and a step is a file", hint)
+    case .typeDirectory: throw unreadable("this is a folder, but a step is a file", hint)
     case .typeRegular, nil: break
-    default: throw unreadable("this is a pipe, a socket or a device, and a step is a file", hint)
+    default: throw unreadable("this is a pipe, a socket or a device, but a step is a file", hint)
     }
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw unreadable("the file cannot be read", "see that it is there, and who may read it")
+      throw unreadable("the file cannot be read", "check that it exists, and check its permissions")
     }
     guard let text = String(data: data, encoding: .utf8) else {
       throw unreadable("the file cannot be read as UTF-8", "save it as UTF-8")
@@ -286,16 +287,16 @@ public struct MigrationSet: Sendable, Hashable {
     let failure = { (reason: String) in
       StoreError.migrationSyntax(
         MigrationSyntaxError(
-          file: file, line: 1, column: 1, reason: reason, hint: "call it like 0002_add_tags.migration"))
+          file: file, line: 1, column: 1, reason: reason, hint: "use a name like 0002_add_tags.migration"))
     }
     // ASCII digits only: `Int` also accepts other forms, such as +2.
     guard let digits = parts.first, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       let number = Int(digits), number > 0
     else {
-      throw failure("the file's name does not begin with the number of a step, in the digits 0 to 9, and a _")
+      throw failure("the file's name does not begin with a step number in the digits 0 to 9, followed by _")
     }
     guard parts.count == 2, !parts[1].isEmpty else {
-      throw failure("the file's name has no name of the step behind its number and a _")
+      throw failure("the file's name has no step name after the number and _")
     }
     return (number, String(parts[1]))
   }

@@ -27,17 +27,17 @@ extension MigrationStep {
     if let down {
       let leads: Bool
       do { leads = try Self.leads(down, from: after, to: model) } catch let error as ModelError {
-        return .none(reason: "its [down] section does not fit the model after it: \(error.reason)")
+        return .none(reason: "its [down] section does not fit the model after the step: \(error.reason)")
       }
       return leads
-        ? .operations(down) : .none(reason: "its [down] section does not lead to the model before it")
+        ? .operations(down) : .none(reason: "its [down] section does not restore the model before the step")
     }
     let derived = try derivedWayBack(from: model, to: after)
     // The step may lose values without an operation that drops them, where an inverse keeps links elsewhere.
     if case .operations = derived, operations.contains(where: \.subject.mayGiveInverses),
       let lost = try compiled(from: model, engine: .current).losses.first
     {
-      return .none(reason: "what \(lost) held is gone")
+      return .none(reason: "the data of \(lost) is lost")
     }
     return derived
   }

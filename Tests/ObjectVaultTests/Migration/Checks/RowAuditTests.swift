@@ -49,7 +49,7 @@ private let guests = Schema { Entity(Guest.self) }
       try await lab.migrate("transform sql { DELETE FROM $Tag WHERE $Tag.id > 70 }")
     }
     #expect(
-      failed?.reason.contains("1 reference leads to a row that is gone: the table mine (row 5)") == true,
+      failed?.reason.contains("1 reference to a missing row: the table mine (row 5)") == true,
       "\(failed as Any)")
     #expect(try lab.rows("SELECT count(*) FROM Tag WHERE id > 70") == [[2]])
     // Existing damage blocks nothing, and hides no new damage.
@@ -75,11 +75,11 @@ private let guests = Schema { Entity(Guest.self) }
   @Test(arguments: [
     (
       "INSERT INTO $Post($Post.text, $Post.user) VALUES ('new', 99)",
-      "1 reference leads to a row that is gone: Post.user (row 1)"
+      "1 reference to a missing row: Post.user (row 1)"
     ),
     (
       "INSERT INTO $Post($Post.text, $Post.user) VALUES ('new', 'abc')",
-      "1 of 1 value of Post.user is no id of User"
+      "1 of 1 value of Post.user is invalid (expected: id of User)"
     ),
     ("INSERT INTO $Post.tags VALUES (7, 8)", "the links Post.tags ((7, 8))"),
   ])
@@ -103,7 +103,7 @@ private let guests = Schema { Entity(Guest.self) }
     let failed = await failure {
       try await lab.migrate("transform sql { INSERT INTO $Post.tags VALUES (8, 1), (9, 1), (10, 1) }")
     }
-    let words = "3 references lead to rows that are gone: the links Post.tags ((8, 1), (9, 1), (10, 1))"
+    let words = "3 references to missing rows: the links Post.tags ((8, 1), (9, 1), (10, 1))"
     #expect(failed?.reason == words)
     try await lab.migrate("transform sql { INSERT INTO $Post.tags VALUES (2, 1) }")
   }
@@ -124,7 +124,7 @@ private let guests = Schema { Entity(Guest.self) }
         "transform sql { UPDATE $Note SET $Note.author = 98 WHERE id = 3 }"
       ])
     let failed = await failure { _ = try await Store.migrate(at: lab.url, key: testKey, migrations: worse) }
-    #expect(failed?.step == 3 && failed?.reason.contains("1 reference leads") == true, "\(failed as Any)")
+    #expect(failed?.step == 3 && failed?.reason.contains("1 reference to") == true, "\(failed as Any)")
   }
 
   @Test func `broken references are attributed to the step that broke them, and not to the last one`()
@@ -136,7 +136,7 @@ private let guests = Schema { Entity(Guest.self) }
     ])
     let failed = await failure { _ = try await Store.migrate(at: lab.url, key: testKey, migrations: set) }
     #expect(failed?.step == 2 && failed?.operation == "transform sql")
-    #expect(failed?.reason == "2 references lead to rows that are gone: Post.user (rows 1, 2)")
+    #expect(failed?.reason == "2 references to missing rows: Post.user (rows 1, 2)")
     #expect(try lab.isSound())
   }
 
@@ -155,13 +155,14 @@ private let guests = Schema { Entity(Guest.self) }
       _ = try await Store.open(at: lab.url, key: testKey, schema: guests, migrations: .set(set))
     }
     #expect(
-      failed?.step == 2 && failed?.reason == "1 of 1 value of Guest.humour is no string: row 1",
+      failed?.step == 2
+        && failed?.reason == "1 of 1 value of Guest.humour is invalid (expected: string): row 1",
       "\(failed as Any)")
     #expect(try lab.rows("SELECT mood FROM Guest") == [[.null]])
     // A program without classes knows no cases. Later, `verify` with the classes finds the value.
     #expect(try await Store.migrate(at: lab.url, key: testKey, migrations: set).steps == [2, 3])
     let store = try await Store.open(at: lab.url, key: testKey, schema: guests, migrations: .set(set))
-    #expect(try await store.verify() == ["1 of 1 value of Guest.humour is no string: row 1"])
+    #expect(try await store.verify() == ["1 of 1 value of Guest.humour is invalid (expected: string): row 1"])
   }
 
   @Test func `classes refuse a seeded value that their enum has no case for, and accept others`() async throws

@@ -90,7 +90,7 @@ import Testing
         "retype Thing.count to int16 using (CASE $Thing.id WHEN \(row) THEN 40000 ELSE 1 END)")
     } throws: { error in
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
-      return reason.contains("1 of 70000 values of Thing.count is no int16: row \(row)")
+      return reason.contains("1 of 70000 values of Thing.count is invalid (expected: int16): row \(row)")
     }
     #expect(try lab.isSound())
   }
@@ -128,7 +128,7 @@ import Testing
       _ = try MigrationSet(steps).sql(ofStep: 2, on: newer)
       #expect(!isRefused)
     } catch StoreError.migrationFailed(_, _, _, let reason) {
-      #expect(isRefused && reason.hasPrefix("OVER would see the rows"))
+      #expect(isRefused && reason.hasPrefix("OVER would read the rows"))
     }
   }
 
@@ -147,8 +147,8 @@ import Testing
       try await lab.migrate(step)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
-      return reason.hasPrefix("an expression gave NULL for T.n")
-        && reason.contains("the same value each time")
+      return reason.hasPrefix("an expression returned NULL for T.n")
+        && reason.contains("the same value for a row each time")
     }
     #expect(try lab.isSound())
   }
@@ -191,7 +191,7 @@ import Testing
       try await hierarchy.migrate("retype Dog.k to int using (row_number() OVER ())")
     } throws: { error in
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
-      return reason.hasPrefix("OVER would see the rows of all entities")
+      return reason.hasPrefix("OVER would read the rows of all entities")
     }
   }
 
@@ -203,11 +203,12 @@ import Testing
       try await lab.migrate("transform sql { UPDATE $Thing SET _version = \(version) WHERE $Thing.id = 2 }")
     } throws: { error in
       guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
-      return reason.contains("1 of 2 values of Thing._version is no version: row 2")
+      return reason.contains("1 of 2 values of Thing._version is invalid (expected: version): row 2")
     }
     try lab.open().executeScript("UPDATE Thing SET _version = \(version) WHERE id = 2")
     let store = try await Store.open(at: lab.url, key: testKey)
-    #expect(try await store.verify() == ["1 of 2 values of Thing._version is no version: row 2"])
+    #expect(
+      try await store.verify() == ["1 of 2 values of Thing._version is invalid (expected: version): row 2"])
     // A conflict, or a row with another version, but never a crash.
     try? await store.write { try $0.fetch(entity: "Thing").where("id == 2").first()?["name"] = "new" }
     store.close()
@@ -235,16 +236,16 @@ import Testing
     let connection = try lab.open()
     #expect(
       try StoreInfo(connection).valueFindings(connection) == [
-        "1 of 2 values of Thing.price is no decimal: row 1"
+        "1 of 2 values of Thing.price is invalid (expected: decimal): row 1"
       ])
   }
 
   @Test func `a backfill value must be of the attribute's type`() async throws {
     try await lab.migrate("make Thing.count optional")
     for (step, word) in [
-      ("make Thing.weight required filling \"abc\"", "is no double"),
-      ("make Thing.small required filling 300", "is no int8"),
-      ("make Thing.key required filling \"abc\"", "is no uuid"),
+      ("make Thing.weight required filling \"abc\"", "is not a valid double"),
+      ("make Thing.small required filling 300", "is not a valid int8"),
+      ("make Thing.key required filling \"abc\"", "is not a valid uuid"),
     ] {
       #expect {
         _ = try lab.set([Self.base, "make Thing.count optional", step]).model(at: 3)
@@ -275,11 +276,14 @@ import Testing
     try connection.execute("UPDATE Sample SET mood = 'gloomy', int = 'seven' WHERE id = 2")
     #expect(
       Set(try await temporary.store.verify()) == [
-        "1 of 3 values of Sample.int is no int: row 2", "1 of 3 values of Sample.mood is no string: row 2",
+        "1 of 3 values of Sample.int is invalid (expected: int): row 2",
+        "1 of 3 values of Sample.mood is invalid (expected: string): row 2",
       ])
     // Without classes the cases are unknown.
     #expect(
-      try StoreInfo(connection).valueFindings(connection) == ["1 of 3 values of Sample.int is no int: row 2"]
+      try StoreInfo(connection).valueFindings(connection) == [
+        "1 of 3 values of Sample.int is invalid (expected: int): row 2"
+      ]
     )
   }
 

@@ -168,7 +168,7 @@ import VaultAuthoring
     await #expect { try await lab.migrate(block) } throws: { error in
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
       return reason.contains(
-        "gets the id \(Self.limit + 1), and ids end at \(Self.limit): give it a lower one")
+        "gets the id \(Self.limit + 1), but ids end at \(Self.limit); give it a lower id")
     }
     #expect(try lab.isSound())
   }
@@ -190,7 +190,7 @@ import VaultAuthoring
     let lab = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit + 1), 'a'); DELETE FROM notes")
     await #expect { try await lab.adopt() } throws: { error in
       guard case StoreError.adoptionRefused(_, let reason, _) = error else { return false }
-      return reason.contains("Notes: ids up to \(Self.limit + 1) were given out")
+      return reason.contains("Notes: ids up to \(Self.limit + 1) were issued")
     }
     let last = try AdoptionLab(table + "INSERT INTO notes VALUES (\(Self.limit), 'a'); DELETE FROM notes")
     try await last.adopt()

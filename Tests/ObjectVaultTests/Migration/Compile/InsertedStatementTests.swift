@@ -195,7 +195,7 @@ import Testing
     await #expect {
       try await lab.migrate("seed { INSERT INTO $Note (text) VALUES ('x') }")
     } throws: {
-      "\($0)".contains("the trigger mine inserts rows into Tag, which get no ids that way; drop it")
+      "\($0)".contains("the trigger mine inserts rows into Tag, which get no ids that way; drop the trigger")
     }
   }
 

@@ -86,7 +86,7 @@ import Testing
     #expect(try lab.isSound())
   }
 
-  @Test(arguments: [(2, "Export its rows"), (4, "Update the program")])
+  @Test(arguments: [(2, "Export the rows"), (4, "Update the program")])
   func `a store of another format is refused with advice, and stays unchanged`(
     _ format: Int, _ remedy: String
   ) async throws {

@@ -80,9 +80,9 @@ import Testing
     )
     func isTold(_ lines: [String]) -> Bool {
       lines.count == 1
-        && lines[0].hasPrefix("the \(each.title) is none of the store's, and step")
-        && (lines[0].contains("0003 step3 makes something of that name")
-          || lines[0].contains("make tables of such names"))
+        && lines[0].hasPrefix("the \(each.title) is not part of the store, but step")
+        && (lines[0].contains("0003 step3 creates an object with its name")
+          || lines[0].contains("use temporary tables with such names"))
         && lines[0].contains(each.line)
     }
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: set)

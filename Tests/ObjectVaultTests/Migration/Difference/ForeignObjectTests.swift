@@ -37,7 +37,7 @@ import Testing
     try lab.run(sql)
     let found = try await findings(lab)
     #expect(
-      found.count == 1 && found.first?.hasPrefix("the \(name) is none of the store's") == true, "\(found)")
+      found.count == 1 && found.first?.hasPrefix("the \(name) is not part of the store") == true, "\(found)")
   }
 
   @Test(arguments: [
@@ -66,7 +66,7 @@ import Testing
     async throws
   {
     let sql = "CREATE TRIGGER spy AFTER INSERT ON Thing BEGIN DELETE FROM Other; END"
-    let words = "the trigger spy on Thing is none of"
+    let words = "the trigger spy on Thing is not part of"
     let base =
       "create entity Thing {\n attribute name string\n}\ncreate entity Other {\n attribute n int optional\n}"
     let lab = try await MigrationLab(base, fill: ["INSERT INTO Thing(id, name) VALUES (1, 'a')"])
@@ -133,8 +133,8 @@ import Testing
     async throws
   {
     for (sql, words) in [
-      ("CREATE VIEW vault_undone AS SELECT 1 AS id", "vault_undone is no table, but of the kind view"),
-      ("ALTER TABLE vault_ids ADD COLUMN extra", "vault_ids has the column extra"),
+      ("CREATE VIEW vault_undone AS SELECT 1 AS id", "vault_undone is of the kind view, not a table"),
+      ("ALTER TABLE vault_ids ADD COLUMN extra", "vault_ids has an unknown column extra"),
     ] {
       let lab = try await DowngradeLab(Self.steps, at: 2)
       try lab.run(sql)

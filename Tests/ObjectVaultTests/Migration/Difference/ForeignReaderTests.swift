@@ -44,7 +44,7 @@ import Testing
   static let cases = [
     Case(
       "CREATE VIEW v AS SELECT size FROM Thing", step: drop,
-      "the view v is none of the store's, and names Thing.size, which step 0003 step3 drops or renames",
+      "the view v is not part of the store, and names Thing.size, which step 0003 step3 drops or renames",
       #"DROP VIEW "v";"#, "create raw view"),
     Case(
       #"CREATE VIEW v AS SELECT "SIZE" AS s FROM thing"#, step: rename, "names Thing.size, which step 0003"),
@@ -71,7 +71,7 @@ import Testing
     Case(
       "CREATE TABLE notes(a); CREATE TRIGGER t AFTER INSERT ON notes BEGIN SELECT 1; END; "
         + "CREATE TRIGGER u AFTER INSERT ON notes BEGIN DELETE FROM nowhere; END", step: drop,
-      "the trigger u on notes is none of the store's, and cannot be run"),
+      "the trigger u on notes is not part of the store, and cannot be run"),
     Case(
       "CREATE TABLE notes(a); CREATE TRIGGER t AFTER INSERT ON notes BEGIN UPDATE OR IGNORE Tag SET label = 'x'; END",
       step: "drop entity Tag", "the trigger t on notes", "names Tag, which"),
@@ -81,16 +81,16 @@ import Testing
     // Tables with a reference to a table of the store.
     Case(
       "CREATE TABLE zz(x INTEGER REFERENCES Tag(id) ON DELETE CASCADE)", step: "rename entity Tag -> Label",
-      "the table zz is none of the store's, and refers to Tag, which step 0003 step3 drops or renames",
-      #"DROP TABLE "zz";"#, "make it anew without that reference"),
+      "the table zz is not part of the store, and refers to Tag, which step 0003 step3 drops or renames",
+      #"DROP TABLE "zz";"#, "create it again without that reference"),
     Case(
       "CREATE TABLE zz(x INTEGER REFERENCES Tag(id))",
       step: "retype Tag.label to string using (upper($Tag.label))"),
     // Objects that cannot be run even before the step.
     Case(
       "CREATE VIEW v AS SELECT x FROM nowhere", step: drop,
-      "the view v is none of the store's, and cannot be run",
-      "nowhere", "no column is dropped or renamed beside it, as step 0003 step3 does"),
+      "the view v is not part of the store, and cannot be run",
+      "nowhere", "SQLite cannot drop or rename columns, as step 0003 step3 does"),
     Case("CREATE VIEW v AS SELECT x FROM nowhere", step: "add attribute Thing.more string optional"),
     Case(
       "CREATE VIEW v AS SELECT x FROM nowhere", step: "retype Thing.name to string using (upper($Thing.name))"
@@ -142,7 +142,7 @@ import Testing
     let set = try lab.set([base, first, "add attribute Tag.more string optional", step])
     func isTold(_ error: any Error) -> Bool {
       guard case StoreError.stepsObstructed(_, let lines) = error else { return false }
-      return lines.count == 1 && lines[0].hasPrefix("\(title) is none of the store's, and ")
+      return lines.count == 1 && lines[0].hasPrefix("\(title) is not part of the store, and ")
     }
     if step.hasPrefix("drop attribute") { try lab.open().executeScript("DROP VIEW lost") }
     let now = try objects(lab)

@@ -173,7 +173,7 @@ import Testing
     )
     #expect(
       SchemaDifference.lines(old, against: new, found: "the steps", expected: "the classes") == [
-        "B inherits from A in the steps and inherits from none in the classes"
+        "B inherits from A in the steps and has no parent in the classes"
       ])
   }
 }

@@ -138,7 +138,7 @@ import VaultAuthoring
     let again = try set.folded(to: 2, release: "1").migrations.folded(to: 4, release: "2")
     #expect(again.step.folds.map(\.release) == ["1", "1", "2", "2"])
     #expect(again.migrations.steps.map(\.checksum) == set.steps.map(\.checksum))
-    #expect { try again.migrations.folded(to: 4) } throws: { "\($0)".contains("name a later one") }
+    #expect { try again.migrations.folded(to: 4) } throws: { "\($0)".contains("name a later step") }
   }
 
   @Test(arguments: [plain, steps])

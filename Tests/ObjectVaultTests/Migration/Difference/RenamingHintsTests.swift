@@ -80,17 +80,17 @@ private enum Swapped {
   }
 
   @Test(arguments: [
-    (["A.x=y", "A.x=z"], "A.x=z: A.x=y renames A.x, too; leave one of the two out."),
-    (["A.x=z", "A.w=z"], "A.w=z: A.x=z gives the name A.z, too; leave one of the two out."),
-    (["A=C", "A=D"], "A=D: A=C renames A, too; leave one of the two out."),
-    (["A=C", "B=C"], "B=C: A=C gives the name C, too; leave one of the two out."),
+    (["A.x=y", "A.x=z"], "A.x=z: A.x=y renames A.x as well; remove one of the two."),
+    (["A.x=z", "A.w=z"], "A.w=z: A.x=z gives the name A.z as well; remove one of the two."),
+    (["A=C", "A=D"], "A=D: A=C renames A as well; remove one of the two."),
+    (["A=C", "B=C"], "B=C: A=C gives the name C as well; remove one of the two."),
     (
       ["A=B"],
-      "A=B: B is in the steps already; drop it in a step of its own before, or say how it is called now."
+      "A=B: the steps already have B; first drop it in a step of its own, or state its new name."
     ),
     (
       ["A.x=w"],
-      "A.x=w: A.w is in the steps already; drop it in a step of its own before, or say how it is called now."
+      "A.x=w: the steps already have A.w; first drop it in a step of its own, or state its new name."
     ),
   ])
   func `contradictory renamings are refused, and the error names both`(_ renaming: [String], _ text: String)
@@ -107,7 +107,7 @@ private enum Swapped {
       Entity(Swapped.One.self)
       Entity(Swapped.Two.self)
     }
-    let question = "One.x says that it was One.y, and the steps have both."
+    let question = "One.x declares the former name One.y, but the steps have both."
     let renamed = try proposal(
       from: "create entity Former {\n attribute x int default 0\n attribute y int default 0\n}\n"
         + "create entity Two {\n attribute z int default 0\n}", to: swapped, renaming: ["Former=One"])
@@ -144,7 +144,8 @@ private enum Swapped {
     let row = "create entity Row {\n attribute a int default 0\n attribute b int default 0\n}"
     let schema = Schema { Entity(Taken.Row.self) }
     let asked = try proposal(from: row, to: schema)
-    #expect(asked.notes.contains { $0.hasPrefix("Row.b says that it was Row.a, and the steps have both.") })
+    #expect(
+      asked.notes.contains { $0.hasPrefix("Row.b declares the former name Row.a, but the steps have both.") })
     let told = try proposal(from: row, to: schema, renaming: ["Row.a=c"])
     #expect(told.lines == ["rename attribute Row.a -> c"] && told.notes.isEmpty, "\(told.notes)")
   }
@@ -223,13 +224,13 @@ private enum Swapped {
     #expect(told.lines.isEmpty && told.notes.count == 2)
     #expect(
       told.notes.first
-        == "Member says that it was Person, and the steps have both. Where that has been done, take "
-        + ".renamed(from: \"Person\") out of the schema; where not, say so for each that is called otherwise now"
+        == "Member declares the former name Person, but the steps have both. If the renaming is done, remove "
+        + ".renamed(from: \"Person\") from the schema; if not, state each renaming that is still to be made"
     )
     let answered = try proposal(from: old, to: schema, renaming: ["Member=Person", "Person=Member"])
     #expect(
       answered.lines.prefix(3).allSatisfy { $0.hasPrefix("rename entity") }
-        && !answered.notes.contains { $0.contains("says that it was") })
+        && !answered.notes.contains { $0.contains("declares the former name") })
   }
 
   @Test func `entities of a hierarchy are renamed before parents and properties are compared`() throws {
@@ -257,17 +258,17 @@ private enum Swapped {
     }
     #expect(
       refusal(from: Self.user, to: both)
-        == "User=Person: User=Member renames User, too; leave one of the two out.")
+        == "User=Person: User=Member renames User as well; remove one of the two.")
     let one = Schema {
       Entity(HintedClasses.Person.self).renamed(from: "User")
       Entity(HintedClasses.Member.self)
     }
     #expect(
       refusal(from: Self.user, to: one, renaming: ["User=Member"])
-        == "User=Member: User=Person renames User, too; leave one of the two out.")
+        == "User=Member: User=Person renames User as well; remove one of the two.")
     let row = "create entity Row {\n attribute a int default 0\n}"
     #expect(
       refusal(from: row, to: Schema { Entity(Contradictory.Row.self) })
-        == "Row.a=c: Row.a=b renames Row.a, too; leave one of the two out.")
+        == "Row.a=c: Row.a=b renames Row.a as well; remove one of the two.")
   }
 }

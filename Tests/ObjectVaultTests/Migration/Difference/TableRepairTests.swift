@@ -174,7 +174,8 @@ import Testing
     let line = try #require(lines.first)
     let parts = try #require(
       line.firstMatch(
-        of: #/; step 0002 step2 adds .* can be kept: before that (.*?); and after the step (.*)$/#), "\(line)"
+        of: #/; step 0002 step2 adds .* can be kept: before the step, run (.*?); and after the step (.*)$/#),
+      "\(line)"
     )
     #expect(try Self.paste(["\(parts.1);"] + Self.remedies(lines), lab.url.path).errors == "")
     try await lab.migrate(step)
@@ -222,7 +223,7 @@ import Testing
       """)
     let decimals = try StoreInfo(raw).drift(raw)
     #expect(
-      decimals.joined().contains("does not know the order of decimals") && Self.remedies(decimals).isEmpty,
+      decimals.joined().contains("has no collation for decimals") && Self.remedies(decimals).isEmpty,
       "\(decimals)")
     try raw.executeScript(
       """
@@ -231,7 +232,7 @@ import Testing
       """)
     let lost = try StoreInfo(raw).drift(raw)
     #expect(
-      lost.joined().contains("gone with it: restore a backup") && Self.remedies(lost).isEmpty, "\(lost)")
+      lost.joined().contains("its data is lost: restore a backup") && Self.remedies(lost).isEmpty, "\(lost)")
     raw.close()
   }
 }

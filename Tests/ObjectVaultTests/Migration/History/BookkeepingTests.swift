@@ -50,7 +50,7 @@ enum Damage {
     ),
     ("DELETE FROM vault_migrations WHERE version = 1", "vault_migrations, row 1"),
     ("DELETE FROM vault_migrations", "vault_migrations, row 1"),
-    ("ALTER TABLE vault_migrations RENAME TO kept", "vault_migrations is not there"),
+    ("ALTER TABLE vault_migrations RENAME TO kept", "vault_migrations is missing"),
     ("UPDATE vault_migrations SET checksum = x'00' WHERE version = 1", "edited"),
     (
       "ALTER TABLE vault_migrations RENAME TO kept; CREATE TABLE vault_migrations (version, name)",

@@ -27,8 +27,8 @@ import VaultAuthoring
       guard case StoreError.historyConflict(.refolded(2, _, let applied, let found, into: 3, _)) = error
       else { return false }
       return applied != found && found == folded.steps[1].checksum
-        && "\(error)".contains("ran as another than was folded into 0003")
-        && "\(error)".contains("record the step as it is there (Store.repair)")
+        && "\(error)".contains("ran with another text than was folded into 0003")
+        && "\(error)".contains("record the step as it is in them (Store.repair)")
     }
     await #expect {
       try await Store.planRepair(at: lab.url, key: testKey, steps: [2], migrations: fold)

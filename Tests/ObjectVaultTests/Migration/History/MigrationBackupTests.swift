@@ -147,8 +147,8 @@ import Testing
       try await Store.migrate(at: url, key: testKey, migrations: set)
     } throws: { error in
       guard case StoreError.backupFailed(_, _, let reason) = error else { return false }
-      return reason.contains("leave room for its journal")
-        && reason.contains("give the store a shorter name, or do without the copy")
+      return reason.contains("leave room for the name of its journal")
+        && reason.contains("give the store a shorter name, or migrate without a copy")
     }
     _ = try await Store.migrate(at: url, key: testKey, migrations: set, makesBackups: false)
   }

@@ -53,11 +53,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("transform sql { SELECT 'é🏳️', \u{301}", "'x }", "the text that begins here has no end"),
-    ("transform sql { SELECT 'é', ", "/* x }", "this comment has no end"),
-    ("retype User.name to string using ('é🏳️' || ", "-- x)", "this comment takes the rest of the line"),
-    ("retype User.name to string using ('é\u{301}') ", "x", "something stands behind )"),
-    ("retype User.name to string using \u{A0} ", "'é'", "( … ) is missing behind using"),
+    ("transform sql { SELECT 'é🏳️', \u{301}", "'x }", "the text that begins here is not closed"),
+    ("transform sql { SELECT 'é', ", "/* x }", "this comment is not closed"),
+    ("retype User.name to string using ('é🏳️' || ", "-- x)", "this comment includes the rest of the line"),
+    ("retype User.name to string using ('é\u{301}') ", "x", "there is text after )"),
+    ("retype User.name to string using \u{A0} ", "'é'", "( … ) is missing after using"),
   ])
   func `the column of a syntax error counts Unicode scalars`(
     _ before: String, _ rest: String, _ reason: String
@@ -88,19 +88,19 @@ import Testing
   }
 
   @Test(arguments: [
-    ("add attribute U.a string default \"abc", 33, "no end"),
-    ("add attribute U.a string default \"abc\\\"", 33, "no end"),
-    ("require \"it is so { SELECT 1 }", 8, "no end"),
-    ("retype U.a to int using (1) optional", 28, "behind )"),
-    ("retype U.a to int using (1 -- x)", 27, "takes the rest of the line"),
-    ("retype U.a to int using ('a)", 24, "no end"),
+    ("add attribute U.a string default \"abc", 33, "not closed"),
+    ("add attribute U.a string default \"abc\\\"", 33, "not closed"),
+    ("require \"it is so { SELECT 1 }", 8, "not closed"),
+    ("retype U.a to int using (1) optional", 28, "after )"),
+    ("retype U.a to int using (1 -- x)", 27, "includes the rest of the line"),
+    ("retype U.a to int using ('a)", 24, "not closed"),
     ("retype U.a to int using 1 + (2)", 24, "( … )"),
     ("transform sql SELECT 1 }", 14, "{ is missing"), ("seed SELECT", 5, "{ is missing"),
-    ("transform sql { SELECT 1 /* }", 25, "this comment has no end"),
-    ("transform sql { SELECT 1", 0, "no end"),
+    ("transform sql { SELECT 1 /* }", 25, "this comment is not closed"),
+    ("transform sql { SELECT 1", 0, "not closed"),
     ("transform sql { SELECT [a }", 23, "no end; close it with ]"),
     ("transform sql { SELECT '\u{301} }", 23, "no end; close it with '"),
-    ("transform sql { SELECT 1\n} drop entity A", 0, "behind }"),
+    ("transform sql { SELECT 1\n} drop entity A", 0, "after }"),
   ])
   func `a text, comment or block that is incomplete is reported with its place`(
     _ line: String, _ column: Int, _ words: String
@@ -132,7 +132,7 @@ import Testing
     let name = step.contains("nosuch") ? "nosuch" : "city"
     func isTold(_ error: any Error) -> Bool {
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
-      return reason.contains("no such column: \(name); a text stands in single quotes: '\(name)'")
+      return reason.contains("no such column: \(name); write a string in single quotes: '\(name)'")
     }
     await #expect {
       _ = try await Store.plan(

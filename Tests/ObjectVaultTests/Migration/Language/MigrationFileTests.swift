@@ -11,37 +11,37 @@ import Testing
 
   @Test(arguments: [
     ("", 1, 1, "format: 1"), ("format: 2\n[up]\n", 1, 1, "format 2"), ("format: 1\n", 3, 1, "no [up]"),
-    ("format: 1\nnmae: x\n[up]", 2, 1, "\"nmae\" is no header; did you mean \"name\" or \"note\"?"),
-    ("format: 1\n[up]\n  ad attribute U.a int", 3, 3, "no operation"),
+    ("format: 1\nnmae: x\n[up]", 2, 1, "\"nmae\" is not a header; did you mean \"name\" or \"note\"?"),
+    ("format: 1\n[up]\n  ad attribute U.a int", 3, 3, "not an operation"),
     ("format: 1\n[up]\nadd atribute U.a int", 3, 5, "attribute"),
-    ("format: 1\n[up]\nadd attribute U.a strin", 3, 19, "\"strin\" is no type; did you mean \"string\"?"),
+    ("format: 1\n[up]\nadd attribute U.a strin", 3, 19, "\"strin\" is not a type; did you mean \"string\"?"),
     (
       "format: 1\n[up]\nadd attribute U.a int?", 3, 19,
-      "\"int?\" is no type; an attribute that may be nil says so behind its type: int optional."
+      "\"int?\" is not a type; for an attribute that may be nil, write optional after its type: int optional."
     ),
     ("format: 1\n[up]\nadd attribute Ua string", 3, 15, "Entity.property"),
     (
       "format: 1\n[up]\nadd attribute U.a filling 3", 3, 19,
-      "the type is missing before filling; it stands behind"
+      "the type is missing before filling; write it after"
     ),
     (
       "format: 1\n[up]\nadd attribute U.a int filling", 3, 30,
-      "a value is missing behind filling; write a whole"
+      "a value is missing after filling; write a whole"
     ),
     (
       "format: 1\n[up]\nadd attribute U.a int optional filling 3", 3, 32,
-      "leave out optional, or leave out filling"
+      "remove optional, or remove filling"
     ),
-    ("format: 1\n[up]\nadd attribute U.a int filling nil", 3, 31, "what may be nil is optional"),
+    ("format: 1\n[up]\nadd attribute U.a int filling nil", 3, 31, "to allow nil, write optional"),
     ("format: 1\n[up]\nset default of U.a to nil", 3, 23, "write none"),
-    ("format: 1\n[up]\nmake U.a required filling null", 3, 27, "what may be nil is optional"),
+    ("format: 1\n[up]\nmake U.a required filling null", 3, 27, "to allow nil, write optional"),
     (
       "format: 1\n[up]\nadd attribute U.a string filling (upper($U.n))", 3, 34,
       "write a text in quotes; what differs"
     ),
     ("format: 1\n[up]\nadd attribute U.a string filling 'x'", 3, 34, "write a text in double quotes"),
-    ("format: 1\n[up]\nadd attribute U.a int filling = 3", 3, 31, "write the value at once behind filling"),
-    ("format: 1\n[up]\nadd relationship U.r -> D filling 3", 3, 27, "write required behind the other end"),
+    ("format: 1\n[up]\nadd attribute U.a int filling = 3", 3, 31, "write the value directly after filling"),
+    ("format: 1\n[up]\nadd relationship U.r -> D filling 3", 3, 27, "write required after the entity"),
     (
       "format: 1\n[up]\nadd relationship U.r -> D required filling x", 3, 44,
       "write the id of an object, such as"
@@ -49,36 +49,38 @@ import Testing
     ("format: 1\n[up]\ndrop attribute U.cafe\u{301}", 3, 16, "write it with composed letters"),
     (
       "format: 1\n[up]\nadd attribute U.a string uniqe", 3, 26,
-      "\"uniqe\" is no option; did you mean \"unique\"?"
+      "\"uniqe\" is not an option; did you mean \"unique\"?"
     ),
     ("format: 1\n[up]\nadd attribute U.a string default x", 3, 34, "no value"),
     ("format: 1\n[up]\nrename attribute U.a b", 3, 22, "->"),
     ("format: 1\n[up]\ndrop entity U V", 3, 15, "no meaning"),
-    ("format: 1\n[up]\ncreate entity U {\n attribute a string", 3, 1, "no end"),
-    ("format: 1\n[up]\ntransform sql { UPDATE x", 3, 1, "no end"),
+    ("format: 1\n[up]\ncreate entity U {\n attribute a string", 3, 1, "not closed"),
+    ("format: 1\n[up]\ntransform sql { UPDATE x", 3, 1, "not closed"),
     ("format: 1\n[up]\ntransform swift f", 3, 18, "on is missing"),
     ("format: 1\n[up]\ntransform swift f on U batch many", 3, 30, "the size of the batches"),
     ("format: 1\n[up]\nrequire { SELECT 1 }", 3, 9, "quotes"), ("format: 1\nreader: x\n[up]", 2, 1, "number"),
     ("format: 1\n[up]\nadd relationship U.r -> D inverse E.x", 3, 35, "property of D"),
     ("format: 1\nbackup: sometimes\n[up]", 2, 1, "backup: always"),
     ("format: 1\n[up]\nretype U.a to int using CAST(x", 3, 25, "( … )"),
-    ("format: 1\n[up]\nretype U.n to string using ($U.n) unique nonsense", 3, 35, "behind )"),
+    ("format: 1\n[up]\nretype U.n to string using ($U.n) unique nonsense", 3, 35, "after )"),
     ("format: 1\n[up]\nretype U.n to string using nonsense ($U.n)", 3, 28, "( … )"),
-    ("format: 1\n[up]\nretype U.n to string using (')'", 3, 28, "no end on this line"),
-    ("format: 1\n[up]\nretype U.n to string using (')", 3, 28, "no end on this line"),
-    ("format: 1\n[up]\nretype U.n to int using (length($U.n) -- c\n)", 3, 39, "takes the rest of the line"),
+    ("format: 1\n[up]\nretype U.n to string using (')'", 3, 28, "not closed on this line"),
+    ("format: 1\n[up]\nretype U.n to string using (')", 3, 28, "not closed on this line"),
+    (
+      "format: 1\n[up]\nretype U.n to int using (length($U.n) -- c\n)", 3, 39, "includes the rest of the line"
+    ),
     (
       "format: 1\n[up]\ntransform sql {\n UPDATE x SET y = 'a }\n}\n", 4, 19,
-      "text that begins here has no end"
+      "text that begins here is not closed"
     ),
-    ("format: 1\n[up]\ntransform sql { UPDATE x /* }\n", 3, 26, "comment has no end"),
-    ("format: 1\n[up]\nretype U.n to string using ()", 3, 28, "nothing stands"),
+    ("format: 1\n[up]\ntransform sql { UPDATE x /* }\n", 3, 26, "comment is not closed"),
+    ("format: 1\n[up]\nretype U.n to string using ()", 3, 28, "the parentheses are empty"),
     ("format: 1\n[up]\ntransform sql twice { SELECT 1 }", 3, 15, "{ is missing"),
-    ("format: 1\n[up]\nseeding { SELECT 1 }", 3, 1, "\"seeding\" is no operation; operations begin with"),
+    ("format: 1\n[up]\nseeding { SELECT 1 }", 3, 1, "\"seeding\" is not an operation; operations begin with"),
     ("format: 1\n[up]\nrequire \"x {\" maybe { SELECT 1 }", 3, 15, "{ is missing"),
-    ("format: 1\n[up]\nadd attribute U.a string default \"abc", 3, 34, "a text has no end"),
-    ("format: 1\n[up]\nadd attribute U.a int8 default 1000", 3, 32, "is no int8"),
-    ("format: 1\n[up]\ncreate entity U {\n attribute a uuid default \"x\"\n}", 4, 27, "is no uuid"),
+    ("format: 1\n[up]\nadd attribute U.a string default \"abc", 3, 34, "this text is not closed"),
+    ("format: 1\n[up]\nadd attribute U.a int8 default 1000", 3, 32, "is not a valid int8"),
+    ("format: 1\n[up]\ncreate entity U {\n attribute a uuid default \"x\"\n}", 4, 27, "is not a valid uuid"),
   ])
   func `a text that is no migration is an error with line and column`(
     _ text: String, _ line: Int, _ column: Int, _ word: String

@@ -10,15 +10,16 @@ import Testing
   }
 
   @Test(arguments: [
-    ("format: 1\nformat: 1", 2, "format stands there twice"), ("format: 1\nnote: a\nnote: b", 3, "twice"),
+    ("format: 1\nformat: 1", 2, "format occurs twice"), ("format: 1\nnote: a\nnote: b", 3, "twice"),
     ("format: 1\nallow: lossy:A.a\nallow: lossy:A.b", 3, "write all on one line"),
-    ("format: 1\nname: a\nname: a", 3, "name stands there twice"),
+    ("format: 1\nname: a\nname: a", 3, "name occurs twice"),
     ("format: 1\nreader: 4", 2, "1 to 3"), ("format: 1\nreader: 0", 2, "1 to 3"),
     ("format: 1\nreader: -3", 2, "1 to 3"), ("format: 1\nreader: 99999999999", 2, "1 to 3"),
     ("format: 1\nreader: 99999999999999999999", 2, "takes a number"),
     ("format: 1\nallow: User.city", 2, "with lossy: before each name"),
-    ("format: 1\nallow: lossy:", 2, "nothing that can be allowed"),
-    ("format: 1\nallow: lossy:A.a, foo", 2, "\"foo\" is nothing"), ("allow: lossy:A.", 1, "nothing that can"),
+    ("format: 1\nallow: lossy:", 2, "cannot be allowed"),
+    ("format: 1\nallow: lossy:A.a, foo", 2, "\"foo\" cannot be allowed"),
+    ("allow: lossy:A.", 1, "cannot be allowed"),
     ("name: towns", 1, "begin the file with format: 1"),
     ("format: 1\n<<<<<<< HEAD\nnote: a\n=======\nnote: b\n>>>>>>> other", 2, "a merge conflict"),
   ])
@@ -36,7 +37,7 @@ import Testing
       try step("format: 1", up: "<<<<<<< ours\ndrop entity A\n=======\ndrop entity B\n>>>>>>> theirs")
     } throws: { error in
       guard case StoreError.migrationSyntax(let error) = error else { return false }
-      return error.line == 3 && error.reason == "a merge conflict stands here"
+      return error.line == 3 && error.reason == "there is a merge conflict here"
     }
   }
 

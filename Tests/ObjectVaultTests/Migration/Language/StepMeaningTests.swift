@@ -180,7 +180,7 @@ private final class Racer: ManagedObject {
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, let operation, let reason) = error else { return false }
       return operation == "add index Post(user) unique"
-        && reason.contains("1 value of Post(user) is there more than once") && reason.contains("row 2")
+        && reason.contains("1 value of Post(user) occurs more than once") && reason.contains("row 2")
     }
     let plan = try await Store.plan(
       at: lab.url, key: testKey,
@@ -218,7 +218,7 @@ private final class Racer: ManagedObject {
     let c = EntityDescription(name: "C", attributes: [AttributeDescription(name: "state", type: .int)])
     #expect {
       try Schema(entities: [c]).validate()
-    } throws: { "\($0)".contains("every object has a property of this name for itself") }
+    } throws: { "\($0)".contains("this name is reserved") }
   }
 }
 

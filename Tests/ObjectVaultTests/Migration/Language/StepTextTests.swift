@@ -9,16 +9,16 @@ import Testing
 
 @Suite(.tags(.pure)) struct StepTexts {
   @Test(arguments: [
-    (#"add attribute U.a string default "\d+""#, 5, 35, #"\d means nothing in a text"#),
-    (#"add attribute U.a string default "C:\path""#, 5, 37, #"\p means nothing"#),
-    (#"require "50 \%" { SELECT 1 }"#, 5, 13, #"\% means nothing"#),
-    (#"add attribute U.a string default "x" default "y""#, 5, 38, "\"default\" stands here twice"),
-    ("add attribute U.a string optional optional", 5, 35, "\"optional\" stands here twice"),
-    ("add relationship U.r -> U on delete deny on delete cascade", 5, 42, "\"on\" stands here twice"),
-    ("add index U(s, t, s)", 5, 19, "s stands here twice"),
-    ("drop attribute U.s\n\n[up]\ndrop attribute U.t", 7, 1, "[up] begins here a second time"),
+    (#"add attribute U.a string default "\d+""#, 5, 35, #"\d has no meaning in a text"#),
+    (#"add attribute U.a string default "C:\path""#, 5, 37, #"\p has no meaning"#),
+    (#"require "50 \%" { SELECT 1 }"#, 5, 13, #"\% has no meaning"#),
+    (#"add attribute U.a string default "x" default "y""#, 5, 38, "\"default\" occurs here twice"),
+    ("add attribute U.a string optional optional", 5, 35, "\"optional\" occurs here twice"),
+    ("add relationship U.r -> U on delete deny on delete cascade", 5, 42, "\"on\" occurs here twice"),
+    ("add index U(s, t, s)", 5, 19, "s occurs here twice"),
+    ("drop attribute U.s\n\n[up]\ndrop attribute U.t", 7, 1, "this is a second [up] section"),
     (
-      "drop attribute U.s\n[down]\n[down]\nadd attribute U.s string", 7, 1, "[down] begins here a second time"
+      "drop attribute U.s\n[down]\n[down]\nadd attribute U.s string", 7, 1, "this is a second [down] section"
     ),
   ])
   func `a repeated or meaningless part of a step is refused with line and column`(

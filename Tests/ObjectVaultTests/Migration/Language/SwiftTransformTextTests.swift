@@ -23,7 +23,8 @@ import Testing
       ("transform swift f on E batch", "the size of the batches"),
       ("transform swift f on E batch 0", "a number from 1"),
       ("transform swift f on E write E.a", "did you mean \"writes\"?"),
-      ("transform swift f on E reads E.a reads E.b", "each once"), ("transform f on E", "sql is missing"),
+      ("transform swift f on E reads E.a reads E.b", "each at most once"),
+      ("transform f on E", "sql is missing"),
       ("transform swift f on E writes", "is missing"), ("retype E.a to int using swift", "function's name"),
     ] {
       #expect {

@@ -37,11 +37,11 @@ import Testing
 
   @Test(arguments: [
     ("transform sql reads { UPDATE $E }", "an entity or Entity.property is missing"),
-    ("transform sql reads E.a reads E.b { UPDATE $E }", "each once"),
+    ("transform sql reads E.a reads E.b { UPDATE $E }", "each at most once"),
     ("transform sql write E.a { UPDATE $E }", "did you mean \"writes\"?"),
-    ("transform sql batch 5 { UPDATE $E }", "{ is missing behind transform sql"),
-    ("transform sql reads E.a UPDATE", "{ is missing behind transform sql reads E.a"),
-    ("transform sql reads E.a", "{ is missing behind transform sql reads E.a"),
+    ("transform sql batch 5 { UPDATE $E }", "{ is missing after transform sql"),
+    ("transform sql reads E.a UPDATE", "{ is missing after transform sql reads E.a"),
+    ("transform sql reads E.a", "{ is missing after transform sql reads E.a"),
   ])
   func `an invalid reads or writes clause is an error with a reason`(_ line: String, _ reason: String) throws
   {
@@ -65,41 +65,41 @@ import Testing
   @Test(arguments: [
     (
       "reads User.name writes User.city { UPDATE $User SET $User.city = $User.name, $User.age = 1 }",
-      "it writes User.age, and the step does not say so; write in its line: writes User.age, User.city"
+      "it writes User.age, which the step does not declare; write in its line: writes User.age, User.city"
     ),
     (
       "reads User.name writes User.city { UPDATE $User SET $User.city = $User.age WHERE $User.id IN (SELECT $Badge.user FROM $Badge) }",
-      "it reads User.age, reads Badge.user, and the step does not say so; write in its line: reads Badge.user, User.age, User.name"
+      "it reads User.age, reads Badge.user, which the step does not declare; write in its line: reads Badge.user, User.age, User.name"
     ),
     (
       "writes User.city { INSERT INTO $User ($User.name) VALUES ('x') }",
-      "it makes rows of User, and the step does not say so; write in its line: writes User, User.city"
+      "it inserts rows of User, which the step does not declare; write in its line: writes User, User.city"
     ),
     (
       "reads Post.text writes Post.text { DELETE FROM $Post WHERE $Post.text = '' }",
-      "it deletes rows of Post, and the step does not say so; write in its line: writes Post, Post.text"
+      "it deletes rows of Post, which the step does not declare; write in its line: writes Post, Post.text"
     ),
     (
       "writes User.age { UPDATE OR REPLACE $User SET $User.age = 1 }",
-      "it may replace rows of User, and the step does not say so; write in its line: writes User, User.age"
+      "it may replace rows of User, which the step does not declare; write in its line: writes User, User.age"
     ),
     ("writes Post.text { INSERT INTO $Post.tags (Post_id, Tag_id) VALUES (2, 2) }", "writes Post.tags"),
     ("writes User.age { UPDATE $User SET $User.id = 100 WHERE $User.id = 9 }", "writes User"),
     (
       "reads User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post WHERE $Post.user = $User.$User.id) }",
-      "it reads Post.user, and the step does not say so; write in its line: reads Post.user, User.age"
+      "it reads Post.user, which the step does not declare; write in its line: reads Post.user, User.age"
     ),
     (
       "reads User.age { UPDATE $User SET $User.age = (SELECT count(*) FROM $Post) }",
-      "it reads rows of Post, and the step does not say so; write in its line: reads Post, User.age"
+      "it reads rows of Post, which the step does not declare; write in its line: reads Post, User.age"
     ),
     (
       "reads User.age writes User.age { UPDATE $User SET $User.age = 1 WHERE EXISTS (SELECT 1 FROM $Post.tags) }",
-      "it reads Post.tags, and the step does not say so; write in its line: reads Post.tags, User.age"
+      "it reads Post.tags, which the step does not declare; write in its line: reads Post.tags, User.age"
     ),
     (
       "reads User.age writes User.city { UPDATE $User SET $User.city = (SELECT name FROM Names LIMIT 1) }",
-      "it reads User.name (by Names), and"
+      "it reads User.name (by Names), which"
     ),
   ])
   func `SQL beyond its declared reads and writes is refused, also without rows`(
@@ -269,7 +269,7 @@ import Testing
     await #expect { try await lab.up() } throws: { error in
       guard case StoreError.migrationFailed(2, _, _, let reason) = error else { return false }
       return reason.contains("User row 1: read \(place) of row ")
-        && reason.contains("and the step does not say so; write in its line: reads ")
+        && reason.contains("which the step does not declare; write in its line: reads ")
         && reason.contains(place)
     }
     #expect(try lab.version == 1)

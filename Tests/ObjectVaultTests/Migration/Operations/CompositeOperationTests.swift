@@ -173,7 +173,7 @@ import Testing
     let reason = try await refusal(move, after: base, fill: fill)
     #expect(
       reason.hasPrefix(
-        "1 object of \(destination) would have no street, as no \(source) has one for them; write ")
+        "1 object of \(destination) would have no street, because no \(source) has a value for them; write ")
         && lines.allSatisfy(reason.contains), "\(reason)")
     let lab = try await lab(
       base, lines[0], move, lines[1].replacingOccurrences(of: "VALUE", with: "\"?\""), fill: fill)
@@ -188,17 +188,17 @@ import Testing
     ]
     let different = try await refusal(Self.outward, after: Self.pair, fill: shared)
     #expect(
-      different.contains("1 object of Home is led to by several User with different values")
+      different.contains("1 object of Home is referenced by several User with different values")
         && different.contains("(row 3)"))
     let missing = try await refusal(
       Self.outward, after: Self.pair + "\nset default of Home.number to none",
       fill: ["INSERT INTO User(id, city) VALUES (8, 'Bonn')"])
     #expect(
-      missing.contains("1 object of User has no home, and none can be made")
+      missing.contains("1 object of User has no home, and none can be created")
         && missing.contains("Home.number") && missing.contains("(row 8)"))
     let lost = try await refusal(Self.inward, after: Self.pair, fill: ["INSERT INTO Home(id) VALUES (3)"])
     #expect(
-      lost.contains("1 object of Home has values, and no User leads to them") && lost.contains("(row 3)"))
+      lost.contains("1 object of Home has values, but no User refers to them") && lost.contains("(row 3)"))
     let unfilled = try await refusal(
       Self.inward, after: Self.pair + "\nset default of Home.number to none",
       fill: [
@@ -301,7 +301,7 @@ import Testing
       Issue.record("it has a rollback")
       return
     }
-    #expect(reason.hasSuffix("the ids that the objects of Membership had are gone"))
+    #expect(reason.hasSuffix("the ids of the objects of Membership are lost"))
   }
 
   @Test func `an object without both ends and a second object for a pair cannot become links`() async throws {
@@ -322,24 +322,27 @@ import Testing
   @Test(arguments: [
     (pair, "move attribute User.cty -> Home.city by User.home", "did you mean \"city\"?"),
     (pair, "move attribute User.city -> Home.number by User.home", "Home.number exists already"),
-    (pair, "move attribute User.city -> Home.city by Home.users", "is no to-one between User and Home"),
+    (pair, "move attribute User.city -> Home.city by Home.users", "is not a to-one between User and Home"),
     (
       pair, "move attribute User.city -> Hom.city by User.home",
       "there is no entity Hom; did you mean \"Home\"?"
     ),
     (groups, "make relationship User.follower an entity F (a, b)", "did you mean \"followers\""),
-    (pair, "make relationship Home.users an entity F (a, b)", "is not many to many"),
-    (groups, "make relationship User.groups an entity Group (a, b)", "Group exists already"),
+    (pair, "make relationship Home.users an entity F (a, b)", "is not many-to-many"),
+    (groups, "make relationship User.groups an entity Group (a, b)", "Group already exists"),
     (
       groups, "make relationship User.groups an entity F (a, b) inverse User.f, User.g",
-      "leads to Group, and not to User"
+      "refers to Group, not to User"
     ),
     (
       membership, "make entity Membership a relationship User.groups -> User",
-      "is no link between User and User"
+      "is not a link between User and User"
     ),
-    (membership, "make entity User a relationship Membership.x -> Group", "it needs a to-one to each"),
-    (membership, "add relationship Group.best -> Membership\n\(join)", "Group.best still lead to it"),
+    (
+      membership, "make entity User a relationship Membership.x -> Group",
+      "it needs exactly one to-one to each"
+    ),
+    (membership, "add relationship Group.best -> Membership\n\(join)", "Group.best still refers to it"),
   ])
   func `a composite operation that does not fit the model is refused under its own name`(
     _ base: String, _ step: String, _ reason: String
@@ -362,7 +365,7 @@ import Testing
     let plan = try await Store.plan(at: lab.url, key: testKey, migrations: lab.set)
     #expect(
       plan.steps[0].unasked.contains {
-        $0.hasPrefix("make relationship") && $0.hasSuffix("found when the step runs")
+        $0.hasPrefix("make relationship") && $0.hasSuffix("only known when the step runs")
       })
     #expect(plan.steps[0].sql.contains { $0.contains("INSERT INTO \"Membership\"") })
     #expect(plan.steps[0].irreversible == nil)
@@ -381,8 +384,8 @@ import Testing
       #expect(try MigrationStep(number: 1, name: "s", text: step.text) == step)
     }
     for (line, reason) in [
-      ("move attribute User.a, Home.b -> Home.a by User.home", "another entity than User"),
-      ("move attribute User.a, User.b -> Home.a by User.home", "2 attributes move, and 1 names"),
+      ("move attribute User.a, Home.b -> Home.a by User.home", "different entities: User and Home"),
+      ("move attribute User.a, User.b -> Home.a by User.home", "attributes: 2, names: 1"),
       ("move attribute User.a -> Home.a", "by is missing"), ("move User.a -> Home.a", "attribute is missing"),
       ("make entity M a relationship User.groups", "-> is missing"),
       ("make relationship User.groups an entity M (a)", "a link has two ends"),

@@ -57,9 +57,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("add attribute User.town string optional filling \"x\"", "a filling is for what is required"),
-    ("add attribute User.age int8 filling 1000", "is no int8"),
-    ("add relationship User.team -> Team filling 7", "a filling is for what is required"),
+    ("add attribute User.town string optional filling \"x\"", "filling needs a required property"),
+    ("add attribute User.age int8 filling 1000", "is not a valid int8"),
+    ("add relationship User.team -> Team filling 7", "filling needs a required property"),
     ("add relationship User.teams -> Team many filling 7", "a to-many is never required"),
     ("create entity A {\n attribute a int filling 3\n}", "a new entity has no rows"),
     ("create entity A {\n relationship t -> Team required filling 3\n}", "a new entity has no rows"),

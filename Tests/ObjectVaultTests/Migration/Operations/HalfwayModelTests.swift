@@ -107,7 +107,7 @@ import Testing
     let faults = try set.compileFaults()
     #expect(
       faults.count == 1 && faults[0].contains("E1.z")
-        && faults[0].contains("\"\(call)\": the model is not whole"),
+        && faults[0].contains("\"\(call)\": the model is incomplete"),
       "\(faults)")
     await #expect {
       try await Store.migrate(at: lab.url, key: testKey, migrations: set)

@@ -85,15 +85,15 @@ import Testing
     ("move attribute Employee.name -> Note.name by Note.by", "Employee inherits name; write Person.name"),
     (
       "move attribute Person.name -> Note.name by Note.by",
-      "Note.by is no to-one between Person and Note, by which values could move"
+      "Note.by is not a to-one between Person and Note, which the move needs"
     ),
     (
       "move attribute Note.text -> Employee.memo by Note.about",
-      "2 objects of Note have values, and their about is no Employee"
+      "2 objects of Note have values, but their about is not of Employee"
     ),
     (
       "move attribute Employee.badge -> Boss.badge by Employee.boss",
-      "1 object of Employee has no boss, and none can be made for them: Boss.name is required"
+      "1 object of Employee has no boss, and none can be created for them: Boss.name is required"
     ),
     ("move attribute Note.text -> Boss.host by Note.about", "Guest.host exists already"),
   ])
@@ -181,18 +181,18 @@ import Testing
   @Test(arguments: [
     (
       "add relationship Record.notes -> Note many\n\(join)",
-      "Membership inherits Record.notes, which leads to many, and a link leads to two; write before: set parent of "
-        + "Membership to none"
+      "Membership inherits Record.notes, which refers to many objects, but a link has only two ends; first "
+        + "write: set parent of Membership to none"
     ),
     (
       "add relationship Honour.by -> Note\n\(join)",
-      "Honour.by leads elsewhere, and a link to its two ends; drop it first"
+      "Honour.by refers to another object, but a link has only two ends; drop it first"
     ),
     (
       "make entity Membership a relationship Boss.works -> Note",
-      "Membership is no link between Boss and Note"
+      "Membership is not a link between Boss and Note"
     ),
-    ("add relationship Log.best -> Honour\n\(join)", "Log.best still lead to it; drop them first"),
+    ("add relationship Log.best -> Honour\n\(join)", "Log.best still refers to it; drop it first"),
     (
       "transform sql { UPDATE $Membership SET $Membership.what = NULL WHERE id = 5 }\n\(join)",
       "1 object of Membership lacks an end"

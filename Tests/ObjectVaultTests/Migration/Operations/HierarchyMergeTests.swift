@@ -51,11 +51,11 @@ import Testing
     let lab = try await HierarchyStore.lab()
     let number = try await lab.refusal("merge entity Boss into Person with Boss.level -> Person.name")
     #expect(
-      number?.reason.contains("1 object of Boss has both level and name, and one is left") == true,
+      number?.reason.contains("1 object of Boss has both level and name, which become one") == true,
       "\(String(describing: number))")
     let merge = "merge entity Guest into Person with Guest.host -> Person.name"
     let found = try await lab.refusal(merge)
-    #expect(found?.reason.contains("1 object of Guest has both host and name, and one is left") == true)
+    #expect(found?.reason.contains("1 object of Guest has both host and name, which become one") == true)
     try await lab.migrate(
       "transform sql { UPDATE $Guest SET $Guest.host = $Guest.name WHERE id = 5 }\n\(merge)")
     #expect(try lab.rows("SELECT _entity, name FROM Person WHERE id = 5") == [["Person", "Eve"]])
@@ -165,21 +165,21 @@ import Testing
       "write: merge entity Employee into Person, then rename entity Person -> Employee"
     ),
     ("merge entity Employee into Employee", "cannot be merged into itself"),
-    ("merge entity Guest into Employee", "Employee.salary is required, and no property of Guest becomes it"),
+    ("merge entity Guest into Employee", "Employee.salary is required, but no property of Guest becomes it"),
     (
       "merge entity Guest into Employee with Guest.name -> Employee.badge",
-      "Guest and Employee both inherit name, which stays what it is; leave it out"
+      "Guest and Employee both inherit name, which does not change; remove it from the list"
     ),
     (
       "merge entity Guest into Firm with Guest.friends -> Firm.parent",
-      "Guest inherits Person.friends, whose links stay with Person; leave it out"
+      "Guest inherits Person.friends, whose links stay with Person; remove it from the list"
     ),
     (
-      "merge entity Boss into Guest with Boss.boss -> Guest.host", "of another kind or leads elsewhere"
+      "merge entity Boss into Guest with Boss.boss -> Guest.host", "of another kind or has another target"
     ),
     (
       "add index Boss(salary, level)\nmerge entity Employee into Person",
-      "the index Boss(salary, level) uses salary, which has no place in Person; drop that first"
+      "the index Boss(salary, level) uses salary, which has no place in Person; drop the index first"
     ),
     (
       "create raw view Staff { SELECT $Person.id FROM $Person WHERE _entity = 'Guest' }\nmerge entity Guest into Person",

@@ -72,7 +72,7 @@ import Testing
     #expect(missing?.reason.contains("has no Employee.salary, which is required: row 1") == true)
     let foreign = try await lab.refusal(
       "transform sql { UPDATE $Person SET _entity = 'Person' WHERE id = 3 }")
-    #expect(foreign?.reason.contains("rows of other entities has a value of Employee.salary") == true)
+    #expect(foreign?.reason.contains("rows of other entities has a value in Employee.salary") == true)
   }
 
   @Test func `rows of a dropped child are not checked by later operations of the step`() async throws {
@@ -105,7 +105,7 @@ import Testing
         "INSERT INTO Employee(id, mail) VALUES (1, 'x'), (2, NULL), (3, NULL), (4, 'y'), (5, 'y')",
       ])
     let stopped = try await lab.refusal("set parent of Employee to Person")
-    #expect(stopped?.reason.contains("2 values of Person(mail) would be there more than once") == true)
+    #expect(stopped?.reason.contains("2 values of Person(mail) would occur more than once") == true)
     try await lab.migrate(
       "transform sql { UPDATE $Employee SET $Employee.mail = id || $Employee.mail }\nset parent of Employee to Person"
     )
@@ -225,7 +225,7 @@ import Testing
     }
     let ways = try steps.map { try $0.steps[1].rollback(from: $0.model(at: 1)) }
     guard case .none(let reason) = ways[0] else { return #expect(Bool(false), "\(ways[0])") }
-    #expect(reason.contains("what it wrote over is gone"))
+    #expect(reason.contains("the values that it overwrote are lost"))
     #expect(ways[1] == .operations([.dropAttribute("Employee", "title")]))
     #expect(try NameHistory(steps[0], from: 1, to: 2).keptProperties(of: "Boss")["name"] == nil)
     #expect(try NameHistory(steps[1], from: 1, to: 2).keptProperties(of: "Boss")["name"] == "name")

@@ -200,12 +200,12 @@ enum HierarchyStore {
 
   @Test func `an entity with children or with required references to it cannot be dropped`() async throws {
     #expect(
-      try await lab.refusal("drop entity Employee")?.reason.contains("Boss inherits from it; drop that first")
+      try await lab.refusal("drop entity Employee")?.reason.contains("Boss inherits from it; drop Boss first")
         == true)
     let stopped = try await lab.refusal(
       "set delete rule of Person.notes to cascade\ntransform sql { UPDATE $Note SET $Note.about = 5 }\nmake Note.about required\ndrop entity Guest"
     )
-    #expect(stopped?.reason.contains("3 objects of Note lead by about, which is required") == true)
+    #expect(stopped?.reason.contains("3 objects of Note refer through about, which is required") == true)
     #expect(stopped?.operation == "drop entity Guest")
   }
 
@@ -239,7 +239,7 @@ enum HierarchyStore {
     try connection.execute(sql: "UPDATE Note SET by_id = 5 WHERE id = 1")
     #expect(
       try StoreInfo(connection).referenceFindings(connection) == [
-        "1 reference of Note.by leads to no Employee but to Person 5; let it lead elsewhere"
+        "1 reference of Note.by refers to Person 5, not to objects of the entity Employee; correct it"
       ])
   }
 
@@ -251,8 +251,8 @@ enum HierarchyStore {
     #expect(
       try StoreInfo(connection).valueFindings(connection) == [
         "1 of 3 objects of Employee has no Employee.salary, which is required: row 4",
-        "1 of 2 rows of other entities has a value of Employee.salary; set it to NULL, or _entity to what it is: row 5",
-        "1 of 5 values of Person._entity is no name of Person or of an entity below it: row 1",
+        "1 of 2 rows of other entities has a value in Employee.salary; set it to NULL, or correct _entity: row 5",
+        "1 of 5 values of Person._entity is invalid (expected: name of Person or of an entity below it): row 1",
       ])
   }
 

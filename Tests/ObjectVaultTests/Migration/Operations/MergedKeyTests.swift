@@ -184,7 +184,7 @@ import Testing
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, let operation, let reason) = error else { return false }
       return operation == each.step
-        && [name, "UNIQUE takes each", "by a transform before", rows].allSatisfy(reason.contains)
+        && [name, "must be unique", "with a transform", rows].allSatisfy(reason.contains)
     }
   }
 

@@ -221,14 +221,15 @@ struct StoppedStep {
     ("add attribute User.mail string", "NOT NULL"), ("make User.city required", "1 object has no city"),
     ("drop attribute User.nothing", "no attribute User.nothing"),
     ("drop attribute User.cit", "did you mean \"city\"?"),
-    ("drop entity User", "still lead to it"), ("drop attribute User.name", "drop that first"),
-    ("add attribute User.name string", "exists already"), ("retype User.name to int", "does not become int"),
+    ("drop entity User", "to it; drop"), ("drop attribute User.name", "drop the index first"),
+    ("add attribute User.name string", "already exists"),
+    ("retype User.name to int", "cannot be converted to int"),
     ("rename attribute User.name -> user_id", "cannot be used"),
-    ("create entity User {\n}", "exists already"),
+    ("create entity User {\n}", "already exists"),
     ("add relationship User.x -> Nobody", "not in the schema"),
     (
       "add relationship User.x -> Pst",
-      "User.x leads to Pst, and there is no such entity; did you mean \"Post\"?"
+      "User.x refers to Pst, which does not exist; did you mean \"Post\"?"
     ),
     ("add index User(nothing)", "cannot be used"),
     ("require \"there are ten users\" { SELECT count(*) = 10 FROM $User }", "there are ten users"),
@@ -239,9 +240,9 @@ struct StoppedStep {
     ("transform sql { CREATE TABLE x(y) }", "not authorized"),
     ("transform sql { PRAGMA user_version = 99 }", "not authorized"),
     ("transform sql { ATTACH 'x' AS y }", "not authorized"),
-    ("transform sql { UPDATE $Post SET $Post.user = 99 }", "references lead to rows that are gone"),
+    ("transform sql { UPDATE $Post SET $Post.user = 99 }", "references to missing rows"),
     ("transform sql { UPDATE $User SET $User.name = 'same' }", "UNIQUE"),
-    ("add index Post(user) unique", "UNIQUE"),
+    ("add index Post(user) unique", "must be unique"),
     // The engine would end each of these at the NUL.
     ("transform sql { DELETE FROM $Post \0 WHERE $Post.id = 1 }", "has a NUL character"),
     ("require \"none\" { SELECT 1 \0 WHERE 0 }", "has a NUL character"),
@@ -249,7 +250,7 @@ struct StoppedStep {
     ("retype User.city to string using ('x' \0 || $User.city)", "has a NUL character"),
     (
       (0..<5000).map { "add attribute User.p\($0) int optional" }.joined(separator: "\n"),
-      "1025 properties; 512 are possible"
+      "1025 properties; at most 512 are allowed"
     ),
   ])
   func `a step that fails reports the reason, and leaves the store unchanged`(

@@ -108,17 +108,17 @@ import Testing
   @Test(arguments: [
     (
       "rename relationship Team.captain -> head\nadd relationship User.leads -> Team inverse Team.head",
-      "UPDATE Team SET captain_id = 4", "add relationship User.leads", "let one of them lead there"
+      "UPDATE Team SET captain_id = 4", "add relationship User.leads", "first clear all references but one"
     ),
     (
       "\(OneToOneSteps.leads) on delete cascade\nmake Team.captain required",
       "UPDATE Team SET captain_id = 4 WHERE id = 1", "make Team.captain required",
-      "let each lead to one of its own"
+      "first give each its own object"
     ),
     (
       "\(OneToOneSteps.leads) on delete cascade\nmake Team.captain required filling 4",
       "UPDATE Team SET captain_id = 4 WHERE id = 1", "make Team.captain required filling 4",
-      "one filling points all rows at one object"
+      "filling makes all rows refer to the same object"
     ),
   ])
   func `the refusal of a one-to-one names the line that causes it, and what helps`(
@@ -212,10 +212,11 @@ import Testing
   @Test(arguments: [
     (
       "make User.leads required",
-      "cannot be required: it has no column; the column of this one-to-one is Team.captain's"
+      "cannot be required: it has no column; the column of this one-to-one belongs to Team.captain"
     ),
     (
-      "transform sql { UPDATE $User SET $User.leads = 1 }", "the column of this one-to-one is $Team.captain's"
+      "transform sql { UPDATE $User SET $User.leads = 1 }",
+      "the column of this one-to-one belongs to $Team.captain"
     ),
     ("add index User(leads)", "leads"),
     ("drop index User(leads)", "there is no index User(leads)"),
@@ -240,7 +241,7 @@ import Testing
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
       return reason.contains("referenced more than once by Team.captain")
-        && reason.contains("one filling points all rows at one object")
+        && reason.contains("filling makes all rows refer to the same object")
     }
     let single = try await lab(Self.teams, step, fill: Self.rows + ["DELETE FROM Team WHERE id > 1"])
     _ = try await Store.migrate(at: single.url, key: testKey, migrations: single.set)
@@ -310,7 +311,7 @@ import Testing
       try await lab.down(1)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
-      return reason.contains("1 object has no captain") && reason.contains("on the way back")
+      return reason.contains("1 object has no captain") && reason.contains("during the rollback")
     }
     #expect(try StoreImage(lab.url) == before)
   }
@@ -354,6 +355,6 @@ import Testing
         indexes: [IndexDescription(properties: ["leads"])]),
     ])
     #expect(
-      "\(schema.modelFaults)".contains("no column that an index could be over"), "\(schema.modelFaults)")
+      "\(schema.modelFaults)".contains("it has no column to index"), "\(schema.modelFaults)")
   }
 }

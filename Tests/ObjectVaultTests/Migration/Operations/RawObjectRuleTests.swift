@@ -28,18 +28,18 @@ private final class Reader: ManagedObject {
   // MARK: Refusals of the model
 
   @Test(arguments: [
-    ("drop attribute Reader.age", "the view Adults uses it; drop that first"),
-    ("drop entity Reader", "the view Adults uses it; drop that first"),
-    ("create raw view Adults { SELECT 1 }", "Adults exists already"),
+    ("drop attribute Reader.age", "the view Adults uses it; drop the view first"),
+    ("drop entity Reader", "the view Adults uses it; drop the view first"),
+    ("create raw view Adults { SELECT 1 }", "Adults already exists"),
     ("drop raw view Adult", "there is no raw view Adult; did you mean \"Adults\"?"),
     ("drop raw trigger Adults", "Adults is a view; write: drop raw view Adults"),
     ("create raw view More { SELECT $Reader.nam FROM $Reader }", "did you mean \"$Reader.name\"?"),
     ("create raw view vault_more { SELECT 1 }", "this name cannot be used"),
     ("create raw view sqlite_more { SELECT 1 }", "this name cannot be used"),
-    ("create raw view Reader { SELECT 1 }", "would be called Reader in the file"),
+    ("create raw view Reader { SELECT 1 }", "would have the name Reader in the file"),
     (
       "add attribute Reader.b int indexed\ncreate raw index ix_Reader_b { ON $Reader (1) }",
-      "would be called ix_Reader_b"
+      "would have the name ix_Reader_b"
     ),
   ])
   func `a step that conflicts with a raw object is refused with the reason`(_ step: String, _ reason: String)
@@ -83,7 +83,7 @@ private final class Reader: ManagedObject {
     let more =
       "add relationship Reader.next -> Reader\ncreate raw view Next { SELECT $Reader.next FROM $Reader }"
     let found = try await reason(more, "make Reader.next many")
-    #expect(found.contains("the view Next uses $Reader.next, which is something else afterwards"), "\(found)")
+    #expect(found.contains("the view Next uses $Reader.next, which gets another meaning"), "\(found)")
   }
 
   @Test(arguments: [
@@ -92,8 +92,8 @@ private final class Reader: ManagedObject {
     ("create raw index I { (name) }", "begins with ON"),
     ("create raw trigger T { ON $Reader BEGIN SELECT 1; END }", "begins with AFTER"),
     ("create raw trigger T { AFTER INSERT ON $Reader }", "BEGIN … END"),
-    ("create raw view V { SELECT 'a }", "no end"),
-    ("create raw table T { (a) }", "\"table\" is none of view, trigger, index"),
+    ("create raw view V { SELECT 'a }", "not closed"),
+    ("create raw table T { (a) }", "\"table\" is not one of view, trigger, index"),
     ("create raw view { SELECT 1 }", "name is missing"),
     ("create raw view V unique { SELECT 1 }", "{ is missing"), ("create raw view V", "{ is missing"),
   ])
@@ -147,7 +147,7 @@ private final class Reader: ManagedObject {
         "rename attribute Reader.name -> title",
       ], at: 2)
     await #expect { try await lab.up() } throws: {
-      "\($0)".contains("names behind a dollar sign follow renamings")
+      "\($0)".contains("names after a dollar sign follow renamings")
     }
   }
 
@@ -168,7 +168,7 @@ private final class Reader: ManagedObject {
     let found = try await reason(log, "create raw trigger T { \(trigger) }")
     if isRefused {
       #expect(
-        found.contains("it inserts into Log") && found.contains("UPDATE a row that is there"), "\(found)")
+        found.contains("it inserts into Log") && found.contains("UPDATE an existing row"), "\(found)")
     } else {
       #expect(found == "nothing is wrong")
     }

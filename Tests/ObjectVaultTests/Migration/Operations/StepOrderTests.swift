@@ -120,7 +120,7 @@ import Testing
     #expect(try lab.isSound())
     #expect {
       _ = try lab.set([Self.base, "make U.r required filling \"Ann\""]).model(at: 2)
-    } throws: { "\($0)".contains("no id of an object") }
+    } throws: { "\($0)".contains("not the id of an object") }
   }
 
   @Test(arguments: [

@@ -53,7 +53,7 @@ import Testing
       else {
         return false
       }
-      return reason.contains("takes objects, and here one is called that takes a value")
+      return reason.contains("takes objects, but this line calls it with a value")
     }
   }
 
@@ -181,14 +181,14 @@ import Testing
     ("transform swift f on Tag", .objects("f") { tag, _ in tag["name"] = "same" }, "Tag.name of row"),
     (
       "transform swift f on User writes User.city", .objects("f") { user, _ in user["age"] = 1 },
-      "wrote User.age of row 1, and the step does not say so; write in its line: writes User.age"
+      "wrote User.age of row 1, which the step does not declare; write in its line: writes User.age"
     ),
     (
       "transform swift f on User writes User.age, User.posts",
       .objects("f") { user, context in
         _ = try context.insert(entity: "Tag") { $0["name"] = "t\(user.id.rowID)" }
       },
-      "made Tag 3, and the step does not say so; write in its line: writes Tag"
+      "inserted Tag 3, which the step does not declare; write in its line: writes Tag"
     ),
     (
       "transform swift f on Post writes Post.text", .objects("f") { post, context in context.delete(post) },
@@ -201,7 +201,7 @@ import Testing
     ),
     (
       "retype User.age to int8 using swift f", .values("f") { (age: Int) in age * 100 },
-      "3 of 3 values of User.age are no int8"
+      "3 of 3 values of User.age are invalid (expected: int8)"
     ),
     (
       "retype User.name to int using swift f",

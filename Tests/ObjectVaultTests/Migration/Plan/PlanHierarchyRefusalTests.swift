@@ -173,7 +173,7 @@ import Testing
       try await lab.migrate(step)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, step, let reason) = error else { return false }
-      return reason.contains("1 value of Employee(name, salary) would be there more than once")
+      return reason.contains("1 value of Employee(name, salary) would occur more than once")
     }
   }
 
@@ -185,7 +185,7 @@ import Testing
       try await lab.migrate("add attribute Employee.code int default 7 unique")
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
-      return reason.hasPrefix("3 objects of Employee would all have the same code")
+      return reason.hasPrefix("3 objects of Employee would all have the default of code")
         && reason.contains("add index Employee(code) unique (rows 2, 3, 4)")
     }
     try await lab.migrate("add attribute Boss.code int default 7 unique")
@@ -201,7 +201,7 @@ import Testing
       at: lab.url, key: testKey, migrations: try lab.set([HierarchyStore.base, step]))
     #expect(
       plan.steps[0].unasked == [
-        "create raw index Once unique: rows that it refuses are found when the step runs"
+        "create raw index Once unique: the rows that it rejects are only known when the step runs"
       ])
   }
 }

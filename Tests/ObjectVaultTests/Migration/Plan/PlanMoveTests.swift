@@ -32,10 +32,10 @@ import Testing
   static let cases: [Case] = [
     Case(
       fill: [homes, leads, "INSERT INTO User(id, city, home_id) VALUES (2, 'bonn', 3)"], move: outward,
-      text: "1 object of Home is led to by several User with different values", rows: [3]),
+      text: "1 object of Home is referenced by several User with different values", rows: [3]),
     Case(
       base: unfilled, fill: ["INSERT INTO User(id, city) VALUES (8, 'Bonn')"], move: outward,
-      text: "1 object of User has no home, and none can be made", rows: [8]),
+      text: "1 object of User has no home, and none can be created", rows: [8]),
     Case(
       base: required, fill: [homes, leads], move: outward, text: "1 object of Home would have no city",
       rule: .required, rows: [4]),
@@ -43,10 +43,10 @@ import Testing
       base: "\(defaulted)\nadd index User(city) unique",
       fill: [homes, "INSERT INTO User(id, city) VALUES (1, '?')"], move: outward,
       text:
-        "1 value of Home(city) would be there more than once, by the default of those that no User has one for",
+        "1 value of Home(city) would occur more than once, because those without a value get the default",
       rule: .unique, rows: [4], isLate: true),
     Case(
-      fill: [homes, leads], move: inward, text: "1 object of Home has values, and no User leads to them",
+      fill: [homes, leads], move: inward, text: "1 object of Home has values, but no User refers to them",
       rows: [4], isLate: true),
     Case(
       base: unfilled,
@@ -58,14 +58,14 @@ import Testing
         "INSERT INTO Home(id, number) VALUES (3, 1)", leads, "INSERT INTO User(id, home_id) VALUES (2, 3)",
       ],
       move: inward,
-      text: "1 value of User(number) would be there more than once, as several lead to one Home,",
+      text: "1 value of User(number) would occur more than once, because several refer to one Home,",
       rule: .unique, rows: [2], isLate: true),
     Case(
       base: "add index Home(number) unique",
       fill: [
         "INSERT INTO Home(id, number) VALUES (3, 1)", leads, "INSERT INTO User(id) VALUES (2), (5)",
       ],
-      move: inward, text: "or by the default of those that no Home has one for", rule: .unique, rows: [5],
+      move: inward, text: "or because those without a value get the default", rule: .unique, rows: [5],
       isLate: true),
   ]
 

@@ -106,7 +106,7 @@ import Testing
       #expect(plan.refusals.isEmpty)
       #expect(
         plan.steps[0].unasked == [
-          "\(step): not known before the run: the step itself makes what it is about"
+          "\(step): not known before the run: the step itself computes the values"
         ])
     }
   }
@@ -197,7 +197,7 @@ import Testing
     try write(32_768)
     let refusal = try #require(try await plan().refusals.first)
     #expect(refusal.rule == .fitting && refusal.entity == "User" && refusal.properties == ["small"])
-    #expect(refusal.count == 1 && refusal.rows == [2] && "\(refusal)".contains("none of that type"))
+    #expect(refusal.count == 1 && refusal.rows == [2] && "\(refusal)".contains("not valid for the new type"))
     await #expect(throws: StoreError.self) {
       try await Store.downgrade(at: lab.url, key: testKey, to: 2, migrations: set)
     }
@@ -249,7 +249,7 @@ import Testing
       "add index Post(user) unique\nmake User.city required"
     )
     #expect(found.refusals.map(\.entity) == ["User"])
-    #expect(found.steps[0].unasked == ["transform sql: what it does to rows is found when the step runs"])
+    #expect(found.steps[0].unasked == ["transform sql: its effect on rows is only known when the step runs"])
     #expect(
       found.steps[1].unasked == [
         "add index Post(user) unique: not known before the run: step 0002 step2 changes Post first"

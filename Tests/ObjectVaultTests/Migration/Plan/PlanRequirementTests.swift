@@ -56,7 +56,7 @@ import Testing
       let refusal = try #require(plan.refusals.first)
       #expect(
         refusal.operation.hasPrefix("require \"") && refusal.rule == .requirement && refusal.rows.isEmpty)
-      #expect("\(refusal)".contains("it is not so"))
+      #expect("\(refusal)".contains("is not met"))
       await #expect { try await lab.migrate(step) } throws: { "\($0)".contains(refusal.operation) }
     }
   }

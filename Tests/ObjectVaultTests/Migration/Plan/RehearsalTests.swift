@@ -118,7 +118,7 @@ import Testing
     await #expect {
       try await lab.refuse("add attribute P.a int default 1\nadd index Q(a, b) unique")
     } throws: {
-      "\($0)".contains("1 value of Q(a, b) is there more than once")
+      "\($0)".contains("1 value of Q(a, b) occurs more than once")
     }
   }
 

@@ -128,7 +128,7 @@ import Testing
       try MigrationSet(lab.set([Self.base, "drop entity Post"]).steps + [step(2, Self.plain)])
     } throws: { error in
       guard case StoreError.historyConflict(.duplicate(2, let files)) = error else { return false }
-      return files == ["0002_step2.migration"] && "\(error)".contains("give it the next free number")
+      return files == ["0002_step2.migration"] && "\(error)".contains("Give the next free number to the one")
     }
     #expect(throws: StoreError.historyConflict(.gap(2))) {
       try MigrationSet(lab.set([Self.base]).steps + [step(3, Self.plain)])

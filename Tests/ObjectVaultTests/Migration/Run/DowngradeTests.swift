@@ -25,7 +25,7 @@ import Testing
       try await lab.down(1)
     } throws: { error in
       guard case StoreError.rowsRefused(2, _, _, let reason) = error else { return false }
-      return reason.contains("this is on the way back: the step's [down] can say")
+      return reason.contains("this happened during the rollback: the step's [down] can define")
     }
   }
 
@@ -38,7 +38,7 @@ import Testing
       try await lab.down(1)
     } throws: { error in
       guard case StoreError.migrationFailed(2, _, "transform sql", let reason) = error else { return false }
-      return reason.hasSuffix("; this is on the way back")
+      return reason.hasSuffix("; this happened during the rollback")
     }
     #expect(try lab.rows("SELECT n FROM A ORDER BY id") == [["x"], ["y"]])
   }
@@ -136,7 +136,8 @@ import Testing
       throws: StoreError.cannotRollBack(
         step: 2, name: "s2",
         reason:
-          "its [down] section does not lead to the model before it; correct it in its file, which stays the same step"
+          "its [down] section does not restore the model before the step; correct [down] in its file, which "
+          + "does not change the checksum of the step"
       )
     ) { try await lab.down(1, wrong) }
     // A [down] section that is added later leaves the checksum unchanged.
@@ -165,7 +166,7 @@ import Testing
       guard case StoreError.bookkeepingDamaged(_, "vault_migrations, row 2,", let reason) = error else {
         return false
       }
-      return reason.contains("holds no step")
+      return reason.contains("is not a valid step")
     }
   }
 
@@ -181,7 +182,7 @@ import Testing
       try await Store.downgrade(at: lab.url, key: testKey, to: 1, migrations: lab.set.upTo(1))
     } throws: { error in
       guard case StoreError.cannotRollBack(2, "s2", let reason) = error else { return false }
-      return reason.contains("this release cannot read") && reason.contains("or a later one")
+      return reason.contains("this release cannot read") && reason.contains("or with a later one")
     }
     try lab.run("UPDATE vault_migrations SET text = 'fold attribute A.ci' WHERE version = 2")
     await #expect {
@@ -211,7 +212,8 @@ import Testing
       _ = try await Store.plan(at: lab.url, key: testKey, migrations: older)
     } throws: { error in
       guard case StoreError.storeIsNewer(_, 3, 1, _, canDowngrade: true) = error else { return false }
-      return "\(error)".contains("take the store back to 1 by what it carries itself (Store.downgrade)")
+      return "\(error)".contains(
+        "roll the store back to 1 with the rollback that it carries (Store.downgrade)")
     }
     #expect(try await lab.down(1, older).takenBack == [3, 2])
     #expect(try await Store.plan(at: lab.url, key: testKey, migrations: older).isUpToDate)

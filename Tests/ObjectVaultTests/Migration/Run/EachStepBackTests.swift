@@ -109,7 +109,7 @@ import VaultAuthoring
     } throws: { error in
       guard case StoreError.stopped(atVersion: 2, by: .store(.migrationFailed(step: 2, _, _, _))) = error
       else { return false }
-      return "\(error)".contains("User.mood is no string")
+      return "\(error)".contains("User.mood is invalid (expected: string)")
     }
     #expect(try lab.version == 2)
     // A later step may correct the values.

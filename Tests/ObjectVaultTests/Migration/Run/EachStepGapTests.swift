@@ -74,7 +74,8 @@ import Testing
       return
     }
     #expect(
-      error.text.hasSuffix(" The steps before stand: the store was last seen at version 2."), "\(error)")
+      error.text.hasSuffix(" The earlier steps are committed: the store was last seen at version 2."),
+      "\(error)")
     #expect(try lab.version == 2)
   }
 
@@ -267,7 +268,7 @@ import Testing
     }
     #expect(
       ahead?.version == 1 && ahead?.cause == .store(.steppedBack(file: lab.url.path, left: 3, found: 1)))
-    #expect(ahead?.text.contains("is at 1 now") == true && ahead?.text.contains("stand") == false)
+    #expect(ahead?.text.contains("is at 1 now") == true && ahead?.text.contains("committed") == false)
     try bring(lab, to: .latest)
     let back = stopped {
       _ = try Store.migrateWatched(

@@ -80,7 +80,8 @@ import Testing
       Issue.record("\(String(describing: error))")
       return
     }
-    #expect(error?.description.hasSuffix(" The steps before stand: the store is at version 3.") == true)
+    #expect(
+      error?.description.hasSuffix(" The earlier steps are committed: the store is at version 3.") == true)
     #expect(error?.description.contains("unchanged") == false)
     #expect(try version() == 3)
     #expect(try await migrate(try Self.set()).steps == [4, 5])

@@ -23,17 +23,17 @@ import Testing
     let wrong = try await lab.refusal("transform sql { UPDATE $Note SET $Note.by = 1 WHERE id = 1 }")
     #expect(
       wrong?.reason
-        == "1 reference leads to an object of another entity: Note.by (row 1) to Person 1, which is no Employee"
+        == "1 reference to an object of the wrong entity: Note.by (row 1) to Person 1, which is not of the entity Employee"
     )
     let gone = try await lab.refusal("transform sql { UPDATE $Note SET $Note.by = 99 WHERE id = 1 }")
-    #expect(gone?.reason == "1 reference leads to a row that is gone: Note.by (row 1)")
+    #expect(gone?.reason == "1 reference to a missing row: Note.by (row 1)")
     let both = try await lab.refusal(
       "transform sql { UPDATE $Note SET $Note.by = 5 WHERE id < 3; UPDATE $Note SET $Note.by = 99 WHERE id = 3 }"
     )
     #expect(
       both?.reason
-        == "1 reference leads to a row that is gone: Note.by (row 3); and 2 references lead to objects of another "
-        + "entity: Note.by (rows 1, 2) to Guest 5, which is no Employee")
+        == "1 reference to a missing row: Note.by (row 3); and 2 references to objects of the wrong "
+        + "entity: Note.by (rows 1, 2) to Guest 5, which is not of the entity Employee")
   }
 
   @Test func `a link to an object of another entity is reported with both of its ids`() async throws {
@@ -44,8 +44,8 @@ import Testing
     )
     #expect(
       stopped?.reason
-        == "1 reference leads to an object of another entity: the links Note.readers ((1, 5)) to Guest 5, which is no "
-        + "Employee")
+        == "1 reference to an object of the wrong entity: the links Note.readers ((1, 5)) to Guest 5, which is not of the "
+        + "entity Employee")
   }
 
   // MARK: Faults at the end of a step
@@ -123,7 +123,7 @@ import Testing
     let lab = try await MigrationLab(base)
     let stopped = try await lab.refusal("set parent of Employee to Person")
     #expect(stopped?.operation == "set parent of Employee to Person")
-    #expect(stopped?.reason.hasSuffix("say so before: \(remedy)") == true, "\(String(describing: stopped))")
+    #expect(stopped?.reason.hasSuffix("first write: \(remedy)") == true, "\(String(describing: stopped))")
     try await lab.migrate("\(remedy)\nset parent of Employee to Person")
     #expect(try lab.isSound())
   }
@@ -148,7 +148,7 @@ import Testing
         + "create entity Person : Being {\n attribute name string optional\n}\n\(entity)\(own)\n}")
     let merge = "merge entity Employee into Person with Employee.code -> Person.name"
     let stopped = try #require(await lab.refusal(merge))
-    #expect(stopped.operation == merge && stopped.reason.hasSuffix("say so before: \(remedy)"), "\(stopped)")
+    #expect(stopped.operation == merge && stopped.reason.hasSuffix("first write: \(remedy)"), "\(stopped)")
     #expect(stopped.reason.contains("Employee(code) is unique"), "\(stopped)")
     try await lab.migrate(remedy.replacing("; ", with: "\n") + "\n" + merge)
     #expect(try lab.isSound())
@@ -252,6 +252,6 @@ import Testing
         "Person cannot inherit from itself; name another entity, or none"))
     #expect(
       reason("set parent of Person to Boss").contains(
-        "Boss inherits from Person itself; give it another parent before"))
+        "Boss inherits from Person; first give Boss another parent"))
   }
 }

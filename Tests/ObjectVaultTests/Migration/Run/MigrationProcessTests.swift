@@ -53,7 +53,7 @@ import Testing
     try old.tell()
     let answer = try old.line()
     #expect(
-      answer.hasPrefix("refused") && answer.contains("has migrated the store while it was open here"),
+      answer.hasPrefix("refused") && answer.contains("has migrated the store since it was opened here"),
       "\(answer)")
     let late = try runTool(builtExecutable("test-child"), ["use-old", url.path])
     #expect(late.status == 0 && late.output.hasPrefix("refused"), "\(late)")

@@ -23,14 +23,14 @@ import Testing
   // MARK: Names
 
   @Test(arguments: [
-    ("$Post.user.city", "goes on behind $Post.user"), ("$Post.user.city.x", "goes on behind $Post.user"),
-    ("$User.name.nonsense", "goes on behind $User.name"), ("$User.id.x", "goes on behind $User.id"),
-    ("$Post.tags.nonsense", "names no column of the links"),
-    ("$Post.tags.Tag.name", "names no column of the links"),
-    ("$User.posts", "has no column here"), ("$User..name", "names no property"),
+    ("$Post.user.city", "continues after $Post.user"), ("$Post.user.city.x", "continues after $Post.user"),
+    ("$User.name.nonsense", "continues after $User.name"), ("$User.id.x", "continues after $User.id"),
+    ("$Post.tags.nonsense", "is not a column of the links"),
+    ("$Post.tags.Tag.name", "is not a column of the links"),
+    ("$User.posts", "has no column here"), ("$User..name", "the model has no property"),
     ("$User.nam", "; did you mean \"$User.name\"?"),
     ("$Usr.name", "; did you mean \"$User\"? A dollar sign by itself is written $$"),
-    ("$.name", "names no entity"),
+    ("$.name", "the model has no entity"),
   ])
   func `a name that cannot be resolved is an error in data blocks and in expressions alike`(
     _ name: String, _ word: String
@@ -60,7 +60,7 @@ import Testing
   {
     let required = try #require(
       await failure("make User.city optional\nrequire \" \" {\n  SELECT count(*) = 10\n  FROM $User\n}"))
-    let asked = "it is required that the query at line 4 is true"
+    let asked = "the requirement \"the query at line 4 is true"
     #expect(
       required.reason.hasPrefix(asked) && required.reason.contains("(SELECT count(*) = 10 FROM $User)"),
       "\(required)")
@@ -72,7 +72,8 @@ import Testing
         "create raw trigger T { BEFORE UPDATE ON $User BEGIN SELECT RAISE(ABORT, ''); END }\n"
           + "transform sql { UPDATE $User SET $User.city = 'x' }"))
     #expect(
-      raised.operation == "transform sql" && raised.reason.contains("a trigger's, whose RAISE has no words")
+      raised.operation == "transform sql"
+        && raised.reason.contains("a trigger called RAISE without a message")
         && raised.reason.contains("SET \"city\" = 'x'") && raised.reason.hasSuffix("at line 4"), "\(raised)")
   }
 
@@ -127,11 +128,11 @@ import Testing
   @Test(arguments: [
     (
       "make User.city optional\nset default of User.city to \"x\"\nmake User.age required filling 1\nadd index Post(user) unique",
-      "add index Post(user) unique", "is there more than once"
+      "add index Post(user) unique", "more than once"
     ),
     (
       "add index User(age)\nretype User.name to string using ('same')\nmake User.city required filling \"x\"",
-      "retype User.name to string using ('same')", "1 value of User(name) is there more than once"
+      "retype User.name to string using ('same')", "1 value of User(name) occurs more than once"
     ),
     (
       "make User.city required filling \"x\"\nadd attribute User.code string default \"c\" unique\nadd index User(age)",
@@ -148,7 +149,7 @@ import Testing
     ),
     (
       "make User.city required filling \"x\"\nretype User.age to int8 using ($User.age * 100)\nadd index Post(text)",
-      "retype User.age to int8 using ($User.age * 100)", "are no int8"
+      "retype User.age to int8 using ($User.age * 100)", "are invalid (expected: int8)"
     ),
   ])
   func `a failure names the operation that caused it, even when several run together`(
@@ -166,6 +167,7 @@ import Testing
     let step = (1...600).map { "add attribute User.p\($0) int optional" }.joined(separator: "\n")
     let found = try #require(await failure(step))
     #expect(found.operation == "add attribute User.p\(513 - count) int optional")
-    #expect(found.reason.contains("User has \(600 + count) properties; 512 are possible"), "\(found.reason)")
+    #expect(
+      found.reason.contains("User has \(600 + count) properties; at most 512 are allowed"), "\(found.reason)")
   }
 }

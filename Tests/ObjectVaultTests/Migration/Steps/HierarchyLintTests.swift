@@ -18,7 +18,7 @@ import Testing
   @Test(arguments: [
     (
       "transform sql {\n UPDATE $Note SET $Note.text = 'x';\n INSERT INTO $Guest ($Guest.name)\n  VALUES ('x')\n}",
-      "INSERT INTO $Guest ($Guest.name)", "makes objects of Person", "_entity"
+      "INSERT INTO $Guest ($Guest.name)", "inserts objects of Person", "_entity"
     ),
     (
       "seed { INSERT INTO $Employee DEFAULT VALUES }", "INSERT INTO $Employee DEFAULT VALUES", "Person",
@@ -118,7 +118,7 @@ import Testing
     }
     let found = try texts("create entity Ceo : Boss {\n attribute shares int optional\n}")
     #expect(found.count == 1, "\(found)")
-    #expect(found[0].contains("objects of Ceo among those of Person"), "\(found)")
+    #expect(found[0].contains("objects of Ceo as objects of Person"), "\(found)")
     // Older programs do not know a new hierarchy at all.
     let own = "create entity Car {\n attribute seats int optional\n}"
     #expect(try texts("\(own)\ncreate entity Van : Car {\n attribute load int optional\n}") == [])

@@ -113,7 +113,7 @@ private final class Titled: ManagedObject {
     }
   }
 
-  @Test(arguments: [("lossy:U.m", "did you mean \"U.n\"?"), ("lossy:Nope", "take that out of the head")])
+  @Test(arguments: [("lossy:U.m", "did you mean \"U.n\"?"), ("lossy:Nope", "remove that from the head")])
   func `an allowed loss that does not occur is reported, with advice`(_ word: String, _ advice: String) throws
   {
     let set = try MigrationSet([
@@ -223,7 +223,7 @@ private final class Titled: ManagedObject {
       "rename attribute Titled.name -> title", "rename relationship Titled.next -> later")
     #expect(found.map(\.rule) == [.renamingIsDone, .renamingIsDone] && found.allSatisfy(\.rule.isNote))
     #expect(found.map(\.step) == [2, 3])
-    #expect(found.first?.text.contains(".renamed(from: \"name\") out of the class") == true)
+    #expect(found.first?.text.contains(".renamed(from: \"name\") from the class") == true)
   }
 
   @Test func `a schema that declares an entity's former name is noted once a step has renamed it`() throws {
@@ -235,7 +235,7 @@ private final class Titled: ManagedObject {
     #expect(found.map(\.rule) == [.renamingIsDone] && found.first?.step == 2)
     #expect(
       found.first?.text
-        == "Titled is renamed by this step; take .renamed(from: \"Named\") out of the schema")
+        == "Titled is renamed by this step; remove .renamed(from: \"Named\") from the schema")
   }
 
   @Test func `lint has only notes for the steps of the microblog`() throws {

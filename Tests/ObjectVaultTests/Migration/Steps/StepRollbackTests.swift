@@ -88,13 +88,14 @@ import Testing
 
   @Test(
     arguments: [
-      ("drop entity U\ndrop relationship V.us", nil), ("drop attribute U.s", "its values are gone"),
-      ("drop relationship U.r", "its links are gone"), ("retype U.y to string", "not every string is int"),
-      ("retype U.s to int using (length($U.s))", "the values that it computed from are gone"),
-      ("make U.x required filling 5", "which of them had no value is not known any more"),
-      ("transform sql {\n UPDATE $U SET $U.s = ''\n}", "what it wrote over is gone"),
-      ("seed {\n INSERT INTO $V ($V.n) VALUES ('a')\n}", "which objects it made is not known any more"),
-      ("rename attribute U.s -> t\ndrop attribute U.y", "drop attribute U.y: its values are gone"),
+      ("drop entity U\ndrop relationship V.us", nil), ("drop attribute U.s", "its values are lost"),
+      ("drop relationship U.r", "its links are lost"),
+      ("retype U.y to string", "not every string is a valid int"),
+      ("retype U.s to int using (length($U.s))", "the former values are lost"),
+      ("make U.x required filling 5", "it is no longer known which objects had no value"),
+      ("transform sql {\n UPDATE $U SET $U.s = ''\n}", "the values that it overwrote are lost"),
+      ("seed {\n INSERT INTO $V ($V.n) VALUES ('a')\n}", "it is no longer known which objects it created"),
+      ("rename attribute U.s -> t\ndrop attribute U.y", "drop attribute U.y: its values are lost"),
     ] as [(String, String?)])
   func `the reason for a missing rollback names what is lost`(_ up: String, _ reason: String?) throws {
     guard let reason else { return }
@@ -116,19 +117,19 @@ import Testing
       Issue.record("an incomplete [down] section is accepted")
       return
     }
-    #expect(reason == "its [down] section does not lead to the model before it")
+    #expect(reason == "its [down] section does not restore the model before the step")
     guard case .none(let unfit) = try step(up, down: "drop attribute U.frst").rollback(from: model) else {
       Issue.record("a [down] section that fits no model is accepted")
       return
     }
-    #expect(unfit.contains("does not fit the model after it: there is no attribute U.frst"))
+    #expect(unfit.contains("does not fit the model after the step: there is no attribute U.frst"))
   }
 
   @Test func `links that move to the other end are lost, although nothing is dropped`() throws {
     let base = "create entity U {\n relationship more -> V many\n}\ncreate entity V {\n}"
     let set = try DowngradeLab.set([base, "add relationship V.of -> U inverse U.more"])
     #expect(try set.losses(ofStep: 2) == ["U.more"])
-    #expect(try set.steps[1].rollback(from: set.model(at: 1)) == .none(reason: "what U.more held is gone"))
+    #expect(try set.steps[1].rollback(from: set.model(at: 1)) == .none(reason: "the data of U.more is lost"))
   }
 
   @Test func `a [down] section can declare the step irreversible, with a reason`() throws {
@@ -138,7 +139,8 @@ import Testing
     let again = try MigrationStep(number: 2, name: "step", text: said.text)
     let plain = try step("add index U(s)")
     #expect(again == said && again.checksum == plain.checksum)
-    #expect(try step("add index U(s)", down: "irreversible").irreversible == "its author says so")
+    #expect(
+      try step("add index U(s)", down: "irreversible").irreversible == "its author declared it irreversible")
     for wrong in ["irreversible\ndrop index U(s)", "drop index U(s)\nirreversible", "irreversible because"] {
       #expect(throws: StoreError.self) { try step("add index U(s)", down: wrong) }
     }
