@@ -174,7 +174,7 @@ extension Session {
     let names = losses.map(\.name)
     for name in Set(allowed).subtracting(names).sorted() {
       warn(
-        "--allow lossy:\(name) allows nothing: \(file) has no such loss."
+        "--allow lossy:\(name) has no effect: \(file) has no such loss."
           + didYouMean(lossy: name, among: names.filter { !allowed.contains($0) })
       )
     }

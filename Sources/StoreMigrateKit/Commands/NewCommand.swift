@@ -25,11 +25,10 @@ enum NewCommand: Command {
 
     Needs no store and no key. Edit the file, then run: store-migrate embed
 
-    --from-model is for the app's own tool, which is built with its classes: see
-    "Building a tool with your steps inside" in the documentation.
-    It writes the operations, their losses, and notes for the review. It does not guess whether a change is a
-    renaming, or a removal and an addition. In such a case it ends with 5 and lists the --rename or --no-rename
-    options to choose from.
+    --from-model is for the app's own tool, which is built with its classes:
+    see "Building a tool with your steps inside" in the documentation. It writes the operations,
+    their losses, and notes for the review. It does not guess whether a change is a renaming, or a removal and
+    an addition. In such a case it ends with 5 and lists the --rename and --no-rename options to choose from.
     """
 
   struct NewReport: Report {

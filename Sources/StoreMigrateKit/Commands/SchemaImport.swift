@@ -38,7 +38,7 @@ enum SchemaImport {
     var description: String {
       let taken = counted(Set(tables.map(\.source)).count, "table")
       var lines =
-        ["\(file): \(origin == .coreData ? "made by Core Data or SwiftData; " : "")\(taken) imported"]
+        ["\(file): \(origin == .coreData ? "made by Core Data or SwiftData; " : "")\(taken) included"]
         + tableLines(tables)
       lines +=
         notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be imported: \($0)" }

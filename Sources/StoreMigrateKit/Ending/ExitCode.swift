@@ -49,8 +49,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .historyConflict: "history conflict: a step was edited, is missing or has another number"
     case .storeTooNew: "the store is newer than the steps"
     case .refused:
-      "refused: needs permission (up --allow), a step rejects rows (plan), no rollback, "
-        + "or a Swift function is missing"
+      "refused: needs permission (see up --allow), rejected rows (see plan), no rollback, "
+        + "or a missing Swift function"
     case .noSpace: "the backup could not be made, or not enough disk space"
     case .notFound: "no such store, file or folder"
     case .locked: "locked by another process"

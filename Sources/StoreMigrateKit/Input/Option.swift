@@ -73,8 +73,8 @@ extension Option {
     Option(
       "--quiet", short: "-q", in: .common,
       "print no report and no progress; still printed: errors, the output of",
-      "fetch, count, sql and schema, a new recovery code, and the target of",
-      "embed --package"),
+      "fetch, count, sql and schema, a new recovery code, and the target for",
+      "Package.swift that embed shows"),
     Option(
       "--color", value: "WHEN", in: .common,
       "always, never, or auto: on a terminal unless NO_COLOR is set"),

@@ -107,9 +107,11 @@ import Testing
 
   @Test(arguments: [
     ("round=5", "Did you mean \"rounds\"?"), ("rounds=many", "needs a number"), ("hmac=md5", "sha1, sha256"),
-    ("salt=12", "32 hexadecimal digits"), ("", "with commas between"), ("page=1000", "has no such settings"),
-    ("page=512", "has no such settings"),
-    ("rounds=0", "has no such settings"), ("page=4096,,rounds=5", "with commas between"),
+    ("salt=12", "32 hexadecimal digits"), ("", "comma-separated list"),
+    ("page=1000", "does not support these settings"),
+    ("page=512", "does not support these settings"),
+    ("rounds=0", "does not support these settings"),
+    ("page=4096,,rounds=5", "comma-separated list"),
   ])
   func `settings that make no sense are named before anything is opened`(text: String, hint: String) throws {
     for option in ["--cipher", "--new-cipher"] {

@@ -82,7 +82,7 @@ import Testing
     try write(Self.foreign[name] ?? "", to: name)
     let result = try run(["check"])
     #expect(result.status == 2 && result.output.contains("\(name): embed writes"), "\(result)")
-    #expect(!result.output.contains("commit what it writes"), "\(result)")
+    #expect(!result.output.contains("commit the files that it writes"), "\(result)")
   }
 
   @Test func `a generated file is known as one whatever an editor, a merge or an earlier version made of it`()

@@ -60,7 +60,7 @@ import Testing
     try write("0004_bad", "seed { INSERT INTO $A($A.n) VALUES (NULL) }")
     let result = try run("create a.store \(Self.key)")
     #expect(result.status == 1 && !result.errors.contains("unchanged"), "\(result)")
-    #expect(result.errors.contains("a.store was not made"), "\(result)")
+    #expect(result.errors.contains("a.store was not created"), "\(result)")
     #expect(result.errors.contains("store-migrate: 0004_bad.migration:3 failed at \"seed\": "), "\(result)")
   }
 
@@ -95,7 +95,7 @@ import Testing
     let other = try run("up a.store --allow lossy:A.b --allow lossy:A.x \(Self.key)")
     #expect(
       other.status == 5
-        && other.errors.contains("--allow lossy:A.x allows nothing: no step of this run loses that."),
+        && other.errors.contains("--allow lossy:A.x has no effect: no step of this run has that loss."),
       "\(other)")
     #expect(other.errors.contains("Did you mean \"lossy:A.c\"?"), "\(other)")
     let done = try run(
@@ -132,7 +132,7 @@ import Testing
 
   @Test func `squash says what there is to fold, and how`() throws {
     let beyond = try run("squash --to 9")
-    #expect(beyond.status == 64 && beyond.errors.contains("there is no such step; they end at 0003"))
+    #expect(beyond.status == 64 && beyond.errors.contains("there is no such step; the last one is 0003"))
     #expect(try run("embed --released 1.0").status == 0)
     let released = try run("squash --to 2")
     let line = "store-migrate squash --to 2 --allow-released -m 'My Steps'"
@@ -145,7 +145,7 @@ import Testing
     #expect(try run("squash --to 3 --allow-released").status == 0)
     // There is nothing left that was released.
     let rest = try run("squash --to 4")
-    #expect(rest.status == 5 && rest.errors.contains("until they are released"), "\(rest)")
+    #expect(rest.status == 5 && rest.errors.contains("until these steps are released"), "\(rest)")
   }
 
   @Test func `squash names the step before blocks that are in the way`() throws {

@@ -44,7 +44,7 @@ import Testing
     try write("Package.swift", manifest.replacing("\n", with: "\r\n"))
     try addStep()
     let stale = try run("check")
-    #expect(stale.status == 2 && stale.output.contains("does not exclude the files"), "\(stale)")
+    #expect(stale.status == 2 && stale.output.contains("its exclude: list differs from the files"), "\(stale)")
     let embedded = try run("embed")
     #expect(embedded.status == 0 && embedded.output.contains("Package.swift"), "\(embedded)")
     let lines = try manifest.utf8.split(separator: UInt8(ascii: "\n")).map { String(Substring($0)) }
@@ -62,7 +62,7 @@ import Testing
       let result = try runTool(builtExecutable("store-migrate"), words, directory: folder.url.path)
       #expect(
         result.status == 0
-          && result.output.contains("note: \(folder.path("Package.swift")) was left alone, as the line")
+          && result.output.contains("note: \(folder.path("Package.swift")) was not changed, because the line")
           && result.output.contains(line.trimmingCharacters(in: .whitespacesAndNewlines) + " is missing")
           && result.output.contains(": put the lines"), "\(result)")
       #expect(result.output.contains("once:\n") == (words.count == 2), "\(result)")
@@ -83,7 +83,7 @@ import Testing
     ] {
       try write("Package.swift", broken)
       let result = try run("embed")
-      #expect(result.status == 0 && result.output.contains("twice, or the wrong way round"), "\(result)")
+      #expect(result.status == 0 && result.output.contains("duplicated or in the wrong order"), "\(result)")
       #expect(try manifest == broken)
     }
   }
@@ -92,7 +92,7 @@ import Testing
     let lost = try manifest.replacing(begin, with: "").replacing(end, with: "")
     try write("Package.swift", lost)
     let result = try run("embed")
-    #expect(result.output.contains("its target for Migrations has no list that embed keeps"), "\(result)")
+    #expect(result.output.contains("its target for Migrations has no list that embed maintains"), "\(result)")
     #expect(try run("embed", "--json").output.contains("\"note\":"))
     // Who keeps a list of his own is not failed for it.
     #expect(try manifest == lost && run("check").status == 0)

@@ -76,7 +76,7 @@ import Testing
     try folder.write(Data("// another\n".utf8), to: "Migrations/0003_mine.swift")
     let refused = try run("rebase 0002_mine.migration")
     #expect(
-      refused.status == 1 && refused.errors.contains("0003_mine.swift, which is there already")
+      refused.status == 1 && refused.errors.contains("0003_mine.swift, but that file already exists")
         && refused.errors.contains("No file was renamed."), "\(refused)")
     let migrations = folder.url.appendingPathComponent("Migrations")
     func names() throws -> [String] {
@@ -96,7 +96,7 @@ import Testing
       try String(contentsOf: migrations.appendingPathComponent("0003_mine.swift"), encoding: .utf8)
         == "// mine\n")
     let last = try run("rebase 0003_mine.migration")
-    #expect(last.errors.contains("nothing stands behind it that it could go behind."), "\(last)")
+    #expect(last.errors.contains("there is no later step, so there is nothing to rebase it after."), "\(last)")
   }
 
   @Test func `a line that would be refused is not offered for an edit that makes another model`() throws {

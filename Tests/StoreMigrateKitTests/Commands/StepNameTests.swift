@@ -103,7 +103,8 @@ import Testing
     #expect(
       check.status == 2
         && check.output.contains(
-          "0002 was released with 1.0 as mine, and is theirs now. Give 0003_mine.migration that number back, and rebase 0002_theirs.migration behind it."
+          "0002 was released with 1.0 as mine, but is now theirs. Give 0003_mine.migration that number again, "
+            + "and rebase 0002_theirs.migration after it."
         ),
       "\(check)")
     #expect(!check.output.contains("edited"), "\(check)")

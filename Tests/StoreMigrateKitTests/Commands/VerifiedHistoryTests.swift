@@ -24,7 +24,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: none, withIntermediateDirectories: false)
     for command in ["verify", "status"] {
       let empty = try run("\(command) @new.store -m @None", in: folder)
-      #expect(empty.status == 4 && "\(empty)".contains("there is no step here"), "\(empty)")
+      #expect(empty.status == 4 && "\(empty)".contains("there are no steps here"), "\(empty)")
       #expect(!"\(empty)".contains("store-migrate down"), "\(empty)")
     }
   }
@@ -73,7 +73,7 @@ import Testing
       """)
     connection.close()
     let result = try run("fetch @new.store Note", in: folder)
-    #expect(result.status == 1 && result.errors.contains("its pages authenticate"), "\(result)")
+    #expect(result.status == 1 && result.errors.contains("its pages are authentic"), "\(result)")
     #expect(result.errors.contains("store-migrate verify "), "\(result)")
     #expect(try run("verify @new.store", in: folder).status == 2)
   }

@@ -50,7 +50,7 @@ import Testing
     try write("0003_number", "retype U.n to int using (length($U.n))\n\(back)")
     #expect(try run("create a.store").status == 0)
     try expectOffer(
-      "down a.store --to 2", isThere: false, code: 0, in: "up a.store --to 2", "up takes no step back.\n")
+      "down a.store --to 2", isThere: false, code: 0, in: "up a.store --to 2", "up rolls no step back.\n")
     #expect(try run("down a.store --to 2 --yes --no-backup").status == 5)
     let json = try run("up a.store --to 2 --json").output
     #expect(json.contains(#""next":[]"#), "\(json)")
@@ -58,7 +58,7 @@ import Testing
     try write("0003_other", "add attribute U.o int optional")
     try expectOffer(
       "down a.store --to 2", isThere: false, code: 3, in: "status a.store",
-      "this program has no function \"g\"")
+      "this program does not have the function \"g\"")
   }
 
   @Test
@@ -85,14 +85,14 @@ import Testing
         try connection.execute("ALTER TABLE U ADD COLUMN shoes TEXT")
         connection.close()
       }
-      try expectOffer(line, isThere: isThere, code: 0, in: "up a.store --to 1", "up takes no step back.")
+      try expectOffer(line, isThere: isThere, code: 0, in: "up a.store --to 1", "up rolls no step back.")
       try move("0002_more", to: "../0002_more")
       try expectOffer(line, isThere: isThere, code: 4, in: "status a.store", "Update the program.")
       try write("0002_other", "add attribute U.o int optional")
       try move("../0002_more", to: "0003_more")
       try expectOffer(
         line, isThere: isThere, code: 3, in: "status a.store",
-        isThere ? "this takes it back by what the store carries" : "its tables are not those of its model")
+        isThere ? "roll it back with the rollback that the store contains" : "its tables differ from its model")
       try FileManager.default.removeItem(atPath: folder.path("Steps/0002_other.migration"))
       try move("0003_more", to: "0002_more")
     }
