@@ -72,7 +72,7 @@ import Testing
     case .operations(let operations):
       let back = operations.isEmpty ? "nothing to do" : operations.map(\.summary).joined(separator: "; ")
       text += wrapped("-- back: \(back)", "--   ")
-    case .none(let reason): text += wrapped("-- no way back: \(reason)", "--   ")
+    case .none(let reason): text += wrapped("-- no rollback: \(reason)", "--   ")
     }
     let losses = try set.losses(ofStep: 2)
     if !losses.isEmpty { text += "\n" + wrapped("-- loses \(losses.joined(separator: ", "))", "--   ") }

@@ -30,7 +30,7 @@ enum RestoreCommand: Command {
     if isThere { try session.confirm("\(target) exists and will be replaced.", allow: "--yes") }
     session.interruption.begin(
       Replacement(
-        of: target, former: isThere ? "\(target) is unchanged." : "\(target) was not created.",
+        of: target, former: isThere ? "\(target) was not replaced." : "\(target) was not created.",
         new: "\(target) has the content of \(backup), and opens with its key."))
     let bar = ProgressBar("restore", session)
     try await Connection.restore(

@@ -41,7 +41,7 @@ import Testing
     let silent = try run("status", store, "-m", migrations)
     #expect(
       silent.status == 12 && silent.errors.contains("the key does not fit.")
-        && silent.errors.contains("a number of KDF rounds that is not the default"),
+        && silent.errors.contains("a custom number of KDF rounds"),
       "\(silent)")
     #expect(
       silent.errors.contains("Check which key is in use") && silent.errors.contains("--cipher rounds=N"),

@@ -72,8 +72,8 @@ import Testing
       to: steps.appendingPathComponent("0002_upper.migration"))
     let status = try run("status", url.path, "-m", steps.path)
     #expect(
-      status.output.contains("in the way   ✗ the trigger spy on User is none of the store's"), "\(status)")
-    #expect(status.output.contains("as the model of version 1 says") && status.output.contains("references"))
+      status.output.contains("objects      ✗ the trigger spy on User is none of the store's"), "\(status)")
+    #expect(status.output.contains("matches the model of version 1") && status.output.contains("references"))
     let plan = try run("plan", url.path, "-m", steps.path)
     #expect(plan.output.contains("✗ Steps are refused because of these objects in the store:"), "\(plan)")
     #expect(plan.output.contains("the trigger spy on User"), "\(plan)")

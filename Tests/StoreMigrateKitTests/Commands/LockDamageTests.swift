@@ -38,8 +38,8 @@ import Testing
   @Test func `what is no lock file any more is refused, with its place, and stays as it is`() throws {
     let step = String(whole.split(separator: "\n")[2])
     let cases: [(text: String, place: String)] = [
-      ("", "is empty"), ("\n \n", "is empty"), (String(whole.dropLast(1)), "line 5 has no end"),
-      (String(whole.dropLast(3)), "line 5 has no end"), (String(whole.dropLast(20)), "line 4"),
+      ("", "is empty"), ("\n \n", "is empty"), (String(whole.dropLast(1)), "line 5 has no newline"),
+      (String(whole.dropLast(3)), "line 5 has no newline"), (String(whole.dropLast(20)), "line 4"),
       (String(whole.prefix(whole.count / 2)), "line 3"), (lines(3), "0003"), (lines(1), "0001"),
       (whole.replacing(step + "\n", with: ""), "0002"),
       (whole.replacing(step, with: String(step.dropLast(9))), "line 3"),

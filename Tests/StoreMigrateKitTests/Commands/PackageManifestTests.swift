@@ -70,7 +70,7 @@ import Testing
     #expect(try manifest == lost)
     let check = try run("check")
     #expect(
-      check.status == 2 && check.output.contains("was left alone")
+      check.status == 2 && check.output.contains("was not changed")
         && !check.output.contains("Run store-migrate"),
       "\(check)")
   }

@@ -87,7 +87,7 @@ import Testing
     try FileManager.default.removeItem(at: migrations.appendingPathComponent("0003_mine.swift"))
     let moved = try run("rebase 0002_mine.migration")
     #expect(
-      moved.status == 0 && moved.output.contains("0002_mine.swift is 0003_mine.swift now"), "\(moved)")
+      moved.status == 0 && moved.output.contains("0002_mine.swift is now 0003_mine.swift"), "\(moved)")
     #expect(
       try names() == [
         "0001_base.migration", "0002_theirs.migration", "0003_mine.migration", "0003_mine.swift",
@@ -105,7 +105,7 @@ import Testing
     for command in ["status", "plan", "up"] {
       let told = try run("\(command) s.store")
       #expect(
-        told.status == 3 && told.errors.contains("make another model than the store")
+        told.status == 3 && told.errors.contains("model of the steps differs from that of the store")
           && !told.errors.contains("repair"), "\(told)")
     }
     #expect(try run("repair s.store 1 --yes").errors.contains("make another model"))

@@ -88,6 +88,6 @@ import Testing
   @Test func `a file that may only be read is said to`() throws {
     try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: store)
     let result = try runTool(builtExecutable("store-migrate"), words, environment: environment("pony"))
-    #expect(result.status == 1 && result.errors.contains("the file may only be read"), "\(result)")
+    #expect(result.status == 1 && result.errors.contains("the file is read-only"), "\(result)")
   }
 }

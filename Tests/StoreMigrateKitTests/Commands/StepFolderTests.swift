@@ -130,7 +130,7 @@ import Testing
       if status != 0 {
         #expect(isAsBefore == isSame, "\(index) of \(clean.calls): \(errors)\n\(now.keys.sorted())")
       }
-      if errors.contains("Finish it: store-migrate squash") {
+      if errors.contains("Complete the squash: store-migrate squash") {
         said.insert("squash")
         #expect(try self.run("squash", "--to", "3").status == 0 && self.run("check").status == 0)
       }

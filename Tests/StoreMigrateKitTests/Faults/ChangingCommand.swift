@@ -111,7 +111,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       case .newKey: (["with the OLD key"], ["with the NEW key", "the NEW key is in force"])
       case .newPages: (["opens with its key, as before"], ["has the new settings"])
       case .copy: (["was not created"], ["is complete"])
-      case .content: (["is unchanged."], ["has the content of"])
+      case .content: (["was not replaced"], ["has the content of"])
       case .newDataKey: (["as before"], ["NEW data key"])
       case .keyFile: (["There is no key file"], ["is intact"])
       case .newVersion: (["version 1, as before"], ["is at version 2"])
@@ -119,7 +119,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       case .ranAgain: (["is unchanged, at version 2"], ["were run again;"])
       case .newStore, .adopted: (["was not created"], ["was created"])
       case .noFreePages: (["keeps its free pages"], ["has no free pages"])
-      case .newRecord: (["is unchanged"], ["are recorded as their files are now"])
+      case .newRecord: (["is unchanged, and the store opens"], ["are recorded as their files are now"])
       }
     return (own.0 + common, own.1)
   }

@@ -62,7 +62,7 @@ struct CommandSignals {
     case .newKey: text.contains("OLD key") || text.contains("NEW key")
     case .newDataKey: text.contains("the slot")
     case .keyFile: text.contains("key file") || text.contains("slots are")
-    case .content: text.contains("is unchanged") || text.contains("opens with its key")
+    case .content: text.contains("was not replaced") || text.contains("opens with its key")
     case .newStore, .adopted: text.contains("was not created") || text.contains("its key")
     default: text.contains("its key") || text.contains("NOT encrypted")
     }
