@@ -150,7 +150,7 @@ struct Demo {
         data.range(of: Data($0.utf8)) != nil
       }
       result(
-        "\(name): \(data.count) bytes, found unencrypted: \(found.isEmpty ? "nothing" : found.joined(separator: ", "))"
+        "\(name): \(data.count) bytes, unencrypted: \(found.isEmpty ? "nothing" : found.joined(separator: ", "))"
       )
     }
     call("Store.open with a wrong key")

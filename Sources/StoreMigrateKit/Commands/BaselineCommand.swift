@@ -19,7 +19,7 @@ enum BaselineCommand: Command {
   static let options =
     [
       Option.migrations,
-      Option("--to", value: "N", "the version that the tables have; steps 1 to N are recorded and do not run"),
+      Option("--to", value: "N", "the version that the tables have; its steps are recorded and do not run"),
       Option.allow, toOne, Option.yes,
     ] + Option.store + Option.newKey + [Option.newCipher]
   static let help = """

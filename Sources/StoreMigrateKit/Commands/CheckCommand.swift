@@ -82,8 +82,9 @@ enum CheckCommand: Command {
     findings += review.faults + review.wayBackFaults
     for lost in review.losses where !lost.names.isEmpty {
       findings.append(
-        "\(lost.step.fileName) loses \(lost.texts.joined(separator: ", ")), so a store will refuse it. If the loss "
-          + "is intended, add to the head of the file: allow: \(lost.names.map { "lossy:\($0)" }.joined(separator: ", "))")
+        "\(lost.step.fileName) loses \(lost.texts.joined(separator: ", ")), so a store will refuse it. "
+          + "If the loss is intended, add to the head of the file: "
+          + "allow: \(lost.names.map { "lossy:\($0)" }.joined(separator: ", "))")
     }
     findings += try classFindings(files.set, session)
     return CheckReport(

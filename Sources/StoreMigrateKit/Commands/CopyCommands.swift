@@ -66,7 +66,8 @@ enum EncryptCommand: Command {
     }
     bar.finish()
     return CopyReport(
-      target, since: start, note: "\(plain) still exists and is NOT encrypted. Delete it when the store is in use.")
+      target, since: start,
+      note: "\(plain) still exists and is NOT encrypted. Delete it when the store is in use.")
   }
 }
 

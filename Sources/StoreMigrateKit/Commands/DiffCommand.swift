@@ -16,7 +16,8 @@ enum DiffCommand: Command {
       app-migrate diff --rename User.name=fullName --json
 
     For the app's own tool, which is built with its classes. Ends with 2 when they differ from the model of
-    the steps. Needs no store and no key. `new NAME --from-model` writes the same operations into the next file.
+    the steps. Needs no store and no key. `new NAME --from-model` writes the same operations to the next
+    file.
     """
 
   struct DiffReport: Report {

@@ -109,7 +109,8 @@ enum DownCommand: Command {
     guard count > version else { return }
     throw UsageError(
       "--steps \(count): the store is at version \(version), so "
-        + (version == 0 ? "there is no step" : "there \(version == 1 ? "is" : "are") only \(counted(version, "step"))")
+        + (version == 0
+          ? "there is no step" : "there \(version == 1 ? "is" : "are") only \(counted(version, "step"))")
         + " to roll back.")
   }
 
@@ -122,7 +123,8 @@ enum DownCommand: Command {
     let target = try session.target(from: version, steps: -(steps ?? 1))
     // Only an explicit `--to` can be a mistake of the user.
     if target > version, session.arguments.value("--to") != nil {
-      throw UsageError("--to \(target): the store is at version \(version). To go to a higher version, use up.")
+      throw UsageError(
+        "--to \(target): the store is at version \(version). To go to a higher version, use up.")
     }
     return target
   }

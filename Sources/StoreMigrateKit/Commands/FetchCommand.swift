@@ -125,7 +125,8 @@ enum FetchCommand: Command {
       $0.trimmingCharacters(in: .whitespaces)
     }
     guard !names.contains("") else {
-      throw UsageError("\(option) takes a comma-separated list of names, but one name in \"\(text)\" is empty.")
+      throw UsageError(
+        "\(option) takes a comma-separated list of names, but one name in \"\(text)\" is empty.")
     }
     return names
   }

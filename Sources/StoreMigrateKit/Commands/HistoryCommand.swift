@@ -59,7 +59,8 @@ enum HistoryCommand: Command {
           + "  (\(event.seconds) s)  \(brief(event.app))"
       }
       let others = (history?.mismatches ?? []).map { step in
-        "✗ \(numbered(step.number)) \(step.name) does not match the available steps (\(step.kind)); see status."
+        "✗ \(numbered(step.number)) \(step.name) does not match the available steps "
+          + "(\(step.kind)); see status."
       }
       return (lines + (lines.isEmpty ? [] : [""]) + ["\(store.path) is at version \(version)."] + others)
         .joined(separator: "\n")

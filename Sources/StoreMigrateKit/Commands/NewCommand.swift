@@ -111,7 +111,8 @@ enum NewCommand: Command {
   private static func text(_ name: String, _ proposal: MigrationProposal) -> String {
     var lines = ["format: 1", "name: \(name)"]
     if !proposal.losses.isEmpty {
-      lines += proposal.lossTexts.filter { !proposal.losses.contains($0) }.map { "# Permanently lost: \($0)." }
+      lines += proposal.lossTexts.filter { !proposal.losses.contains($0) }
+        .map { "# Permanently lost: \($0)." }
       // Commented out, because a reviewer has to allow the loss, not a tool.
       lines.append("# This step loses data. If that is intended, remove the # of the next line.")
       lines.append("# allow: \(proposal.losses.map { "lossy:\($0)" }.joined(separator: ", "))")
@@ -210,8 +211,8 @@ extension Session {
     }.map { "--rename \($0.name).\(name)=\(new)" }
     guard !forms.isEmpty else { return }
     throw UsageError(
-      "--rename \(name)=\(new) is the form for entities, but no entity has these names. For a property, add the "
-        + "entity: \(forms.joined(separator: ", or ")).")
+      "--rename \(name)=\(new) is the form for entities, but no entity has these names. For a property, "
+        + "add the entity: \(forms.joined(separator: ", or ")).")
   }
 
   /// Returns the renamings that `--rename` lists.

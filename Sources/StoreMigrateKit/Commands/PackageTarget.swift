@@ -161,8 +161,8 @@ struct PackageTarget {
 
   /// Returns what to do about a list that cannot be updated.
   func advice(_ manifest: URL, _ reason: String) -> String {
-    "\(manifest.path) was not changed, because \(reason). Put the lines \(begin) and \(end) into the exclude: of "
-      + "that target, around the list; or replace the target by the output of "
+    "\(manifest.path) was not changed, because \(reason). Put the lines \(begin) and \(end) into the "
+      + "exclude: of that target, around the list; or replace the target by the output of "
       + "\(ToolLine("embed", "--package", "-m", folder.path))."
   }
 }

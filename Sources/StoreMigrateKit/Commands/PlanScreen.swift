@@ -66,7 +66,9 @@ extension PlanCommand.PlanReport {
       "", "\(numbered(step.number)) \(step.name)   \(marks.joined(separator: "   "))".trimmingSpaces,
     ]
     if let note = step.note { lines.append("  “\(brief(note))”") }
-    lines += step.operations.isEmpty ? ["  · this step is empty and does nothing"] : step.operations.map(step.line)
+    lines +=
+      step.operations.isEmpty
+      ? ["  · this step is empty and does nothing"] : step.operations.map(step.line)
     lines += step.transforms.filter(\.isMissing).map {
       "  ✗ REFUSED this program does not have the function \"\($0.name)\"; use the app's own tool"
     }

@@ -14,7 +14,7 @@ enum RebaseCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate rebase 0007_split_user_name.migration
-      store-migrate rebase 0007_split_user_name.migration 0008_drop_user_name.migration   all files of the branch
+      store-migrate rebase 0007_split_user_name.migration 0008_drop_user_name.migration   the whole branch
 
     For two branches that added steps with the same numbers. The given files get the next free numbers after
     all others, in their order. Then the steps are replayed and compiled, and the files that embed generates
@@ -230,14 +230,15 @@ enum RebaseCommand: Command {
         if let release = releases.release(of: parts.number, parts.name) {
           throw RefusedError(
             code: .refused,
-            description: "\(file) was released with \(release), so it must keep its number. No file was renamed.")
+            description:
+              "\(file) was released with \(release), so it must keep its number. No file was renamed.")
         }
         guard others.contains(parts.number) || others.allSatisfy({ $0 < parts.number }) else {
           throw RefusedError(
             code: .refused,
             description:
-              "\(file) is the only step with its number, and later steps depend on it, so it must keep its number. "
-              + "No file was renamed."
+              "\(file) is the only step with its number, and later steps depend on it, so it must keep its "
+              + "number. No file was renamed."
           )
         }
         last += 1

@@ -33,9 +33,11 @@ enum RekeyCommand: Command {
     let isNewKey: Bool
     let seconds: Double
     var description: String {
-      "\(store.path) is encrypted with the \(isNewKey ? "new key" : "same key"), \(profile), and was verified "
-        + "(\((seconds * 100).rounded() / 100) s)."
-        + (cipherOption.map { "\nThe file does not record all settings. From now on it opens with: \($0)" } ?? "")
+      "\(store.path) is encrypted with the \(isNewKey ? "new key" : "same key"), \(profile), "
+        + "and was verified (\((seconds * 100).rounded() / 100) s)."
+        + (cipherOption.map {
+          "\nThe file does not record all settings. From now on it opens with: \($0)"
+        } ?? "")
         + (isNewKey ? "\nOlder copies and backups still open with the old key." : "")
     }
   }

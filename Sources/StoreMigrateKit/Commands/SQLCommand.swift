@@ -67,8 +67,8 @@ enum SQLCommand: Command {
     if from < set.foldedVersion {
       let fold = set.steps[set.foldedVersion - 1]
       throw UsageError(
-        "--from \(from): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one. Use --from "
-          + "\(fold.number), the step with which new stores are created.")
+        "--from \(from): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one. "
+          + "Use --from \(fold.number), the step with which new stores are created.")
     }
     let steps = set.steps.filter { $0.number >= from && $0.number <= to }
     return SQLReport(

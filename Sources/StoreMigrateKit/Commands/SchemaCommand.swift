@@ -31,15 +31,15 @@ enum SchemaCommand: Command {
       store-migrate schema --format swift > Model.swift     classes that have the model of the steps
       store-migrate schema --format mermaid --to 3          a diagram of the model after step 3
       store-migrate schema notes.store --format json        the model that a store has
-      store-migrate schema import legacy.db                 write the first step and the classes for another program's file
+      store-migrate schema import legacy.db                 import another program's file
 
     The model of the steps needs no store and no key. The model of a store is read from the store itself,
     independent of its steps. The JSON is that of schema.json without its first key; equal models give equal
     JSON. The Swift classes declare the entities; they compile, and their schema is the model. What a format
     cannot express is reported on standard error.
 
-    import reads the tables of an SQLite or SQLCipher file, also of Core Data or SwiftData. It writes the first
-    step into the folder of the steps, which must have none, and the classes. It lists rules, views and other
+    import reads the tables of an SQLite or SQLCipher file, also of Core Data or SwiftData. It writes the
+    first step into the folder of the steps, which must have none, and the classes. It lists rules, views and other
     objects that a model cannot contain. It ends with 2 if rows have no place in a store, such as those of a
     table WITHOUT ROWID. The file does not change; `baseline` imports the rows. A second import of the same
     file, for example with --to-one, replaces the files of the first one if they are unedited and unreleased.

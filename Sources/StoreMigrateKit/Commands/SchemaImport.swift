@@ -45,7 +45,8 @@ enum SchemaImport {
       lines += written.map { "\(isReplaced ? "replaced" : "wrote") \($0)" }
       lines.append(
         next.first.map { "Review the files. Then import the rows: \($0)" }
-          ?? "In a copy of \(file), fix what cannot be imported, and import that copy: baseline refuses the file itself."
+          ?? "baseline would refuse this file. In a copy of \(file), fix what cannot be imported, "
+            + "and import that copy."
       )
       return lines.joined(separator: "\n")
     }

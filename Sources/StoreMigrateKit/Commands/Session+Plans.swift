@@ -116,8 +116,8 @@ extension Session {
       throw ExplainedError(
         code: ExitCode(error),
         description: """
-          \(others), too. All edited steps have to be recorded together. Undo the edits. Or, if they are intended \
-          and the model is the same:
+          \(others), too. All edited steps have to be recorded together. Undo the edits. Or, if they are \
+          intended and the model is the same:
               \(line(.repair, edits.numbers))
           Nothing was changed.
           """, history: HistoryState(applied, set))

@@ -131,7 +131,8 @@ final class WaitingLine: Sendable {
       switch wait {
       case .migration: "Another process is migrating \(store); waiting for it."
       case .lock(let seconds):
-        "Another process uses \(store); waiting for it for at most \(Int(seconds.rounded(.up))) s (--lock-timeout)."
+        "Another process uses \(store); waiting for it for at most \(Int(seconds.rounded(.up))) s "
+          + "(--lock-timeout)."
       }
     guard said.withLock({ $0.insert(text).inserted }) else { return }
     let isKept = held.withLock { lines in

@@ -21,8 +21,8 @@ extension Session {
     if isFresh, version > 0, version < set.foldedVersion {
       let fold = set.steps[set.foldedVersion - 1]
       throw UsageError(
-        "--to \(version): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one, so this version "
-          + "cannot be created. Use \(fold.number) or higher.")
+        "--to \(version): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one, "
+          + "so this version cannot be created. Use \(fold.number) or higher.")
     }
     guard version <= set.version else {
       throw UsageError("--to \(version): there is no such step; the last one is \(set.version).")
@@ -49,8 +49,8 @@ extension Session {
     let release = fold.folds[version].release.map { "release \($0), or " } ?? ""
     warn(
       "these steps cannot migrate the store up again from version \(version), because the steps up to "
-        + "\(numbered(fold.number)) \(fold.name) were folded into one. For that you need \(release)their files from "
-        + "before the fold.")
+        + "\(numbered(fold.number)) \(fold.name) were folded into one. "
+        + "For that you need \(release)their files from before the fold.")
   }
 
   /// Checks that all losses are allowed: by the author of the step, by `--allow`, by `--yes`, or by the

@@ -150,8 +150,8 @@ enum SlotsCommand: Command {
     }
     guard words.count == action.count + 1 || action.takesMore && words.count > action.count else {
       throw UsageError(
-        "slots \(action.name) takes \(counted(action.count, "argument"))\(action.takesMore ? " or more" : ""), but got "
-          + "\(words.count - 1). \(ToolLine.help(name))"
+        "slots \(action.name) takes \(counted(action.count, "argument"))\(action.takesMore ? " or more" : ""), "
+          + "but got \(words.count - 1). \(ToolLine.help(name))"
       )
     }
     let file = words[1]

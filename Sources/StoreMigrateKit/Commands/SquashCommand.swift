@@ -76,7 +76,8 @@ enum SquashCommand: Command {
       throw UsageError(
         "squash --to \(number): "
           + (set.version == 0
-            ? "\(folder.path) has no steps." : "there is no such step; the last one is \(numbered(set.version)).")
+            ? "\(folder.path) has no steps."
+            : "there is no such step; the last one is \(numbered(set.version)).")
       )
     }
     try releases.requireKept(in: set)
@@ -142,15 +143,16 @@ enum SquashCommand: Command {
         code: .refused,
         description:
           "\(numbered(number)) comes after the last release, which has the steps up to "
-          + "\(numbered(releases.version)). No release can migrate a user's store to it. \(advice)Nothing was written.")
+          + "\(numbered(releases.version)). No release can migrate a user's store to it. \(advice)"
+          + "Nothing was written.")
     }
     guard !isAllowed else { return }
     throw RefusedError(
       code: .refused,
       description:
         "The steps up to \(numbered(number)) were released with "
-        + "\(releases.release(of: number) ?? "an earlier release"). Stores that have not run all of them would first "
-        + "need \(releases.last(with: number) ?? "that release"). If that is intended:\n"
+        + "\(releases.release(of: number) ?? "an earlier release"). "
+        + "Stores that have not run all of them would first need \(releases.last(with: number) ?? "that release"). If that is intended:\n"
         + "    \(line(number, session))\nNothing was written.")
   }
 

@@ -262,7 +262,9 @@ enum StatusCommand: Command {
 
   private static func roomWarnings(_ plan: MigrationPlan, _ preview: MigrationPreview) -> [String] {
     guard let free = preview.freeBytes, free < plan.neededBytes else { return [] }
-    return ["`up` needs about \(megabytes(plan.neededBytes)) of disk space, but only \(megabytes(free)) are free"]
+    return [
+      "`up` needs about \(megabytes(plan.neededBytes)) of disk space, but only \(megabytes(free)) are free"
+    ]
   }
 
   private static func next(

@@ -99,7 +99,7 @@ extension StatusCommand.StatusReport {
         Screen.fact(
           "backup",
           text:
-            "unknown, because \(numbered(unfit.number)) cannot run: it and the steps after it cannot be examined"
+            "unknown: \(numbered(unfit.number)) cannot run, so it and the later steps cannot be examined"
         )
       ]
     }
@@ -115,7 +115,7 @@ extension StatusCommand.StatusReport {
         Screen.fact(
           "needs",
           text:
-            "about \(megabytes(neededBytes)) of disk space during the run; takes \(Screen.duration(cost.seconds))"
+            "about \(megabytes(neededBytes)) of disk space; takes \(Screen.duration(cost.seconds))"
         ))
     }
     return lines

@@ -31,7 +31,8 @@ extension Session {
     if !left.isEmpty {
       standardError(
         "store-migrate: \(left.joined(separator: ", ")): already folded into "
-          + "\(set.steps[set.foldedVersion - 1].fileName) by a squash that did not complete. \(FoldedFiles.finish(set.foldedVersion, folder))")
+          + "\(set.steps[set.foldedVersion - 1].fileName) by a squash that did not complete. "
+          + FoldedFiles.finish(set.foldedVersion, folder))
     }
     return set
   }
@@ -101,8 +102,8 @@ extension Session {
     }.sorted()
     guard !renamed.isEmpty else { return }
     standardError(
-      "store-migrate: a rebase was stopped while it renamed files. The files below have their new numbers. Remove "
-        + "\(RenamedSteps.suffix) from their names, and then rebase the steps with duplicate numbers: "
+      "store-migrate: a rebase was stopped while it renamed files. The files below have their new numbers. "
+        + "Remove \(RenamedSteps.suffix) from their names, and then rebase the steps with duplicate numbers: "
         + renamed.joined(separator: ", "))
   }
 

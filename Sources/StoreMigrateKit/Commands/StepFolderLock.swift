@@ -78,7 +78,7 @@ extension Session {
           throw RefusedError(
             code: .locked,
             description:
-              "\(folder.path): another command has been writing to this folder for a minute. Wait for its end, and try "
+              "\(folder.path): another command has been writing to this folder for a minute. Wait, and try "
               + "again. Nothing was written.")
         }
         if !hasSaid, !arguments.has("--quiet") {

@@ -85,7 +85,8 @@ enum UpCommand: Command {
       let lines = empty.map { "note: \($0) is empty and did nothing." } + (isVacuumed ? [Self.vacuumed] : [])
       let left = offer.map {
         [
-          "\(megabytes(unusedBytes)) of the file are now free pages, which new rows reuse. To return them to the disk:",
+          "\(megabytes(unusedBytes)) of the file are now free pages, which new rows reuse. "
+            + "To return them to the disk:",
           "  \($0)",
         ]
       }
@@ -97,7 +98,7 @@ enum UpCommand: Command {
         let file =
           switch (isLookedAt, unusedBytes) {
           // The disk may fail after the new file was written.
-          case (true, 0) where isVacuumed: "file was rewritten and has no free pages, but then an error occurred: "
+          case (true, 0) where isVacuumed: "file has no free pages now, but then an error occurred: "
           case (true, 0): "file was not rewritten, but it has no free pages: "
           case (true, _): "file keeps its free pages: "
           case (false, _): "file may keep its free pages: "

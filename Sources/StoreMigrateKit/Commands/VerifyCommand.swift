@@ -51,7 +51,8 @@ enum VerifyCommand: Command {
     var description: String {
       let unread =
         lineOfIndexes.map {
-          "\nThe indexes were not compared with their tables, because the store is large. To compare them: \($0)"
+          "\nThe indexes were not compared with their tables, because the store is large. "
+            + "To compare them: \($0)"
         } ?? ""
       guard findings.isEmpty else { return findings.joined(separator: "\n") + unread }
       return

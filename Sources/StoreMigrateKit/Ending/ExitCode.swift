@@ -57,7 +57,8 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
     case .cannotDecrypt: "cannot decrypt: wrong key, other settings, or not a store"
     case .usage: "wrong arguments"
     case .hungUp: "same as 130, for SIGHUP"
-    case .interrupted: "interrupted (SIGINT): the message states whether the work was done, and which key opens the store"
+    case .interrupted:
+      "interrupted (SIGINT): the message states whether the work was done, and which key opens the store"
     case .terminated: "same as 130, for SIGTERM"
     }
   }

@@ -103,7 +103,9 @@ struct KeySource {
       return Self.trimmed(try fromDescriptor(descriptor))
     }
     if let name = arguments.value("--\(prefix)-env") {
-      guard let value = Self.variable(name) else { throw UsageError("The environment variable \(name) is not set.") }
+      guard let value = Self.variable(name) else {
+        throw UsageError("The environment variable \(name) is not set.")
+      }
       return value
     }
     if let command = arguments.value("--\(prefix)-command") { return Self.trimmed(try fromCommand(command)) }
@@ -154,7 +156,9 @@ struct KeySource {
       guard count > 0 else { return bytes }
       bytes += room.prefix(count)
       // A key is short. An endless source, such as a device, is rejected.
-      guard bytes.count <= 1 << 20 else { throw UsageError("The \(name) has more than 1 MB, which is too long for a key.") }
+      guard bytes.count <= 1 << 20 else {
+        throw UsageError("The \(name) has more than 1 MB, which is too long for a key.")
+      }
     }
   }
 

@@ -272,7 +272,7 @@ struct MigrationRun: FileStateReport {
       return "\(store) opens with its key, and the last complete step is committed. Check: \(status)"
     }
     return
-      "\(store) opens with its key. It is at version \(from), as before, or at version \(to) if the commit was in "
-      + "progress. Check: \(status)"
+      "\(store) opens with its key. It is at version \(from), as before, or at version \(to) if the commit "
+      + "was in progress. Check: \(status)"
   }
 }

@@ -78,7 +78,8 @@ struct ConflictScreen {
     switch repairObstacle {
     case nil:
       [
-        "  Undo the edit, or put the change into a new step. If the edit is intended and the model is the same:",
+        "  Undo the edit, or put the change into a new step. If the edit is intended and the model is the "
+          + "same:",
         "      \(line(.repair, [numbered(number)]))",
       ]
     case .otherModel:
@@ -88,7 +89,8 @@ struct ConflictScreen {
       ]
     case .otherConflict(let conflict):
       [
-        "  Undo the edit, or put the change into a new step. To record the edit instead, first fix this conflict:",
+        "  Undo the edit, or put the change into a new step. To record the edit instead, first fix this "
+          + "conflict:",
         "  \(ErrorText.text(of: conflict))",
       ]
     }
@@ -113,8 +115,8 @@ struct ConflictScreen {
     guard applied.allSatisfy({ $0.number <= version || $0.carriesRollback }), let plan = rollback(version)
     else {
       return
-        "  \(name) cannot be rolled back on this store. If \(isMissing ? clause : "it must move"), restore a backup "
-        + "from before it, or create the store again."
+        "  \(name) cannot be rolled back on this store. If \(isMissing ? clause : "it must move"), "
+        + "restore a backup from before it, or create the store again."
     }
     if let obstacle = plan.wayBackObstacle {
       return "  If \(clause)\(example), it has to be rolled back first, which is refused here: "

@@ -99,8 +99,8 @@ package enum ErrorText {
   }
 
   private static func logUnreadable(_ file: String, _ takesImmutable: Bool) -> String {
-    "\(file): a reader of this file must write its -shm file, and this user is not permitted to. Make the file "
-      + "and its folder writable, or run the command as their owner"
+    "\(file): a reader of this file must write its -shm file, and this user is not permitted to. "
+      + "Make the file and its folder writable, or run the command as their owner"
       + (takesImmutable ? ". If no other process writes to the file, use --immutable." : ".")
   }
 

@@ -41,7 +41,8 @@ let meanwhile = ": another process migrated it in the meantime."
 ///   - others: The steps of other processes between those that this one committed separately, with a verb
 ///     for them.
 func doneByOthers(planned: Int, from: Int, _ others: (verb: String, steps: [String])) -> String? {
-  let before = from == planned ? [] : ["Before this run, another process migrated the store to version \(from)."]
+  let before =
+    from == planned ? [] : ["Before this run, another process migrated the store to version \(from)."]
   let between =
     others.steps.isEmpty
     ? [] : ["During this run, another process \(others.verb) \(others.steps.joined(separator: ", "))."]

@@ -247,7 +247,7 @@ public enum StoreMigrate {
   }
 
   /// Belongs to no command: with this option, the tool prints its version and runs no command.
-  static let versionOption = Option("--version", in: .common, "show the versions of the tool and of the engine")
+  static let versionOption = Option("--version", in: .common, "show the tool's version and the engine's")
 
   static var everyOption: [Option] {
     (commands.flatMap { $0.options } + Option.common + [versionOption]).distinct
