@@ -40,7 +40,7 @@ import Testing
     // Nothing tells the rounds: without them it looks like another key.
     let silent = try run("status", store, "-m", migrations)
     #expect(
-      silent.status == 12 && silent.errors.contains("the key does not fit.")
+      silent.status == 12 && silent.errors.contains("the key does not open this file.")
         && silent.errors.contains("a custom number of KDF rounds"),
       "\(silent)")
     #expect(

@@ -64,7 +64,7 @@ import Testing
         result.status == 0
           && result.output.contains("note: \(folder.path("Package.swift")) was not changed, because the line")
           && result.output.contains(line.trimmingCharacters(in: .whitespacesAndNewlines) + " is missing")
-          && result.output.contains(": put the lines"), "\(result)")
+          && result.output.contains(". Put the lines"), "\(result)")
       #expect(result.output.contains("once:\n") == (words.count == 2), "\(result)")
     }
     #expect(try manifest == lost)

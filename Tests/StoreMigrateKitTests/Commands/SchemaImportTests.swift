@@ -106,7 +106,7 @@ import Testing
     #expect(try run("new more -m Taken").status == 0)
     let beside = try run(Self.line)
     #expect(
-      beside.status == 1 && beside.errors.contains("Taken has 0001_adopted.migration already"), "\(beside)")
+      beside.status == 1 && beside.errors.contains("Taken already has 0001_adopted.migration"), "\(beside)")
     try FileManager.default.removeItem(at: folder.url.appendingPathComponent("Taken/0002_more.migration"))
     #expect(try run("embed -m Taken").status == 0 && run(Self.line).status == 0)
     #expect(try run("embed -m Taken --released 1.0").status == 0)

@@ -108,7 +108,7 @@ import Testing
     #expect(try Connection.open(folder.path("c.store"), key: formerKey).tableExists("Note"))
     let refused = try slots("forget", keys, "1")
     #expect(
-      refused.status == 5 && refused.errors.contains("That is \(folder.path("c.store"))."), "\(refused)")
+      refused.status == 5 && refused.errors.contains("Found: \(folder.path("c.store"))."), "\(refused)")
     #expect(refused.errors.contains("--yes") && refused.errors.contains("Nothing was changed."), "\(refused)")
     #expect(try open("count", folder.path("c.store"), "Note").status == 0)
     let unknown = try slots("forget", keys, "7", "--yes")

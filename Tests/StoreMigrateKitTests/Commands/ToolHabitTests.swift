@@ -108,7 +108,7 @@ import Testing
     let target = try run("embed -m Steps --package -q")
     #expect(target.status == 0 && target.output.contains(".target("), "\(target)")
     let help = try run("help slots").output
-    #expect(help.contains("a recovery code and the target of"), "\(help)")
+    #expect(help.contains("a new recovery code, and the target for"), "\(help)")
   }
 
   @Test func `a dry run is what plan shows, and writes nothing`() throws {
