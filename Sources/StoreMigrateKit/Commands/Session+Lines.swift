@@ -84,7 +84,7 @@ extension Session {
 
   /// What to do about a merge conflict in a generated file.
   var conflictAdvice: String {
-    "Resolve it: if both branches added a step, renumber one with \(rebaseLine(["FILE"])). Then run "
+    "Resolve it: if both branches added a step, renumber one (\(rebaseLine(["FILE"]))). Then run "
       + "\(offer(EmbedCommand.self, []))."
   }
 
