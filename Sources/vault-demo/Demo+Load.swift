@@ -60,20 +60,20 @@ extension Demo {
       try await group.waitForAll()
     }
     let after = try await store.read { try $0.fetch(Status.self).count() }
-    result("\(after - before) statuses more, in \(milliseconds(since: start)); no task failed")
+    result("\(after - before) more statuses in \(milliseconds(since: start)); no task failed")
     store.close()
   }
 
   // MARK: 7. The second run
 
   func secondRun() async throws {
-    title("7. A second run: the store is there")
+    title("7. A second run: the store already exists")
     let store = try await open(newKey)
     let found = try await store.read { context in
       "\(try context.fetch(User.self).count()) users, \(try context.fetch(Status.self).count()) statuses, "
         + "\(try context.fetch(Country.self).count()) countries"
     }
-    call("Store.open, and what it found")
+    call("Store.open, and the content of the store")
     result("version \(store.opening.version), nothing to migrate; \(found)")
     try await store.write { context in
       let user = try context.fetch(User.self).where("name = %@", "Binger").one()

@@ -37,11 +37,11 @@ struct Demo {
   /// Creates a store of version 1, as the first release of the app would have left it. The classes of
   /// that release are in `OldStore`.
   private func createOldStore() async throws {
-    title("1. An encrypted store of version 1, with rows in it, migrates when it opens")
+    title("1. An encrypted store of version 1, with rows, is migrated when it is opened")
     let first = try MigrationSet(Array(MigrationSet.embedded(MicroblogMigrations.steps).steps.prefix(1)))
     try await OldStore.create(at: url, key: oldKey, migrations: first)
     call("a store of version 1: the users of the first release, and their statuses")
-    result("5 users, 10 statuses; the entities have no screen name, no city, no tags")
+    result("5 users, 10 statuses; there are no screen names, cities or tags yet")
   }
 
   private func migrate() async throws {
@@ -95,7 +95,7 @@ struct Demo {
       try context.save()
       return (before, try context.fetch(Status.self).count())
     }
-    result("statuses: \(counts.0) before, \(counts.1) after; hers went by the cascade")
+    result("statuses: \(counts.0) before, \(counts.1) after; the cascade deleted hers")
     try await printCities(store)
     store.close()
   }
@@ -129,7 +129,7 @@ struct Demo {
       )
       let fetch = try context.fetch(Status.self).where(predicate).sorted(by: \.createdAt, .reverse)
       result(try fetch.all().map(\.text).joined(separator: "\n"))
-      call("the same fetch's .sql")
+      call("the .sql of the same fetch")
       result("\(try fetch.sql)")
     }
     store.close()
@@ -139,7 +139,7 @@ struct Demo {
 
   private func keys() async throws {
     title("4. The file is ciphertext; keys are checked and changed")
-    call("the first bytes of the file, and a search for what it holds")
+    call("the first bytes of the file, and a search for its content")
     let bytes = try Data(contentsOf: url)
     result(bytes.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " "))
     let files = try FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path)
@@ -150,7 +150,7 @@ struct Demo {
         data.range(of: Data($0.utf8)) != nil
       }
       result(
-        "\(name): \(data.count) bytes, found in clear: \(found.isEmpty ? "nothing" : found.joined(separator: ", "))"
+        "\(name): \(data.count) bytes, unencrypted: \(found.isEmpty ? "nothing" : found.joined(separator: ", "))"
       )
     }
     call("Store.open with a wrong key")
@@ -171,7 +171,7 @@ struct Demo {
   private func expectError(_ body: () async throws -> Void) async {
     do {
       try await body()
-      result("no error, which is wrong")
+      result("no error, but one was expected")
     } catch { result("\(error)") }
   }
 

@@ -7,8 +7,8 @@ import ObjectVault
 let usage = """
   vault-demo: ObjectVault in seven steps.
 
-    vault-demo                          in a temporary folder, removed afterwards
-    vault-demo --store PATH --keep      leaves the store; a second run goes on with it
+    vault-demo                          runs in a temporary folder and removes it
+    vault-demo --store PATH --keep      keeps the store; a second run continues with it
 
   """
 
@@ -23,7 +23,7 @@ while let argument = arguments.popFirst() {
     print(usage)
     exit(0)
   default:
-    FileHandle.standardError.write(Data("vault-demo: \(argument) is no option here.\n\n\(usage)".utf8))
+    FileHandle.standardError.write(Data("vault-demo: unknown option \(argument).\n\n\(usage)".utf8))
     exit(64)
   }
 }
@@ -39,7 +39,7 @@ do {
   if keeps {
     let profile = try Connection.open(url.path, key: .passphrase("new horse")).unlocked.profile
     let pragmas = profile.shellPragmas(major: Engine.current.cipherMajor).joined(separator: " ")
-    print("\nThe store is kept. Look at it with the shell:\n")
+    print("\nThe store is kept. To read it in the sqlcipher shell:\n")
     print(
       "  sqlcipher -header -cmd \"PRAGMA key = 'new horse'; \(pragmas)\" \(url.path) 'SELECT * FROM User;'")
   } else {

@@ -73,7 +73,7 @@ import Testing
     case .operations(let operations):
       let back = operations.isEmpty ? "nothing to do" : operations.map(\.summary).joined(separator: "; ")
       text += wrapped("-- back: \(back)", indent: "--   ")
-    case .none(let reason): text += wrapped("-- no way back: \(reason)", indent: "--   ")
+    case .none(let reason): text += wrapped("-- no rollback: \(reason)", indent: "--   ")
     }
     let losses = try set.losses(ofStep: 2)
     if !losses.isEmpty {

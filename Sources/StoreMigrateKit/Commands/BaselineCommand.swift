@@ -8,35 +8,37 @@ import VaultAuthoring
 
 enum BaselineCommand: Command {
   static let name = "baseline"
-  static let summary = "Adopt the rows of another program's file, at version N of the steps"
+  static let summary = "Import the rows of another program's file, at version N of the steps"
   static let group = CommandGroup.change
   // FILE is omitted when the file itself becomes the store; `run` checks the count.
   static let positionalCount = -1
   static let positionalNames = "[FILE] STORE"
   static let toOne = Option(
     SchemaImport.toOne.name, value: SchemaImport.toOne.value, isList: true,
-    "a to-one of Core Data's, as Note.owner=Person; or a number, as Note.rank=")
+    "the target of a Core Data to-one, such as Note.owner=Person; or a number, such as Note.rank=")
   static let options =
     [
       Option.migrations,
-      Option("--to", value: "N", "the version that the tables are: of steps that do not run"),
+      Option("--to", value: "N", "the version that the tables have; its steps are recorded and do not run"),
       Option.allow, toOne, Option.yes,
     ] + Option.store + Option.newKey + [Option.newCipher]
   static let help = """
     EXAMPLES
       store-migrate schema import legacy.db                      writes the first step and the classes
-      store-migrate baseline legacy.db notes.store --to 1        asks twice for the new key
+      store-migrate baseline legacy.db notes.store --to 1        prompts twice for the new key
       store-migrate baseline old.sqlcipher notes.store --to 1 --key-file old.txt --new-key-file new.txt
-      store-migrate baseline tables.store --to 3                 in place: its tables are those of step 3
+      store-migrate baseline tables.store --to 3                 in place: it has the tables of step 3
 
-    Takes the rows of a SQLite or SQLCipher file, of Core Data and SwiftData too, into a new encrypted store, with their
-    ids; the file stays as it is. Names in the steps may have other capitals than the file. Rows are counted, and asked
-    for their types and references, before the store gets its name. What has no place (schema import names it) ends
-    with 5, unless it is allowed: --allow lossy:NAME for each, or --yes. Steps up to N are recorded and do not run; up
-    runs those behind.
+    Imports the rows of an SQLite or SQLCipher file, also of Core Data or SwiftData, into a new encrypted
+    store. The rows keep their ids. The file does not change. The case of names in the steps may differ from
+    the file. The command checks the number of rows, their types and their references before it creates the
+    store. Steps 1 to N are recorded and do not run; `up` runs the later ones.
 
-    With one argument an encrypted file whose tables are those that the steps make becomes a store in place: no row
-    changes. A new store of an encrypted file has the file's key, unless a new one is given.
+    Data that has no place in the store (`schema import` lists it) ends the command with 5, unless its loss is
+    allowed: --allow lossy:NAME for each, or --yes.
+
+    With one argument, an encrypted file whose tables match those of the steps becomes a store in place. No
+    row changes. A new store made from an encrypted file keeps the file's key, unless a new key is given.
     """
 
   struct BaselineReport: Report {
@@ -48,9 +50,9 @@ enum BaselineCommand: Command {
     let seconds: Double
 
     var description: String {
-      var lines = SchemaImport.tableLines(tables) + left.map { "not taken: \($0)" }
+      var lines = SchemaImport.tableLines(tables) + left.map { "not imported: \($0)" }
       lines.append("\(store.path) is at version \(version) (\((seconds * 100).rounded() / 100) s).")
-      if let file { lines.append("\(file) is as it was. Delete it when the store is in use.") }
+      if let file { lines.append("\(file) is unchanged. Delete it when the store is in use.") }
       return lines.joined(separator: "\n")
     }
   }
@@ -59,12 +61,12 @@ enum BaselineCommand: Command {
     let words = Array(session.arguments.positional.dropFirst())
     guard words.count == 1 || words.count == 2, !words.contains("") else {
       throw UsageError(
-        "baseline takes a file and a new store, or a store alone. \(ToolLine.help(name))")
+        "baseline takes a file and a new store, or only a store. \(ToolLine.help(name))")
     }
     let all = try session.migrations()
     guard let version = try session.target(of: all, isFresh: true), version > 0 else {
       throw UsageError(
-        "baseline takes --to N, the version that the tables are; from 1. \(ToolLine.help(name))")
+        "baseline needs --to N, the version that the tables have; 1 or more. \(ToolLine.help(name))")
     }
     let set = try all.upTo(version)
     return try await words.count == 1
@@ -104,7 +106,8 @@ enum BaselineCommand: Command {
     RefusedError(
       code: ExitCode(error),
       description:
-        "\(error) The line that takes the rows:\n      \(session.taking(session.storePath, to: set.version))")
+        "\(error) To import its rows into a new store:\n      "
+        + session.taking(session.storePath, to: set.version))
   }
 
   // MARK: Into a new store
@@ -171,7 +174,7 @@ extension Session {
     let names = losses.map(\.name)
     for name in Set(allowed).subtracting(names).sorted() {
       warn(
-        "--allow lossy:\(name) allows nothing: \(file) has no such loss."
+        "--allow lossy:\(name) has no effect: \(file) has no such loss."
           + didYouMean(lossy: name, among: names.filter { !allowed.contains($0) })
       )
     }
@@ -183,7 +186,7 @@ extension Session {
     if arguments.has("--yes") { return true }
     guard !arguments.has("--no-input"), isatty(0) == 1 else { return false }
     for loss in losses { standardError("  · \(loss)") }
-    standardError("\(file) stays as it is, and the store is made without these. Type yes to go on:")
+    standardError("\(file) does not change. The store will be made without these. Type yes to continue:")
     return readLine() == "yes"
   }
 }

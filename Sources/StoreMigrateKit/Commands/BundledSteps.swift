@@ -35,7 +35,8 @@ struct BundledSteps: Sendable {
       code: .failed,
       description:
         "The steps that this tool was built with cannot be read. \(fault)\n"
-        + "Run \(ToolLine("embed")) where they lie, and build the tool anew; or name their folder with --migrations."
+        + "Run \(ToolLine("embed")) in the folder above Migrations and rebuild the tool, "
+        + "or give the folder of the steps with --migrations."
     )
   }
 }

@@ -6,7 +6,7 @@ import ObjectVault
 
 enum CheckCommand: Command {
   static let name = "check"
-  static let summary = "For CI: steps, lock, snapshot and embedded code agree"
+  static let summary = "For CI: check that steps, lock, snapshot and embedded code agree"
   static let group = CommandGroup.write
   static let positionalCount = 0
   static let options = [Option.migrations]
@@ -15,12 +15,12 @@ enum CheckCommand: Command {
       store-migrate check
       store-migrate check -m App/Migrations --json
 
-    Parses, replays and compiles every step, compares the generated files with what they should hold, and names losses
-    that a step's file does not allow. The app's own tool compares its classes, too. Needs no store and no key; writes
-    nothing.
+    Parses, replays and compiles every step, compares the generated files with their expected content, and
+    lists losses that a step's file does not allow. The app's own tool also compares its classes. Needs no
+    store and no key; writes nothing.
 
-    Ends with 2 when something is out of step, with 3 for numbers that are there twice or are left out, and with 1 for a
-    step that cannot be read, or does not fit the model which it meets.
+    Ends with 2 for a difference, with 3 for duplicate or missing step numbers, and with 1 for a step that
+    cannot be read or does not fit the model before it.
     """
 
   struct CheckReport: Report {
@@ -45,9 +45,9 @@ enum CheckCommand: Command {
       let agreed =
         "\(counted(steps, "step")); lock, snapshot\(comparedWithClasses ? ", classes" : "") and embedded code "
         + "agree with \(steps == 1 ? "it" : "them")."
-      let notes = empty.map { "note: \($0) is empty: it does nothing." }
+      let notes = empty.map { "note: \($0) is empty and does nothing." }
       guard !findings.isEmpty else { return ([agreed] + notes).joined(separator: "\n") }
-      return (findings + notes + next.map { "Run \($0), and commit what it writes." })
+      return (findings + notes + next.map { "Run \($0), and commit the files that it writes." })
         .joined(separator: "\n")
     }
   }
@@ -67,7 +67,7 @@ enum CheckCommand: Command {
     if case .kept(let manifest, let text) = listing,
       try TextFile.read(manifest.path) != Array(text.utf8)
     {
-      findings.append("\(manifest.path) does not exclude the files of the folder as they are.")
+      findings.append("\(manifest.path): its exclude: list differs from the files in the folder.")
     }
     // False when rewriting would hide an edit of a released step, or when `embed` would refuse to
     // overwrite a file that it did not write.
@@ -82,8 +82,9 @@ enum CheckCommand: Command {
     findings += review.faults + review.wayBackFaults
     for lost in review.losses where !lost.names.isEmpty {
       findings.append(
-        "\(lost.step.fileName) loses \(lost.texts.joined(separator: ", ")); opening refuses that. When it is meant, "
-          + "write into its head: allow: \(lost.names.map { "lossy:\($0)" }.joined(separator: ", "))")
+        "\(lost.step.fileName) loses \(lost.texts.joined(separator: ", ")), so a store will refuse it. "
+          + "If the loss is intended, add to the head of the file: "
+          + "allow: \(lost.names.map { "lossy:\($0)" }.joined(separator: ", "))")
     }
     findings += try classFindings(files.set, session)
     return CheckReport(
@@ -107,10 +108,10 @@ enum CheckCommand: Command {
     if text.utf8.elementsEqual(expected.utf8) { return [] }
     if let foreign = file.finding(text) { return [foreign] }
     if MergeConflict.isIn(text) {
-      return ["\(name) has the marks of a merge conflict. \(session.conflictAdvice)"]
+      return ["\(name) contains merge conflict markers. \(session.conflictAdvice)"]
     }
     if let damage = damage() { return ["\(damage.text). \(damage.advice)."] }
-    return ["\(name) is not what the steps make."] + (isLock ? edited(text, files) : [])
+    return ["\(name) does not match the steps."] + (isLock ? edited(text, files) : [])
   }
 
   /// Returns a finding with the operations that would turn the steps' model into that of the app's
@@ -124,7 +125,8 @@ enum CheckCommand: Command {
       + proposal.lossTexts.map { "  LOSES \($0)" }
       + session.answers(to: proposal.doubts).map { "  May be a renaming: \($0)" }
     let head =
-      "The classes are not what the steps make; this would lead to them (\(session.offer(DiffCommand.self, []))):"
+      "The classes differ from the model of the steps. These operations are missing "
+      + "(\(session.offer(DiffCommand.self, []))):"
     return [([head] + lines).joined(separator: "\n")]
   }
 
@@ -137,22 +139,23 @@ enum CheckCommand: Command {
       let release = files.releases.release(of: number)
       guard number <= files.set.version else {
         return release.map {
-          "  \(words[0])_\(words[1]) is missing, and was released with \($0). Put the file back."
+          "  \(words[0])_\(words[1]) is missing, but was released with \($0). Restore the file."
         }
       }
       let step = files.set.steps[number - 1]
       guard step.name == words[1] else {
-        guard let release else { return "  \(words[0]) was locked as \(words[1]), and is \(step.name) now." }
+        guard let release else { return "  \(words[0]) was locked as \(words[1]), but is now \(step.name)." }
         let file = files.set.steps.first { $0.name == words[1] && $0.number != number }?.fileName
-        return "  \(words[0]) was released with \(release) as \(words[1]), and is \(step.name) now. "
-          + (file.map { "Give \($0) that number back, and rebase \(step.fileName) behind it." }
-            ?? "Put the file of \(words[1]) back, and rebase \(step.fileName) behind it.")
+        return "  \(words[0]) was released with \(release) as \(words[1]), but is now \(step.name). "
+          + (file.map { "Give \($0) that number again, and rebase \(step.fileName) after it." }
+            ?? "Restore the file of \(words[1]), and rebase \(step.fileName) after it.")
       }
       let fold = words.first { $0.hasPrefix(Releases.foldWord) }?.dropFirst(Releases.foldWord.count)
       let isSameFold = fold.map { step.isPlaceholder || step.contentChecksum == $0 } ?? true
       guard step.checksum != words[2] || !isSameFold else { return nil }
       return release.map {
-        "  \(step.fileName) was edited after it was released with \($0). Undo the edit, and put the change into a new step."
+        "  \(step.fileName) was edited after it was released with \($0). "
+          + "Undo the edit, and put the change into a new step."
       } ?? "  \(step.fileName) was edited after it was locked."
     }
   }

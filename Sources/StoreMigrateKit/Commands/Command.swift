@@ -3,7 +3,7 @@
 
 /// The headings under which the overview lists the commands.
 enum CommandGroup: String, CaseIterable {
-  case look = "LOOK (these change no byte of a store, and leave no file behind)"
+  case look = "INSPECT A STORE (the store does not change, and no new file remains)"
   case change = "CHANGE A STORE"
   case copy = "COPIES AND KEYS"
   case write = "WRITE MIGRATIONS (no store, no key needed)"

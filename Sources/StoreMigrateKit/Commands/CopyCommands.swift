@@ -28,20 +28,20 @@ struct CopyReport: Report {
 
 enum EncryptCommand: Command {
   static let name = "encrypt"
-  static let summary = "A plain SQLite file as a new encrypted one"
+  static let summary = "Make an encrypted copy of a plain SQLite file"
   static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "PLAINFILE STORE"
   static let options = Option.newKey + [Option.newCipher]
   static let help = """
     EXAMPLES
-      store-migrate encrypt legacy.db notes.store                       asks twice for the new key
+      store-migrate encrypt legacy.db notes.store                       prompts twice for the new key
       store-migrate encrypt legacy.db notes.store --new-key-file key.txt
       store-migrate encrypt legacy.db notes.store --new-slots notes.keys --new-key-env NOTES_KEY
       store-migrate encrypt legacy.db notes.store --new-cipher rounds=1000000
 
-    Builds the encrypted file beside, compares schema, pragma values and every row, and only then gives it its
-    name. The plain file is not touched: delete it when the store is in use.
+    Builds the encrypted file under a temporary name, compares schema, pragma values and every row, and then
+    renames it. The plain file does not change: delete it when the store is in use.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -50,7 +50,7 @@ enum EncryptCommand: Command {
     try session.requireThere(plain)
     try session.requireFree(target)
     let (key, profile) = (try session.newKey(), try session.newProfile())
-    session.interruption.begin(NewCopy(target: target, source: "\(plain) is as it was, in clear."))
+    session.interruption.begin(NewCopy(target: target, source: "\(plain) is unchanged and NOT encrypted."))
     let bar = ProgressBar("encrypt", session)
     do {
       try Connection.encrypt(
@@ -60,19 +60,20 @@ enum EncryptCommand: Command {
       throw RefusedError(
         code: .cannotDecrypt,
         description:
-          "\(plain): this is no plain SQLite file. If it is encrypted already, look at it with "
-          + "\(ToolLine("info", argumentPath(plain))), and give it another key with rekey. Nothing was changed."
+          "\(plain) is not a plain SQLite file. If it is already encrypted, inspect it with "
+          + "\(ToolLine("info", argumentPath(plain))), and change its key with rekey. Nothing was changed."
       )
     }
     bar.finish()
     return CopyReport(
-      target, since: start, note: "\(plain) is still there, in clear. Delete it when the store is in use.")
+      target, since: start,
+      note: "\(plain) still exists and is NOT encrypted. Delete it when the store is in use.")
   }
 }
 
 enum ExportCommand: Command {
   static let name = "export"
-  static let summary = "The whole content IN CLEAR, as a plain SQLite file"
+  static let summary = "Copy the whole content into a plain SQLite file, NOT ENCRYPTED"
   static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE PLAINFILE"
@@ -81,9 +82,9 @@ enum ExportCommand: Command {
     EXAMPLES
       store-migrate export notes.store notes.db --yes
 
-    Everybody who gets hold of the new file can read it; so it needs --yes, or a yes at the question. Mode 0600.
-    It holds the store as it was at one moment. Programs go on writing where the store keeps a log; else they wait.
-    With --immutable no lock is taken: for a store on a read-only disk.
+    Anyone who gets the new file can read it, so the command needs --yes or the answer yes. The file has
+    mode 0600. It is a snapshot of the store. Other programs can write meanwhile if the store is in WAL mode;
+    otherwise they wait. With --immutable no lock is taken, for a store on a read-only disk.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -91,21 +92,21 @@ enum ExportCommand: Command {
     let target = session.positional(1)
     try session.requireFree(target)
     let key = try session.key()
-    try session.confirm("\(target) will hold everything in clear.", allow: "--yes")
+    try session.confirm("\(target) will contain all data WITHOUT ENCRYPTION.", allow: "--yes")
     let inspection = try session.inspection(key: key)
     session.interruption.begin(
-      NewCopy(target: target, source: "\(session.storePath) is as it was and opens with its key."))
+      NewCopy(target: target, source: "\(session.storePath) is unchanged and opens with its key."))
     let bar = ProgressBar("export", session)
     try inspection.connection.exportPlaintext(to: target, progress: session.steps(bar))
     bar.finish()
     return CopyReport(
-      target, since: start, isEncrypted: false, note: "Delete it as soon as it has served its purpose.")
+      target, since: start, isEncrypted: false, note: "Delete it as soon as you no longer need it.")
   }
 }
 
 enum BackupCommand: Command {
   static let name = "backup"
-  static let summary = "Encrypted copy of a store, of one moment, every page authenticated"
+  static let summary = "Make an encrypted snapshot of a store, with every page authenticated"
   static let group = CommandGroup.copy
   static let positionalCount = 2
   static let positionalNames = "STORE FILE"
@@ -113,10 +114,11 @@ enum BackupCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate backup notes.store /mnt/backups/notes-2026-11-20.store
-      store-migrate backup notes.store copy.store --new-key-file other.txt     under a key of its own
+      store-migrate backup notes.store copy.store --new-key-file other.txt     with another key
 
-    The programs that use the store go on writing where it keeps a log; else they wait. The copy opens with the
-    store's key, or with the new one. With --immutable no lock is taken: for a store on a disk that nobody writes to.
+    Other programs can write meanwhile if the store is in WAL mode; otherwise they wait. The copy opens with
+    the store's key, or with the new key if one is given. With --immutable no lock is taken, for a store on a
+    read-only disk.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -127,7 +129,7 @@ enum BackupCommand: Command {
     let hasOwnKey = session.hasNewKey
     let newKey = hasOwnKey ? try session.newKey() : nil
     session.interruption.begin(
-      NewCopy(target: target, source: "\(session.storePath) is as it was and opens with its key."))
+      NewCopy(target: target, source: "\(session.storePath) is unchanged and opens with its key."))
     let bar = ProgressBar("backup", session)
     try inspection.connection.backup(to: target, key: newKey, progress: session.steps(bar))
     bar.finish()

@@ -5,7 +5,7 @@ import ObjectVault
 
 enum CountCommand: Command {
   static let name = "count"
-  static let summary = "How many objects of an entity there are"
+  static let summary = "Count the objects of an entity"
   static let group = CommandGroup.look
   static let positionalCount = 2
   static let positionalNames = "STORE ENTITY"
@@ -16,8 +16,8 @@ enum CountCommand: Command {
       store-migrate count notes.store Status --where "text CONTAINS[cd] 'cafe' AND ANY tags.name == 'home'"
       store-migrate count notes.store Status --where "createdAt BETWEEN {'2024-05-01', '2024-05-01T11:59:59Z'}"
 
-    Writes the number alone, with the objects of all entities that inherit from it. Needs no migrations and no classes; see
-    `help fetch` for --where and its dates. Changes no byte of the store, and leaves no file behind.
+    Prints only the number. It includes the objects of all subentities. Needs no migrations and no classes.
+    For --where and its dates, see `help fetch`. The store does not change, and no new file remains.
     """
 
   struct CountReport: Report {

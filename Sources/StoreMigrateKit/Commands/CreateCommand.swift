@@ -6,21 +6,22 @@ import ObjectVault
 
 enum CreateCommand: Command {
   static let name = "create"
-  static let summary = "A new, empty store from the steps"
+  static let summary = "Create a new, empty store from the steps"
   static let group = CommandGroup.change
   static let positionalCount = 1
   static let hasStore = false
   static let options =
-    [Option.migrations, Option("--to", value: "N", "made by the first N steps; all of them without it")]
+    [Option.migrations, Option("--to", value: "N", "run only the first N steps; default: all")]
     + Option.key + [Option.newCipher]
   static let help = """
     EXAMPLES
-      store-migrate create notes.store                        asks twice for its key
+      store-migrate create notes.store                        prompts twice for its key
       store-migrate create notes.store --key-file key.txt
-      store-migrate create old.store --to 3 --key-env TEST_KEY     as the app made it three steps ago
+      store-migrate create old.store --to 3 --key-env TEST_KEY     as of version 3
 
-    Makes the file beside, and gives it its name when it is whole; a file that is there is not touched, and the command
-    ends with 1. The steps' seeds and transforms run, and the history says that the store was made with them.
+    Builds the file under a temporary name, and renames it when it is complete. If the file already exists, it
+    does not change, and the command ends with 1. The seeds and transforms of the steps run, and the history
+    records that the store was created with these steps.
     """
 
   struct CreateReport: Report {
@@ -46,7 +47,7 @@ enum CreateCommand: Command {
       throw RefusedError(
         code: .failed,
         description: faults.joined(separator: "\n")
-          + "\nNothing was made. See: \(session.offer(CheckCommand.self, []))")
+          + "\nNothing was created. See: \(session.offer(CheckCommand.self, []))")
     }
     let key = try session.kept(session.keyOfNewFile())
     session.interruption.begin(NewStore(path: path))

@@ -6,7 +6,7 @@ import ObjectVault
 
 enum DiffCommand: Command {
   static let name = "diff"
-  static let summary = "What leads from the steps to the app's classes; writes nothing"
+  static let summary = "Show the operations that turn the steps' model into the app's classes; writes nothing"
   static let group = CommandGroup.write
   static let positionalCount = 0
   static let options = [Option.migrations, Option.rename, Option.noRename]
@@ -15,8 +15,9 @@ enum DiffCommand: Command {
       app-migrate diff
       app-migrate diff --rename User.name=fullName --json
 
-    For a tool of the app's own, which knows its classes. Ends with 2 when they differ from what the steps make. Needs no
-    store and no key. new NAME --from-model writes the same operations into the next file.
+    For the app's own tool, which is built with its classes. Ends with 2 when they differ from the model of
+    the steps. Needs no store and no key. `new NAME --from-model` writes the same operations to the next
+    file.
     """
 
   struct DiffReport: Report {
@@ -37,12 +38,12 @@ enum DiffCommand: Command {
     var exitCode: ExitCode { operations.isEmpty ? .ok : .attention }
 
     var description: String {
-      guard !operations.isEmpty else { return "The steps lead to the classes." }
+      guard !operations.isEmpty else { return "The steps match the classes." }
       var lines = ["[up]"] + operations
       if !losses.isEmpty || !notes.isEmpty || !doubts.isEmpty { lines.append("") }
       lines += lossTexts.map { "LOSES \($0)" } + notes.map { "? \($0)" }
       lines += answers.map { "May be a renaming: \($0)" }
-      return (lines + next.flatMap { ["", "To write them down: \($0)"] }).joined(separator: "\n")
+      return (lines + next.flatMap { ["", "To write them to a file: \($0)"] }).joined(separator: "\n")
     }
   }
 

@@ -6,31 +6,34 @@ import ObjectVault
 
 enum DownCommand: Command {
   static let name = "down"
-  static let summary = "Take the last steps back, all in one transaction"
+  static let summary = "Roll back the last steps, all in one transaction"
   static let group = CommandGroup.change
   static let positionalCount = 1
   static let options =
     [
       Option.migrations,
-      Option("--to", value: "N", "down to version N; 0 is an empty store"),
-      Option("--steps", value: "K", "so many steps; 1 without it and without --to"),
+      Option("--to", value: "N", "roll back to version N; 0 is an empty store"),
+      Option("--steps", value: "K", "the number of steps to roll back; default 1"),
       Option.allow, Option.noBackup, Option.yes, Option.transaction, Option.shownPlan,
-      Option("--dry-run", "what plan shows, and nothing else"),
+      Option("--dry-run", "only show the plan"),
     ] + Option.run
   static let aliases = ["rollback", "revert"]
   static let help = """
     EXAMPLES
-      store-migrate plan notes.store --to 6                    what would be done, with its SQL
+      store-migrate plan notes.store --to 6                    show what `down` would do, with its SQL
       store-migrate down notes.store                           the last step
       store-migrate down notes.store --to 6 --allow lossy:User.town
 
-    A step is taken back by the [down] section of its file, or by what follows from its operations; see status for those
-    that have no way back, which end with 5. What was entered since in properties and entities that go is lost, and has to
-    be allowed: by --allow lossy:NAME for each, by --yes, or at the question. Rows that fit no longer are refused, as by up.
+    A step is rolled back by the [down] section of its file, or by the inverse of its operations. A step
+    without a rollback ends the command with 5; `status` lists these steps. Values in properties and entities
+    that the rollback removes are lost. Each loss must be allowed: by --allow lossy:NAME, by --yes, or by the
+    answer yes. As with `up`, rows that do not fit the result are refused.
 
-    The store carries the way back of each step that ran: one whose file is not at hand, or was edited since, is taken back
-    by that, so that an older tool, or one without any migrations, returns a newer store. Copies are made as by up, --tx
-    step is as there, but that steps which the files have as one go in one transaction, and ids that were given out stay so.
+    The store contains the rollback of each step that ran. It is used when the file of a step is missing or
+    was edited since. So an older tool, or one without migrations, can roll back a newer store.
+
+    Backups and --tx step work as in `up`, with one exception: steps that the files have folded into one are
+    rolled back in one transaction. Ids that were assigned are not assigned again.
     """
 
   struct DownReport: Report {
@@ -83,7 +86,7 @@ enum DownCommand: Command {
     let between = (outcome.version..<max(outcome.version, outcome.startVersion)).map { $0 + 1 }
       .filter { !outcome.takenBack.contains($0) }
     let others = doneByOthers(
-      planned: version, from: outcome.startVersion, ("took back", between.reversed().map(name)))
+      planned: version, from: outcome.startVersion, ("rolled back", between.reversed().map(name)))
     return DownReport(
       store: session.storeAfterwards, from: outcome.startVersion, to: outcome.version,
       takenBack: outcome.takenBack.map(name), backup: outcome.backup?.path, seconds: seconds,
@@ -105,8 +108,10 @@ enum DownCommand: Command {
   static func requireSteps(_ count: Int, at version: Int) throws {
     guard count > version else { return }
     throw UsageError(
-      "--steps \(count): the store is at version \(version), and \(version == 0 ? "no step" : "no more than \(counted(version, "step"))") "
-        + "can be taken back.")
+      "--steps \(count): the store is at version \(version), so "
+        + (version == 0
+          ? "there is no step" : "there \(version == 1 ? "is" : "are") only \(counted(version, "step"))")
+        + " to roll back.")
   }
 
   /// Returns the version that the command line rolls back to.
@@ -118,7 +123,8 @@ enum DownCommand: Command {
     let target = try session.target(from: version, steps: -(steps ?? 1))
     // Only an explicit `--to` can be a mistake of the user.
     if target > version, session.arguments.value("--to") != nil {
-      throw UsageError("--to \(target): the store is at version \(version), and up leads further.")
+      throw UsageError(
+        "--to \(target): the store is at version \(version). To go to a higher version, use up.")
     }
     return target
   }

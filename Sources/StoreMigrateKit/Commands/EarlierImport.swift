@@ -56,30 +56,30 @@ struct EarlierImport {
     let ours = record.map { URL(fileURLWithPath: "\(base.path)/\($0.classes)") }
     if record == nil, let step = steps.first {
       throw refusal(
-        "\(folder.path) has \(step) already. The tables of a file are a first step: name a folder without any, with "
-          + "--migrations.")
+        "\(folder.path) already has \(step). An import writes the first step, so give a folder without steps "
+          + "with --migrations.")
     }
     // Only an import's own files may be replaced, or be named in the `rm` line of a message: any other
     // file is the user's work.
     if isTaken(classes), ours.map(Self.place) != Self.place(classes) {
-      throw refusal("\(classes.path) is there already. Name another file with --classes.")
+      throw refusal("\(classes.path) already exists. Give another file with --classes.")
     }
     guard let record, let ours else { return }
     guard try Releases(folder).version == 0 else {
       throw refusal(
-        "\(step.path) is of an earlier import, and released: people have it. Name another folder with --migrations."
+        "\(step.path) comes from an earlier import and was released. Give another folder with --migrations."
       )
     }
     guard let difference = difference(from: record, ours, code) else { return }
     let files = [step, ours].map { $0.standardizedFileURL.path }.filter(FileManager.default.fileExists)
     throw refusal(
-      "\(step.path) is of an earlier import\(difference). To import anew, remove the former first:\n"
+      "\(step.path) comes from an earlier import\(difference). To import again, first remove:\n"
         + "  rm \(files.map(shellPath).joined(separator: " "))\n")
   }
 
   /// Returns why the earlier import must not be replaced, as the end of a sentence; nil when it may be.
   private func difference(from record: ImportRecord, _ ours: URL, _ code: String?) -> String? {
-    guard record.source == source else { return ", of \(record.source) and not of \(source)" }
+    guard record.source == source else { return ", of \(record.source) instead of \(source)" }
     guard Self.place(ours) == Self.place(classes) else {
       return ", with its classes in \(ours.standardizedFileURL.path)"
     }
@@ -89,7 +89,7 @@ struct EarlierImport {
       // classes with the old step.
       if record.isOf(step: text), !isTaken(ours) || code == nil || Self.text(ours) == code { return nil }
     }
-    return ", and it and \(ours.standardizedFileURL.path) are not as that wrote them"
+    return ", and it or \(ours.standardizedFileURL.path) was edited since"
   }
 
   private func refusal(_ reason: String) -> RefusedError {

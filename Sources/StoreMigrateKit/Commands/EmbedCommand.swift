@@ -13,32 +13,32 @@ enum EmbedCommand: Command {
     Option.migrations,
     Option(
       "--released", value: "NAME",
-      "note in the lock file that the steps so far are in this release: check then",
-      "refuses to see them edited"),
+      "record in the lock file that this release contains the steps so far;",
+      "from then on, check reports an edit of them"),
     Option(
       "--package",
-      "show the target of Package.swift for the folder; with its two comments there, embed keeps the",
-      "list of files up to date"),
-    Option("--type", value: "NAME", "how the enum of the steps is called in Swift; default AppMigrations"),
+      "show the target for the folder, for Package.swift; embed then updates the list of files",
+      "between the two comments in it"),
+    Option("--type", value: "NAME", "the name of the Swift enum with the steps; default AppMigrations"),
   ]
   static let help = """
     EXAMPLES
       store-migrate embed                          in ./Migrations
       store-migrate embed -m App/Migrations --type AppMigrations
-      store-migrate embed --released 4.1           the steps so far are in people's hands
+      store-migrate embed --released 4.1           release 4.1 contains the steps so far
       store-migrate embed --package                the folder as a target of Package.swift
 
-    Writes what the app links (Embedded.swift), the model after the last step (schema.json, for review) and
-    the chain of checksums (migrations.lock). Needs no store and no key.
+    Writes the Swift code that the app links (Embedded.swift), the model after the last step (schema.json, for
+    review) and the chain of checksums (migrations.lock). Needs no store and no key.
 
-    Each of the three begins with a line, or a key, that marks it as generated. embed, rebase and squash refuse to
-    overwrite a file of such a name without the mark (5).
+    Each of the three files begins with a line, or a key, that marks it as generated. embed, rebase and squash
+    do not overwrite a file of that name without the mark; they end with 5.
 
-    A folder that is itself a target of a package has files that are not Swift, and the package manager warns of each that
-    its target does not exclude. --package shows the target; its list stands between two comments, and where the nearest
-    Package.swift above the folder has them, each embed, rebase and squash writes the list anew, and check compares it.
-    A folder in it that has Swift is compiled along: its other files are in the list. Where one of the comments is lost,
-    or a target of the folder has none, Package.swift is left alone, and a note says what to do.
+    If the folder is itself a target of a package, the package manager warns of each file that is not Swift
+    and that the target does not exclude. --package shows a target with an exclude: list between two comments.
+    If the nearest Package.swift above the folder has these comments, embed, rebase and squash update the list,
+    and check compares it. In a subfolder with Swift code, the list has the single files that are not Swift.
+    If a comment is missing, Package.swift does not change, and a note explains what to do.
     """
 
   struct EmbedReport: Report {
@@ -53,7 +53,7 @@ enum EmbedCommand: Command {
     var isData: Bool { package != nil }
     var description: String {
       let lines = written.map { "wrote      \($0)" } + unchanged.map { "unchanged  \($0)" }
-      let target = package.map { ["", "Put this into the targets of Package.swift, once:", $0] } ?? []
+      let target = package.map { ["", "Add this to the targets of Package.swift, once:", $0] } ?? []
       return (lines + (note.map { ["note: \($0)"] } ?? []) + target).joined(separator: "\n")
     }
   }
@@ -62,7 +62,7 @@ enum EmbedCommand: Command {
     let type = session.arguments.value("--type")
     if let type, !SwiftName.isType(type) {
       throw UsageError(
-        "--type takes a name that Swift takes for an enum, such as AppMigrations, and \"\(type)\" is none.")
+        "--type takes the name of a Swift enum, such as AppMigrations, not \"\(type)\".")
     }
     let folder = session.migrationsFolder
     try session.requireFolder(folder)

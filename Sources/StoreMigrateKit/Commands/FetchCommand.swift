@@ -6,7 +6,7 @@ import ObjectVault
 
 enum FetchCommand: Command {
   static let name = "fetch"
-  static let summary = "Objects of an entity, as a table, JSON or CSV"
+  static let summary = "Print the objects of an entity as a table, JSON or CSV"
   static let group = CommandGroup.look
   static let positionalCount = 2
   static let positionalNames = "STORE ENTITY"
@@ -15,20 +15,20 @@ enum FetchCommand: Command {
       Option.filter,
       Option(
         "--sort", value: "NAME[:desc],…",
-        "paths through to-ones as well (user.name); the id decides at last, and alone",
-        "where nothing is said"),
-      Option("--limit", value: "N", "at most so many objects"),
-      Option("--offset", value: "N", "without the first so many"),
+        "attributes or paths through to-ones (user.name); objects with equal values are ordered",
+        "by id, which is also the default"),
+      Option("--limit", value: "N", "print at most N objects"),
+      Option("--offset", value: "N", "skip the first N objects"),
       Option(
         "--columns", value: "NAME,…",
-        "id, attributes, to-ones (their ids), paths through to-ones, _entity; all but paths",
-        "without it"),
+        "id, attributes, to-ones (as ids), paths through to-ones, _entity; default: all except",
+        "paths"),
       Option(
         "--format", value: "FORMAT",
-        "table (the default), json, lines, csv; --json is json within the tool's object"),
+        "table (the default), json, lines, csv; --json puts json into the tool's JSON object"),
       Option(
         "--nil", value: "TEXT",
-        "what stands for nil in CSV; a text that is the same stands in quotation marks"),
+        "the text for nil in CSV; a string with the same text is quoted"),
     ] + Option.look
   static let help = """
     EXAMPLES
@@ -39,25 +39,25 @@ enum FetchCommand: Command {
       store-migrate fetch notes.store Status --columns id,text,user.name --format csv > statuses.csv
 
     DATES
-      In --where a date is a text in quotes: '2024-05-01', which is midnight UTC, or '2024-05-01T18:30:00Z'; with an
-      offset (+02:00) in the place of Z, a fraction behind the seconds, or without seconds.
+      In --where, a date is a quoted text: '2024-05-01' (midnight UTC) or '2024-05-01T18:30:00Z'. An offset
+      (+02:00) may replace Z. Seconds may have a fraction or be omitted.
 
     FORMATS
-      table   aligned, control characters escaped, cut to the width of a terminal; data in hexadecimal digits
-      json    one array; decimals are strings, JSON attributes what they are
-      lines   the same, one object a line
-      csv     RFC 4180; nil is an empty field and an empty text is "". Of one column both are "", because readers drop
-              empty lines
-      In JSON and CSV dates are ISO 8601 in UTC, data base64.
+      table   aligned, cut to the width of the terminal; control characters are escaped, data is hexadecimal
+      json    one array; decimals are strings, JSON attributes are nested JSON
+      lines   the same objects, one per line
+      csv     RFC 4180; nil is an empty field, and an empty text is "". With a single column both are "",
+              because readers skip empty lines
+      In JSON and CSV, dates are ISO 8601 in UTC, and data is base64.
 
-    ENTITIES THAT INHERIT
-      Objects of the entities below are found as well. The column _entity, behind the id, says of which entity each is; it
-      is there where the entity has others below it, and where --columns names it. What those below have beside is shown
-      when they are fetched themselves.
+    INHERITANCE
+      The result includes the objects of subentities. The column _entity, after the id, has the entity of each
+      object. It is shown if the entity has subentities, or if --columns lists it. To see the properties that
+      only a subentity has, fetch that entity.
 
-    Needs no migrations and no classes. Reads one state of the store and holds none of it in memory, but for an order that
-    no index serves, which sorts the rows that were found. Ends without a word when the reader of a pipe has enough.
-    Changes no byte of the store, and leaves no file behind.
+    Needs no migrations and no classes. Reads a snapshot of the store row by row. Only a sort order without an
+    index keeps the found rows in memory. Ends silently when the reader of a pipe closes it. The store does
+    not change, and no new file remains.
     """
 
   /// An empty report: the rows were printed while they were read.
@@ -97,11 +97,11 @@ enum FetchCommand: Command {
     let names = RowFormat.allCases.map(\.rawValue)
     guard let format = RowFormat(rawValue: name) else {
       throw UsageError(
-        "--format takes \(names.joined(separator: ", ")), and \"\(name)\" is none.\(didYouMean(name, among: names))"
+        "--format takes \(names.joined(separator: ", ")), not \"\(name)\".\(didYouMean(name, among: names))"
       )
     }
     guard format == .json || !arguments.has("--json") else {
-      throw UsageError("--json and --format \(name) ask for two things. Leave one of them out.")
+      throw UsageError("--json and --format \(name) exclude each other. Remove one of them.")
     }
     return format
   }
@@ -109,10 +109,10 @@ enum FetchCommand: Command {
   private static func nilMark(_ arguments: Arguments, _ format: RowFormat) throws -> String? {
     guard let mark = arguments.value("--nil") else { return nil }
     guard format == .csv else {
-      throw UsageError("--nil is for CSV; JSON has null, and in a table nil is empty.")
+      throw UsageError("--nil is only for CSV. JSON has null, and a table shows nil as empty.")
     }
     guard !mark.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else {
-      throw UsageError("--nil takes a text without commas, quotation marks and line ends.")
+      throw UsageError("--nil takes a text without commas, quotation marks and line breaks.")
     }
     return mark
   }
@@ -125,7 +125,8 @@ enum FetchCommand: Command {
       $0.trimmingCharacters(in: .whitespaces)
     }
     guard !names.contains("") else {
-      throw UsageError("\(option) takes names with commas between, and one of \"\(text)\" is empty.")
+      throw UsageError(
+        "\(option) takes a comma-separated list of names, but one name in \"\(text)\" is empty.")
     }
     return names
   }
@@ -137,7 +138,7 @@ enum FetchCommand: Command {
       case [] where !parts[0].isEmpty, ["asc"] where !parts[0].isEmpty: return (parts[0], false)
       case ["desc"] where !parts[0].isEmpty: return (parts[0], true)
       default:
-        throw UsageError("--sort takes NAME, NAME:asc or NAME:desc, with commas between; \"\(key)\" is none.")
+        throw UsageError("--sort takes a list of NAME, NAME:asc or NAME:desc with commas, not \"\(key)\".")
       }
     }
   }

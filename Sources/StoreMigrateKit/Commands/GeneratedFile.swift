@@ -47,17 +47,17 @@ enum GeneratedFile: String, CaseIterable {
     throw RefusedError(
       code: .refused,
       description:
-        "\(url(in: folder).path): \(Self.foreign(mark)). Move the file away, or give it another name, and run this "
+        "\(url(in: folder).path): \(Self.foreign(mark)). Move or rename the file, and run this "
         + "again. Nothing was written.")
   }
 
   private static func foreign(_ mark: String) -> String {
-    "embed writes a file of this name, and did not write this one: it does not begin with \(mark)"
+    "embed generates a file with this name, but this file is not generated: it does not begin with \(mark)"
   }
 
   /// Returns the finding for a file that `embed` would refuse to overwrite; nil for any other file.
   func finding(_ text: String) -> String? {
-    isOwn(text) ? nil : "\(rawValue): \(Self.foreign(mark)). Move the file away, or give it another name."
+    isOwn(text) ? nil : "\(rawValue): \(Self.foreign(mark)). Move or rename the file."
   }
 
   /// Returns whether `embed` wrote a text. Merge conflicts, and comments before the mark, are allowed. An

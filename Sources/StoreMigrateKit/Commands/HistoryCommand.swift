@@ -6,23 +6,23 @@ import ObjectVault
 
 enum HistoryCommand: Command {
   static let name = "history"
-  static let summary = "Every step that ever ran on the store or was taken back"
+  static let summary = "List every step that ran on the store or was rolled back"
   static let group = CommandGroup.look
   static let positionalCount = 1
   static let options =
     [
       Option(
         "--migrations", short: "-m", value: "DIR",
-        "compare with the steps of a folder; without it with those of the app's own tool")
+        "compare with the steps of a folder; default: those in the app's own tool")
     ] + Option.look
   static let help = """
     EXAMPLES
       store-migrate history notes.store --key-file key.txt
       store-migrate history notes.store --json -m Migrations
 
-    In the order in which it was: what happened, when, how long it took, which program did it. Needs no migrations;
-    with them it says which steps are others than those that ran, and ends with 0 all the same: `status` ends with 3.
-    Changes no byte of the store, and leaves no file behind.
+    Lists in order what happened, when, how long it took, and which program did it. Needs no migrations. With
+    migrations it also lists the steps that differ from those that ran, but still ends with 0; `status` ends
+    with 3 then. The store does not change, and no new file remains.
     """
 
   struct Event: Encodable {
@@ -59,7 +59,8 @@ enum HistoryCommand: Command {
           + "  (\(event.seconds) s)  \(brief(event.app))"
       }
       let others = (history?.mismatches ?? []).map { step in
-        "✗ \(numbered(step.number)) \(step.name) is another among the steps (\(step.kind)); see status."
+        "✗ \(numbered(step.number)) \(step.name) does not match the available steps "
+          + "(\(step.kind)); see status."
       }
       return (lines + (lines.isEmpty ? [] : [""]) + ["\(store.path) is at version \(version)."] + others)
         .joined(separator: "\n")

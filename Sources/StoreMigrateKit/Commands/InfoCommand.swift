@@ -6,7 +6,7 @@ import ObjectVault
 
 enum InfoCommand: Command {
   static let name = "info"
-  static let summary = "Cipher, pages, version, and the lines a shell needs"
+  static let summary = "Cipher, pages, version, and the commands to open it in the sqlcipher shell"
   static let group = CommandGroup.look
   static let positionalCount = 1
   static let options = Option.look
@@ -14,8 +14,8 @@ enum InfoCommand: Command {
     EXAMPLES
       store-migrate info notes.store --key-env NOTES_KEY
 
-    Needs no migrations. Changes no byte of it, and leaves no file behind. Of entities that inherit each object is counted
-    once, under the entity that it is of; `count` takes in those below.
+    Needs no migrations. The store does not change, and no new file remains. Each object is counted once,
+    under its own entity; `count` also includes subentities.
     """
 
   struct InfoReport: Report {
@@ -90,7 +90,7 @@ enum InfoCommand: Command {
           + profile.shellPragmas(major: Engine.current.cipherMajor)
           + [summary == nil ? ".tables" : "SELECT * FROM \(MetaTable.name);"]
         : [
-          "It has no passphrase of its own: the key file holds its key. Make a copy that has one:",
+          "This store has no passphrase; its key is in the key file. Make a copy that has a passphrase:",
           session.line(BackupCommand.self, ["COPY", "--new-key-file", "PASSPHRASEFILE"]),
         ])
   }

@@ -5,20 +5,20 @@ import ObjectVault
 
 enum LintCommand: Command {
   static let name = "lint"
-  static let summary = "What a reviewer would ask: losses, refusals, time, ways back"
+  static let summary = "Review the steps: losses, rejected rows, time, rollbacks"
   static let group = CommandGroup.write
   static let positionalCount = 0
   static let options = [
-    Option.migrations, Option("--all", "released steps, too"),
-    Option("--ignore", value: "CODES", "leave these out, such as L401,L501"),
+    Option.migrations, Option("--all", "check released steps, too"),
+    Option("--ignore", value: "CODES", "omit these codes, such as L401,L501"),
   ]
   static let help = """
     EXAMPLES
       store-migrate lint
       store-migrate lint --ignore L401 --json
 
-    Looks at the steps behind the last release that the lock file names. Ends with 2 for a finding that is no mere note
-    (L302, L303, L304, L401, L403, L501, L504). Needs no store and no key; writes nothing.
+    Checks the steps after the last release in the lock file. Ends with 2 for any finding that is not just a
+    note (notes: L302, L303, L304, L401, L403, L501, L504). Needs no store and no key; writes nothing.
 
     \(codes)
     """
@@ -37,9 +37,9 @@ enum LintCommand: Command {
     var description: String {
       let lines =
         findings.isEmpty
-        ? ["\(steps) \(steps == 1 ? "step" : "steps"); nothing to ask."]
+        ? ["\(steps) \(steps == 1 ? "step" : "steps"); no findings."]
         : findings.map { legible($0.description, upTo: 1000) }
-      return (lines + empty.map { "note: \($0) is empty: it does nothing." }).joined(separator: "\n")
+      return (lines + empty.map { "note: \($0) is empty and does nothing." }).joined(separator: "\n")
     }
   }
 
@@ -49,7 +49,8 @@ enum LintCommand: Command {
       guard let rule = MigrationFinding.Rule(rawValue: word.uppercased()) else {
         let codes = MigrationFinding.Rule.allCases.map(\.rawValue)
         throw UsageError(
-          "--ignore: \"\(word)\" is no code.\(didYouMean(word.uppercased(), among: codes)) There are \(codes.joined(separator: ", "))."
+          "--ignore: \"\(word)\" is not a code.\(didYouMean(word.uppercased(), among: codes)) "
+            + "The codes are \(codes.joined(separator: ", "))."
         )
       }
       return rule
@@ -72,27 +73,27 @@ extension MigrationFinding.Rule {
   /// What a step does that breaks the rule, in a few words.
   var meaning: String {
     switch self {
-    case .dropsEntity: "drops an entity, and the head does not allow it"
-    case .dropsProperty: "drops a property, and the head does not allow it"
-    case .narrows: "puts values into a narrower type"
+    case .dropsEntity: "drops an entity, and the head of the file does not allow it"
+    case .dropsProperty: "drops a property, and the head of the file does not allow it"
+    case .narrows: "converts values to a narrower type"
     case .allowsNoLoss: "allows a loss that it does not have"
-    case .requiresWithoutFilling: "requires a value, and does not say which where there is none"
-    case .uniqueOnExisting: "requires of what is there that it be unique"
-    case .severalToOne: "leaves one of many"
-    case .mayBeRenaming: "drops and adds alike: may be meant as a renaming"
-    case .renamingIsDone: "a class tells of a renaming that a step has done (the app's own tool; a note)"
-    case .namedOtherwise: "calls itself by another name than its file (a note)"
-    case .mayBePaired: "has a to-many and a to-one back that are no two ends of one relationship (a note)"
+    case .requiresWithoutFilling: "requires a value, but has no backfill value for rows without one"
+    case .uniqueOnExisting: "requires existing values to be unique"
+    case .severalToOne: "turns a to-many into a to-one, which keeps one object of several"
+    case .mayBeRenaming: "drops and adds similar items: may be intended as a renaming"
+    case .renamingIsDone: "a class declares a renaming that a step has already done (app's own tool; a note)"
+    case .namedOtherwise: "its name: differs from the file name (a note)"
+    case .mayBePaired: "has a to-many and an opposite to-one that are not inverses (a note)"
     case .rebuildsTable: "copies a whole table on SQLCipher 3 (a note)"
-    case .losesIndex: "loses an index with an attribute that is inherited from then on (a note)"
-    case .irreversible: "has no way back, and does not say why (a note)"
-    case .transformsUnchecked: "rewrites values, and asks nothing behind it"
-    case .rawNamesPlain: "names an entity in SQL so that no renaming follows"
+    case .losesIndex: "loses an index, because one of its attributes becomes inherited (a note)"
+    case .irreversible: "has no rollback, and does not state why (a note)"
+    case .transformsUnchecked: "rewrites values, and has no check after that"
+    case .rawNamesPlain: "names an entity in SQL in a way that later renamings do not update"
     case .triggerWrites: "has a trigger that writes rows (a note)"
-    case .namesNoEntity: "writes rows of a table that entities share, and does not say of which"
-    case .namesFormerly: "has a name in a text that an entity had before"
-    case .editsReleased: "is not what was released"
-    case .readerTooOld: "lets programs open the store that do not know what it changes"
+    case .namesNoEntity: "writes rows to a table that entities share, without naming the entity"
+    case .namesFormerly: "uses the former name of an entity in a text"
+    case .editsReleased: "differs from what was released"
+    case .readerTooOld: "allows older programs that do not support its changes to open the store"
     }
   }
 }

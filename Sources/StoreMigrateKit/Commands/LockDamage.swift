@@ -14,8 +14,8 @@ struct LockDamage {
 
   /// What to do about the damage.
   var advice: String {
-    "Put the file back as it was, which git has, and Embedded.swift and schema.json of the same commit beside it; where nothing "
-      + "was ever released with these steps, delete \(rest)"
+    "Restore the file from version control, together with Embedded.swift and schema.json of the same commit. "
+      + "If these steps were never released, delete \(rest) instead"
   }
 
   /// Examines the lock file of a folder.
@@ -29,7 +29,7 @@ struct LockDamage {
     let hasEmbedded = embedded.contains("MigrationSet.Embedded")
     guard let lock else {
       guard hasEmbedded else { return nil }
-      text = "migrations.lock is missing, and Embedded.swift, which is written with it, is there"
+      text = "migrations.lock is missing, but Embedded.swift, which is written with it, exists"
       rest = "Embedded.swift"
       return
     }
@@ -54,9 +54,9 @@ struct LockDamage {
       return isInConflict || Self.isWhole(line)
     }
     if let index = isWhole.firstIndex(of: false), index < lines.count - 1 {
-      return "line \(index + 1) is no line of such a file"
+      return "line \(index + 1) is not valid"
     }
-    if lines.last?.isEmpty == false { return "line \(lines.count) has no end" }
+    if lines.last?.isEmpty == false { return "line \(lines.count) has no newline at its end" }
     let numbers = Set(lines.compactMap(number))
     guard !numbers.isEmpty else { return nil }
     return (1...(numbers.max() ?? 1)).first { !numbers.contains($0) }.map {
@@ -78,7 +78,7 @@ struct LockDamage {
         && known.contains("\(step.number) \(SwiftLiteral.body(step.name))")
     }
     return missing.map {
-      "the line of step \(numbered($0.number)) is missing, which Embedded.swift beside it has"
+      "the line of step \(numbered($0.number)) is missing, but Embedded.swift has that step"
     }
   }
 

@@ -7,13 +7,13 @@ import ObjectVault
 
 enum NewCommand: Command {
   static let name = "new"
-  static let summary = "Create the next numbered file"
+  static let summary = "Create the next numbered step file"
   static let group = CommandGroup.write
   static let positionalCount = 1
   static let positionalNames = "NAME"
   static let options = [
     Option.migrations,
-    Option("--from-model", "with the operations that lead to the classes which the tool was built with"),
+    Option("--from-model", "add the operations that turn the steps' model into the tool's classes"),
     Option.rename, Option.noRename,
   ]
   static let aliases = ["add", "generate"]
@@ -25,10 +25,10 @@ enum NewCommand: Command {
 
     Needs no store and no key. Edit the file, then run: store-migrate embed
 
-    --from-model is for a tool of the app's own, which knows its classes: see "Building a tool with your steps inside" in
-    the documentation.
-    It writes the operations, what is lost by them, and what is to be looked at. What may be a renaming, or a dropping
-    and an adding, is not guessed: it ends with 5 and says of each which --rename or --no-rename to give.
+    --from-model is for the app's own tool, which is built with its classes:
+    see "Building a tool with your steps inside" in the documentation. It writes the operations,
+    their losses, and notes for the review. It does not guess whether a change is a renaming, or a removal and
+    an addition. In such a case it ends with 5 and lists the --rename and --no-rename options to choose from.
     """
 
   struct NewReport: Report {
@@ -59,11 +59,11 @@ enum NewCommand: Command {
 
   static func run(_ session: Session) async throws -> any Report {
     let words = session.positional(0).lowercased().split { !$0.isLetter && !$0.isNumber }
-    guard !words.isEmpty else { throw UsageError("The name has no letter or digit in it.") }
+    guard !words.isEmpty else { throw UsageError("The name needs at least one letter or digit.") }
     let name = words.joined(separator: "_").precomposedStringWithCanonicalMapping
     guard name.utf8.count <= longestName else {
       throw UsageError(
-        "The name is too long for a file's: \(longestName) bytes at most, and it has \(name.utf8.count).")
+        "The name is too long for a file name: it has \(name.utf8.count) bytes; the limit is \(longestName).")
     }
     let folder = session.migrationsFolder
     // In a wrong folder, all classes would count as new.
@@ -79,10 +79,10 @@ enum NewCommand: Command {
     if let proposal, proposal.operations.isEmpty {
       throw RefusedError(
         code: .failed,
-        description: "The steps of \(folder.path) lead to the classes already: there is nothing to write.")
+        description: "The steps of \(folder.path) already match the classes: there is nothing to write.")
     }
     if proposal == nil, !Set(session.arguments.given).isDisjoint(with: ["--rename", "--no-rename"]) {
-      throw UsageError("--rename and --no-rename belong to --from-model.")
+      throw UsageError("--rename and --no-rename need --from-model.")
     }
     let file = folder.appendingPathComponent("\(numbered(set.version + 1))_\(name).migration")
     let text = proposal.map { self.text(name, $0) } ?? empty(name)
@@ -111,9 +111,10 @@ enum NewCommand: Command {
   private static func text(_ name: String, _ proposal: MigrationProposal) -> String {
     var lines = ["format: 1", "name: \(name)"]
     if !proposal.losses.isEmpty {
-      lines += proposal.lossTexts.filter { !proposal.losses.contains($0) }.map { "# Lost for good: \($0)." }
+      lines += proposal.lossTexts.filter { !proposal.losses.contains($0) }
+        .map { "# Permanently lost: \($0)." }
       // Commented out, because a reviewer has to allow the loss, not a tool.
-      lines.append("# What this step loses. Take the # of the next line away when it is meant.")
+      lines.append("# This step loses data. If that is intended, remove the # of the next line.")
       lines.append("# allow: \(proposal.losses.map { "lossy:\($0)" }.joined(separator: ", "))")
     }
     lines.append("")
@@ -130,11 +131,11 @@ extension MigrationProposal {
 extension Option {
   static let rename = Option(
     "--rename", value: "OLD=NEW", isList: true,
-    "User.name=fullName, or User=Person; given for each that is called otherwise now")
+    "User.name=fullName, or User=Person: it was renamed; repeatable")
   static let noRename = Option(
     "--no-rename", value: "OLD", isList: true, isValueOptional: true,
-    "User.name, or User: it is dropped, and none of what is added is it; given for each, or",
-    "once without a name, of all that look like a renaming")
+    "User.name, or User: it was removed, not renamed; repeatable; without a name: for all",
+    "that look like a renaming")
 }
 
 extension Session {
@@ -155,9 +156,9 @@ extension Session {
       throw RefusedError(
         code: .refused,
         description:
-          "What is dropped and what is added may be one that is called otherwise now. Say of each which, with\n"
+          "A removal and an addition may be a renaming. Choose for each, with\n"
           + answers(to: doubts).map { "  \($0)" }.joined(separator: "\n")
-          + "\nor of all that none is, with --no-rename alone. Nothing was written.")
+          + "\nor choose --no-rename without a name if none is a renaming. Nothing was written.")
     }
     return proposal
   }
@@ -169,9 +170,9 @@ extension Session {
     for name in denied where !proposal.doubts.contains(where: { $0.isOf(name) }) {
       let names = Set(proposal.doubts.map(\.oldPath)).sorted()
       throw UsageError(
-        "--no-rename \(name): nothing of this name is dropped and looks like what is added."
+        "--no-rename \(name): no removal with this name looks like a renaming."
           + didYouMean(name, among: names)
-          + (names.isEmpty ? " Leave it out." : " In doubt: \(names.joined(separator: ", "))."))
+          + (names.isEmpty ? " Remove the option." : " Undecided: \(names.joined(separator: ", "))."))
     }
     guard !arguments.has("--no-rename") else { return [] }
     return proposal.doubts.filter { doubt in !denied.contains(where: doubt.isOf) }
@@ -210,8 +211,8 @@ extension Session {
     }.map { "--rename \($0.name).\(name)=\(new)" }
     guard !forms.isEmpty else { return }
     throw UsageError(
-      "--rename \(name)=\(new) is of entities, and there are none of these names. Of a property its entity is said, too: "
-        + "\(forms.joined(separator: ", or ")).")
+      "--rename \(name)=\(new) is the form for entities, but no entity has these names. For a property, "
+        + "add the entity: \(forms.joined(separator: ", or ")).")
   }
 
   /// Returns the renamings that `--rename` lists.
@@ -219,7 +220,7 @@ extension Session {
   func renaming() throws -> [MigrationRenaming] {
     try arguments.all("--rename").map { text in
       guard let renaming = MigrationRenaming(text) else {
-        throw UsageError("--rename takes User.name=fullName or User=Person, and \"\(text)\" is neither.")
+        throw UsageError("--rename takes a value such as User.name=fullName or User=Person, not \"\(text)\".")
       }
       return renaming
     }
@@ -230,7 +231,7 @@ extension Session {
   func requiredModel() throws -> Schema {
     guard let model else {
       throw UsageError(
-        "This tool knows no classes. Build one of the app's own, with its schema: "
+        "This tool was built without classes. Build the app's own tool with its schema: "
           + "StoreMigrate.main(embedded: AppMigrations.steps, model: schema).")
     }
     return model

@@ -123,7 +123,7 @@ struct PackageTarget {
     let (first, last) = (places(begin), places(end))
     if first.isEmpty, last.isEmpty {
       return isTarget(in: lines)
-        ? .lost(manifest, reason: "its target for \(path) has no list that embed keeps", hasMarks: false)
+        ? .lost(manifest, reason: "its target for \(path) has no list that embed maintains", hasMarks: false)
         : .none
     }
     guard first.count == 1, last.count == 1, first[0] < last[0] else {
@@ -132,7 +132,7 @@ struct PackageTarget {
         ? "the line \(begin) is missing"
         : last.isEmpty
           ? "the line \(end) is missing"
-          : "its two comments about \(path) are there twice, or the wrong way round"
+          : "its two comments about \(path) are duplicated or in the wrong order"
       return .lost(manifest, reason: reason, hasMarks: true)
     }
     let line = lines[first[0]]
@@ -161,7 +161,8 @@ struct PackageTarget {
 
   /// Returns what to do about a list that cannot be updated.
   func advice(_ manifest: URL, _ reason: String) -> String {
-    "\(manifest.path) was left alone, as \(reason): put the lines \(begin) and \(end) into the exclude: of that target, "
-      + "around the list; or put what \(ToolLine("embed", "--package", "-m", folder.path)) shows in its place."
+    "\(manifest.path) was not changed, because \(reason). Put the lines \(begin) and \(end) into the "
+      + "exclude: of that target, around the list; or replace the target by the output of "
+      + "\(ToolLine("embed", "--package", "-m", folder.path))."
   }
 }

@@ -8,7 +8,7 @@ import ObjectVault
 enum PlanCommand: Command {
   static let name = "plan"
   static let offersCreation = true
-  static let summary = "Pending steps and their exact SQL for this engine; writes nothing"
+  static let summary = "Show the pending steps and their exact SQL for this engine; writes nothing"
   static let group = CommandGroup.look
   static let positionalCount = 1
   static let options =
@@ -16,12 +16,12 @@ enum PlanCommand: Command {
       Option.migrations,
       Option(
         "--to", value: "N",
-        "no further than version N; below the store's version: what `down --to N` would do"),
+        "stop at version N; below the store's version, show what `down --to N` would do"),
       Option.transaction,
       Option(
         "--rehearse",
-        "run the steps on an encrypted copy, and say how that went; the copy lies among the",
-        "temporary files ($TMPDIR); it is removed at the end, after a kill by the next rehearsal"),
+        "run the steps on an encrypted copy and report the result; the copy is in the folder for",
+        "temporary files ($TMPDIR) and is removed at the end, or after a kill by the next rehearsal"),
     ] + Option.look
   static let help = """
     EXAMPLES
@@ -30,18 +30,19 @@ enum PlanCommand: Command {
       store-migrate plan notes.store --to 6
       store-migrate plan notes.store --rehearse
 
-    Shows what `up` would do, or `down` where --to leads back. Changes no byte of it, and leaves no file behind. Asks the
-    rows what the steps will ask of them: where they would refuse rows, for values that are there twice, something required
-    that is missing, or several where one is left, it counts them. If an earlier step changes a table, questions about it
-    have no answer before the run, nor has what SQL of yours does to rows; these lines begin with a question mark.
+    Shows what `up` would do, or `down` if --to is below the store's version. The store does not change, and
+    no new file remains. It checks the existing rows and counts those that a step would reject: duplicate
+    values, missing required values, or several objects where only one can stay. A check of a table that an
+    earlier step changes is not possible before the run; neither is a check of the effect of your own SQL.
+    The lines for these begin with a question mark.
 
-    --rehearse gives the exact answer: it runs the steps on a copy under the store's key, tells what `up`, or `down`, would
-    say, and how long each step took. The copy takes as much room as the store, and what the steps write. Losses count as
-    allowed.
+    --rehearse gives the exact answer. It runs the steps on a copy with the store's key, and reports what `up`
+    or `down` would print, and how long each step took. The copy needs as much disk space as the store, plus
+    what the steps write. All losses count as allowed.
 
-    Ends as `up` would once losses are allowed, which a plan shows and `up` asks for: with 5 for rows that are refused, with
-    1 for what a step requires in its author's words, with 6 where the disk has not the room. Behind a question mark only a
-    rehearsal knows.
+    Ends with the exit code that `up` would have with all losses allowed: with 5 for rejected rows, with 1 for
+    a failed requirement that the step's author worded, and with 6 if the disk does not have enough space. For
+    lines with a question mark, only a rehearsal gives the answer.
     """
 
   struct PlannedStep: Encodable {

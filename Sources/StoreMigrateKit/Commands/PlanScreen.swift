@@ -21,18 +21,18 @@ extension PlanCommand.PlanReport {
 
   private var head: [String] {
     var lines = [
-      "\(counted(steps.count, "step")) \(isRollback ? "taken back " : "")\(scope), "
+      "\(counted(steps.count, "step")) \(isRollback ? "rolled back " : "")\(scope), "
         + "from version \(from) to \(to), on SQLite \(store.sqlite)."
     ]
     if isEachStep {
       lines.append(
-        "What fails or is stopped leaves the store behind the last whole step, and \(verb) goes on from there."
+        "After a failure or a stop, the last complete step stays committed, and \(verb) continues from there."
       )
     }
     if makesBackup {
       lines.append(
-        "Before \(steps.count == 1 ? "it" : "them") an encrypted copy is made beside the store"
-          + "\(backup.map { ", \($0)" } ?? "") (\(verb) --no-backup leaves it out).")
+        "Before \(steps.count == 1 ? "it" : "them"), an encrypted backup is written next to the store"
+          + "\(backup.map { ": \($0)" } ?? "") (not with \(verb) --no-backup).")
     }
     return lines
   }
@@ -44,17 +44,17 @@ extension PlanCommand.PlanReport {
   private var scope: String {
     guard isEachStep else { return "in one transaction" }
     guard folded.count > 1, let first = folded.first, let last = folded.last else {
-      return "in a transaction each"
+      return "in one transaction each"
     }
-    return "in a transaction each, but \(numbered(first.number)) to \(numbered(last.number)) in one"
+    return "in one transaction each, but \(numbered(first.number)) to \(numbered(last.number)) together"
   }
 
   private var driftLines: [String] {
     guard !drift.isEmpty else { return [] }
     let title =
       hasOwnTables
-      ? "Steps are refused for what is beside the store's tables"
-      : "The tables are not those of the store's model"
+      ? "Steps are refused because of these objects in the store"
+      : "The tables differ from the store's model"
     return ["✗ \(title):"] + drift.map { "    \($0)" }
   }
 
@@ -66,14 +66,16 @@ extension PlanCommand.PlanReport {
       "", "\(numbered(step.number)) \(step.name)   \(marks.joined(separator: "   "))".trimmingSpaces,
     ]
     if let note = step.note { lines.append("  “\(brief(note))”") }
-    lines += step.operations.isEmpty ? ["  · empty: this step does nothing"] : step.operations.map(step.line)
+    lines +=
+      step.operations.isEmpty
+      ? ["  · this step is empty and does nothing"] : step.operations.map(step.line)
     lines += step.transforms.filter(\.isMissing).map {
-      "  ✗ REFUSED this program has no function \"\($0.name)\"; the app's own tool has"
+      "  ✗ REFUSED this program does not have the function \"\($0.name)\"; use the app's own tool"
     }
     lines += step.rebuildReasons.map {
       "  ! rebuilds \($0.table)\($0.copies > 1 ? ", \($0.copies) times," : "") for \(brief($0.operations.joined(separator: "; "))): \(brief($0.reason))"
     }
-    if let reason = step.irreversible { lines.append("  ! no way back: \(brief(reason))") }
+    if let reason = step.irreversible { lines.append("  ! no rollback: \(brief(reason))") }
     return lines + step.refusals.map { "  ✗ REFUSED \(brief($0.text))" }
       + (rehearsal == nil ? step.unasked.map { "  ? \(brief($0))" } : [])
   }
@@ -91,14 +93,14 @@ extension PlanCommand.PlanReport {
   /// The disk space and the time that the run needs.
   private var room: String {
     let have = freeBytes.map { " (have \(megabytes($0)))" } ?? ""
-    return (neededBytes > 0 ? "Needs about \(megabytes(neededBytes)) free on the disk\(have). " : "")
+    return (neededBytes > 0 ? "Needs about \(megabytes(neededBytes)) of free disk space\(have). " : "")
       + "Estimated \(Screen.duration(cost.seconds)), \(grouped(cost.rows)) \(cost.rows == 1 ? "row" : "rows")."
   }
 
   /// The result of the rehearsal.
   private var rehearsed: [String] {
     guard let rehearsal else { return [] }
-    let copy = "Rehearsed on an encrypted copy, which is removed:"
+    let copy = "Rehearsed on an encrypted copy, which was removed:"
     guard let failure = rehearsal.failure else {
       return ["\(copy) `\(verb)` would succeed. It took \(Screen.measured(rehearsal.seconds))."]
     }
@@ -113,7 +115,7 @@ extension PlanCommand.PlanReport {
 
   private var wrong: String? {
     if exitCode == .ok { return nil }
-    if exitCode == .noSpace { return "`\(verb)` would be refused: the disk has not that much room." }
+    if exitCode == .noSpace { return "`\(verb)` would be refused: the disk does not have enough space." }
     // A failure of the checks before the first step keeps all steps from running.
     let isAsked = !drift.isEmpty || steps.contains { $0.transforms.contains(where: \.isMissing) }
     if isEachStep, !isAsked, let failing,
@@ -121,10 +123,10 @@ extension PlanCommand.PlanReport {
     {
       let place = first.number == failing.number ? "it" : "\(numbered(first.number)) \(first.name)"
       return
-        "`\(verb)` would stop at \(numbered(failing.number)) \(failing.name), with what is before \(place) "
-        + "\(isRollback ? "taken back" : "done")."
+        "`\(verb)` would stop at \(numbered(failing.number)) \(failing.name), with the steps before \(place) "
+        + "\(isRollback ? "rolled back" : "committed")."
     }
-    return "`\(verb)` would fail, and leave the store as it is."
+    return "`\(verb)` would fail, and the store would not change."
   }
 
   /// Returns the first step of the transaction that a step belongs to. Steps before that one stay

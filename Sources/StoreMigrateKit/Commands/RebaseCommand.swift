@@ -6,7 +6,7 @@ import ObjectVault
 
 enum RebaseCommand: Command {
   static let name = "rebase"
-  static let summary = "Renumber steps of a branch behind those of the other one"
+  static let summary = "Renumber the steps of a branch after those of another branch"
   static let group = CommandGroup.write
   static let positionalCount = -1
   static let positionalNames = "FILE…"
@@ -14,13 +14,14 @@ enum RebaseCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate rebase 0007_split_user_name.migration
-      store-migrate rebase 0007_split_user_name.migration 0008_drop_user_name.migration   all of one branch in one line
+      store-migrate rebase 0007_split_user_name.migration 0008_drop_user_name.migration   the whole branch
 
-    When two branches have added a step of the same number, the files that are named get the next free numbers, in their
-    order, behind all others. Then the steps are replayed and compiled, and what embed writes is written anew, also where
-    the merge has left conflicts in it. The file of Swift that has a step's name goes along. A step that the lock file
-    says was released stays where it is. Needs no store and no key. A store that has run a step under its old number
-    remembers it: migrate it down before, or make it anew.
+    For two branches that added steps with the same numbers. The given files get the next free numbers after
+    all others, in their order. Then the steps are replayed and compiled, and the files that embed generates
+    are written again, even if they contain merge conflicts. A Swift file with the name of a step is renamed
+    with it. A step that is released according to the lock file cannot be renumbered. Needs no store and no
+    key. A store that ran a step under its old number keeps that record: run `down` on it before the rebase,
+    or create it again.
     """
 
   struct Move: Encodable {
@@ -32,7 +33,7 @@ enum RebaseCommand: Command {
     let moved: [Move]
     let written: [String]
     var description: String {
-      (moved.map { "\($0.from) is \($0.to) now" } + written.map { "wrote \($0)" }).joined(separator: "\n")
+      (moved.map { "\($0.from) is now \($0.to)" } + written.map { "wrote \($0)" }).joined(separator: "\n")
     }
   }
 
@@ -49,13 +50,13 @@ enum RebaseCommand: Command {
     guard !named.isEmpty, Set(named).count == named.count else {
       throw UsageError(
         named.isEmpty
-          ? "Name the files of your branch. \(ToolLine.help(name))" : "A file is named twice.")
+          ? "Give the files of your branch. \(ToolLine.help(name))" : "A file is given twice.")
     }
     let moves = try self.moves(of: named, among: files, try Releases(folder))
     guard moves.contains(where: { $0.from != $0.to }) else {
       throw UsageError(
-        "\(named.joined(separator: ", ")): nothing stands behind "
-          + (named.count == 1 ? "it that it could go behind." : "them that they could go behind."))
+        "\(named.joined(separator: ", ")): there is no later step, so there is nothing to rebase "
+          + (named.count == 1 ? "it after." : "them after."))
     }
     let set = try tried(moves, of: named, among: files, in: folder, session: session)
     let generated = try GeneratedFiles(folder: folder, set: set).writable()
@@ -93,8 +94,8 @@ enum RebaseCommand: Command {
       throw RefusedError(
         code: .attention,
         description: """
-          \(others.joined(separator: ", ")) \(others.count == 1 ? "builds" : "build") on what was named. \
-          \(others.count == 1 ? "It goes along, when it is named, too:" : "They go along, when they are named, too:")
+          \(others.joined(separator: ", ")) \(others.count == 1 ? "depends" : "depend") on the given files. \
+          Include \(others.count == 1 ? "it" : "them"):
               \(session.rebaseLine((named + others).sorted()))
           No file was renamed.
           """)
@@ -114,7 +115,7 @@ enum RebaseCommand: Command {
       code: .attention,
       description: lines.joined(separator: "\n") + """
 
-        Behind the other branch's steps that does not fit any more. Edit it, and run again:
+        This does not fit after the other branch's steps. Edit it, and run again:
             \(session.rebaseLine(named))
         No file was renamed.
         """)
@@ -131,8 +132,7 @@ enum RebaseCommand: Command {
       throw RefusedError(
         code: ExitCode(error),
         description: """
-          \(files.joined(separator: ", ")) would still have one number. The one of the same branch goes along, when it is \
-          named, too:
+          \(files.joined(separator: ", ")) would still have the same number. Include the one of your branch:
           \(files.map { "    \(session.rebaseLine((named + [$0]).sorted()))" }.joined(separator: "\n"))
           No file was renamed.
           """)
@@ -194,7 +194,8 @@ enum RebaseCommand: Command {
         throw RefusedError(
           code: .failed,
           description:
-            "\(move.from) would be \(move.to), which is there already. Move that away. No file was renamed.")
+            "\(move.from) would become \(move.to), but that file already exists. Move it away. "
+            + "No file was renamed.")
       }
     }
     return found
@@ -211,7 +212,7 @@ enum RebaseCommand: Command {
         != folder.resolvingSymlinksInPath().path
     // The name as the folder has it: another Unicode normalization form may not name a file there.
     if !isElsewhere, let file = files.first(where: { $0 == name }) { return file }
-    guard !isElsewhere else { throw UsageError("\(word) does not lie in \(folder.path).") }
+    guard !isElsewhere else { throw UsageError("\(word) is not in \(folder.path).") }
     throw UsageError("\(folder.path) has no \(name).\(didYouMean(name, among: files))")
   }
 
@@ -229,13 +230,15 @@ enum RebaseCommand: Command {
         if let release = releases.release(of: parts.number, parts.name) {
           throw RefusedError(
             code: .refused,
-            description: "\(file) was released with \(release), and keeps its number. No file was renamed.")
+            description:
+              "\(file) was released with \(release), so it must keep its number. No file was renamed.")
         }
         guard others.contains(parts.number) || others.allSatisfy({ $0 < parts.number }) else {
           throw RefusedError(
             code: .refused,
             description:
-              "\(file) is the only step of its number, and others build on it: it keeps its place. No file was renamed."
+              "\(file) is the only step with its number, and later steps depend on it, so it must keep its "
+              + "number. No file was renamed."
           )
         }
         last += 1

@@ -6,12 +6,12 @@ import ObjectVault
 
 enum RedoCommand: Command {
   static let name = "redo"
-  static let summary = "Take the last steps back and run them again: while one is being written"
+  static let summary = "Roll the last steps back and run them again, while you write a step"
   static let group = CommandGroup.change
   static let positionalCount = 1
   static let options =
     [
-      Option.migrations, Option("--steps", value: "K", "so many steps; 1 without it"),
+      Option.migrations, Option("--steps", value: "K", "the number of steps; default 1"),
       Option.allow, Option.noBackup, Option.yes, Option.shownPlan,
     ] + Option.run
   static let help = """
@@ -19,9 +19,9 @@ enum RedoCommand: Command {
       store-migrate redo notes.store                           the last step, after an edit of its file
       store-migrate redo notes.store --steps 2 --allow lossy:User.town
 
-    Down and up in one transaction: on any error the store is as it was. A step whose file was edited since it ran is taken
-    back as it was, by what the store carries, and runs as it is now; for the steps before it an edit is a conflict, as
-    always. Losses of both ways have to be allowed.
+    Runs down and up in one transaction: after any error, the store is unchanged. If the file of a step was
+    edited since it ran, the store's own record rolls back the old form, and the new form runs. An edit of an
+    earlier step is a conflict, as always. The losses of both directions must be allowed.
     """
 
   struct RedoReport: Report {

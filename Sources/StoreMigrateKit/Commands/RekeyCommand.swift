@@ -6,22 +6,23 @@ import ObjectVault
 
 enum RekeyCommand: Command {
   static let name = "rekey"
-  static let summary = "Encrypt the store under another key, verified"
+  static let summary = "Encrypt the store with another key, and verify it"
   static let group = CommandGroup.change
   static let positionalCount = 1
   static let options = Option.store + Option.newKey + [Option.newCipher]
   static let help = """
     EXAMPLES
-      store-migrate rekey notes.store                                   asks for both keys
+      store-migrate rekey notes.store                                   prompts for both keys
       store-migrate rekey notes.store --key-file old.txt --new-key-file new.txt
-      store-migrate rekey notes.store --new-cipher rounds=1000000       the same key, stretched four times as long
+      store-migrate rekey notes.store --new-cipher rounds=1000000       same key, four times the KDF rounds
 
-    One transaction: the store opens with the old key or the new one, never with neither. When another
-    process keeps the write lock longer than --lock-timeout, it ends with 11 and the old key stays.
+    One transaction: the store always opens with either the old key or the new one. If another process holds
+    the write lock longer than --lock-timeout, the command ends with 11, and the old key stays valid.
 
-    With --new-cipher the store goes through a new file, which is compared and then renamed over the old one; no
-    other program may have it open. The key stays unless a new one is given. Rounds are in no file: give them as
-    --cipher from then on, and as the profile in the program's configuration.
+    With --new-cipher, the content is written to a new file, which is compared and then renamed over the old
+    one. No other program may have the store open. The key stays the same unless a new one is given. A file
+    does not record its number of rounds: from then on, give it with --cipher, and as the profile in the
+    program's configuration.
     """
 
   struct RekeyReport: Report {
@@ -32,10 +33,12 @@ enum RekeyCommand: Command {
     let isNewKey: Bool
     let seconds: Double
     var description: String {
-      "\(store.path) is encrypted under the \(isNewKey ? "new key" : "same key"), \(profile), and was read with it "
-        + "(\((seconds * 100).rounded() / 100) s)."
-        + (cipherOption.map { "\nThe file does not tell all of it. From now on it opens with: \($0)" } ?? "")
-        + (isNewKey ? "\nCopies and backups made before still open with the old key." : "")
+      "\(store.path) is encrypted with the \(isNewKey ? "new key" : "same key"), \(profile), "
+        + "and was verified (\((seconds * 100).rounded() / 100) s)."
+        + (cipherOption.map {
+          "\nThe file does not record all settings. From now on it opens with: \($0)"
+        } ?? "")
+        + (isNewKey ? "\nOlder copies and backups still open with the old key." : "")
     }
   }
 
@@ -81,7 +84,7 @@ enum RekeyCommand: Command {
     _ session: Session, from key: Key, to newKey: Key?, profile: CipherProfile,
     progress bar: ProgressBar
   ) throws -> CipherProfile {
-    let option = CipherSettings.option(for: profile).map { ", given \($0)" } ?? ""
+    let option = CipherSettings.option(for: profile).map { " and \($0)" } ?? ""
     let name = session.hasNewKey ? "the NEW key" : "its key"
     session.interruption.begin(
       Replacement(

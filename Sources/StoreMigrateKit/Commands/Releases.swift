@@ -105,8 +105,8 @@ package struct Releases {
       guard now?.name != step.name || now?.checksum != step.checksum || !isFoldKept else { return nil }
       return (
         step.number, "\(numbered(step.number))_\(step.name).migration",
-        "was released with \(step.release), and is \(now == nil ? "missing" : "another") now. "
-          + "Put it back as it was, and the change into a new step"
+        "was released with \(step.release), but is now \(now == nil ? "missing" : "different"). "
+          + "Restore it, and put the change into a new step"
       )
     }
   }
@@ -124,8 +124,8 @@ package struct Releases {
       throw RefusedError(
         code: .failed,
         description:
-          "\(damage.text), and what it says of releases is nowhere else. \(damage.advice), and run this again. Nothing was "
-          + "written.")
+          "\(damage.text). Only this file records the releases. \(damage.advice). Then run this command "
+          + "again. Nothing was written.")
     }
     guard let step = edited(in: set).first else { return }
     throw RefusedError(
@@ -140,7 +140,7 @@ package struct Releases {
     guard !name.isEmpty else { throw UsageError("--released takes the name of a release, such as 4.1.") }
     if let known = lines.first(where: { $0.name == name }) {
       guard known.step == step else {
-        throw UsageError("\(name) was released with the steps up to \(numbered(known.step)) already.")
+        throw UsageError("\(name) was already released with the steps up to \(numbered(known.step)).")
       }
       return
     }

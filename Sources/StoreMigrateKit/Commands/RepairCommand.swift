@@ -6,7 +6,7 @@ import ObjectVault
 
 enum RepairCommand: Command {
   static let name = "repair"
-  static let summary = "Record steps as their files are now, after a reviewed edit; never runs SQL"
+  static let summary = "Record edited steps as their files are now, after a review; runs no SQL"
   static let group = CommandGroup.change
   // A store and at least one number; `run` checks the count.
   static let positionalCount = -1
@@ -15,21 +15,22 @@ enum RepairCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate repair notes.store 0005            shows what changed in 0005, and asks
-      store-migrate repair notes.store 5 6 --yes       both, without a question; all that were edited are named
+      store-migrate repair notes.store 5 6 --yes       both, without a question; give all edited steps
 
-    For a step that was edited after it ran: every command ends with 3 then. Better undo the edit, and put the change into a
-    new step. Where it was meant, and the steps make the same model as before, its new checksum is recorded here, and the
-    old one kept: see history. No statement of a step runs and no table of an entity changes; where the model would be
-    another one the command ends with 3, and with 5 where nobody says yes.
+    For a step that was edited after it ran, which makes other commands end with 3. It is better to undo the
+    edit and put the change into a new step. If the edit is intended, and the steps still produce the same
+    model, this command records the new checksum; `history` keeps the old one. No SQL of a step runs, and no
+    table of an entity changes. It ends with 3 if the model would differ, and with 5 without a confirmation.
     """
 
   struct RepairReport: Report {
     let store: StoreSummary
     let steps: [HistoryRepair.Step]
     var description: String {
-      guard !steps.isEmpty else { return "The steps are what ran on \(store.path). Nothing to do." }
-      return (steps.flatMap(lines) + ["\(store.path): recorded as the files are now. No table was touched."])
-        .joined(separator: "\n")
+      guard !steps.isEmpty else { return "The steps match those that ran on \(store.path). Nothing to do." }
+      return (steps.flatMap(lines) + [
+        "\(store.path): the steps are recorded as the files are now. No table was changed."
+      ]).joined(separator: "\n")
     }
   }
 
@@ -40,7 +41,7 @@ enum RepairCommand: Command {
     guard !repair.steps.isEmpty else { return RepairReport(store: session.storeAfterwards, steps: []) }
     try session.confirm(
       (repair.steps.flatMap(lines) + [
-        "\(session.storePath) will be taken for a store on which this ran as it is now; nothing is run."
+        "\(session.storePath) will record that these steps ran as their files are now. No SQL is run."
       ]).joined(separator: "\n"), allow: "--yes")
     session.interruption.begin(
       NewRecord(
@@ -71,11 +72,11 @@ enum RepairCommand: Command {
     let words = session.arguments.positional.dropFirst(2)
     guard !words.isEmpty else {
       throw UsageError(
-        "repair takes a store, and the number of each step that was edited. \(ToolLine.help(name))")
+        "repair takes a store and the number of each edited step. \(ToolLine.help(name))")
     }
     return try words.map { word in
       guard let number = Int(word.prefix { $0 != "_" }), number > 0 else {
-        throw UsageError("\(word) is no number of a step, such as 5 or 0005.")
+        throw UsageError("\(word) is not a step number, such as 5 or 0005.")
       }
       return number
     }

@@ -6,7 +6,7 @@ import ObjectVault
 
 enum RestoreCommand: Command {
   static let name = "restore"
-  static let summary = "Check a backup, and put it in the place of a store"
+  static let summary = "Check a backup, and replace a store with it"
   static let group = CommandGroup.change
   static let positionalCount = 2
   static let positionalNames = "BACKUP STORE"
@@ -14,10 +14,10 @@ enum RestoreCommand: Command {
   static let help = """
     EXAMPLES
       store-migrate restore notes-2026-11-20.store notes.store
-      store-migrate restore notes-2026-11-20.store notes.store --yes       a store is there and shall go
+      store-migrate restore notes-2026-11-20.store notes.store --yes       replaces an existing store
 
-    The backup is checked first, page by page; it stays as it is. A store that is there goes only with --yes,
-    when nobody uses it, and when the new file beside it has been checked too.
+    The backup is first checked page by page; it does not change. An existing store is replaced only with
+    --yes, if no process uses it, and after the new file has been checked too.
     """
 
   static func run(_ session: Session) async throws -> any Report {
@@ -27,10 +27,10 @@ enum RestoreCommand: Command {
     if let link = session.danglingLink(target) { throw link }
     // The key of the backup, because the backup is the first argument.
     let key = try session.key()
-    if isThere { try session.confirm("\(target) is there and will be replaced.", allow: "--yes") }
+    if isThere { try session.confirm("\(target) exists and will be replaced.", allow: "--yes") }
     session.interruption.begin(
       Replacement(
-        of: target, former: isThere ? "\(target) is as it was." : "\(target) was not made.",
+        of: target, former: isThere ? "\(target) was not replaced." : "\(target) was not created.",
         new: "\(target) has the content of \(backup), and opens with its key."))
     let bar = ProgressBar("restore", session)
     try await Connection.restore(

@@ -6,23 +6,23 @@ import ObjectVault
 
 enum SQLCommand: Command {
   static let name = "sql"
-  static let summary = "The SQL of steps, for this engine or another"
+  static let summary = "Print the SQL of steps, for this engine or another"
   static let group = CommandGroup.write
   static let positionalCount = 0
   static let options = [
     Option.migrations, Option("--from", value: "N", "the first step; default the last one"),
-    Option("--to", value: "N", "the last step; default the last one there is"),
+    Option("--to", value: "N", "the last step; default the last of all"),
     Option(
       "--engine", value: "VERSION",
       "the SQLite of the engine, such as 3.15.2 (SQLCipher 3.4.1); default this one"),
   ]
   static let help = """
     EXAMPLES
-      store-migrate sql                            of the last step
-      store-migrate sql --from 1 --engine 3.15.2   of all steps, for SQLCipher 3.4.1
+      store-migrate sql                            the last step
+      store-migrate sql --from 1 --engine 3.15.2   all steps, for SQLCipher 3.4.1
 
-    Needs no store and no key, and runs nothing. To a store they are applied by up, which checks them; plan prints what
-    is pending in one.
+    Needs no store and no key, and runs nothing. To apply steps to a store, use `up`, which checks them. `plan`
+    prints the pending SQL of a store.
     """
 
   struct Step: Encodable {
@@ -49,7 +49,7 @@ enum SQLCommand: Command {
     let set = try session.authored()
     let text = session.arguments.value("--engine")
     guard let engine = text.map({ Engine(sqliteVersion: $0) }) ?? Engine.current else {
-      throw UsageError("--engine takes a version of SQLite, such as 3.15.2, and \"\(text ?? "")\" is none.")
+      throw UsageError("--engine takes an SQLite version such as 3.15.2, not \"\(text ?? "")\".")
     }
     let to = try session.arguments.count("--to") ?? set.version
     let from = try session.arguments.count("--from") ?? to
@@ -57,18 +57,18 @@ enum SQLCommand: Command {
     }
     let isReversed = from > to && from <= set.version && to >= min(1, set.version)
     guard !isReversed else {
-      throw UsageError("--from \(from) is behind --to \(to). Give the lower number with --from.")
+      throw UsageError("--from \(from) is greater than --to \(to). Give the lower number with --from.")
     }
     guard from <= to, to <= set.version, from >= min(1, set.version) else {
       throw UsageError(
-        "There are steps from 1 to \(set.version); \(given.joined(separator: " ")) "
-          + "\(given.count == 1 ? "is none" : "are none") of them.")
+        "\(given.joined(separator: " ")): "
+          + (set.version == 0 ? "there are no steps." : "the steps are 1 to \(set.version)."))
     }
     if from < set.foldedVersion {
       let fold = set.steps[set.foldedVersion - 1]
       throw UsageError(
-        "--from \(from): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one. Take --from \(fold.number), "
-          + "which is what new stores are made with.")
+        "--from \(from): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one. "
+          + "Use --from \(fold.number), the step with which new stores are created.")
     }
     let steps = set.steps.filter { $0.number >= from && $0.number <= to }
     return SQLReport(

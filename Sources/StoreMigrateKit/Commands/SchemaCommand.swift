@@ -8,7 +8,7 @@ import VaultAuthoring
 
 enum SchemaCommand: Command {
   static let name = "schema"
-  static let summary = "The model of the steps or of a store, as SQL, JSON, Swift or a diagram"
+  static let summary = "Print the model of the steps or of a store as SQL, JSON, Swift or a diagram"
   static let group = CommandGroup.write
   // STORE is omitted for the model of the steps; `run` checks the count.
   static let positionalCount = -1
@@ -31,18 +31,19 @@ enum SchemaCommand: Command {
       store-migrate schema --format swift > Model.swift     classes that have the model of the steps
       store-migrate schema --format mermaid --to 3          a diagram of the model after step 3
       store-migrate schema notes.store --format json        the model that a store has
-      store-migrate schema import legacy.db                 the first step and the classes, of another program's file
+      store-migrate schema import legacy.db                 import another program's file
 
-    The model of the steps needs no store and no key; that of a store is what the store itself says, whatever its steps.
-    The JSON is that of schema.json without its first key, and equal for equal models. The classes are those that the
-    library declares entities with; they compile, and their schema is the model. What a language cannot say is told on
-    standard error.
+    The model of the steps needs no store and no key. The model of a store is read from the store itself,
+    independent of its steps. The JSON is that of schema.json without its first key; equal models give equal
+    JSON. The Swift classes declare the entities; they compile, and their schema is the model. What a format
+    cannot express is reported on standard error.
 
-    import looks at the tables of a SQLite or SQLCipher file, also of Core Data or SwiftData, and writes the first step
-    into the folder of the steps, which has none yet, and the classes. Rules, views and the like that a model has no word
-    for are named; rows that have no place, as of a table WITHOUT ROWID, make it end with 2. Nothing of the file changes;
-    baseline takes the rows. A second import of the same file, as with --to-one, replaces what the first one wrote as long
-    as nobody has edited it and no release has it. A store that is called import is ./import.
+    import reads the tables of an SQLite or SQLCipher file, also of Core Data or SwiftData. It writes the
+    first step into the folder of the steps, which must have none, and the classes. It lists rules, views and other
+    objects that a model cannot contain. It ends with 2 if rows have no place in a store, such as those of a
+    table WITHOUT ROWID. The file does not change; `baseline` imports the rows. A second import of the same
+    file, for example with --to-one, replaces the files of the first one if they are unedited and unreleased.
+    For a store with the name import, write ./import.
     """
 
   struct SchemaReport: Report {
@@ -61,18 +62,18 @@ enum SchemaCommand: Command {
     }
     if let own = [SchemaImport.classes, SchemaImport.toOne].first(where: { arguments.value($0.name) != nil })
     {
-      throw UsageError("\(own.name) belongs to schema import. \(ToolLine.help(name))")
+      throw UsageError("\(own.name) is only for schema import. \(ToolLine.help(name))")
     }
     guard arguments.positional.count <= 2 else {
       throw UsageError(
-        "schema takes one store or none."
+        "schema takes at most one store."
           + "\(didYouMean(arguments.positional[1], among: actions.map(\.name))) \(ToolLine.help(name))")
     }
     let word = arguments.value("--format") ?? "sql"
     guard let format = SchemaFormat(rawValue: word) else {
       let names = SchemaFormat.allCases.map(\.rawValue)
       throw UsageError(
-        "--format takes one of \(names.joined(separator: ", ")), and \"\(word)\" is none."
+        "--format takes \(names.joined(separator: ", ")), not \"\(word)\"."
           + didYouMean(word, among: names))
     }
     let engine = try engine(session, format)
@@ -89,7 +90,7 @@ enum SchemaCommand: Command {
   private static func model(_ session: Session) throws -> (Schema, String) {
     guard session.arguments.positional.count == 1 else {
       guard session.arguments.value("--to") == nil else {
-        throw UsageError("--to is for the model of the steps. A store has its own; leave one of them out.")
+        throw UsageError("--to is only for the model of the steps. Remove --to or the store.")
       }
       let inspection = try session.inspection()
       let info = try StoreInfo(inspection.connection)
@@ -102,9 +103,9 @@ enum SchemaCommand: Command {
 
   private static func engine(_ session: Session, _ format: SchemaFormat) throws -> Engine? {
     guard let text = session.arguments.value("--engine") else { return nil }
-    guard format == .sql else { throw UsageError("--engine is for --format sql.") }
+    guard format == .sql else { throw UsageError("--engine is only for --format sql.") }
     guard let engine = Engine(sqliteVersion: text) else {
-      throw UsageError("--engine takes a version of SQLite, such as 3.15.2, and \"\(text)\" is none.")
+      throw UsageError("--engine takes an SQLite version such as 3.15.2, not \"\(text)\".")
     }
     return engine
   }

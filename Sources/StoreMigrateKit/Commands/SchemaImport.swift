@@ -7,10 +7,11 @@ import VaultAuthoring
 
 enum SchemaImport {
   static let classes = Option(
-    "--classes", value: "FILE", "import: where the Swift classes go; default ./Adopted.swift")
+    "--classes", value: "FILE", "import: the file for the Swift classes; default ./Adopted.swift")
   static let toOne = Option(
     "--to-one", value: "NAME=ENTITY", isList: true,
-    "import: a to-one of Core Data's, as Note.owner=Person; or a number, as Note.rank=")
+    "import: the target of a Core Data to-one, such as Note.owner=Person; or a number, such as",
+    "Note.rank=")
   static let action = CommandAction(
     name: "import", count: 1,
     options: [Option.migrations, classes, toOne, .cipher, .lockTimeout] + Option.key)
@@ -37,14 +38,15 @@ enum SchemaImport {
     var description: String {
       let taken = counted(Set(tables.map(\.source)).count, "table")
       var lines =
-        ["\(file): \(origin == .coreData ? "made by Core Data or SwiftData; " : "")\(taken) taken"]
+        ["\(file): \(origin == .coreData ? "made by Core Data or SwiftData; " : "")\(taken) included"]
         + tableLines(tables)
       lines +=
-        notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be taken: \($0)" }
+        notes.map { "? \($0)" } + losses.map { "LOSES \($0)" } + obstacles.map { "CANNOT be imported: \($0)" }
       lines += written.map { "\(isReplaced ? "replaced" : "wrote") \($0)" }
       lines.append(
-        next.first.map { "Review them. Then take the rows: \($0)" }
-          ?? "Correct in a copy of \(file) what cannot be taken, and import that: baseline refuses it as it is."
+        next.first.map { "Review the files. Then import the rows: \($0)" }
+          ?? "baseline would refuse this file. In a copy of \(file), fix what cannot be imported, "
+            + "and import that copy."
       )
       return lines.joined(separator: "\n")
     }
@@ -89,7 +91,7 @@ enum SchemaImport {
     let remarks =
       ["The tables of \(name), as store-migrate schema import found them."]
       + adoption.tables.map { "\($0.source) -> \($0.target), \(counted($0.rows, "row"))" } + adoption.notes
-      + adoption.losses.map { "LOSES \($0)" } + adoption.obstacles.map { "CANNOT be taken: \($0)" }
+      + adoption.losses.map { "LOSES \($0)" } + adoption.obstacles.map { "CANNOT be imported: \($0)" }
     let lines = remarks.map { "# " + $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
     return adoption.step.text.replacingOccurrences(
       of: "\n[up]\n", with: "\n" + lines.joined(separator: "\n") + "\n\n[up]\n")
@@ -132,7 +134,7 @@ extension Session {
           String.init)
         guard parts.count == 2, parts[0].contains(".") else {
           throw UsageError(
-            "--to-one takes Note.owner=Person, or Note.rank= for a number, and \"\(text)\" is neither.")
+            "--to-one takes a value such as Note.owner=Person, or Note.rank= for a number, not \"\(text)\".")
         }
         return (parts[0], parts[1])
       }, uniquingKeysWith: { $1 })

@@ -65,17 +65,17 @@ extension Session {
     // A folder that has steps cannot take another first step.
     let place = steps.isEmpty ? [] : ["--migrations", "NEWFOLDER"]
     let importing = """
-      this writes the first step and the classes\
-      \(steps.isEmpty ? "," : ", into a folder of their own,") and baseline takes the rows then:
+      first write the first step and the classes\
+      \(steps.isEmpty ? "" : " into a new folder"); then import the rows with baseline:
           \(offer(SchemaCommand.self, ["import", argumentPath(storePath)] + place))
       """
     guard EarlierImport.isStep(ofOneNamedAs: storePath, in: migrationsFolder) else {
-      return "Of a file that another program made, \(importing)"
+      return "To import a file of another program, \(importing)"
     }
     return """
-      A file of this name is what \(steps[0]) was made of. Of that one, this takes the rows into a store:
+      \(steps[0]) was imported from a file with this name. If it is that file, import its rows into a store:
           \(taking(storePath, to: 1))
-      Of another, \(importing)
+      If it is another file, \(importing)
       """
   }
 
@@ -84,7 +84,7 @@ extension Session {
 
   /// What to do about a merge conflict in a generated file.
   var conflictAdvice: String {
-    "Solve it: where both branches added a step, \(rebaseLine(["FILE"])) renumbers one; then run "
+    "Resolve it: if both branches added a step, renumber one (\(rebaseLine(["FILE"]))). Then run "
       + "\(offer(EmbedCommand.self, []))."
   }
 

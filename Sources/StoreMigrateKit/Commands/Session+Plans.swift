@@ -45,8 +45,7 @@ extension Session {
     return ExplainedError(
       code: ExitCode(error),
       description: """
-        \(fault) Nothing was changed. This asks the same of the steps \
-        without a store:
+        \(fault) Nothing was changed. To check the steps without a store:
             \(offer(CheckCommand.self, []))
         """, unfitStep: (number, fault))
   }
@@ -71,7 +70,7 @@ extension Session {
       return screen.text(of: conflict).map { text in
         text
           + (others.map {
-            "\n  \($0), too\(screen.repairObstacle == nil ? "; that line is about all of them" : "")."
+            "\n  \($0), too\(screen.repairObstacle == nil ? "; the command line includes all of them" : "")."
           }
             ?? "")
       }
@@ -117,8 +116,8 @@ extension Session {
       throw ExplainedError(
         code: ExitCode(error),
         description: """
-          \(others), too, and all that were edited are recorded in one go. Undo the edits, or, where they are meant and make \
-          the same model:
+          \(others), too. All edited steps have to be recorded together. Undo the edits. Or, if they are \
+          intended and the model is the same:
               \(line(.repair, edits.numbers))
           Nothing was changed.
           """, history: HistoryState(applied, set))

@@ -84,7 +84,7 @@ extension MigrationGoal {
   fileprivate var loss: String {
     switch self {
     case .latest: "The pending steps lose"
-    case .back: "Taking these steps back loses"
+    case .back: "Rolling these steps back loses"
     case .again: "Running these steps again loses"
     }
   }
@@ -131,7 +131,8 @@ final class WaitingLine: Sendable {
       switch wait {
       case .migration: "Another process is migrating \(store); waiting for it."
       case .lock(let seconds):
-        "Another process uses \(store); waiting for it, \(Int(seconds.rounded(.up))) s at most (--lock-timeout)."
+        "Another process uses \(store); waiting for it for at most \(Int(seconds.rounded(.up))) s "
+          + "(--lock-timeout)."
       }
     guard said.withLock({ $0.insert(text).inserted }) else { return }
     let isKept = held.withLock { lines in

@@ -21,11 +21,11 @@ extension Session {
     if isFresh, version > 0, version < set.foldedVersion {
       let fold = set.steps[set.foldedVersion - 1]
       throw UsageError(
-        "--to \(version): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one, and there is no "
-          + "version between. Take \(fold.number) or a higher one.")
+        "--to \(version): the steps up to \(numbered(fold.number)) \(fold.name) were folded into one, "
+          + "so this version cannot be created. Use \(fold.number) or higher.")
     }
     guard version <= set.version else {
-      throw UsageError("--to \(version): there is no such step; they end at \(set.version).")
+      throw UsageError("--to \(version): there is no such step; the last one is \(set.version).")
     }
     return version
   }
@@ -48,8 +48,9 @@ extension Session {
     // The release that the fold records for this version. Later releases contain the folded step instead.
     let release = fold.folds[version].release.map { "release \($0), or " } ?? ""
     warn(
-      "nothing at hand leads up again from version \(version), as the steps up to \(numbered(fold.number)) \(fold.name) were "
-        + "folded into one: that takes \(release)their files of before the fold.")
+      "these steps cannot migrate the store up again from version \(version), because the steps up to "
+        + "\(numbered(fold.number)) \(fold.name) were folded into one. "
+        + "For that you need \(release)their files from before the fold.")
   }
 
   /// Checks that all losses are allowed: by the author of the step, by `--allow`, by `--yes`, or by the
@@ -62,7 +63,7 @@ extension Session {
     let allowed = Set(try allowances())
     for name in allowed.subtracting(plan.losses.map { "lossy:\($0)" }).sorted() where !plan.steps.isEmpty {
       warn(
-        "--allow \(name) allows nothing: no step of this run loses that."
+        "--allow \(name) has no effect: no step of this run has that loss."
           + didYouMean(lossy: name, among: plan.losses.filter { !allowed.contains("lossy:\($0)") }))
     }
     var left: [String] = []
@@ -73,15 +74,15 @@ extension Session {
     let list = left.map(plan.text).joined(separator: ", ")
     if !arguments.has("--no-input"), isatty(0) == 1 {
       for step in plan.steps {
-        standardError("\(numbered(step.number)) \(step.name)\(step.isRollback ? ", taken back:" : ":")")
+        standardError("\(numbered(step.number)) \(step.name)\(step.isRollback ? ", rolled back:" : ":")")
         for operation in step.operations { standardError("  · \(operation)") }
       }
-      standardError("\(what) for good: \(list). Type yes to go on:")
+      standardError("\(what) permanently: \(list). Type yes to continue:")
       if readLine() == "yes" { return }
     }
     throw RefusedError(
       code: .refused,
-      description: "\(what) for good: \(list). Allow it with "
+      description: "\(what) permanently: \(list). Allow it with "
         + left.map { "--allow lossy:\($0)" }.joined(separator: " ") + ". Nothing was changed.")
   }
 
@@ -91,7 +92,7 @@ extension Session {
     try arguments.all("--allow").map { name in
       guard name.hasPrefix("lossy:"), name.count > 6 else {
         let meant = name.isEmpty || name == "lossy:" ? "" : " Did you mean \"lossy:\(name)\"?"
-        throw UsageError("--allow takes lossy:NAME, and \"\(name)\" is none.\(meant) Nothing was changed.")
+        throw UsageError("--allow takes lossy:NAME, not \"\(name)\".\(meant) Nothing was changed.")
       }
       return name
     }

@@ -76,7 +76,7 @@ struct Session: Sendable {
     _ = (try lockTimeout(), try KeySource.budget(arguments), try profile(), try newProfile())
     _ = (try allowances(), try commitsEachStep(), try arguments.count("--to"))
     guard try arguments.count("--steps") != 0 else {
-      throw UsageError("--steps takes a number from 1 on, not 0.")
+      throw UsageError("--steps takes a number that is 1 or more, not 0.")
     }
   }
 
@@ -108,7 +108,7 @@ struct Session: Sendable {
       throw RefusedError(
         code: .notFound,
         description:
-          "\(storePath): there is no such file. Check the path, or make the store:\n      \(creation)")
+          "\(storePath): there is no such file. Check the path, or create the store:\n      \(creation)")
     }
     return try KeySource(arguments: arguments, prefix: "key", standardError: standardError, warn: warn).read(
       for: storePath)
@@ -172,9 +172,9 @@ struct Session: Sendable {
     guard let profile = try CipherSettings.given(option, in: arguments)?.profile else { return nil }
     guard profile.isUsable else {
       throw UsageError(
-        "\(option): \(Engine.current) has no such settings: \(profile). Pages have 1024 bytes or twice as many, up to "
-          + "65536; rounds are from 1 to 2147483647, and a header has 0, 32, 48, 64, 80 or 96 bytes. Other hashes than "
-          + "SHA1, and a header, are SQLCipher 4's.")
+        "\(option): \(Engine.current) does not support these settings: \(profile). "
+          + "The page size is a power of two from 1024 to 65536 bytes. Rounds are from 1 to 2147483647. "
+          + "A header has 0, 32, 48, 64, 80 or 96 bytes. A header, and other hashes than SHA1, need SQLCipher 4.")
     }
     return profile
   }
@@ -212,7 +212,7 @@ struct Session: Sendable {
   func confirm(_ what: String, allow flag: String) throws {
     if arguments.has(flag) { return }
     if !arguments.has("--no-input"), isatty(0) == 1 {
-      standardError("\(what) Type yes to go on:")
+      standardError("\(what) Type yes to continue:")
       if readLine() == "yes" { return }
     }
     throw RefusedError(code: .refused, description: "\(what) Allow it with \(flag). Nothing was changed.")

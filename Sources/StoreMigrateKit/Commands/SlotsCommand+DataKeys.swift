@@ -10,7 +10,7 @@ extension SlotsCommand {
   static func rotate(_ file: String, stores: [String], _ session: Session) throws -> SlotsReport {
     let secrets = try keptSecrets(file, session)
     guard let secret = secrets.first?.value else {
-      throw UsageError("Say with --keep NAME=FILE which slots are to stay.")
+      throw UsageError("Give the slots that stay with --keep NAME=FILE.")
     }
     let paths = try stores.map { try DatabasePath($0).path }
     if let place = paths.indices.first(where: { paths[..<$0].contains(paths[$0]) }) {
@@ -58,7 +58,7 @@ extension SlotsCommand {
   static func forget(_ word: String, of file: String, _ session: Session) throws -> SlotsReport {
     guard let number = Int(word), number > 0 else {
       throw UsageError(
-        "slots forget takes the number of a data key, and \"\(word)\" is none. \(ToolLine.help(name))")
+        "slots forget takes the number of a data key, not \"\(word)\". \(ToolLine.help(name))")
     }
     try session.requireThere(file)
     let former = try KeyFile.generations(at: file).filter { !$0.isCurrent }
@@ -74,11 +74,11 @@ extension SlotsCommand {
       return try keys.generation(of: path) == number
     }
     let loss =
-      (found.isEmpty ? "" : " That is \(list(found)).")
-      + (noted.isEmpty ? "" : " It was last seen with \(list(noted.sorted())), and no such file is there.")
-      + (found.isEmpty && noted.isEmpty ? " No such file is known; there may be copies elsewhere." : "")
+      (found.isEmpty ? "" : " Found: \(list(found)).")
+      + (noted.isEmpty ? "" : " Last recorded for \(list(noted.sorted())), which no longer exists.")
+      + (found.isEmpty && noted.isEmpty ? " No such file is known, but copies may exist elsewhere." : "")
     try session.confirm(
-      "Whatever is under data key \(number) of \(file) cannot be opened any more.\(loss)", allow: "--yes")
+      "Every file encrypted with data key \(number) of \(file) becomes unreadable.\(loss)", allow: "--yes")
     session.interruption.begin(SlotChange(file: file))
     try keys.forgetGeneration(number)
     return try SlotsReport(file)
@@ -109,7 +109,7 @@ extension SlotsCommand {
     for text in session.arguments.all("--keep") {
       let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
       guard parts.count == 2, let data = FileManager.default.contents(atPath: parts[1]) else {
-        throw UsageError("--keep takes NAME=FILE, and FILE holds the slot's secret; \"\(text)\" is not so.")
+        throw UsageError("--keep takes NAME=FILE, with the slot's secret in FILE, not \"\(text)\".")
       }
       let bytes = KeySource.trimmed(Array(data))
       let secret: KeyFile.Unlock =

@@ -6,16 +6,16 @@ import ObjectVault
 
 enum SlotsCommand: Command {
   static let name = "slots"
-  static let summary = "Key file: create, list, add, change, remove, rename, rotate, forget"
+  static let summary = "Manage a key file: create, list, add, change, remove, rename, rotate, forget"
   static let group = CommandGroup.copy
   // The count depends on the action; `run` checks it.
   static let positionalCount = -1
   static let positionalNames = "ACTION KEYFILE …"
-  private static let recovery = Option("--recovery", "add: the tool makes a recovery code, and shows it once")
+  private static let recovery = Option("--recovery", "add: generate a recovery code, and show it once")
   private static let keep = Option(
     "--keep", value: "NAME=FILE", isList: true,
-    "rotate: a slot that stays, and the file with its secret; once for each")
-  private static let dropOthers = Option("--drop-others", "rotate: the slots that are not kept go")
+    "rotate: a slot that stays, and the file with its secret; repeatable")
+  private static let dropOthers = Option("--drop-others", "rotate: remove the slots without --keep")
   static let options: [Option] =
     [recovery, keep, dropOthers, .yes] + Option.slotKey + Option.newSlotKey + [Option.cipher, .lockTimeout]
   static let actions = [
@@ -33,29 +33,30 @@ enum SlotsCommand: Command {
   ]
   static let help = """
     EXAMPLES
-      store-migrate slots create notes.keys Ann                     a new data key, opened by Ann's passphrase
-      store-migrate rekey notes.store --new-slots notes.keys        the store is under the data key from now on
-      store-migrate status notes.store --slots notes.keys           asks for a passphrase of any slot
+      store-migrate slots create notes.keys Ann                     new data key with a slot for Ann's passphrase
+      store-migrate rekey notes.store --new-slots notes.keys        encrypts the store with the data key
+      store-migrate status notes.store --slots notes.keys           prompts for the passphrase of any slot
       store-migrate slots list notes.keys                           needs no key
       store-migrate slots add notes.keys Bo --new-key-file bo.txt
       store-migrate slots add notes.keys paper --recovery           prints a recovery code, once
-      store-migrate slots change notes.keys Ann                     a new passphrase, whatever the store's size
+      store-migrate slots change notes.keys Ann                     new passphrase; the store is not rewritten
       store-migrate slots rename notes.keys Bo Bob
       store-migrate slots remove notes.keys Bob
       store-migrate slots rotate notes.keys notes.store --keep Ann=ann.txt --drop-others
       store-migrate slots rotate notes.keys a.store b.store --keep Ann=ann.txt     several stores of one key file
-      store-migrate slots forget notes.keys 1                       data key 1, when nothing needs it any more
+      store-migrate slots forget notes.keys 1                       removes data key 1, which no file needs
 
-    The key options open a slot; the --new-key options give a slot its secret (formats passphrase, hex, base64,
-    recovery). After `remove` and `change` an old copy of the key file still opens the store with the old secret;
-    `rotate` encrypts the store under a new data key, so that it does not. It carries over the slots whose secrets
-    are in the files of --keep NAME=FILE; the others go with --drop-others.
+    The --key options open a slot. The --new-key options give the secret of a new or changed slot (formats
+    passphrase, hex, base64, recovery). After `remove` and `change`, an old copy of the key file still opens the
+    store with the old secret. `rotate` prevents that: it encrypts the store with a new data key. It keeps the
+    slots whose secrets are in the files of --keep NAME=FILE, and removes the others with --drop-others.
 
-    One key file may serve several stores, and their backups. A rotation encrypts the stores that it names. Whatever
-    else is under the former data key still opens with the slots that stay, because the key file keeps that key; and
-    it is as open as before to whoever has a copy of the former key file. Bring such a store to the present data
-    key with `rekey b.store --slots notes.keys --new-slots notes.keys`. `list` shows the data keys, with files that
-    were last seen under a former one; `forget` removes one, says what cannot be opened then, and asks.
+    One key file can serve several stores and their backups. A rotation encrypts only the stores that are
+    given. Any other file with a former data key still opens with the slots that stay, because the key file
+    keeps that data key. Such a file also still opens with an old copy of the key file. To move such a store to
+    the present data key: `rekey b.store --slots notes.keys --new-slots notes.keys`. `list` shows the data keys
+    and the files last recorded for a former one. `forget` removes a data key: it lists the files that become
+    unreadable, and asks first.
     """
 
   struct SlotsReport: Report {
@@ -93,7 +94,8 @@ enum SlotsCommand: Command {
       self.file = file
       self.recoveryCode = recoveryCode
       loss = recoveryCode.map { _ in
-        "The slot \(slot) was made and its code never shown: \(ToolLine("slots", "remove", argumentPath(file), slot))"
+        "The slot \(slot) was added, but its code was not shown. Remove it: "
+          + "\(ToolLine("slots", "remove", argumentPath(file), slot))"
       }
       slots = try KeyFile.slots(at: file).map {
         Slot(name: $0.name, kind: "\($0.kind)", work: $0.work.map { "\($0)" })
@@ -115,7 +117,7 @@ enum SlotsCommand: Command {
       lines.insert("\(file): \(counted(slots.count, "slot"))", at: 0)
       lines += dataKeyLines
       if let recoveryCode {
-        lines += ["", "Recovery code, shown this once: write it down.", "", "  \(recoveryCode)"]
+        lines += ["", "Recovery code, shown only once. Write it down:", "", "  \(recoveryCode)"]
       }
       return lines.joined(separator: "\n")
     }
@@ -124,16 +126,16 @@ enum SlotsCommand: Command {
     private var dataKeyLines: [String] {
       let former = dataKeys.compactMap { key in key.retired.map { (key, retired: $0) } }
       guard !former.isEmpty else { return [] }
-      var lines = ["", "Data key \(dataKeys[0].number) is the present one."]
+      var lines = ["", "Data key \(dataKeys[0].number) is in use."]
       for (key, retired) in former {
         let seen =
-          "\(counted(key.files.count, "file")) \(key.files.count == 1 ? "was" : "were") last seen under it"
+          "\(counted(key.files.count, "file")) \(key.files.count == 1 ? "was" : "were") last recorded with it"
         lines.append(
           "Data key \(key.number) was replaced \(retired)\(key.files.isEmpty ? "." : "; \(seen):")")
         lines += key.files.map { "  \($0)" }
       }
       lines.append(
-        "What is under a former data key opens with these slots, and with every copy of a former key file.")
+        "Files with a former data key open with these slots, and also with any old copy of the key file.")
       return lines
     }
   }
@@ -148,8 +150,8 @@ enum SlotsCommand: Command {
     }
     guard words.count == action.count + 1 || action.takesMore && words.count > action.count else {
       throw UsageError(
-        "slots \(action.name) takes \(action.count) arguments\(action.takesMore ? " or more" : ""), "
-          + "\(words.count - 1) given. \(ToolLine.help(name))"
+        "slots \(action.name) takes \(counted(action.count, "argument"))\(action.takesMore ? " or more" : ""), "
+          + "but got \(words.count - 1). \(ToolLine.help(name))"
       )
     }
     let file = words[1]
@@ -183,7 +185,7 @@ enum SlotsCommand: Command {
       ["add", "change"].contains(action) && !(isRecovery && action == "add")
       ? try source("new-key", session).unlock(for: file) : nil
     if action == "remove" {
-      try session.confirm("The slot \(words[2]) will be gone for good.", allow: "--yes")
+      try session.confirm("The slot \(words[2]) will be removed permanently.", allow: "--yes")
     }
     session.interruption.begin(SlotChange(file: file))
     switch (action, secret) {

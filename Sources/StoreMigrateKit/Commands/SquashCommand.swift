@@ -7,29 +7,31 @@ import VaultAuthoring
 
 enum SquashCommand: Command {
   static let name = "squash"
-  static let summary = "Fold the steps up to one into a single file, proven to do the same"
+  static let summary = "Fold the first steps into a single file, checked to have the same result"
   static let group = CommandGroup.write
   static let positionalCount = 0
   private static let allowReleased = Option(
     "--allow-released",
-    "steps that were released, too: stores that are not beyond them need an earlier release")
+    "also fold released steps; stores that have not run them all then need an earlier release")
   static let options = [
-    Option.migrations, Option("--to", value: "N", "the last step that is folded; its file stands for all"),
+    Option.migrations, Option("--to", value: "N", "the last step to fold; its file replaces all of them"),
     allowReleased,
   ]
   static let help = """
     EXAMPLES
-      store-migrate squash --to 40                      of steps that were never released
-      store-migrate squash --to 40 --allow-released     of steps that every store has behind it
+      store-migrate squash --to 40                      steps that were never released
+      store-migrate squash --to 40 --allow-released     steps that every store has run
 
-    The file of step N makes what steps 1 to N make, and remembers their checksums; the other files go. New stores are made
-    with it. Stores at N or above are as before, whichever way they came there. A store below N is refused (3), and told
-    which release leads on from there: so squash what everybody is beyond. Steps behind the last release cannot
-    be folded with released ones, because no release leads there.
+    The new file of step N has the same result as steps 1 to N, and records their checksums. The other files
+    are removed. New stores are created with the new file. Stores at version N or above do not change. A store
+    below N is refused (3), with the release that can migrate it. So fold only steps that all stores have run.
+    Steps after the last release cannot be folded together with released ones, because no release migrates a
+    store to that version.
 
-    The model is compared. Where steps have seeds a store is made either way and every row compared; a squash that
-    would leave others is refused, with the blocks (5). Transforms and conditions go where no seed is: they would meet no
-    row. What embed writes is written anew. Needs no store and no key.
+    The models are compared. If steps have seeds, a store is created both ways and every row is compared. If
+    rows would differ, the squash is refused (5), with the blocks that cause it. Without seeds, transforms and
+    conditions are omitted, because a new store has no rows. The generated files are written again. Needs no
+    store and no key.
     """
 
   struct SquashReport: Report {
@@ -47,9 +49,9 @@ enum SquashCommand: Command {
     var description: String {
       let lines =
         folded.map { "\(isFinished ? "removed " : "folded  ")  \($0)" } + kept.map { "kept      \($0)" }
-        + leftOut.map { "left out  \($0), which would meet no row of a new store" }
+        + leftOut.map { "omitted   \($0): a new store has no rows for it" }
       return
-        (lines + ["\(isFinished ? "in place of them" : "wrote    ") \(file)"]
+        (lines + ["\(isFinished ? "replaced by" : "wrote    ") \(file)"]
         + written.map { "wrote     \($0)" }).joined(separator: "\n")
     }
   }
@@ -58,10 +60,10 @@ enum SquashCommand: Command {
     let folder = session.migrationsFolder
     try session.requireFolder(folder)
     guard let number = try session.arguments.count("--to") else {
-      throw UsageError("squash takes --to N, the last step that is folded. \(ToolLine.help(name))")
+      throw UsageError("squash needs --to N, the last step to fold. \(ToolLine.help(name))")
     }
     guard number > 1 else {
-      throw UsageError("squash --to \(number): one file stands for several steps, so that N is 2 or more.")
+      throw UsageError("squash --to \(number): a fold replaces several steps, so N must be 2 or more.")
     }
     return try await session.writing(to: folder) { try squash(folder, to: number, session) }
   }
@@ -74,7 +76,8 @@ enum SquashCommand: Command {
       throw UsageError(
         "squash --to \(number): "
           + (set.version == 0
-            ? "\(folder.path) has no steps." : "there is no such step; they end at \(numbered(set.version)).")
+            ? "\(folder.path) has no steps."
+            : "there is no such step; the last one is \(numbered(set.version)).")
       )
     }
     try releases.requireKept(in: set)
@@ -133,20 +136,23 @@ enum SquashCommand: Command {
       // A single step, or one that is a fold already, leaves nothing to fold.
       let advice =
         releases.version > max(1, set.foldedVersion)
-        ? "Those that were released can be folded:\n    \(line(releases.version, session))\n"
-        : "Leave them as they are until they are released, too (\(session.offer(EmbedCommand.self, ["--released", "NAME"]))). "
+        ? "The released steps can be folded:\n    \(line(releases.version, session))\n"
+        : "Wait until these steps are released, too "
+          + "(\(session.offer(EmbedCommand.self, ["--released", "NAME"]))). "
       throw RefusedError(
         code: .refused,
         description:
-          "\(numbered(number)) is behind the last release, which has the steps up to \(numbered(releases.version)): no release "
-          + "leads a store of a user there. \(advice)Nothing was written.")
+          "\(numbered(number)) comes after the last release, which has the steps up to "
+          + "\(numbered(releases.version)). No release can migrate a user's store to it. \(advice)"
+          + "Nothing was written.")
     }
     guard !isAllowed else { return }
     throw RefusedError(
       code: .refused,
       description:
-        "The steps up to \(numbered(number)) were released with \(releases.release(of: number) ?? "an earlier release"). Stores "
-        + "that are not beyond them would need \(releases.last(with: number) ?? "that release") first. When that is meant:\n"
+        "The steps up to \(numbered(number)) were released with "
+        + "\(releases.release(of: number) ?? "an earlier release"). "
+        + "Stores that have not run all of them would first need \(releases.last(with: number) ?? "that release"). If that is intended:\n"
         + "    \(line(number, session))\nNothing was written.")
   }
 

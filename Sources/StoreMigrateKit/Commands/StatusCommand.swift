@@ -8,13 +8,13 @@ import ObjectVault
 enum StatusCommand: Command {
   static let name = "status"
   static let offersCreation = true
-  static let summary = "Version, pending steps, health of the history"
+  static let summary = "Show version, pending steps, and the state of history and tables"
   static let group = CommandGroup.look
   static let positionalCount = 1
   static let options =
     [
       Option.migrations,
-      Option("--exit-code", "end with 2 when steps are pending, or tables or references are wrong"),
+      Option("--exit-code", "end with 2 if steps are pending, or tables or references are wrong"),
       Option.verbose,
     ] + Option.look
   static let help = """
@@ -22,9 +22,9 @@ enum StatusCommand: Command {
       store-migrate status notes.store --key-file key.txt
       store-migrate status notes.store --exit-code        ends with 2 when steps are pending
 
-    Shows the store's version, every step with its state, why one has no way back, and whether history, tables and
-    references are as they should be; what `up` would need, and the command lines that go on from there. Changes no byte
-    of it, and leaves no file behind.
+    Shows the store's version, every step with its state, why a step has no rollback, and whether history,
+    tables and references are correct. Also shows what `up` would need, and the command lines to run next.
+    The store does not change, and no new file remains.
     """
 
   struct StepState: Encodable {
@@ -252,17 +252,19 @@ enum StatusCommand: Command {
       plan.drift.isEmpty
       ? []
       : plan.hasOwnTables
-        ? ["steps are refused as long as that is in the way"]
-        : ["steps are refused so: undo what was changed by hand, or restore a backup"]
+        ? ["steps are refused until these objects are removed"]
+        : ["steps are refused: undo the manual changes of the tables, or restore a backup"]
     return drift
       + plan.missingTransforms.map {
-        "this tool has no Swift function \"\($0)\": run `up` with the app's own tool"
+        "this tool does not have the Swift function \"\($0)\": run `up` with the app's own tool"
       }
   }
 
   private static func roomWarnings(_ plan: MigrationPlan, _ preview: MigrationPreview) -> [String] {
     guard let free = preview.freeBytes, free < plan.neededBytes else { return [] }
-    return ["`up` needs about \(megabytes(plan.neededBytes)) of disk, and \(megabytes(free)) are free"]
+    return [
+      "`up` needs about \(megabytes(plan.neededBytes)) of disk space, but only \(megabytes(free)) are free"
+    ]
   }
 
   private static func next(

@@ -20,12 +20,12 @@ extension StatusCommand.StatusReport {
     ]
     lines +=
       steps + ["", Screen.fact("history", text: history.sentence), Screen.fact("schema", text: schemaLine)]
-    if schema.matches { lines += drift.map { Screen.fact("in the way", text: "✗ \($0)") } }
+    if schema.matches { lines += drift.map { Screen.fact("objects", text: "✗ \($0)") } }
     if let count = foreignKeys.violations {
       lines.append(
         Screen.fact(
           "references",
-          text: count == 0 ? "ok, every one leads to a row" : "✗ \(count) lead nowhere; see verify"))
+          text: count == 0 ? "ok, all targets exist" : "✗ \(count) without a target; see verify"))
     }
     lines.append(Screen.fact("oldest app", text: readerLine))
     lines += copyLines + roomLines + warnings.map { Screen.fact("warning", text: $0) }
@@ -53,10 +53,10 @@ extension StatusCommand.StatusReport {
 
   private func notes(of step: StatusCommand.StepState) -> [String] {
     var notes = step.losses.isEmpty ? [] : ["LOSES \(step.lossTexts.joined(separator: ", "))"]
-    if step.isEmpty { notes.append("empty: it does nothing") }
+    if step.isEmpty { notes.append("empty, does nothing") }
     if let rows = step.rows, rows > 0 { notes.append("\(grouped(rows)) \(rows == 1 ? "row" : "rows")") }
     if !step.rebuilds.isEmpty { notes.append("rebuilds \(step.rebuilds.joined(separator: ", "))") }
-    if let reason = step.irreversible { notes.append("no way back: \(brief(reason))") }
+    if let reason = step.irreversible { notes.append("no rollback: \(brief(reason))") }
     return notes
   }
 
@@ -71,21 +71,21 @@ extension StatusCommand.StatusReport {
 
   private var schemaLine: String {
     schema.matches
-      ? "as the model of version \(version.store) says (hash \(Screen.short(schema.hash)))"
-      : "✗ not as the model says: \(drift.joined(separator: "; "))"
+      ? "matches the model of version \(version.store) (hash \(Screen.short(schema.hash)))"
+      : "✗ differs from the model: \(drift.joined(separator: "; "))"
   }
 
   private var readerLine: String {
     let now = version.minimumReader
     let later = version.minimumReaderAfterwards.flatMap { $0 > now ? $0 : nil }
     return "version \(now) can open this store"
-      + (later.map { " now; after `up` version \($0) and later ones alone" } ?? "")
+      + (later.map { " now; after `up`, only version \($0) or later" } ?? "")
   }
 
   private var copyLines: [String] {
     copies.enumerated().map { index, copy in
-      let since = copy.openings == 0 ? "" : ", the store opened \(counted(copy.openings, "time")) since"
-      let run = copy.isBeforeRun ? ", from before a run that was stopped" : ""
+      let since = copy.openings == 0 ? "" : ", the store was opened \(counted(copy.openings, "time")) since"
+      let run = copy.isBeforeRun ? ", from before a run that did not complete" : ""
       return Screen.fact(
         index == 0 ? "copies" : "", text: "\(copy.name) (\(megabytes(copy.bytes))\(run)\(since))")
     }
@@ -99,7 +99,7 @@ extension StatusCommand.StatusReport {
         Screen.fact(
           "backup",
           text:
-            "not known: \(numbered(unfit.number)) cannot run, so that nothing is known of it and of what is behind it"
+            "unknown: \(numbered(unfit.number)) cannot run, so it and the later steps cannot be examined"
         )
       ]
     }
@@ -108,14 +108,14 @@ extension StatusCommand.StatusReport {
       Screen.fact(
         "backup",
         text: backup.map { "`up` will write \($0) (\(megabytes(store.bytes))\(free))" }
-          ?? "none: no pending step loses or rewrites values, or asks for one")
+          ?? "none: no pending step loses or rewrites values, or requests one")
     ]
     if let neededBytes, neededBytes > 0, let cost {
       lines.append(
         Screen.fact(
           "needs",
           text:
-            "about \(megabytes(neededBytes)) of the disk meanwhile; takes \(Screen.duration(cost.seconds))"
+            "about \(megabytes(neededBytes)) of disk space; takes \(Screen.duration(cost.seconds))"
         ))
     }
     return lines

@@ -15,7 +15,7 @@ extension Session {
       throw RefusedError(
         code: .notFound,
         description:
-          "\(folder.path): there is no folder of migrations. Name it with --migrations, or write the first "
+          "\(folder.path): there is no migrations folder. Give its path with --migrations, or write the first "
           + "step into it: \(offer(NewCommand.self, ["NAME"]))")
     }
   }
@@ -30,8 +30,9 @@ extension Session {
     let left = try Self.filesBesideFold(of: set, in: folder)
     if !left.isEmpty {
       standardError(
-        "store-migrate: \(left.joined(separator: ", ")): folded into \(set.steps[set.foldedVersion - 1].fileName) by a squash "
-          + "that was stopped. \(FoldedFiles.finish(set.foldedVersion, folder))")
+        "store-migrate: \(left.joined(separator: ", ")): already folded into "
+          + "\(set.steps[set.foldedVersion - 1].fileName) by a squash that did not complete. "
+          + FoldedFiles.finish(set.foldedVersion, folder))
     }
     return set
   }
@@ -49,8 +50,8 @@ extension Session {
         code: ExitCode(error),
         description: """
           Several steps have the number \(numbered(number)): \(files.joined(separator: ", ")).\(more)
-            The one that is not released, or that is of your own branch, goes behind the other\
-          \(others.isEmpty ? "" : ", with the others of that branch in the same line"):
+            Renumber the one that is not released or that is from your branch\
+          \(others.isEmpty ? "" : ", together with the others of that branch in the same command line"):
           \(files.map { "      \(rebaseLine([$0]))" }.joined(separator: "\n"))
           """)
     }
@@ -89,8 +90,8 @@ extension Session {
   /// Returns what to do about tables that the engine reports as malformed.
   private func damage(_ message: String, in command: any Command.Type) -> String {
     let seen =
-      command.name == VerifyCommand.name ? "" : " See what is wrong with it: \(line(VerifyCommand.self))."
-    return "\(storePath): its pages authenticate, and what is in them cannot be read (\(message))."
+      command.name == VerifyCommand.name ? "" : " To find the damage: \(line(VerifyCommand.self))."
+    return "\(storePath): its pages are authentic, but their content cannot be read (\(message))."
       + "\(seen) Restore the file from a backup."
   }
 
@@ -101,8 +102,8 @@ extension Session {
     }.sorted()
     guard !renamed.isEmpty else { return }
     standardError(
-      "store-migrate: a rebase was stopped while it renamed files. These have their new numbers: take "
-        + "\(RenamedSteps.suffix) off their names, and rebase the steps whose numbers others have then: "
+      "store-migrate: a rebase was stopped while it renamed files. The files below have their new numbers. "
+        + "Remove \(RenamedSteps.suffix) from their names, and then rebase the steps with duplicate numbers: "
         + renamed.joined(separator: ", "))
   }
 

@@ -78,11 +78,11 @@ extension Session {
           throw RefusedError(
             code: .locked,
             description:
-              "\(folder.path): another command has been writing into this folder for a minute. Let it end, and try "
+              "\(folder.path): another command has been writing to this folder for a minute. Wait, and try "
               + "again. Nothing was written.")
         }
         if !hasSaid, !arguments.has("--quiet") {
-          standardError("store-migrate: Waiting for another command that is at work in \(folder.path).")
+          standardError("store-migrate: Waiting for another command that is writing to \(folder.path).")
           hasSaid = true
         }
         usleep(10_000)

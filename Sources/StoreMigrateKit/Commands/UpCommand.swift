@@ -7,17 +7,17 @@ import ObjectVault
 enum UpCommand: Command {
   static let name = "up"
   static let offersCreation = true
-  static let summary = "Apply pending steps, all in one transaction"
+  static let summary = "Run the pending steps, all in one transaction"
   static let group = CommandGroup.change
   static let positionalCount = 1
   static let options =
     [
       Option.migrations,
-      Option("--to", value: "N", "up to version N; all pending steps without it"),
-      Option("--steps", value: "K", "so many steps"),
+      Option("--to", value: "N", "stop at version N; default: all pending steps"),
+      Option("--steps", value: "K", "the number of steps to run"),
       Option.allow, Option.noBackup, Option.yes, Option.transaction,
-      Option("--dry-run", "what plan shows, and nothing else"), Option.shownPlan,
-      Option("--vacuum", "afterwards give the disk back what the file has of free pages: writes it whole"),
+      Option("--dry-run", "only show the plan"), Option.shownPlan,
+      Option("--vacuum", "then return free pages to the disk, by rewriting the file"),
     ] + Option.run
   static let aliases = ["migrate", "run"]
   static let help = """
@@ -25,23 +25,24 @@ enum UpCommand: Command {
       store-migrate up notes.store --key-file key.txt
       store-migrate up notes.store --allow lossy:User.town     when a step drops User.town
       store-migrate up notes.store --yes --lock-timeout 60
-      store-migrate up notes.store --to 6                      no further than version 6
+      store-migrate up notes.store --to 6                      stop at version 6
 
-    Runs the pending steps in one transaction: afterwards the store is at the last version or, on any error,
-    at the one it had. A step that loses data has to be allowed: by a line allow: lossy:NAME in its file, by
-    --allow lossy:NAME for each loss, by --yes, or at the question.
+    Runs the pending steps in one transaction. Afterwards the store is at the last version or, after any error,
+    unchanged. A step that loses data must be allowed: by the line allow: lossy:NAME in its file, by
+    --allow lossy:NAME for each loss, by --yes, or by the answer yes.
 
-    With --tx step each step is committed by itself: one that fails, Ctrl-C and a kill leave the store behind the last
-    whole step, and up goes on from there. Programs may open the store between two steps, at a version that was never
-    theirs: they are told as of any other, and those with steps of their own run the rest; the report tells what they did.
-    One copy is made, before the first step; where a run was stopped, the copy of before it stays beside that.
+    With --tx step, each step is committed separately. After a failure, Ctrl-C or a kill, the last complete
+    step stays committed, and `up` continues from there. Between two steps, other programs may open the store
+    at a version that no release has: they get the usual error, or run the remaining steps if they have them.
+    The report lists what they did. One backup is made, before the first step. The backup from before a run
+    that did not complete is also kept.
 
-    --vacuum takes room for a second copy of the file, on the disk and in memory, as no plain byte is to reach the disk;
-    a rebuilt table leaves as many free pages as it had.
+    --vacuum needs space for a second copy of the file, on the disk and in memory, because no plain data may
+    reach the disk. A rebuilt table leaves as many free pages as it had pages.
 
-    Before a step that loses or rewrites values, or whose file says backup: always, an encrypted copy is made
-    beside the store and verified; the last two are kept, unless the app asks for less, or somebody has one
-    open. --no-backup leaves it out.
+    Before a step that loses or rewrites values, or whose file has the line backup: always, an encrypted backup
+    is written next to the store and verified. The last two backups are kept, or fewer if the app sets that; one
+    that a process has open is not removed. --no-backup makes no backup.
     """
 
   struct UpReport: Report {
@@ -81,10 +82,11 @@ enum UpCommand: Command {
     }
 
     var description: String {
-      let lines = empty.map { "note: \($0) is empty: it did nothing." } + (isVacuumed ? [Self.vacuumed] : [])
+      let lines = empty.map { "note: \($0) is empty and did nothing." } + (isVacuumed ? [Self.vacuumed] : [])
       let left = offer.map {
         [
-          "\(megabytes(unusedBytes)) of the file are free pages now; new rows use them. To give them back:",
+          "\(megabytes(unusedBytes)) of the file are now free pages, which new rows reuse. "
+            + "To return them to the disk:",
           "  \($0)",
         ]
       }
@@ -96,8 +98,8 @@ enum UpCommand: Command {
         let file =
           switch (isLookedAt, unusedBytes) {
           // The disk may fail after the new file was written.
-          case (true, 0) where isVacuumed: "file has no free pages, but an error followed: "
-          case (true, 0): "file was not written whole; it has no free pages: "
+          case (true, 0) where isVacuumed: "file has no free pages now, but then an error occurred: "
+          case (true, 0): "file was not rewritten, but it has no free pages: "
           case (true, _): "file keeps its free pages: "
           case (false, _): "file may keep its free pages: "
           }
@@ -105,13 +107,13 @@ enum UpCommand: Command {
       }
     }
 
-    private static let vacuumed = "The file was written whole, and has no free pages."
+    private static let vacuumed = "The file was rewritten and has no free pages."
 
     private var outcome: String {
       if let below {
         return
-          "\(store.path) is at version \(to), beyond \(below). Nothing to do: up takes no step back."
-          + (rollback.map { " This does:\n  \($0)" } ?? "")
+          "\(store.path) is at version \(to), above \(below). Nothing to do: up rolls no step back."
+          + (rollback.map { " To roll back:\n  \($0)" } ?? "")
       }
       return applied.isEmpty
         ? "\(store.path) is at version \(to)\(byAnother ? meanwhile : ".") Nothing to do."
@@ -204,7 +206,7 @@ enum UpCommand: Command {
       let free = try? inspection.connection.value("PRAGMA freelist_count")?.int64,
       let pages = try? inspection.connection.value("PRAGMA page_count")?.int64
     else {
-      report.vacuumFailure?.append(" Look at it: \(session.line(InfoCommand.self))")
+      report.vacuumFailure?.append(" Check the file: \(session.line(InfoCommand.self))")
       return report
     }
     report.isLookedAt = true

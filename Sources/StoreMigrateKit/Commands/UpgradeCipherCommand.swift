@@ -6,7 +6,7 @@ import ObjectVault
 
 enum UpgradeCipherCommand: Command {
   static let name = "upgrade-cipher"
-  static let summary = "Move a store of older cipher settings to the engine's own"
+  static let summary = "Convert a store with older cipher settings to the engine's defaults"
   static let group = CommandGroup.change
   static let positionalCount = 1
   static let options = Option.store + [Option.newCipher]
@@ -15,9 +15,9 @@ enum UpgradeCipherCommand: Command {
       store-migrate upgrade-cipher notes.store --key-file key.txt
       store-migrate upgrade-cipher notes.store --new-cipher sqlcipher4,page=8192
 
-    Builds a new file, compares every row, and renames it over the old one: killed at any moment, the store is
-    the old one or the new one. The key stays, and the rounds never become fewer unless --new-cipher says so. No
-    other program may have the store open.
+    Builds a new file, compares every row, and renames it over the old one. After a kill at any moment, the
+    store is either the old file or the new one. The key stays the same. The number of rounds never decreases
+    unless --new-cipher sets it. No other program may have the store open.
     """
 
   struct UpgradeReport: Report {
@@ -27,9 +27,9 @@ enum UpgradeCipherCommand: Command {
     let seconds: Double
     var description: String {
       from == to
-        ? "\(path) has \(to) already. Nothing to do."
-        : "\(path): \(from) before, \(to) now (\((seconds * 100).rounded() / 100) s).\n"
-          + "Programs with an older engine cannot open it any more."
+        ? "\(path) already has \(to). Nothing to do."
+        : "\(path): converted from \(from) to \(to) (\((seconds * 100).rounded() / 100) s).\n"
+          + "Programs with an older engine can no longer open it."
     }
   }
 

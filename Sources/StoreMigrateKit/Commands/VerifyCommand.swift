@@ -6,26 +6,27 @@ import ObjectVault
 
 enum VerifyCommand: Command {
   static let name = "verify"
-  static let summary = "Page authentication, integrity, references, tables, checksums"
+  static let summary = "Check page authentication, integrity, references, tables and checksums"
   static let group = CommandGroup.look
   static let positionalCount = 1
   static let options =
     [
       Option.migrations,
-      Option("--deep", "every index entry against its row, also in a store of more than 256 MB"),
+      Option("--deep", "compare every index entry with its row, also in a store larger than 256 MB"),
     ] + Option.look
   static let aliases = ["validate"]
   static let help = """
     EXAMPLES
       store-migrate verify notes.store --key-file key.txt
-      store-migrate verify large.store --deep         every index entry against its row, whatever the size
+      store-migrate verify large.store --deep         also compares all indexes of a large store
 
-    Checks the authentication code of every page (on every engine), SQLite's structure, every index entry against its
-    row (beyond 256 MB with --deep alone; the report says so), the references, the tables and every value in them
-    against the store's own model and, where there are migrations, the history against them.
-    What else is in the file is named, such as a trigger that no step has made.
-    Ends with 2 when something is wrong with the file, and else, when the history is not that of the steps, with the code
-    of that (3, or 4 for a newer store). Changes no byte of it, and leaves no file behind.
+    Checks the authentication code of every page (on every engine), SQLite's structure, the references, and the
+    tables and every value in them against the store's own model. It compares every index entry with its row;
+    above 256 MB only with --deep, and the report states that. If there are migrations, it compares the history
+    with them. It lists other objects in the file, such as a trigger that no step created.
+
+    Ends with 2 if something is wrong with the file. Otherwise, if the history does not match the steps, it ends
+    with 3, or with 4 for a newer store. The store does not change, and no new file remains.
     """
 
   struct VerifyReport: Report {
@@ -50,17 +51,18 @@ enum VerifyCommand: Command {
     var description: String {
       let unread =
         lineOfIndexes.map {
-          "\nThe indexes were not compared with their tables, because the store is large. Compare them: \($0)"
+          "\nThe indexes were not compared with their tables, because the store is large. "
+            + "To compare them: \($0)"
         } ?? ""
       guard findings.isEmpty else { return findings.joined(separator: "\n") + unread }
       return
-        "\(store.path): \(pages) pages authenticate; structure, references and tables are as they should be"
-        + (comparedWithMigrations ? agreement : "; no migrations to compare the history with.") + unread
+        "\(store.path): \(pages) pages are authentic; structure, references and tables are correct"
+        + (comparedWithMigrations ? agreement : "; there are no migrations to compare the history with.") + unread
     }
 
     private var agreement: String {
-      guard let history, history.leadsBeyond else { return ", and so is the history." }
-      return ", and so is the history: \(history.sentence)."
+      guard let history, history.leadsBeyond else { return "; the history matches the steps." }
+      return "; the history matches the steps: \(history.sentence)."
     }
   }
 
@@ -120,8 +122,8 @@ enum VerifyCommand: Command {
     _ connection: Connection, findings: inout [String], hasSteps: Bool
   ) throws -> StoreInfo? {
     let unread =
-      "what the store says of itself cannot be read"
-      + (hasSteps ? ", so that its history was not compared" : "")
+      "the store's bookkeeping tables cannot be read"
+      + (hasSteps ? ", so its history was not compared" : "")
     do {
       let info = try StoreInfo(connection)
       try info.requireKnownFormat(file: connection.path)

@@ -42,21 +42,24 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   public var meaning: String {
     switch self {
     case .ok: "done, or nothing to do"
-    case .failed: "failed, nothing changed but what the message says; or the report could not be written"
+    case .failed: "failed: the message states what was changed, if anything; or the report could not be written"
     case .attention:
-      "attention: pending, drift (status --exit-code), out of step (check, diff, rebase), damage (verify), lint, import"
-    case .historyConflict: "history conflict: a step was edited, lost or moved"
+      "attention: pending or drift (status --exit-code), differences (check, diff, rebase), damage (verify), "
+        + "lint, import"
+    case .historyConflict: "history conflict: a step was edited, is missing or has another number"
     case .storeTooNew: "the store is newer than the steps"
     case .refused:
-      "refused: what needs a yes, see up --allow; rows that a step refuses, see plan; no way back; or Swift of the app"
-    case .noSpace: "the backup could not be made, or not enough disk"
+      "refused: needs permission (see up --allow), rejected rows (see plan), no rollback, "
+        + "or a missing Swift function"
+    case .noSpace: "the backup could not be made, or not enough disk space"
     case .notFound: "no such store, file or folder"
     case .locked: "locked by another process"
     case .cannotDecrypt: "cannot decrypt: wrong key, other settings, or not a store"
     case .usage: "wrong arguments"
-    case .hungUp: "as 130, by SIGHUP"
-    case .interrupted: "interrupted (SIGINT): undone, or done; the message says which, and which key fits"
-    case .terminated: "as 130, by SIGTERM"
+    case .hungUp: "same as 130, for SIGHUP"
+    case .interrupted:
+      "interrupted (SIGINT): the message states whether the work was done, and which key opens the store"
+    case .terminated: "same as 130, for SIGTERM"
     }
   }
 

@@ -61,11 +61,11 @@ struct HistoryState: Encodable {
 
   /// The result of the comparison, in words.
   var sentence: String {
-    guard applied > 0 else { return "no step ran yet" }
+    guard applied > 0 else { return "no step has run yet" }
     let beyond = applied - matching
     return (beyond == 0 ? "complete, " : "") + "\(matching) of \(applied) "
       + (applied == 1 ? "checksum matches" : "checksums match")
       + (beyond == 0
-        ? "" : "; \(beyond == 1 ? "the last is" : "the last \(beyond) are") not among these migrations")
+        ? "" : "; these migrations do not have the last \(beyond == 1 ? "one" : "\(beyond)")")
   }
 }

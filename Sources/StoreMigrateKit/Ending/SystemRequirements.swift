@@ -17,8 +17,8 @@ enum SystemRequirements {
     throw RefusedError(
       code: .failed,
       description:
-        "The system gives this user no more threads (\(systemText(code))), and a command needs \(threads) of them. "
-        + "Raise the limit (ulimit -u, or that of the container), or end other programs. Nothing was done.")
+        "The system allows this user no more threads (\(systemText(code))). A command needs \(threads) more. "
+        + "Raise the limit (ulimit -u, or the container's limit), or end other programs. Nothing was done.")
   }
 
   /// Checks for /proc: Dispatch, which runs every task, reads the state of its threads there, and ends
@@ -29,8 +29,8 @@ enum SystemRequirements {
       throw RefusedError(
         code: .failed,
         description:
-          "/proc is not mounted, as in a chroot or a rescue system. The runtime of this program needs it, and ends a process "
-          + "without it at any moment. Mount it, and run the command again: mount -t proc proc /proc\n"
+          "/proc is not mounted, as in a chroot or a rescue system. Without it, the runtime of this program "
+          + "can end the process at any moment. Mount it and run the command again: mount -t proc proc /proc\n"
           + "Nothing was done.")
     #endif
   }
@@ -43,6 +43,6 @@ enum SystemRequirements {
     }
     guard errno == ENOENT else { return nil }
     return
-      "The folder in which this command runs was deleted: change to another folder, or give absolute paths."
+      "The current folder was deleted. Change to another folder, or use absolute paths."
   }
 }

@@ -20,8 +20,8 @@ struct Arguments {
     try ProgramArguments.all.enumerated().dropFirst().map { index, word in
       guard case .text(let text) = word else {
         throw UsageError(
-          "Argument \(index) (\(word.shown)) is not written in UTF-8. Rename the file, or work in its "
-            + "folder under a link with another name.")
+          "Argument \(index) (\(word.shown)) is not valid UTF-8. Rename the file, or use a "
+            + "link to it that has another name.")
       }
       return text
     }
@@ -65,7 +65,7 @@ struct Arguments {
       } else {
         // One of two values would be ignored silently.
         guard option.isList || values[option.name] == nil else {
-          throw UsageError("\(option.name) is given twice, and has one value. Leave one of them out.")
+          throw UsageError("\(option.name) is given twice, but takes one value. Remove one of them.")
         }
         values[option.name, default: []].append(try value ?? Self.value(of: option, &rest, options))
       }
@@ -84,11 +84,11 @@ struct Arguments {
     of option: Option, _ rest: inout ArraySlice<String>, _ options: [String: Option]
   ) throws -> String {
     guard let value = rest.popFirst() else {
-      throw UsageError("\(option.name) needs a value behind it (\(option.value ?? "")).")
+      throw UsageError("\(option.name) needs a value: \(option.name) \(option.value ?? "").")
     }
     guard options[value] == nil else {
       throw UsageError(
-        "\(option.name) needs a value behind it, and \(value) is an option. A value of that name is given as "
+        "\(option.name) needs a value, but \(value) after it is an option. To pass it as the value, write "
           + "\(option.name)=\(value).")
     }
     return value
@@ -103,7 +103,7 @@ struct Arguments {
   func count(_ name: String) throws -> Int? {
     guard let text = value(name) else { return nil }
     guard let count = Int(text), count >= 0 else {
-      throw UsageError("\(name) takes a number from 0 on, and \"\(text)\" is none.")
+      throw UsageError("\(name) takes a number that is 0 or more, not \"\(text)\".")
     }
     return count
   }
@@ -114,8 +114,8 @@ struct Arguments {
   func seconds(_ name: String, default fallback: Double, from least: Double = 0) throws -> Double {
     guard let text = value(name) else { return fallback }
     guard let seconds = Double(text), seconds >= least, seconds <= 86_400 else {
-      let range = "from \(least == 0 ? "0" : "\(least)") to 86400, which is a day"
-      throw UsageError("\(name) takes a number of seconds \(range), and \"\(text)\" is none.")
+      let range = "from \(least == 0 ? "0" : "\(least)") to 86400 (one day)"
+      throw UsageError("\(name) takes a number of seconds \(range), not \"\(text)\".")
     }
     return seconds
   }
@@ -132,9 +132,9 @@ struct UnknownOption: Error {
   func usageError(among options: [Option], help: String) -> UsageError {
     if ["--key", "--password", "--passphrase", "--new-key"].contains(name) {
       return UsageError(
-        "\(name) is not offered: other users could read it in the list of processes. "
+        "There is no option \(name): other users could read the key in the list of processes. "
           + "Use --key-file, --key-fd, --key-env, --key-command or the prompt.")
     }
-    return UsageError("\"\(name)\" is no option.\(didYouMean(name, among: options.map(\.name))) \(help)")
+    return UsageError("Unknown option \"\(name)\".\(didYouMean(name, among: options.map(\.name))) \(help)")
   }
 }

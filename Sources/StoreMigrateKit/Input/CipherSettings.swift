@@ -40,13 +40,13 @@ struct CipherSettings {
       case ("kdf", let value?): profile.derivationHash = try Self.hash(value, option: option, part: part)
       case ("salt", let value?):
         guard let bytes = decodedHex(Array(value.utf8)), bytes.count == 16 else {
-          throw UsageError("\(option): a salt has 32 hexadecimal digits, \"\(value)\" has not.")
+          throw UsageError("\(option): a salt is 32 hexadecimal digits, not \"\(value)\".")
         }
         salt = bytes
       case (let name, _):
         let known = ["sqlcipher3", "sqlcipher4", "page", "rounds", "hmac", "kdf", "header", "salt"]
         throw UsageError(
-          "\(option) takes \(Self.help), with commas between; \"\(part)\" is none of them."
+          "\(option) takes a comma-separated list of \(Self.help). It does not take \"\(part)\"."
             + didYouMean(name, among: known))
       }
     }
@@ -72,24 +72,24 @@ struct CipherSettings {
   /// is first, as it would reset the parts before it.
   private static func check(_ name: String, seen: Set<String>, option: String) throws {
     guard !seen.contains(name) else {
-      throw UsageError("\(option) has \(name) twice. Leave one of them out.")
+      throw UsageError("\(option) has \(name) twice. Remove one of them.")
     }
     guard !name.hasPrefix("sqlcipher") || seen.isEmpty else {
       throw UsageError(
-        "\(option): \(name) stands first, once, and the settings that differ from its own behind it.")
+        "\(option): write \(name) first and only once, then the settings that differ from its defaults.")
     }
   }
 
   private static func number(_ text: String, option: String, part: Substring) throws -> Int {
     guard let number = Int(text), number >= 0 else {
-      throw UsageError("\(option): \"\(part)\" needs a number behind the equals sign.")
+      throw UsageError("\(option): \"\(part)\" needs a number after the equals sign.")
     }
     return number
   }
 
   private static func hash(_ text: String, option: String, part: Substring) throws -> CipherProfile.Hash {
     guard let hash = CipherProfile.Hash(rawValue: text.uppercased()) else {
-      throw UsageError("\(option): \"\(part)\" needs sha1, sha256 or sha512 behind the equals sign.")
+      throw UsageError("\(option): \"\(part)\" needs sha1, sha256 or sha512 after the equals sign.")
     }
     return hash
   }

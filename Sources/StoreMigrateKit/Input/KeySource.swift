@@ -36,12 +36,12 @@ struct KeySource {
     case "passphrase": return .passphrase(bytes: bytes)
     case "hex":
       guard let raw = decodedHex(bytes) else {
-        throw UsageError("The key is not written in hexadecimal digits.")
+        throw UsageError("The key is not valid hexadecimal.")
       }
       return .raw(raw)
     case "base64":
       guard let raw = Data(base64Encoded: Data(bytes)) else {
-        throw UsageError("The key is not written in base64.")
+        throw UsageError("The key is not valid base64.")
       }
       return .raw(raw)
     default: throw UsageError("--\(prefix)-format takes passphrase, hex or base64, not \(format).")
@@ -76,13 +76,13 @@ struct KeySource {
       if let raw = decodedHex(bytes) {
         .rawKey(raw)
       } else {
-        throw UsageError("The key is not written in hexadecimal digits.")
+        throw UsageError("The key is not valid hexadecimal.")
       }
     case "base64":
       if let raw = Data(base64Encoded: Data(bytes)) {
         .rawKey(Array(raw))
       } else {
-        throw UsageError("The key is not written in base64.")
+        throw UsageError("The key is not valid base64.")
       }
     default:
       throw UsageError(
@@ -93,24 +93,27 @@ struct KeySource {
   private func bytes(for file: String) throws -> [UInt8] {
     let ways = ["file", "fd", "env", "command"].filter { arguments.value("--\(prefix)-\($0)") != nil }
     guard ways.count <= 1 else {
-      throw UsageError("Give one of --\(prefix)-\(ways.joined(separator: ", --\(prefix)-")), not several.")
+      throw UsageError("Give only one of --\(prefix)-\(ways.joined(separator: ", --\(prefix)-")).")
     }
     if let path = arguments.value("--\(prefix)-file") { return Self.trimmed(try fromFile(path)) }
     if let text = arguments.value("--\(prefix)-fd") {
       guard let descriptor = Int32(text), descriptor >= 0 else {
-        throw UsageError("--\(prefix)-fd takes the number of an open descriptor, not \(text).")
+        throw UsageError("--\(prefix)-fd takes the number of an open file descriptor, not \(text).")
       }
       return Self.trimmed(try fromDescriptor(descriptor))
     }
     if let name = arguments.value("--\(prefix)-env") {
-      guard let value = Self.variable(name) else { throw UsageError("The variable \(name) is not set.") }
+      guard let value = Self.variable(name) else {
+        throw UsageError("The environment variable \(name) is not set.")
+      }
       return value
     }
     if let command = arguments.value("--\(prefix)-command") { return Self.trimmed(try fromCommand(command)) }
     if prefix == "key", let value = Self.variable("STORE_MIGRATE_KEY") { return value }
     guard !arguments.has("--no-input"), isatty(0) == 1 else {
       throw UsageError(
-        "There is no \(prefix == "key" ? "" : "new ")key: give --\(prefix)-file, --\(prefix)-fd, --\(prefix)-env or --\(prefix)-command"
+        "The \(prefix == "key" ? "" : "new ")key is missing: give --\(prefix)-file, --\(prefix)-fd, "
+          + "--\(prefix)-env or --\(prefix)-command"
           + (prefix == "key" ? ", or set STORE_MIGRATE_KEY." : "."))
     }
     return try prompted(for: file)
@@ -135,7 +138,7 @@ struct KeySource {
     var status = stat()
     if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
     {
-      warn("others may read the key file \(path); run: chmod 600 \(shellPath(path))")
+      warn("other users may be able to read the key file \(path); run: chmod 600 \(shellPath(path))")
     }
     return try fromDescriptor(descriptor, called: "key file \(path)")
   }
@@ -153,7 +156,9 @@ struct KeySource {
       guard count > 0 else { return bytes }
       bytes += room.prefix(count)
       // A key is short. An endless source, such as a device, is rejected.
-      guard bytes.count <= 1 << 20 else { throw UsageError("The \(name) holds more than a key.") }
+      guard bytes.count <= 1 << 20 else {
+        throw UsageError("The \(name) has more than 1 MB, which is too long for a key.")
+      }
     }
   }
 
@@ -172,11 +177,11 @@ struct KeySource {
     }
     guard data.count <= most else {
       process.terminate()
-      throw UsageError("The command of --\(prefix)-command writes more than \(most) bytes, which is no key.")
+      throw UsageError("The command of --\(prefix)-command printed more than \(most) bytes, too long for a key.")
     }
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw UsageError("The command of --\(prefix)-command ended with code \(process.terminationStatus).")
+      throw UsageError("The command of --\(prefix)-command failed with exit code \(process.terminationStatus).")
     }
     return Array(data)
   }
@@ -186,7 +191,7 @@ struct KeySource {
     let first = try Self.readWithoutEcho(label)
     guard prefix == "new-key" || isOfNewFile else { return first }
     guard try Self.readWithoutEcho("The \(isOfNewFile ? "" : "new ")key again: ") == first else {
-      throw UsageError("The two keys differ; nothing was changed.")
+      throw UsageError("The two keys differ. Nothing was changed.")
     }
     return first
   }
@@ -210,7 +215,7 @@ struct KeySource {
     while true {
       let count = unsafe Foundation.read(0, &byte, 1)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw UsageError("What is typed cannot be read: \(systemText(errno)).") }
+      guard count >= 0 else { throw UsageError("The terminal cannot be read: \(systemText(errno)).") }
       guard count > 0 || !line.isEmpty else { throw UsageError("No key was typed.") }
       if count > 0 { line.append(byte[0]) }
       if count == 0 || byte[0] == UInt8(ascii: "\n") { return trimmed(line) }

@@ -6,10 +6,10 @@ struct Option: Sendable {
   /// The headings under which a help lists options.
   enum Section: String, CaseIterable {
     case own = "OPTIONS"
-    case key = "KEY (never an argument; without these $STORE_MIGRATE_KEY, otherwise a prompt)"
-    case newKey = "NEW KEY (otherwise a prompt)"
-    case cipher = "CIPHER (older defaults, hashes and page sizes are found by themselves)"
-    case common = "OF EVERY COMMAND"
+    case key = "KEY (never an argument; default: $STORE_MIGRATE_KEY, then a prompt)"
+    case newKey = "NEW KEY (default: a prompt)"
+    case cipher = "CIPHER (older defaults, hashes and page sizes are detected)"
+    case common = "GLOBAL OPTIONS"
   }
 
   let name: String
@@ -41,47 +41,47 @@ struct Option: Sendable {
 
 extension Option {
   static let migrations = Option(
-    "--migrations", short: "-m", value: "DIR", "the folder of the steps; default ./Migrations")
-  static let yes = Option("--yes", short: "-y", "no questions: what they would ask is allowed")
+    "--migrations", short: "-m", value: "DIR", "the folder with the steps; default ./Migrations")
+  static let yes = Option("--yes", short: "-y", "answer yes to every question")
   static let allow = Option(
-    "--allow", value: "lossy:NAME", isList: true, "a loss, such as lossy:User.town; once for each")
-  static let noBackup = Option("--no-backup", "no copy before a step that loses or rewrites values")
+    "--allow", value: "lossy:NAME", isList: true, "allow this data loss, such as lossy:User.town; repeatable")
+  static let noBackup = Option("--no-backup", "make no backup before a step that loses or rewrites values")
   static let transaction = Option(
     "--tx", value: "SCOPE",
-    "all: one transaction, so all steps or none (the default); step: each one by itself, for",
-    "huge stores: what fails or is stopped leaves the store behind the last whole step")
-  static let verbose = Option("--verbose", short: "-v", "checksum, program and engine of each step")
+    "all: one transaction, so all steps or none (the default); step: one transaction per step,",
+    "for huge stores; after a failure or a stop, the last complete step stays committed")
+  static let verbose = Option("--verbose", short: "-v", "show checksum, program and engine of each step")
   /// For commands that run steps.
-  static let shownPlan = Option("--verbose", short: "-v", "the plan, before it is done")
+  static let shownPlan = Option("--verbose", short: "-v", "show the plan before running it")
   static let lockTimeout = Option(
     "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15")
   /// For commands that migrate a store.
   private static let runTimeout = Option(
-    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock; default 15,",
-    "and for the end of a migration as long as it takes")
+    "--lock-timeout", value: "SECONDS", "how long to wait for another process's lock or migration;",
+    "default: 15 for a lock, no limit for a migration")
   static let immutable = Option(
-    "--immutable", "the file is one that nobody can write meanwhile, as on a read-only disk: no lock is",
-    "taken; without it locks are taken, and beside a log its -shm is written")
+    "--immutable", "take no lock and write no -shm file; only for a file that no process can write to,",
+    "such as one on a read-only disk")
   static let filter = Option(
     "--where", value: "PREDICATE", isList: true,
-    "the format language of the library: ANY tags.name == 'x', city == nil, age BETWEEN {1, 9};",
-    "given twice, both have to hold")
+    "a condition in the library's predicate format: ANY tags.name == 'x', city == nil,",
+    "age BETWEEN {1, 9}; repeatable: all conditions must hold")
 
   /// The options that every command takes.
   static let common = [
-    Option("--json", in: .common, "one JSON object on standard output, of a failure too"),
+    Option("--json", in: .common, "print one JSON object on standard output, also after a failure"),
     Option(
       "--quiet", short: "-q", in: .common,
-      "no report and no progress; errors are told, and what fetch, count,",
-      "sql and schema are asked for, a recovery code and the target of",
-      "Package.swift that embed shows are written all the same"),
+      "print no report and no progress; still printed: errors, the output of",
+      "fetch, count, sql and schema, a new recovery code, and the target for",
+      "Package.swift that embed shows"),
     Option(
       "--color", value: "WHEN", in: .common,
-      "always, never, or auto: on a terminal, where NO_COLOR is not set"),
-    Option("--no-color", in: .common, "as --color never"),
-    Option("--plain", in: .common, "no colours, and no signs beyond ASCII but those of names"),
-    Option("--no-input", in: .common, "fail instead of asking"),
-    Option("--help", short: "-h", in: .common, "examples and options of the command"),
+      "always, never, or auto: on a terminal unless NO_COLOR is set"),
+    Option("--no-color", in: .common, "same as --color never"),
+    Option("--plain", in: .common, "no colours, and only ASCII characters, except in names"),
+    Option("--no-input", in: .common, "fail instead of asking a question"),
+    Option("--help", short: "-h", in: .common, "show examples and options of the command"),
   ]
 
   /// The options for the source of the store's key.
@@ -89,16 +89,17 @@ extension Option {
     keyWays("--key", in: .key) + [
       Option(
         "--key-format", value: "FORMAT", in: .key,
-        "passphrase (the default), hex, base64; of a slot recovery, too"),
+        "passphrase (the default), hex, base64; for a slot also recovery"),
       Option(
-        "--slots", value: "FILE", in: .key, "the key opens a slot of this key file, which holds the store's"),
+        "--slots", value: "FILE", in: .key,
+        "the key opens a slot of this key file, which contains the store's key"),
       slotsWork,
     ]
 
   /// The options for the source of a new key.
   static let newKey =
     keyWays("--new-key", in: .newKey) + [
-      Option("--new-key-format", value: "FORMAT", in: .newKey, "as --key-format"),
+      Option("--new-key-format", value: "FORMAT", in: .newKey, "same as --key-format"),
       Option("--new-slots", value: "FILE", in: .newKey, "the new key opens a slot of this key file"),
       slotsWork,
     ]
@@ -110,30 +111,31 @@ extension Option {
   static let newSlotKey = newKey.filter { !$0.name.hasSuffix("slots") }
 
   private static let slotsWork = Option(
-    "--slots-work", value: "SECONDS", in: .key, "let the file's passphrases cost so much to try; 2 without it"
-  )
+    "--slots-work", value: "SECONDS", in: .key,
+    "the most time that one try of the key file's passphrase may take; default 2")
 
   private static func keyWays(_ name: String, in section: Section) -> [Option] {
     [
       Option(
         "\(name)-file", value: "PATH", in: section,
-        "what is in a file, less one line end; - is standard input"),
-      Option("\(name)-fd", value: "N", in: section, "from an open descriptor"),
-      Option("\(name)-env", value: "NAME", in: section, "from a variable of the environment"),
+        "read from a file; one trailing newline is removed; - is standard input"),
+      Option("\(name)-fd", value: "N", in: section, "read from an open file descriptor"),
+      Option("\(name)-env", value: "NAME", in: section, "read from an environment variable"),
       Option(
-        "\(name)-command", value: "COMMAND", in: section, "what a command writes, such as 'pass show notes'"),
+        "\(name)-command", value: "COMMAND", in: section,
+        "read from the output of a command, such as 'pass show notes'"),
     ]
   }
 
   private static let settings = [
-    "SETTINGS, with commas between: sqlcipher3 or sqlcipher4 first, then page=BYTES rounds=N",
+    "SETTINGS is a comma-separated list: sqlcipher3 or sqlcipher4 first, then page=BYTES rounds=N",
     "hmac=sha1|sha256|sha512 kdf=sha1|sha256|sha512 header=BYTES salt=HEX",
   ]
   static let cipher = Option(
     "--cipher", value: "SETTINGS", section: .cipher,
-    help: ["what the file has, where it does not tell it (rounds, header)."] + settings)
+    help: ["settings of the file that it does not record (rounds, header)."] + settings)
   static let newCipher = Option(
-    "--new-cipher", value: "SETTINGS", section: .cipher, help: ["what the file is to have"])
+    "--new-cipher", value: "SETTINGS", section: .cipher, help: ["settings for the new file"])
 
   private init(_ name: String, value: String, section: Section, help: [String]) {
     (self.name, short, self.value, self.section, self.help) = (name, nil, value, section, help)

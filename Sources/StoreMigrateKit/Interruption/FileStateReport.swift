@@ -42,7 +42,7 @@ struct KeyChange: FileStateReport {
     switch phase {
     case .working, .stopped: asBefore
     case .committing:
-      "The change was being committed at this moment: \(store) opens with the NEW key or with the OLD key. "
+      "The commit was in progress: \(store) opens with either the NEW key or the OLD key. "
         + unknown
     case .committed: renewed
     }
@@ -50,10 +50,10 @@ struct KeyChange: FileStateReport {
 
   private var asBefore: String { "\(store) opens with the OLD key, as before." }
   private var renewed: String {
-    "\(store) opens with the NEW key, and with no other; not every page was read with it."
+    "\(store) opens only with the NEW key; the check of all pages with it was not completed."
   }
   private var unknown: String {
-    "Keep both keys, and find out which one it is: \(ToolLine("verify", argumentPath(store)))"
+    "Keep both keys, and check which one opens it: \(ToolLine("verify", argumentPath(store)))"
   }
 
   private func opens(_ key: Key) -> Bool {
@@ -105,7 +105,7 @@ struct NewCopy: FileStateReport {
 
   func found() -> String {
     (FileManager.default.fileExists(atPath: target)
-      ? "\(target) was finished and compared." : "\(target) was not made, and no part of it is left.") + " "
+      ? "\(target) is complete and was compared." : "\(target) was not created; no part of it remains.") + " "
       + source
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
@@ -118,9 +118,9 @@ struct SlotChange: FileStateReport {
   func found() -> String {
     do {
       return
-        "\(file) is whole; its slots are \(try KeyFile.slots(at: file).map(\.name).joined(separator: ", "))."
+        "\(file) is intact; its slots are \(try KeyFile.slots(at: file).map(\.name).joined(separator: ", "))."
     } catch SQLError.notFound { return "There is no key file \(file)." } catch {
-      return "Look at it: \(ToolLine("slots", "list", argumentPath(file)))"
+      return "Check it: \(ToolLine("slots", "list", argumentPath(file)))"
     }
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
@@ -128,7 +128,7 @@ struct SlotChange: FileStateReport {
 
 /// After `plan --rehearse`, which changes only a copy. It may fail before the copy exists.
 struct Rehearsing: FileStateReport {
-  func found() -> String { "Nothing was changed, and no copy is left." }
+  func found() -> String { "Nothing was changed, and no copy remains." }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
 
@@ -138,7 +138,7 @@ struct NewStore: FileStateReport {
 
   func found() -> String {
     FileManager.default.fileExists(atPath: path)
-      ? "\(path) was made, and opens with its key." : "\(path) was not made, and no part of it is left."
+      ? "\(path) was created, and opens with its key." : "\(path) was not created; no part of it remains."
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 }
@@ -160,12 +160,11 @@ struct Vacuuming: FileStateReport {
       return leftBehind(.stopped)
     }
     return free > 0
-      ? "\(store) opens with its key, as before, and has its free pages."
+      ? "\(store) opens with its key, as before, and keeps its free pages."
       : "\(store) opens with its key, and has no free pages."
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String {
-    "\(store) opens with its key, and holds what it held before; whether it has free pages, if it was just being committed, "
-      + "is said by: \(info)"
+    "\(store) opens with its key and has the same content. To check whether it still has free pages: \(info)"
   }
 }
 
@@ -186,12 +185,12 @@ struct RepeatedSteps: FileStateReport {
     else { return leftBehind(.stopped) }
     connection.close()
     return info.generation == generation
-      ? "\(store) is as it was, at version \(version), and opens with its key."
+      ? "\(store) is unchanged, at version \(version), and opens with its key."
       : "The steps were run again; \(store) is at version \(version), and opens with its key."
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String {
-    "\(store) opens with its key and is at version \(version) as before; whether its last steps were run again, if that "
-      + "was just being committed, is said by: \(history)"
+    "\(store) opens with its key and is at version \(version), as before. To check whether its last steps "
+      + "ran again: \(history)"
   }
 }
 
@@ -211,12 +210,11 @@ struct NewRecord: FileStateReport {
     else { return leftBehind(.stopped) }
     connection.close()
     return events.count { $0.kind == .repaired } == repairs
-      ? "The history of \(store) is as before, and the store opens with its key."
-      : "The record of the steps was written anew; \(store) opens with its key."
+      ? "The history of \(store) is unchanged, and the store opens with its key."
+      : "The steps are recorded as their files are now; \(store) opens with its key."
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String {
-    "\(store) opens with its key; whether the record of its steps is another, if that was just being committed, is said "
-      + "by: \(history)"
+    "\(store) opens with its key. To check whether its steps were recorded again: \(history)"
   }
 }
 
@@ -247,7 +245,7 @@ struct MigrationRun: FileStateReport {
     let isNone = isNoStore(connection)
     connection.close()
     // A file that `baseline` was to turn into a store. Its version number belongs to another program.
-    guard !isNone else { return "\(store) is no store, as before, and opens with its key." }
+    guard !isNone else { return "\(store) is not a store, as before, and opens with its key." }
     return (done(at: version).map { "\($0) " } ?? "")
       + "\(store) is at version \(version)\(version == from ? ", as before" : ""), and opens with its key."
   }
@@ -265,16 +263,16 @@ struct MigrationRun: FileStateReport {
     let numbers = from < version ? Array(from + 1...version) : Array(version + 1...from)
     let names = numbers.map { storeState[$0] ?? "\($0)" }.joined(separator: ", ")
     return from < version
-      ? "What ran before stands, and up goes on from there: \(names)."
-      : "What was taken back before stays so, and down goes on from there: \(names)."
+      ? "These steps are committed, and up continues after them: \(names)."
+      : "These steps are rolled back, and down continues after them: \(names)."
   }
 
   func leftBehind(_ phase: CommitGate.Phase) -> String {
     guard storeState == nil else {
-      return "\(store) opens with its key, and is behind the last whole step: \(status)"
+      return "\(store) opens with its key, and the last complete step is committed. Check: \(status)"
     }
     return
-      "\(store) opens with its key, and is at version \(from) as before, or at version \(to) if the last of the work was "
-      + "just being committed: \(status)"
+      "\(store) opens with its key. It is at version \(from), as before, or at version \(to) if the commit "
+      + "was in progress. Check: \(status)"
   }
 }

@@ -134,7 +134,7 @@ final class Interruption: Sendable {
     if case .stops = answer {
       progress.cancel()
       gate.stop()
-      say("Stopping, as soon as it can be. A second signal ends it now.")
+      say("Stopping as soon as possible. A second signal ends the command at once.")
       return
     }
     // The final message is being printed, but it may be that no process reads it; so this waits two

@@ -29,7 +29,7 @@ struct Rotation: FileStateReport {
     }
     guard !numbers.contains(nil) else {
       let lines = stores.map { "\(ToolLine("verify", argumentPath($0), "--slots", argumentPath(file)))" }
-      return "Look at \(stores.count == 1 ? "it" : "them"): \(lines.joined(separator: "; "))"
+      return "Check \(stores.count == 1 ? "it" : "them"): \(lines.joined(separator: "; "))"
     }
     return said(renewed: stores.indices.filter { numbers[$0] != before[$0] })
   }
@@ -39,7 +39,7 @@ struct Rotation: FileStateReport {
     case .working, .stopped: said(renewed: Array(0..<place))
     case .committing:
       (place == 0 ? "" : said(renewed: Array(0..<place), isShort: true) + " ")
-        + "The change of \(stores[place]) was being committed at this moment. " + always
+        + "The commit of \(stores[place]) was in progress. " + always
     case .committed: said(renewed: Array(0...place))
     }
   }
@@ -49,7 +49,7 @@ struct Rotation: FileStateReport {
     let others = stores.indices.filter { !places.contains($0) }.map { stores[$0] }
     var sentences: [String] = []
     if !renewed.isEmpty {
-      sentences.append("\(list(renewed)) \(renewed.count == 1 ? "is" : "are") under the NEW data key.")
+      sentences.append("\(list(renewed)) \(renewed.count == 1 ? "uses" : "use") the NEW data key.")
       if !isShort { sentences.append(always) }
     }
     if !others.isEmpty, !isShort {

@@ -18,7 +18,7 @@ struct RenamedSteps: FileStateReport {
     // The last file to be renamed; no other file had its new name before.
     guard let last = moves.last, !waiting.isEmpty else {
       return moves.last.map { folder.holds($0.to) } ?? false
-        ? "The steps have their new numbers. Write what is generated of them: \(folder.embedLine)"
+        ? "The steps have their new numbers. Update the generated files: \(folder.embedLine)"
         : "No file was renamed."
     }
     let isHalfWay = folder.holds(last.to + Self.suffix)
@@ -27,7 +27,8 @@ struct RenamedSteps: FileStateReport {
     }
     return "Files in \(folder.path) were being renamed. "
       + (isHalfWay
-        ? "Finish it there, and run \(folder.embedLine):" : "Give them their names back, and run it again:")
+        ? "Complete it there, then run \(folder.embedLine):"
+        : "Restore their names, then run the command again:")
       + lines.joined()
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
@@ -51,13 +52,14 @@ struct FoldedFiles: FileStateReport {
     }
     let left = former.filter(folder.holds)
     return left.isEmpty
-      ? "The steps are folded. Write what is generated of them: \(folder.embedLine)"
-      : "\(step.fileName) stands for the others, and not all of these were removed. \(Self.finish(step.number, folder))"
+      ? "The steps are folded. Update the generated files: \(folder.embedLine)"
+      : "\(step.fileName) replaces the other steps, but some of their files remain. "
+        + "\(Self.finish(step.number, folder))"
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 
   static func finish(_ number: Int, _ folder: URL) -> String {
-    "Finish it: \(ToolLine("squash", "--to", "\(number)", "-m", folder.path))"
+    "Complete the squash: \(ToolLine("squash", "--to", "\(number)", "-m", folder.path))"
   }
 }
 
@@ -88,7 +90,7 @@ struct GeneratedTexts: FileStateReport {
     if left.isEmpty { return "The generated files are written." }
     if left.count == changing.count { return "No generated file was changed." }
     return
-      "Not written yet: \(left.joined(separator: ", ")). Write them: \(folder.embedLine)"
+      "Not yet written: \(left.joined(separator: ", ")). Write them: \(folder.embedLine)"
   }
   func leftBehind(_ phase: CommitGate.Phase) -> String { found() }
 

@@ -39,18 +39,18 @@ struct ConflictScreen {
       edited(number, name, recorded: recorded, found: found, difference: difference)
     case .refolded(let number, let name, let recorded, let found, let into, let intoName):
       """
-      \(numbered(number)) \(name) ran on \(store) as another than was folded into \(numbered(into)) \(intoName).
+      \(numbered(number)) \(name) ran on \(store) in another form than the one folded into \(numbered(into)) \(intoName).
       \(Screen.part("applied here", text: "\(Screen.short(recorded))\(when(number))"))
       \(Screen.part("folded", text: Screen.short(found)))
-        Its file is gone. Take the files of before the fold out of the repository's past, into a folder beside. Where they
-        make the same model, this records the step as it was folded:
+        Its file was removed. Restore the files from before the fold from version control, into another folder.
+        If they produce the same model, this command records the step as it was folded:
             \(line(.repair, [numbered(number), "--migrations", "FOLDER"]))
       """
     case .missing(let number, let name):
       """
       \(numbered(number)) \(name) was applied to \(store) and is missing from the steps.
       \(Screen.part("applied here", text: "\(checksum(number))\(when(number))"))
-        Put the file back. All that the store knows of it:
+        Restore the file. What the store recorded of it:
             \(line(.history, []))
       """ + "\n" + rollback(to: number - 1, name, isMissing: true)
     case .reordered(let number, let name, let found): reordered(number, name, found: found)
@@ -61,7 +61,7 @@ struct ConflictScreen {
   private func edited(
     _ number: Int, _ name: String, recorded: String, found: String, difference: [String]
   ) -> String {
-    let changes = difference.isEmpty ? ["nothing but how it is written"] : difference
+    let changes = difference.isEmpty ? ["only the formatting"] : difference
     let head = [
       "\(numbered(number)) \(name) was edited after it was applied to \(store).",
       Screen.part("applied here", text: "\(Screen.short(recorded))\(when(number))"),
@@ -78,17 +78,19 @@ struct ConflictScreen {
     switch repairObstacle {
     case nil:
       [
-        "  Undo the edit, or put the change into a new step. Where the edit is meant and makes the same model:",
+        "  Undo the edit, or put the change into a new step. If the edit is intended and the model is the "
+          + "same:",
         "      \(line(.repair, [numbered(number)]))",
       ]
     case .otherModel:
       [
-        "  Undo the edit, and put the change into a new step: with the edit the steps make another model than the store",
-        "  has, so that it cannot be recorded.",
+        "  Undo the edit, and put the change into a new step. The edit cannot be recorded, because with it the",
+        "  model of the steps differs from that of the store.",
       ]
     case .otherConflict(let conflict):
       [
-        "  Undo the edit, or put the change into a new step. As it is it can be recorded once this is mended, too:",
+        "  Undo the edit, or put the change into a new step. To record the edit instead, first fix this "
+          + "conflict:",
         "  \(ErrorText.text(of: conflict))",
       ]
     }
@@ -96,9 +98,9 @@ struct ConflictScreen {
 
   private func reordered(_ number: Int, _ name: String, found: String) -> String {
     """
-    Step \(numbered(number)) of \(store) is \(name), and the steps have \(found) there.
+    Step \(numbered(number)) of \(store) is \(name), but among the steps it is \(found).
     \(Screen.part("applied here", text: "\(checksum(number))\(when(number))"))
-      Applied steps keep their numbers: give the new one the next free number, and \(name) its own again\(
+      Applied steps keep their numbers. Give the new step the next free number, and \(name) its old number\(
         returning.isEmpty ? "." : ":\n" + returning.map { "      \($0)" }.joined(separator: "\n"))
     """ + "\n" + rollback(to: number - 1, name)
   }
@@ -109,19 +111,20 @@ struct ConflictScreen {
   private func rollback(to version: Int, _ name: String, isMissing: Bool = false) -> String {
     let (clause, example) =
       isMissing
-      ? ("it is a step of another branch", "") : ("\(name) is the one that moves", ", as after a rebase")
+      ? ("it is a step of another branch", "") : ("\(name) itself must move", ", as after a rebase")
     guard applied.allSatisfy({ $0.number <= version || $0.carriesRollback }), let plan = rollback(version)
     else {
       return
-        "  Nothing takes \(name) back here: where \(isMissing ? clause : "it is the one that moves"), a copy of before it has to "
-        + "be restored, or the store made anew."
+        "  \(name) cannot be rolled back on this store. If \(isMissing ? clause : "it must move"), "
+        + "restore a backup from before it, or create the store again."
     }
     if let obstacle = plan.wayBackObstacle {
-      return "  Where \(clause)\(example), it is taken back first, which is refused here: " + ended(obstacle)
+      return "  If \(clause)\(example), it has to be rolled back first, which is refused here: "
+        + ended(obstacle)
     }
     return """
-        Where \(clause)\(example), this takes it back by what the store carries\
-      \(plan.lossClause); then up:
+        If \(clause)\(example), roll it back with the rollback that the store contains\
+      \(plan.lossClause). Then run up:
             \(line(.down, ["--to", "\(version)"] + plan.allowances))
       """
   }
@@ -148,8 +151,8 @@ struct NewerScreen {
     guard supported > 0 else {
       // No command line is offered: it would remove all tables.
       return """
-        \(store) is at version \(found), and there is no step here.
-          Give the folder that holds its steps, files like 0001_initial.migration.
+        \(store) is at version \(found), but there are no steps here.
+          Give the folder with its steps: files such as 0001_initial.migration.
         """
     }
     var lines = ["\(store) is at version \(found); these migrations end at \(supported)."]
@@ -157,11 +160,12 @@ struct NewerScreen {
     switch rollback {
     case .success(let plan) where plan.wayBackObstacle == nil:
       lines += [
-        "  Update the program. Or take the store back by what it carries itself\(plan.lossClause):",
+        "  Update the program. Or roll the store back with the rollbacks that it contains\(plan.lossClause):",
         "      \(line(.down, ["--to", "\(supported)"] + plan.allowances))",
       ]
     case .failure(StoreError.cannotRollBack(let step, let name, let reason)):
-      lines.append("  Update the program: nothing takes \(numbered(step)) \(name) back (\(brief(reason))).")
+      lines.append(
+        "  Update the program: \(numbered(step)) \(name) cannot be rolled back (\(brief(reason))).")
     default: lines.append("  Update the program.")
     }
     return lines.joined(separator: "\n")
@@ -172,11 +176,11 @@ extension MigrationPlan {
   /// Why a rollback would be refused, as the end of a sentence; nil when a screen may offer it.
   var wayBackObstacle: String? {
     if let name = missingTransforms.first {
-      return "this program has no function \"\(name)\"; the app's own tool has"
+      return "this program does not have the function \"\(name)\"; use the app's own tool"
     }
     guard !drift.isEmpty else { return nil }
     return
-      (hasOwnTables ? "what is beside its tables is in the way" : "its tables are not those of its model")
+      (hasOwnTables ? "the store has objects besides its tables" : "its tables differ from its model")
       + " (\(drift.joined(separator: "; ")))"
   }
 

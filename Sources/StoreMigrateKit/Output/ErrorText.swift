@@ -19,13 +19,13 @@ package enum ErrorText {
     return switch error {
     case SQLError.logUnreadable(let file): logUnreadable(file, takesImmutable)
     case SQLError.wrongKey(let file):
-      "\(file): the key does not fit. Check which key is in use. If it is the right one, page 1 may be damaged (restore a "
-        + "backup), or the file uses a number of KDF rounds that is not the default, which it does not record (--cipher rounds=N). "
-        + "The file is unchanged."
+      "\(file): the key does not open this file. Check which key is in use. If the key is right, page 1 may "
+        + "be damaged (restore a backup), or the file has a custom number of KDF rounds, which it does not "
+        + "record (--cipher rounds=N). The file is unchanged."
     case SQLError.readOnly(let file):
-      "\(file): the file may only be read, and this command writes to it. Make it writable, or work on a copy of it."
+      "\(file): the file is read-only, and this command writes to it. Make it writable, or use a copy of it."
     case SQLError.emptyFile(let file):
-      "\(file): the file has no bytes. Check the path, or restore it from a backup."
+      "\(file): the file is empty. Check the path, or restore it from a backup."
     case SQLError.busy(let file, let waited, let holders): locked(file, after: waited, by: holders)
     // Some steps are committed, so the text must not state that the store is unchanged.
     case StoreError.stopped(_, let cause):
@@ -78,7 +78,7 @@ package enum ErrorText {
     case SQLError.verificationFailed(let file, _), SQLError.notVerified(let file):
       // If the copy could not be made, there is no file to verify.
       (try? DatabasePath.isTaken(file)) == true ? line("verify", argumentPath(file)) : nil
-    case SQLError.keyFileTooCostly, SQLError.slotTooCostly: .option("That is --slots-work SECONDS.")
+    case SQLError.keyFileTooCostly, SQLError.slotTooCostly: .option("The option is --slots-work SECONDS.")
     case StoreError.storeIsNewer(let file, _, let supported, _, canDowngrade: true):
       line("down", argumentPath(file), "--to", "\(supported)")
     case StoreError.bookkeepingDamaged(let file, _, _):
@@ -87,7 +87,7 @@ package enum ErrorText {
     case StoreError.rollbackLoses(_, _, let losses, _): allowing(losses)
     case StoreError.adoptionLoses(_, let losses): allowing(losses.map(\.name))
     case StoreError.backupFailed(_, _, let reason) where reason.hasSuffix(MigrationBackup.withoutCopy):
-      .option("With --no-backup no copy is made.")
+      .option("With --no-backup, no backup is made.")
     default: nil
     }
   }
@@ -99,9 +99,9 @@ package enum ErrorText {
   }
 
   private static func logUnreadable(_ file: String, _ takesImmutable: Bool) -> String {
-    "\(file): to read it beside programs that write, its -shm has to be written, and this user may not. Make the file "
-      + "and its folder writable, or run it as their owner"
-      + (takesImmutable ? "; or, where nobody writes to it meanwhile, run it with --immutable." : ".")
+    "\(file): a reader of this file must write its -shm file, and this user is not permitted to. "
+      + "Make the file and its folder writable, or run the command as their owner"
+      + (takesImmutable ? ". If no other process writes to the file, use --immutable." : ".")
   }
 
   private static func locked(_ file: String, after waited: Double, by holders: [LockHolder]) -> String {
@@ -127,10 +127,10 @@ package enum ErrorText {
 
   private static func remedy(for code: CocoaError.Code) -> String {
     switch code {
-    case .fileReadNoPermission: ". Run it as a user who may read there."
-    case .fileWriteNoPermission: ". Run it as a user who may write there, or give another folder."
-    case .fileWriteVolumeReadOnly: ". Give a folder that can be written to."
-    case .fileWriteOutOfSpace: ". Make room there, and run it again."
+    case .fileReadNoPermission: ". Run the command as a user with read permission."
+    case .fileWriteNoPermission: ". Run the command as a user with write permission, or give another folder."
+    case .fileWriteVolumeReadOnly: ". Give a folder that is writable."
+    case .fileWriteOutOfSpace: ". Free disk space, and run the command again."
     case .fileNoSuchFile, .fileReadNoSuchFile: ". Check the path."
     default: ""
     }

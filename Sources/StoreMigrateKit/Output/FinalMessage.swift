@@ -16,6 +16,6 @@ package struct FinalMessage {
   package var text: String? {
     // The failure takes precedence, because not all work was done.
     if let failure { return isJSON ? nil : "store-migrate: \(failure)" }
-    return wasStopped ? "store-migrate: It was done before it could be stopped." : nil
+    return wasStopped ? "store-migrate: The command was complete before it could be stopped." : nil
   }
 }

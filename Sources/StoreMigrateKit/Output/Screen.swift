@@ -25,7 +25,7 @@ enum Screen {
   /// Returns a short form of a plan: its operations and its SQL.
   static func lines(of plan: MigrationPlan) -> [String] {
     plan.steps.flatMap { step in
-      ["\(numbered(step.number)) \(step.name)\(step.isRollback ? ", taken back:" : ":")"]
+      ["\(numbered(step.number)) \(step.name)\(step.isRollback ? ", rolled back:" : ":")"]
         + (step.operations.isEmpty
           ? ["  · empty: this step does nothing"] : step.operations.map { "  · \(brief($0))" })
         + step.sql.flatMap(lines(ofSQL:)).map { "    \($0)" }

@@ -32,7 +32,7 @@ func changed(
 }
 
 /// The end of a sentence about a version that another process brought the store to while this one waited.
-let meanwhile = ": another process has migrated it meanwhile."
+let meanwhile = ": another process migrated it in the meantime."
 
 /// Returns what another process did to a store that this one migrated; nil when it did nothing.
 /// - Parameters:
@@ -41,10 +41,11 @@ let meanwhile = ": another process has migrated it meanwhile."
 ///   - others: The steps of other processes between those that this one committed separately, with a verb
 ///     for them.
 func doneByOthers(planned: Int, from: Int, _ others: (verb: String, steps: [String])) -> String? {
-  let before = from == planned ? [] : ["Before, another process had brought it to version \(from)."]
+  let before =
+    from == planned ? [] : ["Before this run, another process migrated the store to version \(from)."]
   let between =
     others.steps.isEmpty
-    ? [] : ["Meanwhile another process \(others.verb) \(others.steps.joined(separator: ", "))."]
+    ? [] : ["During this run, another process \(others.verb) \(others.steps.joined(separator: ", "))."]
   return before.isEmpty && between.isEmpty ? nil : (before + between).joined(separator: "\n")
 }
 

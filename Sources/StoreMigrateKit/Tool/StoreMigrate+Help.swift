@@ -40,26 +40,27 @@ extension StoreMigrate {
       store-migrate: move an encrypted store from one schema version to another.
 
       EXAMPLES
-        store-migrate status notes.store            where is this store?
-        store-migrate plan   notes.store            what would `up` do? (prints SQL, writes nothing)
-        store-migrate up     notes.store            migrate, all in one transaction
+        store-migrate status notes.store            show version and pending steps
+        store-migrate plan   notes.store            show what `up` would do, with its SQL; write nothing
+        store-migrate up     notes.store            run the pending steps in one transaction
         store-migrate new    "split user name"      write Migrations/0007_split_user_name.migration
-        store-migrate check                         CI: steps, lock, snapshot and embedded code agree
+        store-migrate check                         in CI: check that the files of the steps agree
 
       \(groups.joined(separator: "\n\n"))
 
-      OTHER NAMES
+      ALIASES
         \(otherNames)
 
       \(everyOption.lines(of: [.key, .newKey, .cipher]))
 
-      OF SEVERAL COMMANDS
+      SHARED OPTIONS (each with the commands that take it)
       \(shared)
 
       \((Option.common + [versionOption]).lines())
 
-      A signal (Ctrl-C, SIGTERM, SIGHUP) stops a command in order: what it was about is undone, or was done already,
-      and the last line says which key opens the store. A second one ends it at once, and says the same.
+      A signal (Ctrl-C, SIGTERM, SIGHUP) stops a command cleanly: its changes are complete or rolled back.
+      The last line reports which, and which key opens the store. A second signal ends the command at once,
+      with the same report.
 
       EXIT CODES
       \(ExitCode.allCases.map { "  \(padded("\($0.rawValue)", 4)) \($0.meaning)" }.joined(separator: "\n"))

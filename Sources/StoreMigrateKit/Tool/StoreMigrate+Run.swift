@@ -89,12 +89,12 @@ extension StoreMigrate {
       do {
         // A script that loses its arguments must not end with success.
         guard first != nil || arguments.has("--help") else {
-          throw UsageError("No command is given. See: \(ToolLine("--help"))")
+          throw UsageError("A command is missing. See: \(ToolLine("--help"))")
         }
         let topics = arguments.positional.dropFirst(first == "help" ? 1 : 0)
         if first == "help", topics.count > 1 {
           throw UsageError(
-            "help takes one command or none, \(topics.count) are given. See: \(ToolLine("help"))")
+            "help takes at most one command, not \(topics.count). See: \(ToolLine("help"))")
         }
         report = ("help", try help(of: topics.first))
       } catch {

@@ -177,7 +177,7 @@ public enum StoreMigrate {
       let reason = systemText(StandardStream.output.failure ?? EIO)
       output.errors +=
         (output.errors.isEmpty ? "" : "\n")
-        + "store-migrate: The command was run to its end, but its report could not be written to standard output "
+        + "store-migrate: The command is complete, but its report could not be written to standard output "
         + "(\(reason))." + (output.loss.map { " \($0)" } ?? "")
     }
     if !output.errors.isEmpty { StandardStream.error.write(printable(output.errors) + "\n") }
@@ -215,7 +215,7 @@ public enum StoreMigrate {
       guard !word.isEmpty else { throw UsageError("\(command.name): the path of \(name) is empty.") }
       guard word != "-" else {
         throw UsageError(
-          "\(command.name): \(name) is a file, and cannot come or go through a pipe. One that is called - is ./-."
+          "\(command.name): \(name) must be a file, not a pipe. If the file has the name -, write ./-."
         )
       }
     }
@@ -227,7 +227,7 @@ public enum StoreMigrate {
     }
     let names = commands.flatMap { [$0.name] + $0.aliases } + ["help"]
     throw UsageError(
-      "\"\(name)\" is no command.\(didYouMean(name, among: names)) See: \(ToolLine("--help"))"
+      "Unknown command \"\(name)\".\(didYouMean(name, among: names)) See: \(ToolLine("--help"))"
     )
   }
 
@@ -247,7 +247,7 @@ public enum StoreMigrate {
   }
 
   /// Belongs to no command: with this option, the tool prints its version and runs no command.
-  static let versionOption = Option("--version", in: .common, "the tool's version and the engine's")
+  static let versionOption = Option("--version", in: .common, "show the tool's version and the engine's")
 
   static var everyOption: [Option] {
     (commands.flatMap { $0.options } + Option.common + [versionOption]).distinct
@@ -270,8 +270,8 @@ public enum StoreMigrate {
     let given = arguments.positional.count - 1
     guard given == command.positionalCount || command.positionalCount < 0 else {
       throw UsageError(
-        "\(command.name) takes \(command.positionalCount == 0 ? "no argument" : command.positionalNames), "
-          + "\(given) \(given == 1 ? "is" : "are") given.\(taken(arguments, by: command)) "
+        "\(command.name) takes \(command.positionalCount == 0 ? "no arguments" : command.positionalNames), "
+          + "but got \(counted(given, "argument")).\(taken(arguments, by: command)) "
           + ToolLine.help(command.name))
     }
     try checkPaths(arguments, of: command)
@@ -284,7 +284,7 @@ public enum StoreMigrate {
       let option = command.options.first(where: { $0.isValueOptional && arguments.value($0.name) != nil }),
       let value = arguments.value(option.name)
     else { return "" }
-    return " \"\(value)\" stands behind \(option.name), and is its value there: put it in front of that."
+    return " \"\(value)\" after \(option.name) is taken as its value: write it before \(option.name)."
   }
 
   private static func checkOptions(_ arguments: Arguments, of command: any Command.Type) throws {
@@ -298,7 +298,7 @@ public enum StoreMigrate {
       : commands.filter { takes($0.options) }.map { $0.name }
     let name = command.name + (action.map { " \($0.name)" } ?? "")
     throw UsageError(
-      "\(foreign) is no option of \(name), but of \(others.joined(separator: ", "))."
+      "\(foreign) is not an option of \(name). These have it: \(others.joined(separator: ", "))."
         + "\(didYouMean(foreign, among: own)) \(ToolLine.help(command.name))")
   }
 }

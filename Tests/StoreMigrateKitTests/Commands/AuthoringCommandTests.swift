@@ -65,7 +65,7 @@ import Testing
       to: URL(fileURLWithPath: "\(steps)/0008_back.migration"))
     #expect(try !run("lint").output.contains("L102"))
     let same = try run("diff")
-    #expect(same.status == 0 && same.output == "The steps lead to the classes.\n", "\(same)")
+    #expect(same.status == 0 && same.output == "The steps match the classes.\n", "\(same)")
     #expect(try run("new", "more", "--from-model").status == 1)
   }
 
@@ -93,19 +93,19 @@ import Testing
 
   @Test(
     arguments: [
-      (["new", "x", "--from-model", "--rename", "nonsense"], 64, "neither"),
-      (["new", "x", "--rename", "User.a=b"], 64, "belong to --from-model"),
+      (["new", "x", "--from-model", "--rename", "nonsense"], 64, "not \"nonsense\""),
+      (["new", "x", "--rename", "User.a=b"], 64, "need --from-model"),
       (["diff", "--rename", "name=city"], 64, "--rename User.name=city"),
       (["new", "x", "--from-model", "--rename", "name=city"], 64, "--rename User.name=city"),
-      (["diff", "--no-rename", "User.nmae"], 64, "--no-rename User.nmae: nothing of this name is dropped"),
-      (["new", "x", "--no-rename"], 64, "belong to --from-model"),
-      (["new", "--from-model", "--no-rename", "x"], 64, "\"x\" stands behind --no-rename"),
+      (["diff", "--no-rename", "User.nmae"], 64, "--no-rename User.nmae: no removal with this name"),
+      (["new", "x", "--no-rename"], 64, "need --from-model"),
+      (["new", "--from-model", "--no-rename", "x"], 64, "\"x\" after --no-rename"),
       (["diff", "--rename", "nothing=city"], 64, "no entity \"nothing\""),
       (["diff", "--rename", "User.nmae=x"], 64, "User has no property \"nmae\""),
       (["diff", "--rename", "User.city=name"], 64, "the steps already have User.name"),
-      (["sql", "--from", "9"], 64, "from 1 to 6"), (["sql", "--engine", "3"], 64, "3.15.2"),
-      (["sql", "--from", "0"], 64, "from 1 to 6"), (["rebase"], 64, "Name the files"),
-      (["lint", "--ignore", "L10"], 64, "no code"), (["embed", "--released", " "], 64, "name of a release"),
+      (["sql", "--from", "9"], 64, "the steps are 1 to 6"), (["sql", "--engine", "3"], 64, "3.15.2"),
+      (["sql", "--from", "0"], 64, "the steps are 1 to 6"), (["rebase"], 64, "Give the files"),
+      (["lint", "--ignore", "L10"], 64, "not a code"), (["embed", "--released", " "], 64, "name of a release"),
     ] as [([String], Int32, String)])
   func `invalid arguments are refused with the reason, and nothing is written`(
     _ words: [String], _ code: Int32, _ text: String
@@ -145,7 +145,7 @@ import Testing
     // The command that would hide the edit is not suggested, and changes nothing.
     #expect(!check.output.contains("Run store-migrate embed"))
     let embedded = try run("embed")
-    #expect(embedded.status == 3 && embedded.errors.contains("Put it back"), "\(embedded)")
+    #expect(embedded.status == 3 && embedded.errors.contains("Restore it"), "\(embedded)")
     #expect(try String(contentsOfFile: "\(steps)/migrations.lock", encoding: .utf8) == lock)
     try Data(text.utf8).write(to: URL(fileURLWithPath: file))
     #expect(try run("check", tool: "store-migrate").status == 0)
@@ -229,11 +229,11 @@ import Testing
   @Test func `rebase refuses a step that others build on, the last step, and files elsewhere`() throws {
     let before = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
     let middle = try run("rebase", "0002_screen_name.migration")
-    #expect(middle.status == 5 && middle.errors.contains("keeps its place"), "\(middle)")
+    #expect(middle.status == 5 && middle.errors.contains("must keep its number"), "\(middle)")
     let last = try run("rebase", "0006_places.migration")
-    #expect(last.status == 64 && last.errors.contains("nothing stands behind"), "\(last)")
+    #expect(last.status == 64 && last.errors.contains("there is no later step"), "\(last)")
     let elsewhere = try run("rebase", "/elsewhere/0006_places.migration")
-    #expect(elsewhere.status == 64 && elsewhere.errors.contains("does not lie in"), "\(elsewhere)")
+    #expect(elsewhere.status == 64 && elsewhere.errors.contains("is not in"), "\(elsewhere)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == before)
   }
 

@@ -40,8 +40,8 @@ import Testing
     // Nothing in the file reveals the rounds: without the option the key seems to be wrong.
     let silent = try run("status", store, "-m", migrations)
     #expect(
-      silent.status == 12 && silent.errors.contains("the key does not fit.")
-        && silent.errors.contains("a number of KDF rounds that is not the default"),
+      silent.status == 12 && silent.errors.contains("the key does not open this file.")
+        && silent.errors.contains("a custom number of KDF rounds"),
       "\(silent)")
     #expect(
       silent.errors.contains("Check which key is in use") && silent.errors.contains("--cipher rounds=N"),
@@ -107,9 +107,11 @@ import Testing
 
   @Test(arguments: [
     ("round=5", "Did you mean \"rounds\"?"), ("rounds=many", "needs a number"), ("hmac=md5", "sha1, sha256"),
-    ("salt=12", "32 hexadecimal digits"), ("", "with commas between"), ("page=1000", "has no such settings"),
-    ("page=512", "has no such settings"),
-    ("rounds=0", "has no such settings"), ("page=4096,,rounds=5", "with commas between"),
+    ("salt=12", "32 hexadecimal digits"), ("", "comma-separated list"),
+    ("page=1000", "does not support these settings"),
+    ("page=512", "does not support these settings"),
+    ("rounds=0", "does not support these settings"),
+    ("page=4096,,rounds=5", "comma-separated list"),
   ])
   func `invalid cipher settings are refused before anything is opened`(text: String, hint: String) throws {
     for option in ["--cipher", "--new-cipher"] {

@@ -55,13 +55,13 @@ import Testing
     let result = try tool.end()
     #expect(result.status == 128 + signal, "\(result)")
     let said =
-      "What ran before stands, and up goes on from there: 0002 step. old.store is at version 2, and opens"
+      "These steps are committed, and up continues after them: 0002 step. old.store is at version 2, and opens"
     #expect(result.errors.contains(said), "\(result)")
     #expect(try version() == 2)
     let left = folder.names.filter { $0.hasPrefix("old.store.") }
     #expect(left.count == 1 && left[0].hasSuffix(".backup"), "\(left)")
     let status = try start("status old.store -m Steps").end()
-    #expect(status.output.contains(", from before a run that was stopped)"), "\(status)")
+    #expect(status.output.contains(", from before a run that did not complete)"), "\(status)")
     let report = try start("status old.store -m Steps --json").end().output
     #expect(report.contains(#""isBeforeRun":true"#), "\(report)")
     #expect(try ReportSchema().faults(in: report) == [])

@@ -102,7 +102,7 @@ import Testing
     #expect(result.status == 0, "\(result)")
     #expect(
       result.output.hasPrefix("applied  0002 step\nold.store is at version 4 (")
-        && result.output.hasSuffix("Meanwhile another process ran 0003 third, 0004 last.\n"), "\(result)")
+        && result.output.hasSuffix("During this run, another process ran 0003 third, 0004 last.\n"), "\(result)")
   }
 
   @Test(arguments: ["up old.store", "up old.store --to 3"])
@@ -116,9 +116,9 @@ import Testing
         && result.output.hasPrefix(
           "applied  0002 step\n\(isAll ? "" : "applied  0004 last\n")old.store is at version 4 (")
         && result.output.hasSuffix(
-          "Meanwhile another process ran 0003 third\(isAll ? ", 0004 last" : "").\n"),
+          "During this run, another process ran 0003 third\(isAll ? ", 0004 last" : "").\n"),
       "\(result)")
-    #expect(!result.output.contains("Before,"), "\(result)")
+    #expect(!result.output.contains("Before this run,"), "\(result)")
   }
 
   @Test func `the JSON report has the version at which the run began`() throws {
@@ -143,7 +143,7 @@ import Testing
     other.close()
     #expect(result.status == 11 && result.errors.contains("--lock-timeout SECONDS."), "\(result)")
     #expect(
-      result.errors.contains("behind the last whole step") || result.errors.contains("at version 2"),
+      result.errors.contains("the last complete step is committed") || result.errors.contains("at version 2"),
       "\(result)")
     // Waiting twice takes 20 seconds, and a busy machine needs some seconds for the rest.
     #expect((9..<19).contains(seconds), "\(seconds) s")
@@ -159,8 +159,8 @@ import Testing
     #expect(
       result.status == 0
         && result.output.hasPrefix("undone   0005 fifth\nundone   0003 third\nold.store is at version 2 (")
-        && result.output.hasSuffix("Meanwhile another process took back 0004 last.\n")
-        && !result.output.contains("Before,"), "\(result)")
+        && result.output.hasSuffix("During this run, another process rolled back 0004 last.\n")
+        && !result.output.contains("Before this run,"), "\(result)")
   }
 
   @Test func `up to a version below the store's prints the down command`() throws {
@@ -169,7 +169,7 @@ import Testing
     #expect(
       result.status == 0
         && result.output.hasPrefix(
-          "old.store is at version 4, beyond 2. Nothing to do: up takes no step back. This does:\n  store-migrate down old.store "
+          "old.store is at version 4, above 2. Nothing to do: up rolls no step back. To roll back:\n  store-migrate down old.store "
             + "--to 2 "),
       "\(result)")
   }

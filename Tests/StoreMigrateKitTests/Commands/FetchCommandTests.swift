@@ -109,15 +109,18 @@ import Testing
       (["fetch", "Status", "--sort", "txt"], "did you mean \"text\"?"),
       (
         ["fetch", "Status", "--columns", ""],
-        "--columns takes names with commas between, and one of \"\" is empty."
+        "--columns takes a comma-separated list of names, but one name in \"\" is empty."
       ),
-      (["fetch", "Status", "--columns=text,,id"], "and one of \"text,,id\" is empty."),
-      (["fetch", "Status", "--sort="], "--sort takes names with commas between, and one of \"\" is empty."),
-      (["fetch", "Status", "--sort", "text, "], "and one of \"text, \" is empty."),
-      (["fetch", "Status", "--sort", ":desc"], "NAME:desc, with commas between; \":desc\" is none."),
+      (["fetch", "Status", "--columns=text,,id"], "but one name in \"text,,id\" is empty."),
+      (
+        ["fetch", "Status", "--sort="],
+        "--sort takes a comma-separated list of names, but one name in \"\" is empty."
+      ),
+      (["fetch", "Status", "--sort", "text, "], "but one name in \"text, \" is empty."),
+      (["fetch", "Status", "--sort", ":desc"], "NAME:desc with commas, not \":desc\"."),
       (["fetch", "Status", "--limit", "many"], "--limit takes a number"),
       (["fetch", "Status", "--format", "cvs"], "Did you mean \"csv\"?"),
-      (["fetch", "Status", "--format", "csv", "--json"], "two things"),
+      (["fetch", "Status", "--format", "csv", "--json"], "exclude each other"),
       (["fetch", "Status", "--where", "text == 'a' AN x"], "\n  text == 'a' AN x\n              ^"),
       (["fetch", "Status", "--where", "txt == 'a'"], "did you mean \"text\"?"),
     ]

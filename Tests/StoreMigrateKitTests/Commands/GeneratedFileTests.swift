@@ -56,7 +56,7 @@ import Testing
     let result = try run(words)
     #expect(result.status == 5, "\(words): \(result)")
     #expect(
-      result.errors.contains("Steps/\(name): ") && result.errors.contains("Move the file away")
+      result.errors.contains("Steps/\(name): ") && result.errors.contains("Move or rename the file")
         && result.errors.contains("Nothing was written."), "\(result)")
     #expect(try image() == before, "\(words), \(name)")
   }
@@ -83,8 +83,8 @@ import Testing
     #expect(try run(["embed"]).status == 0)
     try write(Self.foreign[name] ?? "", to: name)
     let result = try run(["check"])
-    #expect(result.status == 2 && result.output.contains("\(name): embed writes"), "\(result)")
-    #expect(!result.output.contains("commit what it writes"), "\(result)")
+    #expect(result.status == 2 && result.output.contains("\(name): embed generates"), "\(result)")
+    #expect(!result.output.contains("commit the files that it writes"), "\(result)")
   }
 
   @Test func `a generated file is recognized after edits, merges and of an earlier version`() throws {

@@ -39,8 +39,8 @@ import Testing
   @Test func `a damaged lock file is refused with the place of the damage, and not changed`() throws {
     let step = String(whole.split(separator: "\n")[2])
     let cases: [(text: String, place: String)] = [
-      ("", "is empty"), ("\n \n", "is empty"), (String(whole.dropLast(1)), "line 5 has no end"),
-      (String(whole.dropLast(3)), "line 5 has no end"), (String(whole.dropLast(20)), "line 4"),
+      ("", "is empty"), ("\n \n", "is empty"), (String(whole.dropLast(1)), "line 5 has no newline"),
+      (String(whole.dropLast(3)), "line 5 has no newline"), (String(whole.dropLast(20)), "line 4"),
       (String(whole.prefix(whole.count / 2)), "line 3"), (lines(3), "0003"), (lines(1), "0001"),
       (whole.replacing(step + "\n", with: ""), "0002"),
       (whole.replacing(step, with: String(step.dropLast(9))), "line 3"),
@@ -70,15 +70,16 @@ import Testing
 
   @Test func `the refusal of a damaged lock file lists what to delete if nothing was released`() throws {
     for (text, sentence) in [
-      ("", "migrations.lock is empty, and what it says of releases"),
-      (String(whole.dropLast(1)), "migrations.lock: line 5 has no end, and what it says"),
+      ("", "migrations.lock is empty. Only this file records the releases."),
+      (String(whole.dropLast(1)), "migrations.lock: line 5 has no newline at its end. Only this file"),
     ] {
       try Data(text.utf8).write(to: lock)
       let told = try run("embed")
       #expect(told.errors.contains(sentence), "\(told)")
       #expect(
-        told.errors.contains("delete migrations.lock and Embedded.swift, and run this again"), "\(told)")
-      #expect(try run("check").output.contains(sentence.prefix { $0 != "," }), "\(text)")
+        told.errors.contains("delete migrations.lock and Embedded.swift instead. Then run this command again"),
+        "\(told)")
+      #expect(try run("check").output.contains(sentence.prefix(upTo: sentence.firstRange(of: ". Only")?.lowerBound ?? sentence.endIndex)), "\(text)")
     }
     for name in ["migrations.lock", "Embedded.swift"] {
       try FileManager.default.removeItem(atPath: "\(steps)/\(name)")
@@ -87,18 +88,18 @@ import Testing
     // Without Embedded.swift only the lock file has to be deleted.
     try FileManager.default.removeItem(atPath: "\(steps)/Embedded.swift")
     try Data().write(to: lock)
-    #expect(try run("embed").errors.contains("delete migrations.lock, and run this again"))
+    #expect(try run("embed").errors.contains("delete migrations.lock instead. Then run this command again"))
   }
 
   @Test func `a missing lock file does not make embed, squash and rebase discard the releases`() throws {
     try FileManager.default.removeItem(at: lock)
-    let message = "is missing, and Embedded.swift, which is written with it, is there"
+    let message = "is missing, but Embedded.swift, which is written with it, exists"
     func expectRefusal(_ words: [String]) throws {
       let files = try FileManager.default.contentsOfDirectory(atPath: steps).sorted()
       let told = try runTool(builtExecutable("store-migrate"), words + ["-m", steps, "--no-input"])
       #expect(
         told.status != 0 && told.errors.contains(message)
-          && told.errors.contains("delete Embedded.swift, and run"),
+          && told.errors.contains("delete Embedded.swift instead. Then run"),
         "\(told)")
       #expect(try FileManager.default.contentsOfDirectory(atPath: steps).sorted() == files)
     }
@@ -111,7 +112,7 @@ import Testing
     try expectRefusal(["rebase", "0003_mine.migration"])
     try FileManager.default.removeItem(atPath: mine)
     let check = try run("check")
-    #expect(check.status == 2 && check.output.contains("which git has"), "\(check)")
+    #expect(check.status == 2 && check.output.contains("from version control"), "\(check)")
     #expect(!check.output.contains("store-migrate embed"), "\(check)")
   }
 

@@ -28,7 +28,7 @@ import Testing
   @Test(arguments: ["up", "down", "plan", "create"])
   func `an option that is not a number is reported before the store is opened`(_ command: String) throws {
     let result = try run("\(command) absent.store --to abc")
-    #expect(result.status == 64 && result.errors.contains("\"abc\" is none"), "\(result)")
+    #expect(result.status == 64 && result.errors.contains("not \"abc\""), "\(result)")
     #expect(!result.errors.contains("create absent.store"))
   }
 
@@ -37,7 +37,7 @@ import Testing
     #expect(try run("create a.store --to 0").status == 0)
     let result = try run("\(command) a.store --steps 0")
     #expect(
-      result.status == 64 && result.errors.contains("--steps takes a number from 1 on, not 0"), "\(result)")
+      result.status == 64 && result.errors.contains("--steps takes a number that is 1 or more, not 0"), "\(result)")
   }
 
   @Test(arguments: [
@@ -53,9 +53,9 @@ import Testing
 
   @Test func `the error for a missing step names only the options that were given`() throws {
     let one = try run("sql --from 9")
-    #expect(one.errors.contains("There are steps from 1 to 1; --from 9 is none of them."), "\(one)")
+    #expect(one.errors.contains("--from 9: the steps are 1 to 1."), "\(one)")
     let two = try run("sql --from 2 --to 3")
-    #expect(two.errors.contains("--from 2 --to 3 are none of them."), "\(two)")
+    #expect(two.errors.contains("--from 2 --to 3: the steps are 1 to 1."), "\(two)")
   }
 
   @Test func `step numbers in the wrong order are reported as such`() throws {
@@ -67,7 +67,7 @@ import Testing
     let result = try run("sql --from 3 --to 2")
     #expect(
       result.status == 64
-        && result.errors.contains("--from 3 is behind --to 2. Give the lower number with --from."),
+        && result.errors.contains("--from 3 is greater than --to 2. Give the lower number with --from."),
       "\(result)")
     #expect(try run("sql --from 2 --to 3").status == 0)
   }
@@ -76,7 +76,7 @@ import Testing
     for line in ["help up extra", "help up extra words", "help help up"] {
       let result = try run(line)
       #expect(
-        result.status == 64 && result.errors.contains("help takes one command or none, "),
+        result.status == 64 && result.errors.contains("help takes at most one command, not "),
         "\(line): \(result)")
     }
     let overview = try run("help")
@@ -102,11 +102,11 @@ import Testing
   }
 
   @Test func `help explains each option for its command`() throws {
-    #expect(try run("help baseline").output.contains("  a to-one of Core Data's, as Note.owner=Person"))
-    #expect(try run("help schema").output.contains("  import: a to-one of Core Data's"))
+    #expect(try run("help baseline").output.contains("  the target of a Core Data to-one, such as Note.owner=Person"))
+    #expect(try run("help schema").output.contains("  import: the target of a Core Data to-one"))
     for command in ["up", "down", "redo"] {
       let help = try run("help \(command)").output
-      #expect(help.contains("the plan, before it is done") && !help.contains("status:"), "\(help)")
+      #expect(help.contains("show the plan before running it") && !help.contains("status:"), "\(help)")
     }
     #expect(try run("help status").output.contains("checksum, program and engine of each step"))
   }

@@ -129,7 +129,7 @@ import Testing
     chmod(store, 0o400)
     for words in [["status", store, "-m", migrations], ["info", store], ["verify", store]] {
       let refused = try run(words)
-      #expect(refused.status == 1 && refused.errors.contains("run it with --immutable."), "\(refused)")
+      #expect(refused.status == 1 && refused.errors.contains("use --immutable."), "\(refused)")
       #expect(try run(words + ["--immutable"]).status == 0)
     }
     for words in [
@@ -138,7 +138,7 @@ import Testing
       let refused = try run(words)
       #expect(
         refused.status == 1 && !refused.errors.contains("immutable")
-          && refused.errors.contains("Make the file and its folder writable, or run it as their owner."),
+          && refused.errors.contains("Make the file and its folder writable, or run the command as their owner."),
         "\(refused)")
     }
     chmod(store, 0o600)

@@ -56,20 +56,20 @@ import Testing
     try insert("a", "b", "a")
     let plan = try run("plan s.store --tx step")
     #expect(
-      plan.status == 5 && plan.output.contains("`up` would stop at 0003 s, with what is before it done."),
+      plan.status == 5 && plan.output.contains("`up` would stop at 0003 s, with the steps before it committed."),
       "\(plan)")
     let all = try run("plan s.store")
-    #expect(all.status == 5 && all.output.contains("would fail, and leave the store as it is"), "\(all)")
+    #expect(all.status == 5 && all.output.contains("would fail, and the store would not change"), "\(all)")
     #expect(try run("up s.store").status == 5 && version() == 1)
     #expect(try run("up s.store --tx step").status == 5 && version() == 2)
     // No step is before it any more.
     let rest = try run("plan s.store --tx step")
-    #expect(rest.status == 5 && rest.output.contains("and leave the store as it is"), "\(rest)")
+    #expect(rest.status == 5 && rest.output.contains("and the store would not change"), "\(rest)")
   }
 
   @Test func `a dry run with --no-backup plans no copy, and suggests a line with --no-backup`() throws {
     let with = try run("up s.store --dry-run")
-    #expect(with.status == 0 && with.output.contains("an encrypted copy is made"), "\(with)")
+    #expect(with.status == 0 && with.output.contains("an encrypted backup is written"), "\(with)")
     let without = try run("up s.store --dry-run --no-backup --vacuum")
     #expect(without.status == 0 && !without.output.contains("encrypted copy"), "\(without)")
     let next = try #require(without.output.split(separator: "\n").first { $0.hasPrefix("next:") })
@@ -112,7 +112,7 @@ import Testing
     let image = try folder.bytes("s.store")
     let plan = try tight("plan s.store")
     #expect(
-      plan.status == 6 && plan.output.contains("would be refused: the disk has not that much room")
+      plan.status == 6 && plan.output.contains("would be refused: the disk does not have enough space")
         && !plan.output.contains("next:"), "\(plan)")
     let json = try JSONSerialization.jsonObject(with: Data(tight("plan s.store --json").output.utf8))
     #expect((json as? [String: Any])?["next"] as? [String] == [])

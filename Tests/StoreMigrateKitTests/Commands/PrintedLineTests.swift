@@ -97,7 +97,7 @@ import Testing
     let sources = packageRoot.appendingPathComponent("Sources/StoreMigrateKit")
     // References for the reader, and not lines to type.
     let allowed = [
-      "see up --allow", "attention: pending, drift (status --exit-code)", "; up --dry-run: plan",
+      "see up --allow", "attention: pending or drift (status --exit-code)", "; up --dry-run: plan",
       "what `down --to N` would do", "\"squash --to \\(number): ",
     ]
     let names = StoreMigrate.commandNames.joined(separator: "|")

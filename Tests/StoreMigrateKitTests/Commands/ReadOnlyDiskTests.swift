@@ -49,7 +49,7 @@ import Testing
   @Test(.enabled(if: canMount, "needs unshare and the right to mount"))
   func `rekey on a read-only disk suggests no option that it lacks`() throws {
     let result = try run("rekey disk/a.store --new-key-env NEW_KEY")
-    #expect(result.status == 1 && result.errors.contains("work on a copy of it"), "\(result)")
+    #expect(result.status == 1 && result.errors.contains("use a copy of it"), "\(result)")
     #expect(!result.errors.contains("read-only"), "\(result)")
   }
 }

@@ -77,7 +77,7 @@ import Testing
     try folder.write(Data("// another\n".utf8), to: "Migrations/0003_mine.swift")
     let refused = try run("rebase 0002_mine.migration")
     #expect(
-      refused.status == 1 && refused.errors.contains("0003_mine.swift, which is there already")
+      refused.status == 1 && refused.errors.contains("0003_mine.swift, but that file already exists")
         && refused.errors.contains("No file was renamed."), "\(refused)")
     let migrations = folder.url.appendingPathComponent("Migrations")
     func names() throws -> [String] {
@@ -88,7 +88,7 @@ import Testing
     try FileManager.default.removeItem(at: migrations.appendingPathComponent("0003_mine.swift"))
     let moved = try run("rebase 0002_mine.migration")
     #expect(
-      moved.status == 0 && moved.output.contains("0002_mine.swift is 0003_mine.swift now"), "\(moved)")
+      moved.status == 0 && moved.output.contains("0002_mine.swift is now 0003_mine.swift"), "\(moved)")
     #expect(
       try names() == [
         "0001_base.migration", "0002_theirs.migration", "0003_mine.migration", "0003_mine.swift",
@@ -97,7 +97,7 @@ import Testing
       try String(contentsOf: migrations.appendingPathComponent("0003_mine.swift"), encoding: .utf8)
         == "// mine\n")
     let last = try run("rebase 0003_mine.migration")
-    #expect(last.errors.contains("nothing stands behind it that it could go behind."), "\(last)")
+    #expect(last.errors.contains("there is no later step, so there is nothing to rebase it after."), "\(last)")
   }
 
   @Test func `an edit that makes another model gets no suggestion of repair`() throws {
@@ -107,7 +107,7 @@ import Testing
     for command in ["status", "plan", "up"] {
       let told = try run("\(command) s.store")
       #expect(
-        told.status == 3 && told.errors.contains("make another model than the store")
+        told.status == 3 && told.errors.contains("model of the steps differs from that of the store")
           && !told.errors.contains("repair"), "\(told)")
     }
     #expect(try run("repair s.store 1 --yes").errors.contains("make another model"))

@@ -77,7 +77,7 @@ import Testing
     #expect(words.contains("0003_s3.migration:3"), "\(up)")
     #expect(rehearsal.output.contains("✗ \(words)"), "\(rehearsal.output)\n\(up.errors)")
     #expect(rehearsal.output.contains("0002 s2   reversible: no   rehearsed in "), "\(rehearsal)")
-    #expect(rehearsal.output.contains("which is removed: `up` would fail."), "\(rehearsal)")
+    #expect(rehearsal.output.contains("which was removed: `up` would fail."), "\(rehearsal)")
     #expect(!rehearsal.output.contains("? add index") && !rehearsal.output.contains("next:"), "\(rehearsal)")
     #expect(try left() == [] && folder.bytes("s.store") == before)
   }
@@ -86,7 +86,7 @@ import Testing
     try insert("a", "bb", "ccc")
     let text = try run("plan s.store --rehearse --tx step")
     #expect(
-      text.status == 0 && text.output.contains("which is removed: `up` would succeed. It took 0."), "\(text)")
+      text.status == 0 && text.output.contains("which was removed: `up` would succeed. It took 0."), "\(text)")
     let next = try #require(text.output.split(separator: "\n").first { $0.hasPrefix("next:") })
     #expect(next.contains("up s.store --tx step") && text.errors.isEmpty, "\(text)")
     let report = try run("plan s.store --rehearse --json").output
@@ -101,7 +101,7 @@ import Testing
     let done = try run("plan s.store --rehearse")
     #expect(done.status == 0 && done.output.contains("Nothing to do") && !done.output.contains("Rehearsed"))
     let back = try run("plan s.store --to 2 --rehearse")
-    #expect(back.status == 0 && back.output.contains("which is removed: `down` would succeed"), "\(back)")
+    #expect(back.status == 0 && back.output.contains("which was removed: `down` would succeed"), "\(back)")
     #expect(try left() == [])
   }
 
@@ -110,7 +110,7 @@ import Testing
     let rehearsal = try run("plan s.store --rehearse --tx step")
     #expect(
       rehearsal.status == 5
-        && rehearsal.output.contains("`up` would stop at 0003 s3, with what is before it done."),
+        && rehearsal.output.contains("`up` would stop at 0003 s3, with the steps before it committed."),
       "\(rehearsal)")
     #expect(try run("up s.store --tx step").status == 5)
     #expect(try run("status s.store").output.contains("version 2"))
@@ -149,7 +149,7 @@ import Testing
     let result = try tool.end()
     #expect(
       result.status == 128 + signal
-        && result.errors.contains("Nothing was changed, and no copy is left."), "\(result)")
+        && result.errors.contains("Nothing was changed, and no copy remains."), "\(result)")
     #expect(try left() == [] && folder.bytes("s.store") == before)
     #expect(folder.names.sorted() == ["Migrations", "s.store", "tmp"])
   }

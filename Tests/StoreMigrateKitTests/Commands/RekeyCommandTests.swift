@@ -88,6 +88,6 @@ import Testing
   @Test func `rekey of a read-only file reports that`() throws {
     try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: store)
     let result = try runTool(builtExecutable("store-migrate"), words, environment: environment("pony"))
-    #expect(result.status == 1 && result.errors.contains("the file may only be read"), "\(result)")
+    #expect(result.status == 1 && result.errors.contains("the file is read-only"), "\(result)")
   }
 }

@@ -75,7 +75,7 @@ import Testing
     #expect(one.status == 0 && one.output.contains("old.store is at version 4 ("), "\(one)")
     #expect(two.status == 0, "\(two)")
     #expect(
-      two.output == "old.store is at version 4: another process has migrated it meanwhile. Nothing to do.\n")
+      two.output == "old.store is at version 4: another process migrated it in the meantime. Nothing to do.\n")
     #expect(two.errors.components(separatedBy: "waiting").count == 2, "\(two.errors)")
   }
 
@@ -106,7 +106,7 @@ import Testing
     kill(late.processID, SIGCONT)
     let result = try late.end()
     #expect(
-      result.status == 1 && !result.errors.contains("was made")
+      result.status == 1 && !result.errors.contains("was created")
         && result.errors.hasSuffix("It was not changed. Choose another path.\n"),
       "\(result)")
     #expect(try folder.bytes("made.store") == made)
@@ -148,7 +148,7 @@ import Testing
       late.errors.contains("waited 0.7 s. Try again, or wait longer: --lock-timeout SECONDS."), "\(late)")
     let patient = try start("up old.store --lock-timeout 60 --to 2")
     #expect(
-      try patient.says("Another process uses old.store; waiting for it, 60 s at most (--lock-timeout)."))
+      try patient.says("Another process uses old.store; waiting for it for at most 60 s (--lock-timeout)."))
     try other.execute("COMMIT")
     #expect(try patient.end().status == 0)
     other.close()

@@ -71,10 +71,10 @@ import Testing
     let copy = try #require(folder.names.first { $0.hasSuffix(".backup") })
     let rotated = try rotate("a.store")
     #expect(rotated.status == 0, "\(rotated)")
-    #expect(rotated.output.contains("Data key 2 is the present one."), "\(rotated)")
+    #expect(rotated.output.contains("Data key 2 is in use."), "\(rotated)")
     let year = Calendar(identifier: .gregorian).component(.year, from: Date())
     #expect(rotated.output.contains("Data key 1 was replaced \(year)-"), "\(rotated)")
-    #expect(rotated.output.contains("3 files were last seen under it:"), "\(rotated)")
+    #expect(rotated.output.contains("3 files were last recorded with it:"), "\(rotated)")
     for name in ["b.store", "monday.store", copy] { #expect(rotated.output.contains(name), "\(rotated)") }
     for name in ["a.store", "b.store", "monday.store", copy] {
       let count = try open("count", folder.path(name), "Note")
@@ -107,7 +107,7 @@ import Testing
     #expect(try Connection.open(folder.path("c.store"), key: formerKey).tableExists("Note"))
     let refused = try slots("forget", keys, "1")
     #expect(
-      refused.status == 5 && refused.errors.contains("That is \(folder.path("c.store"))."), "\(refused)")
+      refused.status == 5 && refused.errors.contains("Found: \(folder.path("c.store"))."), "\(refused)")
     #expect(refused.errors.contains("--yes") && refused.errors.contains("Nothing was changed."), "\(refused)")
     #expect(try open("count", folder.path("c.store"), "Note").status == 0)
     let unknown = try slots("forget", keys, "7", "--yes")
@@ -134,10 +134,10 @@ import Testing
     for store in ["a.store", "b.store"] {
       #expect(try open("create", folder.path(store), "-m", steps(1)).status == 0)
     }
-    let seen = "1 file was last seen under it:\n  \(folder.path("b.store"))"
+    let seen = "1 file was last recorded with it:\n  \(folder.path("b.store"))"
     #expect(try rotate("a.store").output.contains(seen))
     let both = try rotate("a.store", "b.store")
-    #expect(both.status == 0 && !both.output.contains("last seen"), "\(both)")
+    #expect(both.status == 0 && !both.output.contains("last recorded"), "\(both)")
     #expect(try rotate("a.store").output.contains(seen))
     let brought = try runTool(
       builtExecutable("store-migrate"),

@@ -36,7 +36,7 @@ import Testing
     let runs = try lines.map {
       try StartedTool(builtExecutable("store-migrate"), $0 + ["-m", steps, "--no-input"])
     }
-    for run in runs { #expect(try run.says("Waiting for another command that is at work in \(steps)")) }
+    for run in runs { #expect(try run.says("Waiting for another command that is writing to \(steps)")) }
     #expect(try files() == former)
     try body()
     close(descriptor)

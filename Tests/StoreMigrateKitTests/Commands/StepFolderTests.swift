@@ -134,7 +134,7 @@ import Testing
       if status != 0 {
         #expect(isAsBefore == isSame, "\(index) of \(clean.calls): \(errors)\n\(now.keys.sorted())")
       }
-      if errors.contains("Finish it: store-migrate squash") {
+      if errors.contains("Complete the squash: store-migrate squash") {
         said.insert("squash")
         #expect(try self.run("squash", "--to", "3").status == 0 && self.run("check").status == 0)
       }
@@ -146,7 +146,7 @@ import Testing
             atPath: "\(steps)/\(words[1])", toPath: "\(steps)/\(words[2])")
         }
         let names = try contents.keys.filter { $0.hasSuffix(".migration") }.sorted()
-        if errors.contains("Finish it there") {
+        if errors.contains("Complete it there") {
           #expect(names.suffix(3) == ["0004_s4.migration", "0005_ours.migration", "0006_ours_too.migration"])
         } else {
           #expect(names.suffix(3) == ["0004_ours.migration", "0004_s4.migration", "0005_ours_too.migration"])

@@ -89,7 +89,7 @@ import Testing
     #expect(try run("embed", "--released", "1.0").status == 0)
     try write("0003_more", step: "add attribute A.more int optional")
     let stale = try run("check")
-    #expect(stale.status == 2 && stale.output.contains("is not what the steps make"), "\(stale)")
+    #expect(stale.status == 2 && stale.output.contains("does not match the steps"), "\(stale)")
     #expect(!stale.output.contains("0002") && stale.output.contains("store-migrate embed"), "\(stale)")
     try write("0002_add town", step: "add attribute A.town string")
     #expect(try run("check").output.contains("0002_add town.migration was edited after it was released"))
@@ -105,7 +105,8 @@ import Testing
     #expect(
       check.status == 2
         && check.output.contains(
-          "0002 was released with 1.0 as mine, and is theirs now. Give 0003_mine.migration that number back, and rebase 0002_theirs.migration behind it."
+          "0002 was released with 1.0 as mine, but is now theirs. Give 0003_mine.migration that number again, "
+            + "and rebase 0002_theirs.migration after it."
         ),
       "\(check)")
     #expect(!check.output.contains("edited"), "\(check)")

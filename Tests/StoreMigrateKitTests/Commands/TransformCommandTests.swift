@@ -53,7 +53,7 @@ import Testing
     let plan = try run("plan", tool: "store-migrate")
     #expect(plan.status == 5, "\(plan)")
     #expect(plan.output.contains("~ transform swift \"shout\" on 3 User"))
-    #expect(plan.output.contains("REFUSED this program has no function \"shout\""))
+    #expect(plan.output.contains("REFUSED this program does not have the function \"shout\""))
     let up = try run("up", tool: "store-migrate")
     #expect(up.status == 5 && up.errors.contains("calls the Swift function \"shout\""), "\(up)")
     #expect(try folder.bytes("s.store") == before)

@@ -16,7 +16,7 @@ import Testing
     let folder = try await CommandFolder()
     let edited = try run("verify @new.store -m @Edited", in: folder)
     #expect(edited.status == 3 && edited.output.contains("0001 step was edited"), "\(edited)")
-    #expect(edited.output.contains("make another model") && edited.errors.isEmpty, "\(edited)")
+    #expect(edited.output.contains("The edit cannot be recorded") && edited.errors.isEmpty, "\(edited)")
     let reworded = try run("verify @new.store -m @Reworded", in: folder)
     #expect(reworded.status == 3 && reworded.output.contains("store-migrate repair "), "\(reworded)")
     let newer = try run("verify @new.store -m @First", in: folder)
@@ -26,7 +26,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: none, withIntermediateDirectories: false)
     for command in ["verify", "status"] {
       let empty = try run("\(command) @new.store -m @None", in: folder)
-      #expect(empty.status == 4 && "\(empty)".contains("there is no step here"), "\(empty)")
+      #expect(empty.status == 4 && "\(empty)".contains("there are no steps here"), "\(empty)")
       #expect(!"\(empty)".contains("store-migrate down"), "\(empty)")
     }
   }
@@ -59,7 +59,7 @@ import Testing
   @Test func `verify with a missing step folder fails instead of comparing nothing`() async throws {
     let folder = try await CommandFolder()
     let result = try run("verify @new.store -m @Absent", in: folder)
-    #expect(result.status == 10 && result.errors.contains("there is no folder of migrations"), "\(result)")
+    #expect(result.status == 10 && result.errors.contains("there is no migrations folder"), "\(result)")
   }
 
   @Test func `unreadable tables on valid pages are reported with the next command`() async throws {
@@ -75,7 +75,7 @@ import Testing
       """)
     connection.close()
     let result = try run("fetch @new.store Note", in: folder)
-    #expect(result.status == 1 && result.errors.contains("its pages authenticate"), "\(result)")
+    #expect(result.status == 1 && result.errors.contains("its pages are authentic"), "\(result)")
     #expect(result.errors.contains("store-migrate verify "), "\(result)")
     #expect(try run("verify @new.store", in: folder).status == 2)
   }

@@ -51,7 +51,7 @@ import Testing
     #expect(try run("create a.store").status == 0)
     try expectOffer(
       "down a.store --to 2", isThere: false, code: 0, in: "up a.store --to 2",
-      text: "up takes no step back.\n")
+      text: "up rolls no step back.\n")
     #expect(try run("down a.store --to 2 --yes --no-backup").status == 5)
     let json = try run("up a.store --to 2 --json").output
     #expect(json.contains(#""next":[]"#), "\(json)")
@@ -59,7 +59,7 @@ import Testing
     try write("0003_other", text: "add attribute U.o int optional")
     try expectOffer(
       "down a.store --to 2", isThere: false, code: 3, in: "status a.store",
-      text: "this program has no function \"g\"")
+      text: "this program does not have the function \"g\"")
   }
 
   @Test func `the printed line rolls back a step of another branch, whatever has its number here`() throws {
@@ -84,7 +84,7 @@ import Testing
         connection.close()
       }
       try expectOffer(
-        line, isThere: isThere, code: 0, in: "up a.store --to 1", text: "up takes no step back.")
+        line, isThere: isThere, code: 0, in: "up a.store --to 1", text: "up rolls no step back.")
       try move("0002_more", to: "../0002_more")
       try expectOffer(line, isThere: isThere, code: 4, in: "status a.store", text: "Update the program.")
       try write("0002_other", text: "add attribute U.o int optional")
@@ -92,7 +92,7 @@ import Testing
       try expectOffer(
         line, isThere: isThere, code: 3, in: "status a.store",
         text: isThere
-          ? "this takes it back by what the store carries" : "its tables are not those of its model")
+          ? "roll it back with the rollback that the store contains" : "its tables differ from its model")
       try FileManager.default.removeItem(atPath: folder.path("Steps/0002_other.migration"))
       try move("0003_more", to: "0002_more")
     }

@@ -110,16 +110,16 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
       switch effect {
       case .newKey: (["with the OLD key"], ["with the NEW key", "the NEW key is in force"])
       case .newPages: (["opens with its key, as before"], ["has the new settings"])
-      case .copy: (["was not made"], ["was finished"])
-      case .content: (["is as it was."], ["has the content of"])
+      case .copy: (["was not created"], ["is complete"])
+      case .content: (["was not replaced"], ["has the content of"])
       case .newDataKey: (["as before"], ["NEW data key"])
-      case .keyFile: (["There is no key file"], ["is whole"])
+      case .keyFile: (["There is no key file"], ["is intact"])
       case .newVersion: (["version 1, as before"], ["is at version 2"])
       case .formerVersion: (["version 2, as before"], ["is at version 1"])
-      case .ranAgain: (["is as it was, at version 2"], ["were run again;"])
-      case .newStore, .adopted: (["was not made"], ["was made"])
-      case .noFreePages: (["has its free pages", "file keeps its free pages"], ["has no free pages"])
-      case .newRecord: (["is as before"], ["was written anew"])
+      case .ranAgain: (["is unchanged, at version 2"], ["were run again;"])
+      case .newStore, .adopted: (["was not created"], ["was created"])
+      case .noFreePages: (["keeps its free pages"], ["has no free pages"])
+      case .newRecord: (["is unchanged, and the store opens"], ["are recorded as their files are now"])
       }
     return (own.0 + common, own.1)
   }
@@ -134,6 +134,7 @@ struct ChangingCommand: Sendable, CustomTestStringConvertible {
   /// any statement means that nothing was done.
   func isTrue(_ text: String, isDone: Bool) -> Bool {
     if let claim = claim(in: text) { return claim == isDone }
-    return !isDone || text.contains("Look at it: ") || text.contains("Keep both keys")
+    return !isDone || text.contains("Check it: ") || text.contains("Check the file: ")
+      || text.contains("Keep both keys")
   }
 }

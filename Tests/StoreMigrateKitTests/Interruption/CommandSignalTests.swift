@@ -41,7 +41,7 @@ struct CommandSignals {
         // The last line is the decisive one.
         let last = errors.split(separator: "\n").last.map(String.init) ?? ""
         // Only at the moment of the commit, and only after a second signal.
-        if times == 2, last.contains("being committed") || last.contains("was just being") { break }
+        if times == 2, last.contains("was in progress") || last.contains("To check whether") { break }
         #expect(bench.command.claim(in: last) == isDone, place)
         if !last.contains("Nothing was changed") { #expect(names(bench.command, last), place) }
       default: Issue.record(place)
@@ -63,9 +63,9 @@ struct CommandSignals {
     case .newKey: text.contains("OLD key") || text.contains("NEW key")
     case .newDataKey: text.contains("the slot")
     case .keyFile: text.contains("key file") || text.contains("slots are")
-    case .content: text.contains("as it was") || text.contains("opens with its key")
-    case .newStore, .adopted: text.contains("was not made") || text.contains("its key")
-    default: text.contains("its key") || text.contains("in clear")
+    case .content: text.contains("was not replaced") || text.contains("opens with its key")
+    case .newStore, .adopted: text.contains("was not created") || text.contains("its key")
+    default: text.contains("its key") || text.contains("NOT encrypted")
     }
   }
 }

@@ -104,7 +104,7 @@ import Testing
       case 0:
         #expect(opens == ["pony"], place)
         said.insert("done")
-      case 128 + signal where result.text.contains("with the NEW key or with the OLD key"):
+      case 128 + signal where result.text.contains("with either the NEW key or the OLD key"):
         // Only at the moment of the commit, and only after a second signal.
         #expect(times == 2, place)
       case 128 + signal where result.text.contains("with the NEW key"):

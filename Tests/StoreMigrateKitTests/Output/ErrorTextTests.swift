@@ -14,7 +14,7 @@ import Testing
     (
       SQLError.slotTooCostly(
         file: "k", seconds: 9, memoryBytes: 1 << 30, allowedSeconds: 1, allowedMemoryBytes: 1 << 20),
-      "That is --slots-work SECONDS. Nothing was changed."
+      "The option is --slots-work SECONDS. Nothing was changed."
     ),
     (
       StoreError.storeIsNewer(file: "a b", found: 3, supported: 1, migratedBy: nil, canDowngrade: true),
@@ -28,7 +28,7 @@ import Testing
     ),
     (
       StoreError.backupFailed(file: "f", backup: "b", reason: "no; or \(MigrationBackup.withoutCopy)"),
-      "With --no-backup no copy is made."
+      "With --no-backup, no backup is made."
     ),
     (
       StoreError.historyConflict(

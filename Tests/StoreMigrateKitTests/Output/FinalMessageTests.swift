@@ -14,7 +14,7 @@ import Testing
   @Test(arguments: [true, false])
   func `a signal that came too late is reported, and without a signal nothing is printed`(_ isJSON: Bool) {
     let late = FinalMessage(failure: nil, isJSON: isJSON, wasStopped: true)
-    #expect(late.text == "store-migrate: It was done before it could be stopped.")
+    #expect(late.text == "store-migrate: The command was complete before it could be stopped.")
     #expect(FinalMessage(failure: nil, isJSON: isJSON, wasStopped: false).text == nil)
   }
 }

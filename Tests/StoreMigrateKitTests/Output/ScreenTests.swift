@@ -96,7 +96,7 @@ import Testing
     // The place of the typed answer on the screen depends on the terminal.
     let lines = Self.shown(result.output).split(separator: "\n").filter { $0 != answer }
     #expect(lines.prefix(2) == ["0003 step:", "  · drop attribute Author.city"])
-    #expect(lines[2] == "The pending steps lose for good: Author.city. Type yes to go on:", "\(result)")
+    #expect(lines[2] == "The pending steps lose permanently: Author.city. Type yes to continue:", "\(result)")
   }
 
   @Test(
@@ -132,7 +132,7 @@ import Testing
     let result = try Self.run(line, in: folder, input: "\(answer)\n")
     let isDone = answer == "yes"
     #expect(result.status == (isDone ? 0 : 5), "\(result)")
-    #expect(result.output.contains("Type yes to go on:") && result.output.contains("kinds"), "\(result)")
+    #expect(result.output.contains("Type yes to continue:") && result.output.contains("kinds"), "\(result)")
     #expect(folder.names.contains("made.store") == isDone && !folder.names.contains { $0.contains(".new-") })
     #expect(isDone || result.output.contains("--allow lossy:kinds"))
   }

@@ -33,7 +33,7 @@ import Testing
     let result = try run("rekey \(store) --new-key-env NEW_KEY", redirection: redirection)
     #expect(result.status == 1, "\(result)")
     if !redirection.contains("2>") {
-      #expect(result.errors.contains("run to its end, but its report could not be written"), "\(result)")
+      #expect(result.errors.contains("is complete, but its report could not be written"), "\(result)")
     }
     #expect(try Connection.open(store, key: .passphrase("pony")).value("SELECT x FROM t") == 7)
     #expect(folder.names == ["a.store"])

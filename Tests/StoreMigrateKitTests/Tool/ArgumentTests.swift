@@ -20,27 +20,27 @@ import Testing
     ("info absent", 10, "absent: there is no such file. Check the path.\n"),
     ("info absent/a.store", 10, "there is no such file. Check the path.\n"),
     ("info dir", 10, "dir: this is a directory."),
-    ("info empty", 12, "empty: the file has no bytes. Check the path"),
+    ("info empty", 12, "empty: the file is empty. Check the path"),
     ("info text", 12, "text: this is not an encrypted database (it has only 28 bytes)"),
     (
       "info -", 64,
-      "info: STORE is a file, and cannot come or go through a pipe. One that is called - is ./-.\n"
+      "info: STORE must be a file, not a pipe. If the file has the name -, write ./-.\n"
     ),
-    ("info ''", 64, "info: the path of STORE is empty.\n"), ("backup empty -", 64, "backup: FILE is a file"),
-    ("slots create - Ann", 64, "slots: KEYFILE is a file"), ("slots list dir", 10, "this is a directory"),
+    ("info ''", 64, "info: the path of STORE is empty.\n"), ("backup empty -", 64, "backup: FILE must be a file"),
+    ("slots create - Ann", 64, "slots: KEYFILE must be a file"), ("slots list dir", 10, "this is a directory"),
     ("slots list empty", 12, "Check the path"), ("slots", 64, "takes one of add, change, create"),
-    ("encrypt text a.store --new-key-env STORE_MIGRATE_KEY", 12, "text: this is no plain SQLite file."),
+    ("encrypt text a.store --new-key-env STORE_MIGRATE_KEY", 12, "text is not a plain SQLite file."),
     ("encrypt dir a.store --new-key-env STORE_MIGRATE_KEY", 10, "this is a directory"),
-    ("check", 10, "/Migrations: there is no folder of migrations. Name it with --migrations"),
-    ("check -m empty", 10, "/empty: there is no folder of migrations."),
-    ("embed -m absent", 10, "/absent: there is no folder of migrations."),
+    ("check", 10, "/Migrations: there is no migrations folder. Give its path with --migrations"),
+    ("check -m empty", 10, "/empty: there is no migrations folder."),
+    ("embed -m absent", 10, "/absent: there is no migrations folder."),
     (
       "new x -m empty/y", 1,
       "empty/y: this path cannot be used: a part of it is a file, not a folder. Give another one.\n"
     ),
-    ("fetch empty", 64, "fetch takes STORE ENTITY, 1 is given."),
-    ("", 64, "No command is given. See"),
-    ("''", 64, "\"\" is no command. See"), ("x", 64, "\"x\" is no command. See"),
+    ("fetch empty", 64, "fetch takes STORE ENTITY, but got 1 argument."),
+    ("", 64, "A command is missing. See"),
+    ("''", 64, "Unknown command \"\". See"), ("x", 64, "Unknown command \"x\". See"),
     ("help sttus", 64, "Did you mean \"status\"?"),
   ]
 

@@ -13,7 +13,7 @@ enum CommandPage {
     ("KEY", "Where a key comes from", "of a key"),
     ("NEW KEY", "Where a new key comes from", "of a new key"),
     ("CIPHER", "Cipher settings", "of cipher settings"),
-    ("OF EVERY COMMAND", "Options of every command", ""),
+    ("GLOBAL OPTIONS", "Options of every command", ""),
   ]
 
   /// Everything after ``heading``.
@@ -159,7 +159,7 @@ enum CommandPage {
   }
 
   private static func table(_ options: [Option]) -> String {
-    (["| option | what it says |", "| --- | --- |"]
+    (["| option | meaning |", "| --- | --- |"]
       + options.map { "| `\($0.form)` | \(marked($0.meaning).replacing("|", with: "\\|")) |" })
       .joined(separator: "\n")
   }
@@ -182,7 +182,7 @@ private struct Help {
     (usage, summary) = (first.first ?? "", first.dropFirst().first ?? "")
     let isSection = { (block: [String]) in
       let first = block.first ?? ""
-      return ["OPTIONS", "KEY", "NEW KEY", "CIPHER", "OF EVERY COMMAND"].contains { mark in
+      return ["OPTIONS", "KEY", "NEW KEY", "CIPHER", "GLOBAL OPTIONS"].contains { mark in
         first == mark || first.hasPrefix("\(mark) (")
       }
     }

@@ -85,7 +85,7 @@ import Testing
                       or two
             --all     all
 
-      OF EVERY COMMAND
+      GLOBAL OPTIONS
             --json  JSON
       """
     let text = CommandPage.text([("do", help)], overview: "", codes: [(0, "see up --allow")])
@@ -113,7 +113,7 @@ import Testing
 
         Both are written.
 
-        | option | what it says |
+        | option | meaning |
         | --- | --- |
         | `-t, --to N` | a number\\|none; or two |
         | `--all` | all |

@@ -28,7 +28,7 @@ import Testing
         StoreMigrate.commandNames.first { StoreMigrate.optionNames(of: $0).contains(foreign) })
       let result = try run(name, "/nowhere/a.store", "\(foreign)", "1")
       #expect(result.status == 64, "\(result)")
-      #expect(result.errors.contains("\(foreign) is no option of \(name), but of \(owner)"), "\(result)")
+      #expect(result.errors.contains("\(foreign) is not an option of \(name). These have it: \(owner)"), "\(result)")
       #expect(result.errors.contains("help \(name)"), "\(result)")
     }
   }
@@ -36,7 +36,8 @@ import Testing
   @Test func `--drop-others is refused by a command that does not have it`() throws {
     let result = try run("status", "a.store", "--drop-others")
     #expect(
-      result.status == 64 && result.errors.contains("--drop-others is no option of status, but of slots."))
+      result.status == 64
+        && result.errors.contains("--drop-others is not an option of status. These have it: slots."))
   }
 
   @Test(arguments: [
@@ -56,18 +57,19 @@ import Testing
     let name = option.prefix { $0 != "=" }
     #expect(result.status == 64, "\(result)")
     #expect(
-      result.errors.contains("\(name) is no option of slots \(action), but of slots \(owners)"), "\(result)")
+      result.errors.contains("\(name) is not an option of slots \(action). These have it: slots \(owners)"),
+      "\(result)")
   }
 
   @Test(arguments: [
-    (["status", "a.store", "--exit-cod"], "\"--exit-cod\" is no option. Did you mean \"--exit-code\"?"),
+    (["status", "a.store", "--exit-cod"], "Unknown option \"--exit-cod\". Did you mean \"--exit-code\"?"),
     (["fetch", "a.store", "Note", "--colums", "id"], "Did you mean \"--columns\"?"),
     (["--wher", "x", "count", "a.store", "Note"], "Did you mean \"--where\"?"),
     (["up", "a.store", "--yes=1"], "--yes takes no value."),
-    (["up", "a.store", "-m"], "--migrations needs a value behind it (DIR)."),
+    (["up", "a.store", "-m"], "--migrations needs a value: --migrations DIR."),
     (
       ["up", "a.store", "--migrations", "--yes"],
-      "--migrations needs a value behind it, and --yes is an option."
+      "--migrations needs a value, but --yes after it is an option."
     ),
     (["status", "a.store", "--passphrase", "x"], "list of processes"),
   ])
@@ -83,9 +85,9 @@ import Testing
       + ["0.01", "0", "nan", "1e9"].map { ("--slots-work", $0, "from 0.1 to 86400") } + [
         ("--cipher", "page=512,page=1024", "--cipher has page twice"),
         ("--cipher", "rounds=5,rounds=5", "--cipher has rounds twice"),
-        ("--cipher", "sqlcipher3,sqlcipher4", "sqlcipher4 stands first"),
-        ("--cipher", "page=8192,sqlcipher3", "sqlcipher3 stands first"),
-        ("--cipher", "page=512", "Pages have 1024 bytes or twice as many"),
+        ("--cipher", "sqlcipher3,sqlcipher4", "write sqlcipher4 first"),
+        ("--cipher", "page=8192,sqlcipher3", "write sqlcipher3 first"),
+        ("--cipher", "page=512", "The page size is a power of two"),
       ])
   func `an impossible value is refused with the possible ones`(
     _ option: String, _ value: String, _ message: String

@@ -35,7 +35,7 @@ import Testing
     let result = try runInDeleted(line)
     #expect(result.status == code, "\(line): \(result)")
     #expect(
-      result.errors.hasSuffix("deleted: change to another folder, or give absolute paths.\n"),
+      result.errors.hasSuffix("deleted. Change to another folder, or use absolute paths.\n"),
       "\(line): \(result)")
     #expect(!result.errors.contains("URL"), "\(line): \(result)")
   }
