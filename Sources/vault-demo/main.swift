@@ -42,7 +42,8 @@ do {
     print("\nThe store is kept. To read it in the sqlcipher shell:\n")
     print(
       "  sqlcipher -header -cmd \"PRAGMA key = 'new horse'; \(pragmas)\" \(url.path) 'SELECT * FROM User;'")
-  } else {
+  } else if isFirst {
+    // A store that existed before is the user's.
     for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
   }
   try? FileManager.default.removeItem(at: temporary)

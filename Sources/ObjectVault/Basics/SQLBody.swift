@@ -50,7 +50,8 @@ struct SQLBody {
     // A comment separates its neighbours as a space does. A space is inserted only where they would join
     // otherwise: more spaces would change the checksums of existing steps.
     if isGap, let last = Self.scalar(of: text[start...], atEnd: true),
-      let first = Self.scalar(of: bytes, atEnd: false), Self.wouldJoin(last, before: first)
+      let first = Self.scalar(of: bytes, atEnd: false),
+      Self.wouldJoin(last, before: first) || wouldContinueNumber(first)
     {
       text.append(UInt8(ascii: " "))
     }
@@ -116,6 +117,16 @@ struct SQLBody {
       if atEnd { rest.removeLast(UTF8.width(scalar)) } else { rest.removeFirst(UTF8.width(scalar)) }
     }
     return line.count - rest.count
+  }
+
+  /// Returns whether the text ends with a number that a scalar would continue: as in `1.` before `e5`, `1`
+  /// before `.5`, `1e` before `+5`.
+  private func wouldContinueNumber(_ next: Unicode.Scalar) -> Bool {
+    let point = UInt8(ascii: ".")
+    let word = text[start...].reversed().prefix { SQLScanner.isWord($0) || $0 == point }
+    guard let last = word.first, let first = word.last, first == point || (0x30...0x39).contains(first)
+    else { return false }
+    return next == "." || SQLScanner.isWord(next) || last | 0x20 == UInt8(ascii: "e") && (next == "+" || next == "-")
   }
 
   /// Returns whether two adjacent scalars would be read as one token, or the second as a part of the

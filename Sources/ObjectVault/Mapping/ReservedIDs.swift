@@ -24,9 +24,13 @@ package final class ReservedIDs: Sendable {
     var blocks: [String: Block] = [:]
     /// Reservations of the transaction that is open. Its rollback takes them back.
     var uncommitted: [String: Block] = [:]
-    /// The number of ids that were assigned since the store was opened. The first save reserves none: a
+    /// The number of ids that were assigned since the store was opened, up to the limit. The first save reserves none: a
     /// program that saves once leaves no gap.
     var counts: [String: Int64] = [:]
+
+    mutating func count(_ ids: Int64, of entity: String) {
+      counts[entity] = min(counts[entity, default: 0] + min(ids, ReservedIDs.limit), ReservedIDs.limit)
+    }
   }
 
   private let state = Locked(State())
@@ -46,7 +50,7 @@ package final class ReservedIDs: Sendable {
   func use(_ entity: String, mark: Int64?, upTo last: Int64) -> Bool {
     state.withLock { state in
       guard let block = state.blocks[entity], block.mark == mark, last <= block.mark else { return false }
-      state.counts[entity, default: 0] += max(last - block.assigned, 0)
+      state.count(max(last - block.assigned, 0), of: entity)
       state.blocks[entity]?.assigned = max(last, block.assigned)
       return true
     }
@@ -56,8 +60,9 @@ package final class ReservedIDs: Sendable {
   /// - Returns: The mark to write.
   func reserve(_ entity: String, assigned last: Int64, count: Int64) -> Int64 {
     state.withLock { state in
-      let mark = min(last + min(state.counts[entity, default: 0], Self.limit), RowIDs.highest)
-      state.counts[entity, default: 0] += count
+      // Below the highest id: any reservation can be ended by a higher mark.
+      let mark = max(last, min(last + state.counts[entity, default: 0], RowIDs.highest - 1))
+      state.count(count, of: entity)
       state.uncommitted[entity] = Block(assigned: last, mark: mark)
       return mark
     }

@@ -174,6 +174,9 @@ struct MergedRows {
       statements.append(
         "INSERT INTO \(identifier: places.destination.name) (\(all.columns)) SELECT \(all.values) FROM \(rows)\(ids.joined)"
       )
+      // The source may have no row left for the ids that it has assigned.
+      let names = [(new: places.destination.name, former: places.source.name)]
+      statements.append("\(written: IdentifierTable.renaming(names))")
     } else if !settings.isEmpty {
       let all = SQL.joined(zip(columns, values).map { "\($0) = \($1)" })
       statements.append("UPDATE \(place.tableName) SET \(all)\(place.filter)")

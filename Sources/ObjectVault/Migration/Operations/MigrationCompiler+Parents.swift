@@ -47,7 +47,7 @@ extension MigrationCompiler {
       statements.before = planned(triggers.before + rows.statements + triggers.after)
     case .into:
       statements.before = planned(rows.passing)
-      statements.behind = planned(rows.statements)
+      statements.behind = planned(rows.statements + [rows.mark])
     case .out:
       guard let table = ownTable else { break }
       let creation = CompiledStatement.sql(table.createSQL(after.layout(ofTable: table.name)))

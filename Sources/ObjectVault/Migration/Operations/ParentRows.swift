@@ -162,9 +162,10 @@ struct ParentRows {
     }
   }
 
-  /// Raises the high-water mark of the entity's own table to that of the table that its ids come from.
+  /// Raises the high-water mark of the new table to that of the former one. The former one may have no row
+  /// left for the ids that it has assigned.
   var mark: CompiledStatement {
-    .sql(IdentifierTable.renaming([(change.entity.name, old.table)]))
+    .sql(IdentifierTable.renaming([(new.table, old.table)]))
   }
 
   /// Clears what the rows no longer inherit, and sets what they now inherit to its default.

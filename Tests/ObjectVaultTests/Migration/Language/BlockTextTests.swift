@@ -33,6 +33,10 @@ import Testing
     ("SELECT 1 -/* a */- 1", "SELECT 1 - - 1"),
     ("SELECT 'a'/* b */'c'", "SELECT 'a' 'c'"), ("SELECT $/**/$", "SELECT $$"),
     ("SELECT x/* a */'00'", "SELECT x '00'"),
+    // A number ends where the comment begins; a name that ends in a digit continues with its point.
+    ("SELECT 1./**/e5", "SELECT 1. e5"), ("SELECT 1/**/.5", "SELECT 1 .5"), ("SELECT 1e/**/+5", "SELECT 1e +5"),
+    ("SELECT CASE 1 WHEN 1./**/THEN 2 END", "SELECT CASE 1 WHEN 1. THEN 2 END"), ("SELECT ./**/5", "SELECT . 5"),
+    ("SELECT t1/**/.c, t1./**/c, e/**/+1", "SELECT t1.c, t1.c, e+1"),
     // Separate tokens stay as they are, because checksums cover the text.
     ("SELECT a /* b */ , c", "SELECT a  , c"), ("SELECT(/* a */1/* b */)", "SELECT(1)"),
     ("SELECT 1 -- }\n, 2", "SELECT 1\n, 2"),

@@ -109,6 +109,14 @@ import Testing
     #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Person'") == [[14]])
   }
 
+  @Test func `a source without rows takes its ids along`() async throws {
+    let lab = try await DowngradeLab(
+      [Self.base, Self.merge],
+      fill: ["INSERT OR REPLACE INTO vault_ids VALUES ('Person', 10), ('Company', 40)"])
+    try await lab.up(allowing: ["Company.www", "Company.seats"])
+    #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Person'") == [[40]])
+  }
+
   @Test func `a merge is printed as it was written, and has no rollback`() throws {
     let set = try DowngradeLab.set([Self.base, Self.merge])
     #expect(set.steps[1].operations.map(\.description) == [Self.merge])

@@ -80,6 +80,14 @@ import Testing
     #expect(try lab.isWhole())
   }
 
+  @Test func `an entity without rows takes its ids along to the table of its parent`() async throws {
+    let lab = try await MigrationLab(
+      Self.apart,
+      fill: ["INSERT OR REPLACE INTO vault_ids(entity, last) VALUES ('Person', 9), ('Employee', 30)"])
+    try await lab.migrate("set parent of Employee to Person")
+    #expect(try lab.rows("SELECT last FROM vault_ids WHERE entity = 'Person'") == [[30]])
+  }
+
   @Test func `set parent refuses missing required values, different types and cycles`() async throws {
     let lab = try await Self.apartLab()
     let missing = try await lab.refusal(
