@@ -4,7 +4,7 @@
 public struct StatementCacheStatistics: Sendable, Hashable {
   /// The number of statements in the cache.
   public internal(set) var count = 0
-  /// The number of statements at which the cache evicts some.
+  /// The maximum number of statements in the cache.
   public internal(set) var capacity: Int
   /// How often a statement was found.
   public internal(set) var hits = 0
