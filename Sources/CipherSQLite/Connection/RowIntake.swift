@@ -65,7 +65,7 @@ package final class RowDelivery {
 
 /// The receiver of rows for the functions of one connection.
 @safe final class RowIntake {
-  // Used only by the thread that runs the statement, and never passed inout. Not retained: handRows, which
+  // Used only by the thread that runs the statement, and never passed inout. Not retained: `handRows`, which
   // sets this property, keeps the object alive meanwhile.
   @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowDelivery>?
 
@@ -131,7 +131,7 @@ private let placeRow: Callback = { context, count, values in
       unsafe sqlite3_result_error_nomem(context)
     } catch {
       handing.failure = error
-      // This message is never shown: handRows throws the original error.
+      // This message is never shown: `handRows` throws the original error.
       unsafe sqlite3_result_error(context, "a row was refused", -1)
     }
   }
