@@ -9,7 +9,7 @@ package enum DedicatedThread {
   /// late for a queue with a queue-specific value (see `SerialQueue`), and the app's closures may retain
   /// anything. Nothing else in `Sources` creates a thread; a test checks this.
   /// - Parameters:
-  ///   - stackBytes: The size of its stack; nil for the system's default.
+  ///   - stackBytes: The size of the thread's stack; nil for the system's default.
   ///   - body: The work. It runs with the caller's quality of service.
   package static func start(stackBytes: Int? = nil, _ body: @escaping @Sendable () -> Void) {
     let work = OneShotWork(body)

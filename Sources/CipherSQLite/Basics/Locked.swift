@@ -1,5 +1,5 @@
 // A value protected by a lock. This is not `Synchronization.Mutex`, because the thread sanitizer does not
-// understand that one and reports every access to the value it protects.
+// understand a `Mutex` and reports every access to the value in it.
 
 private import Foundation
 

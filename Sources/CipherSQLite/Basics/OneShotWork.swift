@@ -1,7 +1,7 @@
 // A closure that is passed to another thread or queue and released there.
 
-/// A closure that runs once and is released on the thread that ran it, even if the
-/// block around it lives longer.
+/// A closure that runs once and is released on the thread that ran it, even if the block that contains it
+/// lives longer.
 ///
 /// Objects that only the closure retained are therefore also destroyed on that thread.
 struct OneShotWork: Sendable {

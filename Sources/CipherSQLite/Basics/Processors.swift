@@ -5,7 +5,7 @@ private import CVaultShims
 /// Returns the number of processors that this process may use, at least 1. It respects CPU affinity: it
 /// may be less than the machine has.
 ///
-/// Each call is a system call. Callers that need the number often keep it.
+/// Each call is a system call. Callers that need the number often store it.
 package func usableProcessors() -> Int { Int(vault_usable_processors()) }
 
 /// Checks whether this process can have this many more threads at once. Dispatch and Swift's tasks wait

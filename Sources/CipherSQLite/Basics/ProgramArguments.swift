@@ -4,8 +4,8 @@ private import CVaultShims
 
 /// The command-line arguments of this process, as its `main` receives them.
 ///
-/// `CommandLine` reads them from `/proc` and terminates the process if that is not mounted. Apart from
-/// the demo, nothing else in `Sources` uses it; a test checks this.
+/// `CommandLine` reads them from `/proc` and terminates the process if `/proc` is not mounted. Apart from
+/// the demo, nothing else in `Sources` uses `CommandLine`; a test checks this.
 package enum ProgramArguments {
   /// One argument.
   package enum Word: Sendable, Equatable {

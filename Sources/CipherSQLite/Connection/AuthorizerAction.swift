@@ -7,8 +7,8 @@ private import CSQLCipher
 public enum AuthorizerAction: Sendable, Hashable {
   /// A `SELECT`. Each column that it reads is a separate ``read(table:column:)``.
   case select
-  /// A column's value is read. If only rows are counted, as by `count(*)`, the column is empty; older
-  /// engines do not report such reads.
+  /// A column's value is read. If only rows are counted, as by `count(*)`, `column` is empty; older engines
+  /// do not report such reads.
   case read(table: String, column: String)
   /// Rows are inserted.
   case insert(table: String)
@@ -48,15 +48,16 @@ public enum AuthorizerAction: Sendable, Hashable {
   case transaction(operation: String)
   /// `BEGIN`, `RELEASE` or `ROLLBACK` of a savepoint.
   case savepoint(operation: String, name: String)
-  /// A file is attached; nil if its name is computed by the statement.
+  /// A file is attached. `file` is nil if the statement computes its name.
   case attach(file: String?)
-  /// A file is detached; nil if its name is computed by the statement.
+  /// A database is detached. `database` is nil if the statement computes its name.
   case detach(database: String?)
   /// An index is rebuilt.
   case reindex(name: String)
   /// The statistics of a table are computed.
   case analyze(table: String)
-  /// An action of a newer engine, by its code, or an action without the names that SQLite documents for it.
+  /// Any other action, by SQLite's code: one that only newer engines have, or one without the names that
+  /// SQLite documents for it.
   case other(code: Int)
 }
 
@@ -66,7 +67,8 @@ public enum AuthorizerAnswer: Sendable, Hashable {
   case allow
   /// The statement fails with "not authorized".
   case deny
-  /// The statement runs without the action: a column that is read is NULL; a change is not made.
+  /// The statement runs without the action: a column that is read is NULL; an insertion or update is not
+  /// made. Exception: SQLite deletes the rows of a `delete` nevertheless.
   case ignore
 
   var code: Int32 {

@@ -1,14 +1,14 @@
-// Incremental reading and writing of one blob, without a copy of all of it in memory.
+// Reads and writes one blob in parts, without a copy of the whole blob in memory.
 
 private import CSQLCipher
 public import Foundation
 
 /// A stream that reads and writes the bytes of one value in place (`sqlite3_blob_open`).
 ///
-/// The length is fixed: insert a value of the right length first, usually `zeroblob(n)`. If the
-/// row is changed by other means, the stream becomes unusable and its calls throw. It takes part
-/// in the connection's transaction. Without one, each writing stream is its own transaction,
-/// which ends with ``close()``.
+/// The length is fixed: insert a value of the right length first, usually `zeroblob(n)`. If the row is
+/// changed by other means, the stream becomes unusable and its calls throw. Its writes belong to the
+/// connection's transaction. Outside of a transaction, each writing stream is its own transaction, which
+/// ends with ``close()``.
 ///
 /// Use it on the task that uses its connection. Calls throw ``SQLError/closed(file:)`` once the stream
 /// or its connection is closed.
@@ -59,7 +59,7 @@ public import Foundation
     return unsafe blob
   }
 
-  /// Ends the stream. What was written is committed with the connection's transaction, or now if there is
+  /// Ends the stream. Its writes are committed with the connection's transaction, or at once if there is
   /// none. Further calls do nothing.
   /// - Throws: ``SQLError`` if the commit fails.
   public func close() throws {
@@ -96,8 +96,8 @@ public import Foundation
 
   /// Writes bytes at the current position and advances it.
   /// - Parameter data: The bytes.
-  /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` if they exceed the
-  ///   end; then nothing is written.
+  /// - Throws: ``SQLError/blobRange(place:offset:count:available:)`` if the bytes exceed the end of the
+  ///   value; then nothing is written.
   public func write(_ data: Data) throws {
     let blob = try unsafe opened()
     try check(offset: position, length: data.count)
@@ -109,7 +109,8 @@ public import Foundation
     position += data.count
   }
 
-  /// Moves the stream to the same column of another row, at its beginning. Cheaper than a new stream.
+  /// Moves the stream to the beginning of the value that another row has in this column. Cheaper than a new
+  /// stream.
   /// - Parameter row: The row's id.
   /// - Throws: ``SQLError`` if there is no such row; the stream is then unusable.
   public func move(toRow row: Int64) throws {

@@ -5,7 +5,7 @@ extension CancellableRun {
   /// - Throws: `CancellationError` if the run is cancelled before or during `body`;
   ///   otherwise what `body` throws.
   package func run<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
-    // Runs can be nested; the outer one continues afterwards.
+    // Runs can be nested: the outer run is restored afterwards.
     let outer = connection.waiting.run
     connection.waiting.run = self
     connection.watchForCancellation()

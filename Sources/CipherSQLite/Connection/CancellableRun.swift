@@ -9,7 +9,7 @@ package final class CancellableRun: Sendable {
     var interruptor: Interruptor?
   }
   private let state = Locked(State())
-  // Outside of the lock, because a context checks it at each write of a property.
+  // Not protected by the lock, because a context checks it at each write of a property.
   private let wasCancelled = Atomic<Bool>(false)
 
   package init() {}
@@ -42,7 +42,7 @@ package final class CancellableRun: Sendable {
     defer { state.withLock { $0.interruptor = outer } }
     try check()
     do { return try body() } catch {
-      // Whatever error the interruption has caused, the reason is the cancellation.
+      // After a cancellation, `CancellationError` replaces the error that the interruption caused.
       try check()
       throw error
     }
@@ -53,7 +53,7 @@ extension CancellableRun {
   /// Runs `body` on a queue while the task is suspended. Cancelling the task cancels
   /// the run that `body` receives.
   /// - Parameters:
-  ///   - start: Schedules the closure that it receives, on a queue.
+  ///   - start: Receives a closure, and schedules it on a queue.
   ///   - body: The work.
   /// - Throws: What `body` throws.
   package static func perform<Result: Sendable>(

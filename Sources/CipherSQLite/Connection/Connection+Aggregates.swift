@@ -1,7 +1,8 @@
-// Aggregate and window functions, defined by Swift closures over a state.
+// Aggregate and window functions, defined by Swift closures that update a state.
 //
 // The engine retains the closures from register to destroyCallback, and the state of each group from its
-// first row to finalCallback. Everything else that it passes to a callback is valid during that call only.
+// first row to finalCallback. Everything else that the engine passes to a callback is valid during that call
+// only.
 
 private import CSQLCipher
 private import Foundation
@@ -38,9 +39,9 @@ private func arguments(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePoin
   (0..<Int(count)).map { unsafe sqlValue(values?[$0]) }
 }
 
-/// Returns the group's state, and creates it at the group's first row. SQLite's context for the group has
-/// eight bytes, zero at first. They hold a retained reference, which the final call releases: SQLite
-/// makes that call for every group that was begun.
+/// Returns the group's state, and creates it at the group's first row; nil if there is no memory. SQLite's
+/// context for the group has eight bytes, zero at first. They contain a retained reference to the state,
+/// which finalCallback releases: SQLite makes that call for every group that was begun.
 private func state(_ context: OpaquePointer?, _ aggregate: Aggregate) -> GroupState? {
   let size = unsafe Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)
   guard
@@ -80,7 +81,7 @@ private let valueCallback: @convention(c) (OpaquePointer?) -> Void = { context i
 
 private let finalCallback: @convention(c) (OpaquePointer?) -> Void = { context in
   guard let aggregate = unsafe aggregate(context) else { return }
-  // A group without rows has no context. With a size of 0 the call returns nil for it and allocates none.
+  // A group without rows has no context. With a size of 0 the call returns nil instead of allocating one.
   let slot = unsafe sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(
     to: UnsafeMutableRawPointer?.self)
   guard let known = unsafe slot?.pointee else {
@@ -142,7 +143,8 @@ extension Connection {
     result: @escaping (State) -> SQLValue
   ) throws {
     let handle = try unsafe opened()
-    // Looked up by name: headers and library of older engines do not have this function.
+    // Looked up by name, because older engines have this function neither in their headers nor in their
+    // library.
     typealias Create =
       @convention(c) (
         OpaquePointer?, UnsafePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?,

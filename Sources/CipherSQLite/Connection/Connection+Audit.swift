@@ -5,10 +5,10 @@ private import Foundation
 extension Connection {
   /// Checks the HMAC of every page in the database file (not in the WAL) without the engine.
   ///
-  /// Reads through SQLite's own file handle, 256 pages at a time, and hashes on up to four cores. Not
-  /// reported are pages after the end of the database, and pages of which a newer version is committed
-  /// in the WAL. A page that fails is read again for some tenths of a second, because another process
-  /// may be running a checkpoint.
+  /// Reads through SQLite's own file handle, 256 pages at a time, and hashes on up to four cores. Pages
+  /// after the end of the database are not reported. Neither are pages of which the WAL has a newer version,
+  /// except with ``Access/immutable``. A page that fails is read again for some tenths of a second, because
+  /// another process may be running a checkpoint.
   /// - Parameter progress: Called every 256 pages with the number of pages done and in total.
   /// - Returns: The numbers of the damaged or missing pages, counted from 1, at most 100.
   public func auditPages(progress: ((Int, Int) -> Void)? = nil) -> [Int] {
@@ -21,7 +21,7 @@ extension Connection {
   ///   - progress: Called every 256 pages with the number of pages done and in total.
   /// - Returns: The damaged pages; nil if the check was stopped.
   func auditPages(while isWanted: () -> Bool, progress: ((Int, Int) -> Void)? = nil) -> [Int]? {
-    // Pages committed to the log and not yet copied are read from there, whatever the file itself contains.
+    // The engine reads these pages from the log, so their state in the file does not matter.
     let log = configuration.access == .immutable ? nil : WriteAheadLog(beside: file)
     let logged =
       log.map { $0.pageBytes == unlocked.profile.pageBytes && $0.fits(unlocked) ? $0.pages : [] } ?? []
@@ -47,14 +47,14 @@ extension Connection {
   /// The number of pages of the database; nil if it cannot be read.
   private var pageCount: Int? {
     let wasVerified = isVerified
-    // A verified connection would explain an error of this query by another audit.
+    // On a verified connection, an error of this query would start another audit.
     isVerified = false
     defer { isVerified = wasVerified }
     return (try? value("PRAGMA page_count"))?.int64.flatMap { $0 > 0 ? Int($0) : nil }
   }
 
-  /// Returns whether any page of a sample, which excludes the first page, verifies
-  /// under this connection's key.
+  /// Reads a sample of pages without the first page, and returns whether any of them verifies under this
+  /// connection's key.
   func verifiesSample() -> Bool {
     guard let raw = try? RawFile.open(file) else { return false }
     return unlocked.verifiesSample(of: raw)

@@ -3,7 +3,7 @@
 private import CSQLCipher
 
 extension Connection {
-  /// Runs `body`, during which every action of the statements that are prepared must be permitted.
+  /// Runs `body`. Until it returns, `answer` decides on every action of each statement that is prepared.
   ///
   /// ```swift
   /// let count = try connection.withAuthorizer { action in
@@ -27,8 +27,8 @@ extension Connection {
     try withAuthorizer(naming: { action, _ in answer(action) }, body: body)
   }
 
-  /// Runs `body` with an authorizer that also receives the name of the view or trigger that causes the
-  /// action; nil if the statement itself causes it.
+  /// Runs `body` with an authorizer that has a second argument: the name of the view or trigger that causes
+  /// the action, or nil if the statement itself causes it.
   package func withAuthorizer<Result>(
     naming answer: @escaping (AuthorizerAction, String?) -> AuthorizerAnswer, body: () throws -> Result
   ) throws -> Result {

@@ -1,8 +1,8 @@
-// Many rows with one statement: rows of a query that a function receives inside the engine (RowIntake),
-// and rows in memory that the engine reads (RowFeed, RowChanges).
+// Reads or writes many rows with one statement. Rows of a query are received by a function inside the engine
+// (RowIntake). Rows in memory are read by the engine (RowFeed, RowChanges).
 
 extension Connection {
-  /// Runs `body`; statements that call a ``RowFunction`` during it pass their rows to `taker`.
+  /// Runs `body`. Statements in it that call a ``RowFunction`` pass their rows to `taker`.
   /// - Throws: What `taker` throws, instead of the engine's error that results from it;
   ///   otherwise what `body` throws.
   package func handRows<Result>(to taker: any RowReceiver, _ body: () throws -> Result) throws -> Result {
@@ -15,17 +15,17 @@ extension Connection {
     (handing.count, handing.failure) = (0, nil)
     return try withExtendedLifetime(handing) {
       let outer = intake.hand(handing)
-      // Restored in here, because `handing` must still be alive.
+      // Restored inside of this closure, which keeps `handing` alive.
       defer { _ = intake.hand(outer) }
       do { return try body() } catch { throw handing.failure ?? error }
     }
   }
 
-  /// Returns this connection's intake. The first call creates it and registers its functions.
+  /// Returns this connection's ``RowIntake``. The first call creates it and registers its functions.
   private func rowIntake() throws -> RowIntake {
     let handle = try unsafe opened()
     if let intake, intake.isRegistered { return intake }
-    // Stored first: the engine has its address as soon as one of the functions is registered.
+    // Stored before the registration, after which the engine has its address.
     let made = intake ?? RowIntake()
     intake = made
     let code = unsafe made.register(on: handle)
@@ -49,7 +49,7 @@ extension Connection {
     }
   }
 
-  /// Runs `body`, during which statements can select from the virtual table of a feed.
+  /// Runs `body`. Statements in it can select from the virtual table of a feed.
   package func lend<Result>(_ feed: RowFeed, from start: Int = 0, _ body: () throws -> Result) throws
     -> Result
   {
@@ -61,15 +61,15 @@ extension Connection {
     }
   }
 
-  /// Runs a statement once for each run of ids. The statement sets columns to ``RowChanges/value(_:id:)``
-  /// where the row's version is ``RowChanges/version(id:)``.
+  /// Executes a statement once for each run of ids, as ``RowChanges`` defines it. The statement sets columns
+  /// to ``RowChanges/value(_:id:)`` where the row's version is ``RowChanges/version(id:)``.
   ///
   /// - Parameters:
   ///   - changes: The rows. If the statement fails, ``RowChanges/position`` is the row at which it failed.
   ///   - start: The index of the first row to write.
   ///   - sql: The statement. It has two parameters: the first id of a run, and the last.
-  /// - Returns: The index of the first row that was not written, because it was deleted or has another
-  ///   version; the runs after its run were not written either. nil if all rows were written.
+  /// - Returns: nil if all rows were written. Otherwise the index of the first row that was not written,
+  ///   because it was deleted or has another version. The runs after its run were not written either.
   package func run(_ changes: RowChanges, from start: Int, sql: String) throws -> Int? {
     var run = start..<start
     var isWhole = true
@@ -87,7 +87,7 @@ extension Connection {
         }
       }
     } catch let error as SQLError {
-      // A row that was skipped before the row that failed is reported first.
+      // If the statement skipped a row before the one that failed, the skipped row is returned.
       guard case .constraint = error, run.contains(changes.position),
         let missed = changes.firstMissed(run.lowerBound..<changes.position)
       else { throw error }
@@ -128,10 +128,10 @@ extension Connection {
     }
   }
 
-  /// Returns this connection's changer. The first call creates it and registers its functions.
+  /// Returns this connection's ``RowChanger``. The first call creates it and registers its functions.
   private func rowChanger() throws -> RowChanger {
     let handle = try unsafe opened()
-    // Stored first: the engine has its address as soon as one of the functions is registered.
+    // Stored before the registration, after which the engine has its address.
     let made = changer ?? RowChanger()
     changer = made
     guard !made.isRegistered else { return made }

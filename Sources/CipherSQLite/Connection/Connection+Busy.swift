@@ -11,13 +11,13 @@ private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
 extension Connection {
   /// Sets a closure that decides what to do while another connection holds a lock,
   /// instead of the busy timeout.
-  /// - Parameter body: Receives how often it was called for this lock, from 0. `true` tries again at
-  ///   once, so the closure must do the waiting. `false` ends the statement with
+  /// - Parameter body: Receives the number of previous calls for this lock. If it returns `true`, the engine
+  ///   tries again at once, so the closure itself must wait. `false` ends the statement with
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``. It is not called again if the statement was
   ///   interrupted or its task cancelled. nil restores the timeout.
   public func onBusy(_ body: ((Int) -> Bool)?) { hooks.busy = body }
 
-  /// Installs our own waiting for locks, as the engine's does not report how long it waited.
+  /// Installs a busy handler that measures the wait. The engine's own does not report how long it waited.
   func installBusyHandler() {
     unsafe sqlite3_busy_handler(
       handle, { unsafe connection($0)?.isWorthWaiting(Int($1)) ?? false ? 1 : 0 },
@@ -41,7 +41,7 @@ extension Connection {
     } else {
       let left = configuration.busyTimeout - waited
       proceeds = left > 0
-      // Short pauses at first, for locks of a single commit; never beyond the timeout.
+      // The first pauses are short, for locks of a single commit. No pause exceeds the timeout.
       if proceeds { usleep(UInt32(min(left, [0.001, 0.002, 0.005, 0.01, 0.02][min(count, 4)]) * 1e6)) }
     }
     if !proceeds { waiting.seconds = waited }
@@ -49,7 +49,7 @@ extension Connection {
   }
 
   /// Runs `body`, which needs a lock that the engine does not wait for, again and again until it gets the
-  /// lock or the busy timeout ends.
+  /// lock or the busy timeout ends. Inside a transaction it does not try again.
   func retryingWhileBusy(_ body: () throws -> Void) throws {
     var count = 0
     while true {

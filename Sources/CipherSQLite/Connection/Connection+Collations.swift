@@ -1,6 +1,6 @@
-// The collation of a column, and a replacement for collations that a file of another program names and
-// that are not registered here. The replacement compares texts byte by byte, so that the file can be read
-// at all. Indexes that are sorted by such a collation must not be used for searches.
+// Collations of columns. A file of another program may name collations that are not registered here. They
+// are replaced by one that compares byte by byte, so that the file can be read at all. Indexes that are
+// sorted by the original collation must then not be used for searches.
 
 private import CSQLCipher
 
@@ -24,9 +24,8 @@ extension Connection {
     guard code == SQLITE_OK else { throw error(code, sql: "") }
   }
 
-  /// Returns the collation of a column, as the engine has parsed it from the table's SQL. Do not
-  /// parse that SQL again to find it: another parser may take a different word for the name.
-  /// `BINARY` if the SQL names none.
+  /// Returns the collation of a column, as the engine has parsed it from the table's SQL. Do not search the
+  /// SQL for it: another parser may take a different word for the name. `BINARY` if the SQL names none.
   package func collation(ofColumn column: String, in table: String) throws -> String {
     var name: UnsafePointer<CChar>?
     let code = unsafe sqlite3_table_column_metadata(

@@ -4,8 +4,8 @@ extension Connection {
   /// Calls `body` before each write and sync of the connection's file and of its log, and after each
   /// commit. nil removes the callback.
   ///
-  /// If the file has no log, only the file itself is watched, not its journal, which is
-  /// created and deleted all the time.
+  /// If the file has no log, only the file itself is watched. Its journal is not, because the engine creates
+  /// and deletes it for each transaction.
   /// - Parameter body: Called on the connection's own thread. It must not use the connection.
   package func onFileCall(_ body: ((FileCall) -> FileAnswer)?) throws {
     unsafe fileWatch?.end(handle)

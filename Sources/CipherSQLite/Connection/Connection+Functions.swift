@@ -1,7 +1,7 @@
 // SQL functions and collations, defined by Swift closures.
 //
-// What the engine passes to a callback (arguments, texts, the context for the result) is valid during
-// that call only. Values are copied out of it and into it, and no pointer is kept.
+// What the engine passes to a callback (arguments, texts, the context for the result) is valid during that
+// call only. Values are copied, and no pointer is kept.
 
 private import CSQLCipher
 private import Foundation
@@ -46,8 +46,8 @@ extension Connection {
   /// Registers `vault_utf8(value)`: 0 for a text that is not valid UTF-8, otherwise 1. The engine stores
   /// invalid texts without an error.
   ///
-  /// It is not registered as a closure, because converting an argument to `String` would
-  /// repair it and so hide the fault.
+  /// It is not registered as a closure, because converting an argument to `String` would repair the invalid
+  /// text.
   package func registerTextCheck() throws {
     let handle = try unsafe opened()
     let code = unsafe sqlite3_create_function_v2(
@@ -79,7 +79,7 @@ extension Connection {
     guard code == SQLITE_OK else { throw error(code, sql: "") }
   }
 
-  /// Runs `body`, during which `vault_pending(id)` is 1 for the ids of these sets.
+  /// Runs `body`. Until it returns, `vault_pending(id)` is 1 for the ids in these sets.
   package func withPendingRows<Result>(_ ids: [Set<Int64>], _ body: () throws -> Result) rethrows -> Result {
     let former = pendingRows.ids
     pendingRows.ids = ids
@@ -115,8 +115,8 @@ extension Connection {
     registrations.append { try unsafe $0.register(collation: name, compare) }
   }
 
-  /// Registers the functions and collations of another connection on this one: the
-  /// schema of a copy needs them too.
+  /// Registers on this connection the functions and collations that another has registered, except
+  /// aggregates and `vault_pending`: the schema of a copy needs them.
   package func adoptFunctions(of other: Connection) throws {
     for register in other.registrations { try register(self) }
   }

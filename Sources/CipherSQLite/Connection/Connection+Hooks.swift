@@ -3,8 +3,8 @@
 
 private import CSQLCipher
 
-// Unretained: the engine calls back with the connection's address, and no more once the
-// connection has closed its handle.
+// Unretained: the engine calls back with the connection's address, and makes no call after the connection
+// has closed its handle.
 private func connection(_ context: UnsafeMutableRawPointer?) -> Connection? {
   unsafe context.map { unsafe Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
 }
@@ -34,7 +34,7 @@ extension Connection {
   /// Sets a closure that is called for each row that is inserted, updated or deleted, before
   /// the commit. nil removes it.
   ///
-  /// Not reported are changes in tables WITHOUT ROWID, and rows deleted by a DELETE without WHERE
+  /// Changes in tables WITHOUT ROWID are not reported. Neither are rows deleted by a DELETE without WHERE
   /// (SQLite, `sqlite3_update_hook`).
   /// - Parameter body: It must not use the connection.
   public func onChange(_ body: ((RowChange) -> Void)?) {
@@ -54,10 +54,10 @@ extension Connection {
         }, unsafe context)
   }
 
-  /// Sets a closure that receives each statement that ends, with its duration.
+  /// Sets a closure that receives each statement when it ends, with its duration.
   /// - Parameters:
-  ///   - showsValues: Whether the text contains the bound values. Default `false`: otherwise a log would
-  ///     hold in clear what the file keeps encrypted.
+  ///   - showsValues: Whether the text contains the bound values. Default `false`, so that a log does not
+  ///     contain encrypted values in clear.
   ///   - body: Called on the connection's own thread. It must not use the
   ///     connection. nil removes the closure.
   public func onStatement(showsValues: Bool = false, _ body: ((TraceEvent) -> Void)?) {
@@ -100,8 +100,8 @@ extension Connection {
   /// some tens of microseconds.
   private static let stepsBetweenLooks = 4000
 
-  /// Installs a check that also ends a statement whose call was cancelled just before the statement
-  /// began: the engine ignores an interrupt while no statement runs.
+  /// Installs a periodic check for cancellation. It also ends a statement whose call was cancelled just
+  /// before the statement began: the engine ignores an interrupt while no statement runs.
   func watchForCancellation() {
     guard !hooks.isWatching, let handle = unsafe handle else { return }
     hooks.isWatching = true

@@ -136,7 +136,7 @@ extension Connection {
   ) throws -> Value? {
     try withBound(sql, arguments: arguments) { statement in
       guard try statement.step() else { return nil }
-      // Not as an optional: then a NULL could not be distinguished from a missing row.
+      // Read as `Value`, not as `Value?`: otherwise NULL would be returned as nil, like a missing row.
       let value: Value = try typed(statement)
       return value
     }
@@ -190,7 +190,7 @@ extension Connection {
 
   // MARK: Cursors
 
-  /// Returns a cursor over the rows of a query, which are converted one at a time.
+  /// Returns a cursor over the rows of a query. It converts one row at a time.
   /// - Parameters:
   ///   - sql: One statement; interpolated values are bound.
   ///   - arguments: Its parameters by position or by name, if no value is interpolated.
@@ -205,7 +205,7 @@ extension Connection {
     return Cursor(statement, make)
   }
 
-  /// Returns a cursor over the rows of a query, which are read one at a time.
+  /// Returns a cursor over the rows of a query. It reads one row at a time.
   /// - Parameters:
   ///   - sql: One statement; interpolated values are bound.
   ///   - arguments: Its parameters by position or by name, if no value is interpolated.
@@ -221,8 +221,8 @@ extension Connection {
   // MARK: Statements
 
   /// Prepares one statement for repeated use.
-  /// - Parameter sql: The statement; interpolated values are bound. Otherwise the
-  ///   caller binds its parameters.
+  /// - Parameter sql: The statement. Interpolated values are bound; if there are none, the caller binds the
+  ///   parameters.
   /// - Returns: The statement.
   /// - Throws: ``SQLError``.
   public func prepare(_ sql: SQL) throws -> Statement {

@@ -3,8 +3,8 @@
 private import CSQLCipher
 
 extension Connection {
-  /// Determines whether the file has a log; without one ``sharedState`` is nil. While this connection is
-  /// open, no other can remove the log. Reads the file; must not be called inside a transaction.
+  /// Determines whether the file has a log. If not, ``sharedState`` is nil. While this connection is open,
+  /// no other connection can remove the log. Reads the file; must not be called inside a transaction.
   package func findLog() throws {
     guard !isInTransaction, configuration.access != .immutable else { return }
     keepsLog = try value(sql: "PRAGMA journal_mode") == .text("wal")
@@ -24,8 +24,8 @@ extension Connection {
       unsafe methods.pointee.iVersion >= 2, let map = unsafe methods.pointee.xShmMap
     else { return nil }
     var memory: UnsafeMutableRawPointer?
-    // The index is mapped in regions of 32 KiB; this is the first. The flag 0 means that it is
-    // not created if it is missing.
+    // The index is mapped in regions of 32 KiB; this is the first. The flag 0 means that a missing region is
+    // not created.
     guard unsafe map(file, 0, 32 << 10, 0, &memory) == SQLITE_OK, let memory = unsafe memory else {
       return nil
     }

@@ -6,8 +6,8 @@ extension Connection {
   /// The cancellable call that is running on this connection. Once it is cancelled, its statements fail.
   package var run: CancellableRun? { waiting.run }
 
-  /// Runs `body` on one state of the file, and runs `check` first if that state differs from the
-  /// one at the last such call.
+  /// Runs `body` on one state of the file. Runs `check` first, unless the last check by this method was of
+  /// the same state.
   ///
   /// Costs one step of one statement: `PRAGMA data_version`, a number that changes when
   /// another connection has committed.
@@ -15,7 +15,7 @@ extension Connection {
   package func reading<Result>(checking check: () throws -> Void, _ body: () throws -> Result) throws
     -> Result
   {
-    // While this statement is active, everything else that is read on this connection is of its state.
+    // While this statement is active, all reads on this connection see the state that this statement sees.
     try withStatement(sql: "PRAGMA data_version") { statement in
       guard try statement.step() else { return try body() }
       let found = statement.int64(0)
@@ -27,8 +27,8 @@ extension Connection {
     }
   }
 
-  /// Whether the open transaction contains references to rows that do not exist, so that a commit would
-  /// fail. SQLite maintains this count anyway, so reading it costs nothing.
+  /// Whether the open transaction contains references to rows that do not exist. A commit would then fail.
+  /// SQLite maintains this count anyway, so reading it costs nothing.
   package var hasUnresolvedReferences: Bool {
     guard let handle = unsafe handle else { return false }
     var (current, highest): (Int32, Int32) = (0, 0)

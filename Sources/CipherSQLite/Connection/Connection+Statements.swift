@@ -17,7 +17,7 @@ extension Connection {
     var raw: OpaquePointer?
     var text = sql
     let (code, isWhole) = try text.withUTF8 { bytes in
-      // The engine would end the text there, and run what is before it.
+      // At a NUL the engine would end the text, and run only the part before it.
       guard unsafe !bytes.contains(0) else { throw SQLError.holdsNUL(sql) }
       let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? emptyAddress).assumingMemoryBound(
         to: CChar.self)
@@ -33,7 +33,7 @@ extension Connection {
     return unsafe Statement(raw: raw, sql: sql, connection: self)
   }
 
-  /// Returns whether only spaces, semicolons and comments follow.
+  /// Returns whether the text from `start` to `end` contains only spaces, semicolons and comments.
   private func holdsNothing(_ start: UnsafePointer<CChar>?, end: UnsafePointer<CChar>) -> Bool {
     var next = unsafe start
     while let rest = unsafe next, unsafe rest < end {
@@ -41,7 +41,7 @@ extension Connection {
       var tail: UnsafePointer<CChar>?
       let code = unsafe sqlite3_prepare_v2(handle, rest, Int32(clamping: end - rest), &raw, &tail)
       defer { unsafe sqlite3_finalize(raw) }
-      // A further statement, or an invalid one.
+      // There is another statement, or invalid SQL.
       guard code == SQLITE_OK, unsafe raw == nil else { return false }
       guard unsafe tail != rest else { return true }
       unsafe next = unsafe tail
@@ -66,7 +66,7 @@ extension Connection {
   public func withStatement<Result>(sql: String, _ body: (Statement) throws -> Result) throws -> Result {
     try checkOpen()
     if let cached = unsafe cache.take(sql) {
-      // The cache retains it while it is in use, and the connection retains the cache.
+      // The cache retains the statement while it is in use, and the connection retains the cache.
       return try unsafe cached._withUnsafeGuaranteedRef { statement in
         defer {
           statement.reset()
@@ -83,9 +83,10 @@ extension Connection {
     return try body(statement)
   }
 
-  /// Runs `body` with a statement that an earlier call found, if it is still valid and not in use. For
-  /// loops in which the look-up in the cache is a considerable part of the work.
-  /// - Parameter kept: The statement that was found; set by the first call.
+  /// Runs `body` with the statement in `kept` if that is valid and not in use, otherwise with one from the
+  /// cache. For loops in which the look-up in the cache is a considerable part of the work.
+  /// - Parameter kept: The statement that the last look-up found; nil before the first call. Must be used
+  ///   for one SQL text only.
   package func withStatement<Result>(
     sql: String, keeping kept: inout Statement?, _ body: (Statement) throws -> Result
   ) throws -> Result {
@@ -138,7 +139,7 @@ extension Connection {
   public func executeScript(_ sql: String) throws {
     let handle = try unsafe opened()
     guard !sql.utf8.contains(0) else { throw SQLError.holdsNUL(sql) }
-    // The script may roll back a part of its work.
+    // The script may contain a rollback, after which this cached value is invalid (see ``TriggeredTables``).
     defer { triggered = nil }
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, sql: sql) }
@@ -164,7 +165,7 @@ extension Connection {
         let code = unsafe sqlite3_prepare_v2(try opened(), start, -1, &raw, &tail)
         guard code == SQLITE_OK else { throw error(code, sql: sql) }
         unsafe next = unsafe tail
-        // Spaces and comments give no statement.
+        // Spaces and comments are no statement.
         guard unsafe raw != nil else { continue }
         let statement = unsafe Statement(raw: raw, sql: sql, connection: self)
         var header: Row.Header?

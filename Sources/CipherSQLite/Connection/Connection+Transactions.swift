@@ -35,8 +35,8 @@ extension Connection {
   /// Inside another transaction it becomes a savepoint.
   ///
   /// For some errors (a full disk, an I/O error, an interrupted change) the engine itself rolls back the
-  /// whole transaction instead of the statement only. Then every further call of `body`, in whichever
-  /// nested closure, throws that error again, and so does the end of the transaction. So nothing is
+  /// whole transaction instead of the statement only. After that, every call that `body` or a nested closure
+  /// makes on the connection throws this error again, and so does the end of the transaction. So nothing is
   /// written outside of the transaction, even if `body` ignores the error.
   /// - Parameters:
   ///   - kind: When the lock is taken.
@@ -95,8 +95,8 @@ extension Connection {
   public func rollback() {
     let hook = hooks.rollback
     defer { hooks.rollback = hook }
-    // The hook was already called when the engine rolled the transaction back. The placeholder in its
-    // place must not call it again.
+    // The hook was already called when the engine rolled the transaction back. The rollback of the
+    // placeholder transaction must not call it again.
     if transactionLoss != nil { hooks.rollback = nil }
     (isTransactionOwed, isForWriting, transactionLoss, triggered) = (false, false, nil, nil)
     // If ROLLBACK fails, there is nothing to roll back: SQLite ended the transaction itself.
@@ -111,16 +111,16 @@ extension Connection {
   /// some errors. From then on every call of the engine throws this error, until the closure that
   /// began the transaction ends it.
   ///
-  /// Called by every call that fails, and by none that succeeds.
+  /// Must be called after every call of the engine that fails, and after no other.
   func noteLostTransaction(_ error: SQLError) {
-    // Also for a transaction that was begun by hand.
+    // Also needed for a transaction that was begun by hand, for which the guard below returns.
     triggered = nil
     guard isTransactionOwed, transactionLoss == nil, !isInTransaction, let handle = unsafe handle else {
       return
     }
     transactionLoss = error
-    // A placeholder transaction. Without it, a statement that the caller kept and steps again would be
-    // committed at once, as its own transaction. It is rolled back with this one.
+    // A placeholder transaction. Without it, a statement that the caller still has would be committed at
+    // once when it is stepped again. `rollback()` ends the placeholder.
     unsafe sqlite3_exec(handle, "BEGIN", nil, nil, nil)
   }
 
@@ -146,8 +146,8 @@ extension Connection {
 
   /// Begins a transaction that ``commit()`` or ``rollback()`` ends.
   ///
-  /// The closures are safer: they always end what they began. And if the engine rolls back the
-  /// transaction by itself, such as on a full disk, they write nothing after it.
+  /// The methods with closures are safer: they always end the transaction. And if the engine rolls it back
+  /// by itself, such as on a full disk, they write nothing afterwards.
   /// - Parameter kind: When the lock is taken.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction;
   ///   ``SQLError/busy(file:waitedSeconds:holders:)``.
@@ -176,8 +176,8 @@ extension Connection {
   /// - Throws: ``SQLError``.
   public func beginSavepoint(_ name: String) throws { try execute(sql: "SAVEPOINT \(quoted(name))") }
 
-  /// Releases a savepoint and those begun after it. Their changes become part of
-  /// the surrounding transaction.
+  /// Releases a savepoint and the savepoints that were begun after it. Their changes become part of the
+  /// surrounding transaction.
   /// - Parameter name: The savepoint's name.
   /// - Throws: ``SQLError``.
   public func releaseSavepoint(_ name: String) throws { try execute(sql: "RELEASE \(quoted(name))") }

@@ -1,12 +1,12 @@
-// Which tables have triggers. The conflict clause of a statement also applies to the triggers
-// that it fires and overrides theirs (lang_createtrigger.html), so callers check for triggers
-// before they use such a clause.
+// Determines which tables have triggers. The conflict clause of a statement overrides the conflict clauses
+// in the triggers that it fires (lang_createtrigger.html). So callers check for triggers before they use
+// such a clause.
 
 extension Connection {
   /// Returns whether a write to a table of the file may fire triggers.
   ///
-  /// Costs reading two numbers from the file. The whole schema is read after it has
-  /// changed, and after a rollback.
+  /// Reads two version numbers. The whole schema is only read if one of them has changed, or after a
+  /// rollback.
   package func firesTriggers(table: String) throws -> Bool {
     let versions = TriggeredTables.Versions(
       file: try value(sql: "PRAGMA main.schema_version")?.int64,

@@ -11,13 +11,13 @@ extension Connection {
     case delete
   }
 
-  /// Sets the journal mode.
+  /// Sets the journal mode, and the setting of ``setFullSync(_:)`` to the default for that mode.
   /// - Parameter mode: The mode.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` if other connections prevent the change for
   ///   longer than the busy timeout.
   public func setJournalMode(_ mode: JournalMode) throws {
-    // The engine does not wait for this lock: two connections that each hold a lock
-    // could wait for each other.
+    // The engine does not wait for this lock, because two connections that each have a lock could wait for
+    // each other.
     try retryingWhileBusy {
       let found = try value(sql: "PRAGMA journal_mode = \(mode.rawValue)")?.string
       guard found == mode.rawValue else { throw waitingError() }
@@ -26,8 +26,8 @@ extension Connection {
     try executeScript("PRAGMA synchronous = \(mode == .wal ? "NORMAL" : "FULL")")
   }
 
-  /// Sets whether a commit waits until its data is on the disk. Otherwise a power loss may lose the last
-  /// commits, but never a part of one.
+  /// Sets whether a commit waits until its data is on the disk. If it does not, a power loss may lose the
+  /// last commits; in WAL mode it never loses a part of one.
   /// - Parameter isFull: `true` for waiting.
   /// - Throws: ``SQLError``.
   public func setFullSync(_ isFull: Bool) throws {
@@ -68,7 +68,7 @@ extension Connection {
   public struct Checkpoint: Sendable, Hashable {
     /// The number of pages in the log; -1 without WAL.
     public let logPages: Int
-    /// How many of them are now in the file; -1 without WAL.
+    /// The number of pages of the log that are now in the file; -1 without WAL.
     public let copiedPages: Int
   }
 
@@ -77,8 +77,8 @@ extension Connection {
   ///   - mode: How much to do.
   ///   - schema: The name of one database; nil for all that are attached.
   /// - Returns: How many pages the log has, and how many of them were copied.
-  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` if other connections prevented it for
-  ///   longer than the busy timeout (never in passive mode).
+  /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` if other connections prevented the checkpoint
+  ///   for longer than the busy timeout (never in passive mode).
   @discardableResult
   public func checkpoint(_ mode: CheckpointMode, schema: String? = nil) throws -> Checkpoint {
     let handle = try unsafe opened()
@@ -88,15 +88,15 @@ extension Connection {
     return Checkpoint(logPages: Int(log), copiedPages: Int(copied))
   }
 
-  /// The size of the file in bytes, including what its log holds: by the number of pages, or the size on
-  /// disk if that is larger. Nil if there is no file.
+  /// The size of the database in bytes, including pages that are only in the log: the number of pages times
+  /// the page size, or the size of the file if that is larger. nil if there is no file.
   package var contentBytes: Int? {
     let pages = (try? value("PRAGMA page_count"))?.int64 ?? 0
     return file.byteCount.map { max($0, Int(pages) * unlocked.profile.pageBytes) }
   }
 
-  /// Rebuilds the file without free pages. For some time this needs twice the size of the file on disk
-  /// (encrypted), and as much memory, because the engine's temporary files are kept in memory.
+  /// Rebuilds the file without free pages. For some time this needs twice the file's size on disk
+  /// (encrypted), and the file's size in memory, because the engine's temporary files are kept in memory.
   /// - Throws: ``SQLError/engine(code:extendedCode:message:sql:)`` inside a transaction.
   public func vacuum() throws { try execute("VACUUM") }
 
@@ -142,7 +142,7 @@ extension Connection {
   ///   values that are not words.
   public func setPragma(_ name: String, to value: some CustomStringConvertible) throws {
     try checkPragma(name)
-    // They write statements and their values to a plain file.
+    // These pragmas write statements and their values to a plain file.
     guard !["cipher_profile", "cipher_log"].contains(where: { name.asciiLowercased.hasSuffix($0) }) else {
       throw SQLError.notOneStatement(sql: "PRAGMA \(name)")
     }
@@ -165,7 +165,7 @@ extension Connection {
       || (0x61...0x7A).contains(byte)
   }
 
-  /// The limits that SQLite enforces, such as against input that needs too many resources (`sqlite3_limit`).
+  /// Limits of SQLite, such as for input that would need too many resources (`sqlite3_limit`).
   public enum Limit: Int32, Sendable, CaseIterable {
     /// Bytes of a text, a blob or a row.
     case length = 0
@@ -185,7 +185,7 @@ extension Connection {
     case likePatternLength = 8
     /// Parameters of a statement.
     case variables = 9
-    /// How deep triggers call each other.
+    /// The depth to which triggers fire further triggers.
     case triggerDepth = 10
   }
 
@@ -199,8 +199,8 @@ extension Connection {
   /// Sets a limit. It cannot exceed the limit with which the engine was compiled.
   /// - Parameters:
   ///   - limit: The limit.
-  ///   - value: Its new value; a larger one than the engine's limit is reduced to that.
-  /// - Returns: The former value.
+  ///   - value: Its new value. A value above the engine's compiled limit is reduced to that limit.
+  /// - Returns: The former value; 0 if the connection is closed.
   @discardableResult
   public func setLimit(_ limit: Limit, to value: Int) -> Int {
     unsafe handle.map { unsafe Int(sqlite3_limit($0, limit.rawValue, Int32(clamping: max(0, value)))) } ?? 0

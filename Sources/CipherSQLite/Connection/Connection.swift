@@ -20,8 +20,8 @@ private import Foundation
     case readWrite
     /// Read only, while other processes may write.
     case readOnly
-    /// Read only, with the caller's promise that no process changes the file meanwhile:
-    /// takes no lock, creates no file.
+    /// Read only, without locks and without creating files. The caller guarantees that no process changes
+    /// the file meanwhile.
     case immutable
   }
 
@@ -48,15 +48,15 @@ private import Foundation
     public init() {}
   }
 
-  // Open from init to close(); closed exactly once. SQLite does no locking of its own (NOMUTEX): the
-  // owner of this object is its only user. The compiler checks this, as the class is not Sendable.
+  // Open from init to close(); closed exactly once. SQLite uses no mutexes (NOMUTEX): the owner of this
+  // object is its only user. The compiler checks this, as the class is not Sendable.
   var handle: OpaquePointer?
   /// The path of the file, as the caller passed it.
   public var path: String { file.given }
   /// The file; symbolic links were resolved when it was opened.
   package let file: DatabasePath
-  /// The derived key and the settings with which the file was opened. Further connections can be opened
-  /// with it without a key derivation.
+  /// The derived key and the cipher settings of the file. With them, further connections are opened without
+  /// another key derivation.
   public internal(set) var unlocked: UnlockedKey
   /// The settings with which the connection was opened.
   public let configuration: Configuration
@@ -69,7 +69,7 @@ private import Foundation
   let link = ConnectionLink()
   private var streams: [ObjectIdentifier: WeakStream] = [:]
   var transactionDepth = 0
-  /// Whether a closure has begun a transaction that has not ended yet.
+  /// Whether a method with a closure has begun a transaction that has not ended yet.
   var isTransactionOwed = false
   /// The cached result for ``firesTriggers(table:)``. Nil before its first call, and after every rollback.
   var triggered: TriggeredTables?
@@ -78,17 +78,18 @@ private import Foundation
   /// The error for which the engine rolled back the open transaction by itself: see
   /// ``noteLostTransaction(_:)``. Nil if it did not.
   var transactionLoss: SQLError?
-  /// The state of the file at the last call of ``reading(checking:_:)``; nil before the first.
+  /// The `PRAGMA data_version` at the last check by ``reading(checking:_:)``; nil before the first.
   var checkedState: Int64?
   /// Whether the file is known to have a log: see ``findLog()``.
   var keepsLog = false
-  /// The value of ``sharedState`` before the open transaction began, if that is a deferred one.
+  /// The value of ``sharedState`` before the open transaction began; nil if that transaction is not a
+  /// deferred one.
   package internal(set) var stateBeforeTransaction: SharedState?
-  /// Whether the key is known to fit. From then on the engine's "not a database" has
-  /// other causes than a wrong key.
+  /// Whether the key has opened the file. From then on the engine's error "not a database" has other causes
+  /// than a wrong key.
   var isVerified = false
   var hooks = Hooks()
-  /// The watch on the engine's file calls while a callback is installed; otherwise nil.
+  /// The interceptor of the engine's file calls while a callback is installed; otherwise nil.
   var fileWatch: FileCallInterceptor?
   var waiting: Waiting
   var authorizer: ((AuthorizerAction, String?) -> AuthorizerAnswer)?
@@ -124,10 +125,10 @@ private import Foundation
   }
 
   /// Finalizes all statements, ends all streams and closes the file. Further calls of this method do
-  /// nothing. From then on other calls throw ``SQLError/closed(file:)``, or do nothing if they cannot throw.
+  /// nothing. After it, other methods throw ``SQLError/closed(file:)``, or do nothing if they cannot throw.
   public func close() {
     guard let open = unsafe handle else { return }
-    // Before the cache is emptied. During the connection's deinit its link has already ended, so
+    // Done before the cache is emptied. During the connection's deinit its link has already ended, so
     // statements that the cache releases can no longer remove themselves from `live`.
     for entry in live.values { unsafe entry.statement.finalize() }
     live.removeAll()
@@ -135,8 +136,8 @@ private import Foundation
     for entry in streams.values { entry.stream?.end() }
     streams.removeAll()
     waiting.interruptor.detach()
-    // With an interrupt pending, closing would leave the log next to the file. SQLCipher 4 clears the
-    // interrupt when a statement begins.
+    // If an interrupt were pending, closing would not remove the log. A statement that begins clears the
+    // interrupt in SQLCipher 4.
     if waiting.interruptor.count > 0 { unsafe sqlite3_exec(open, "SELECT 1", nil, nil, nil) }
     unsafe fileWatch?.end(open)
     fileWatch = nil
@@ -174,12 +175,13 @@ private import Foundation
   /// Whether the file at the path is no longer the file that is open here.
   var hasMoved: Bool { unsafe CipherSQLite.hasMoved(handle) }
 
-  /// Whether the file has certainly moved. If the system cannot report what is at the path (such as when
-  /// a folder may no longer be searched), this is false.
+  /// Whether the file has certainly moved. If the system cannot report what is at the path, such as when a
+  /// folder may no longer be searched, this is false.
   var isGone: Bool { hasMoved && (FileStatus(file.path) != nil || errno == ENOENT || errno == ENOTDIR) }
 
-  /// Returns the cause of "not a database" or "malformed" on a file that opened well before; nil if the
-  /// pages show none. It reads the whole file, but is only called after such an error.
+  /// Returns the cause of the error "not a database" or "malformed", or of a moved file, on a connection
+  /// that has read the file before. nil for other errors, and if the pages show no cause. It may read the
+  /// whole file.
   private func diagnosis(of code: Int32) -> SQLError? {
     // SQLITE_READONLY_DBMOVED, a macro that Swift does not import.
     guard code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT || code == 1032 else { return nil }
@@ -197,7 +199,7 @@ private import Foundation
     live[ObjectIdentifier(statement)] = Live(statement: statement)
   }
 
-  /// Removes a statement, which may already be finalized, from the live ones.
+  /// Removes a statement, which may already be finalized, from `live`.
   func forget(_ statement: Statement) {
     live[ObjectIdentifier(statement)] = nil
   }
@@ -238,12 +240,12 @@ extension Connection {
     return unsafe sqlite3_extended_errcode(handle)
   }
 
-  /// Returns the error for the system's reason why the engine could not open the file or one next to it;
-  /// nil if the reason is unknown.
+  /// Returns the error for the system's reason why the engine could not open the file, its log or its
+  /// journal; nil if the reason is unknown.
   private func cannotOpenError() -> SQLError? {
     switch unsafe sqlite3_system_errno(handle) {
     case 0: nil
-    // The index of the log is missing, in a folder in which this user may not create files.
+    // The shared memory of the log is missing, in a folder in which this user may not create files.
     case ENOENT where configuration.access == .readOnly: .logUnreadable(file: path)
     // The file exists, but the files next to it cannot be created.
     case ENOENT where file.byteCount != nil: .folderNotWritable(folder: file.folder)

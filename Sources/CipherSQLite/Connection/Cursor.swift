@@ -7,9 +7,9 @@
 /// var names: [String?] = []
 /// while let name = try cursor.next() { names.append(name) }
 /// ```
-/// It owns a statement, which is active until the last row was read, an error was thrown, or the cursor
-/// is closed or released. While the statement is active, the snapshot stays open even if the transaction
-/// ends. Use a cursor on the task that uses its connection.
+/// It owns a statement. The statement is active until the last row was read, an error was thrown, or the
+/// cursor is closed or released. While the statement is active, the snapshot stays open even if the
+/// transaction ends. Use a cursor on the task that uses its connection.
 public final class Cursor<Element> {
   private let statement: Statement
   private let make: (Statement) throws -> Element

@@ -1,6 +1,6 @@
-// Interception of the engine's writes and syncs to the files of a connection: a callback is notified
-// before each and can make it fail. It has two uses: a change of the key, which cannot be stopped by
-// other means, and tests of what remains after a disk failure.
+// Interception of the engine's writes and syncs to the files of a connection: a callback is notified before
+// each call and can make it fail. There are two uses: to stop a change of the key, which is not possible by
+// other means, and to test what remains after a disk failure.
 
 internal import CSQLCipher
 
@@ -26,7 +26,7 @@ package enum FileCall: Sendable, Hashable {
   case full
 }
 
-/// What the watch does with a call.
+/// What the interceptor does with a call.
 package enum FileAnswer: Sendable, Hashable {
   /// The call is made.
   case proceeds
@@ -40,18 +40,18 @@ package enum FileAnswer: Sendable, Hashable {
 
 /// Intercepts the engine's calls to the files of one connection.
 @safe final class FileCallInterceptor {
-  /// What the functions below need, stored after the function table through which they were called.
+  /// The data of the functions below. It is stored after the function table through which they are called.
   @unsafe fileprivate struct Context {
     // Owned by the engine; valid as long as its library is loaded.
     let original: UnsafePointer<sqlite3_io_methods>
-    // The connection retains the watch until end() has removed the function table.
+    // The connection retains the interceptor until end() has removed the function table.
     let watch: Unmanaged<FileCallInterceptor>
     let isLog: Bool
   }
 
   /// The callback.
   let body: (FileCall) -> FileAnswer
-  /// How far a transaction is.
+  /// The progress of a transaction.
   fileprivate enum Phase {
     case writing
     /// The header of the commit frame is written; its page comes next.
@@ -72,8 +72,8 @@ package enum FileAnswer: Sendable, Hashable {
 
   /// Restores the original function tables. Must be called before the connection is closed.
   func end(_ handle: OpaquePointer?) {
-    // Looked up again: the engine may have closed its log meanwhile, and a pointer kept
-    // from then would be dangling.
+    // Looked up again: the engine may have closed its log meanwhile, and an older pointer to it would be
+    // dangling.
     unsafe leave(rawFile(of: handle))
     unsafe leave(logFile(of: handle))
     while let room = unsafe rooms.popLast() { unsafe room.deallocate() }
@@ -135,7 +135,7 @@ private func watchedWrite(
     && bytes.map { unsafe $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0 } ?? false
   let isPageOfCommit = unsafe context.pointee.isLog && watch.phase == .beginsCommit && !isCommit
   let former = watch.phase
-  // Reset until the write is done: a write that fails does not commit.
+  // Reset until the write has succeeded: a failed write does not commit.
   watch.phase = .writing
   switch watch.body(isCommit ? .commit : .write) {
   case .proceeds: break
@@ -172,15 +172,15 @@ private func watchedSync(_ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: I
     return syncError
   }
   let code = unsafe sync(file, flags)
-  // A failed sync is not a commit. Without this, a later transaction that writes
-  // nothing would be reported as one.
+  // A failed sync is not a commit. Without this, a later transaction that writes nothing would be reported
+  // as committed.
   if code != SQLITE_OK { watch.phase = .writing }
   return code
 }
 
-/// Resets the phase at the end of each transaction on a file without a log, when its lock is released.
-/// The rollback of a leftover journal writes all pages but reports no commit; without the reset, the next
-/// transaction would be reported in its place.
+/// Resets the phase at the end of each transaction on a file without a log, when its lock is released. The
+/// rollback of a leftover journal writes all pages but reports no commit; without the reset, the next
+/// transaction would be reported as committed even if it wrote nothing.
 private func watchedUnlock(_ file: UnsafeMutablePointer<sqlite3_file>?, _ level: Int32) -> Int32 {
   guard let context = unsafe context(file), let unlock = unsafe context.pointee.original.pointee.xUnlock
   else {
@@ -198,7 +198,7 @@ private func watchedControl(
     return SQLITE_NOTFOUND
   }
   let watch = unsafe context.pointee.watch.takeUnretainedValue()
-  // Sent when all pages are written and only the journal must be deleted.
+  // The engine sends this when all pages are written and only the journal must be deleted.
   if operation == SQLITE_FCNTL_SYNC {
     switch watch.body(.commit) {
     case .proceeds: break
@@ -211,8 +211,8 @@ private func watchedControl(
   }
   let code = unsafe control(file, operation, argument)
   if operation == SQLITE_FCNTL_SYNC, code != SQLITE_OK, code != SQLITE_NOTFOUND { watch.phase = .writing }
-  // With a log it is sent as well, after the last checksum. A transaction that wrote nothing also sends
-  // it, hence the check of the phase.
+  // The engine also sends this if there is a log, after the last checksum, and for a transaction that wrote
+  // nothing. Hence the check of the phase.
   if operation == SQLITE_FCNTL_COMMIT_PHASETWO, watch.phase == .commits {
     watch.phase = .writing
     _ = watch.body(.committed)

@@ -2,19 +2,20 @@
 
 private import CSQLCipher
 
-/// A handle with which another thread can stop a running statement. It may outlive its connection, and
-/// does nothing once that is closed.
+/// A handle with which another thread can stop a running statement. It may outlive its connection, and does
+/// nothing once the connection is closed.
 public struct Interruptor: Sendable {
   @safe private struct State {
     /// The connection's handle while it is open.
     var handle: OpaquePointer?
-    // The engine does not check its own interrupt flag while it waits for a lock; our busy handler checks
-    // this instead. It is a counter, because the engine clears its flag when no statement runs.
+    // The number of requests. The engine does not check its own interrupt flag while it waits for a lock;
+    // our busy handler checks whether this number has changed. The flag would not do: the engine clears it
+    // when no statement runs.
     var count = 0
   }
 
   // Shared by all copies. The handle is only used under the lock, and detach() clears it under the lock
-  // before it is closed: so it is open whenever it is used here.
+  // before the connection closes it. So the handle is open whenever it is used here.
   private let state: Locked<State>
 
   init(_ handle: OpaquePointer?) { state = unsafe Locked(State(handle: handle)) }

@@ -22,7 +22,7 @@ private import CSQLCipher
   /// Returns the index of the row with an id; nil if there is none.
   @inline(__always) mutating func find(_ id: Int64) -> Int? {
     let rows = unsafe feed.rows
-    // Nearly always the id is that of the last row found or of the next one, or lies between the two.
+    // In most calls the id is that of the last row found or of the next row, or it lies between the two.
     guard unsafe last < rows.count else { return nil }
     if unsafe rows[last].id == id { return unsafe last }
     let next = unsafe last + 1
@@ -49,7 +49,7 @@ private import CSQLCipher
   }
 }
 
-/// The SQL functions of one connection.
+/// The SQL functions `vault_version` and `vault_value` of one connection.
 @safe final class RowChanger {
   // Allocated in init and freed in deinit. The connection retains the changer and closes its handle first.
   // The value is set for the duration of Connection.run only, and read by the thread that is inside of it.
@@ -65,7 +65,7 @@ private import CSQLCipher
   deinit { unsafe state.deallocate() }
 
   /// Sets the changes that the functions return.
-  /// - Returns: The former ones, for ``takeBack(_:)``.
+  /// - Returns: The former changes, for ``takeBack(_:)``.
   func lend(_ changes: ChangeState) -> ChangeState {
     defer { unsafe state.pointee = unsafe changes }
     return unsafe state.pointee
@@ -95,7 +95,7 @@ private import CSQLCipher
 private typealias Callback =
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
-// Without a result the function returns NULL, which is no row's version.
+// If no row is found, the function returns NULL, which equals no version.
 private let giveVersion: Callback = { context, _, arguments in
   guard let (state, row) = unsafe findRow(context, arguments) else { return }
   unsafe sqlite3_result_int64(context, state.pointee.versions[row])
@@ -111,7 +111,8 @@ private let giveValue: Callback = { context, count, arguments in
   unsafe setCell(state.pointee.feed, row: row, column: state.pointee.feed.columns[number], in: context)
 }
 
-/// Returns the changes, and the index of the row whose id is the first argument.
+/// Returns the changes, and the index of the row whose id is the first argument; nil if there is no such
+/// row.
 @inline(__always) private func findRow(
   _ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?
 ) -> (UnsafeMutablePointer<ChangeState>, Int)? {

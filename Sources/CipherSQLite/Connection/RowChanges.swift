@@ -23,7 +23,7 @@ package final class RowChanges {
   /// Creates an empty set of changes.
   /// - Parameters:
   ///   - slots: The slots of the values, in the order of their numbers in the statement.
-  ///   - replaced: Those slots whose integers are replaced by others, passed with each row.
+  ///   - replaced: Those of `slots` whose integers are replaced when a row is appended.
   ///   - capacity: The expected number of rows.
   package init(slots: [Int], replacing replaced: [Int] = [], capacity: Int) {
     feed = RowFeed(slots: slots, replacing: replaced, capacity: capacity)
@@ -38,10 +38,10 @@ package final class RowChanges {
 
   /// Appends a row. It is not copied.
   /// - Parameters:
-  ///   - id: The row's id, larger than those before.
+  ///   - id: The row's id, which must be larger than the ids before it.
   ///   - version: The version that the row must have.
   ///   - draft: The new values. The caller keeps the draft as long as the changes and does not modify it.
-  ///   - replace: Returns the replacement of an integer in a slot that is replaced.
+  ///   - replace: Returns the replacement for an integer in a replaced slot.
   package func append(
     _ id: Int64, version: Int64, _ draft: borrowing RowDraft, replace: (Int64) -> Int64 = { $0 }
   ) {
@@ -60,14 +60,14 @@ package final class RowChanges {
   /// for a row without new values.
   package static func version(id: SQLName) -> SQL { "vault_version(\(id))" }
 
-  /// The largest distance between two ids of one run. Skipping a row costs a tenth of beginning another
-  /// run, unless the row is on a separate page.
+  /// The largest distance between two ids of one run. Skipping a row takes a tenth of the time of beginning
+  /// another run, unless the row is on a separate page.
   private static let step: Int64 = 3
 
-  /// The smallest run that is worth a statement of this kind. SQLite 3.46 (not 3.15) assumes that a
-  /// function may abort the statement, and therefore saves the pages of each statement that changes
-  /// several rows. To release those, it scans everything that the surrounding savepoint has saved. With
-  /// runs of a few rows, that took most of a save.
+  /// The smallest run that is worth a statement of this kind. SQLite 3.46 (not 3.15) assumes that a function
+  /// may abort the statement, and therefore saves the pages of each statement that changes several rows. To
+  /// release the saved pages, it scans everything that the surrounding savepoint has saved. With runs of a
+  /// few rows, these scans took most of the time of a save.
   package static let leastRun = 64
 
   /// Returns whether two consecutive ids belong to one run.

@@ -1,13 +1,13 @@
-// A row that is being written. Tags, cells and bytes have the layout of a packed row (RowCell), so that
-// the draft becomes one without a copy. Nothing in it is reference-counted.
+// A row that is being written. Tags, cells and bytes have the layout of a packed row (RowCell), so that the
+// draft becomes a packed row without a copy. Its values are not reference-counted.
 
 internal import Foundation
 
-/// The values of a row by slot; NULL if none was set.
+/// The values of a row by slot. A slot without a value is NULL.
 @safe @usableFromInline package struct RowDraft: ~Copyable {
-  // A range of the page that belongs to this draft alone: only the owner of the draft writes
-  // there, and the page keeps alive what is read. A cell's offset and count stay within `length`,
-  // which stays within `capacity`.
+  // A range of the page that belongs to this draft alone: only the owner of the draft writes there, and the
+  // page keeps its memory alive for readers. A cell's offset and count stay within `length`, which stays
+  // within `capacity`.
   @usableFromInline var start: UnsafeMutableRawPointer
   private var page: RowPage
   private var capacity: Int
@@ -37,8 +37,8 @@ internal import Foundation
     unsafe start.copyMemory(from: other.start, byteCount: length)
   }
 
-  /// The engine's limit for one row (SQLITE_MAX_LENGTH). Offsets and counts of
-  /// cells can hold larger numbers.
+  /// The engine's limit for one row (SQLITE_MAX_LENGTH). The offsets and counts in cells can express larger
+  /// numbers.
   package static let byteLimit = 1_000_000_000
 
   /// Returns the size of a row in bytes, without texts and blobs.
@@ -48,7 +48,7 @@ internal import Foundation
   /// Where the cells begin. Valid until the next value is set, while the draft or ``packed`` is retained.
   @inlinable var cells: UnsafeMutableRawPointer { unsafe start + head }
 
-  /// The row as it is. The draft must not be modified afterwards.
+  /// The draft as a packed row, without a copy. The draft must not be modified afterwards.
   package var packed: PackedRow { unsafe PackedRow(cells: UnsafeRawPointer(cells), page: page) }
 
   // @inlinable, here and below: from another module, saves read each value of each row, and setters write
@@ -88,10 +88,10 @@ internal import Foundation
   ///
   /// - Parameters:
   ///   - slots: The slots to overwrite.
-  ///   - row: Where the row's cells begin. No other code may read the row meanwhile,
-  ///     and its page must stay alive.
-  /// - Returns: Whether there was room for all. A text or blob needs a former one in its slot that is at
-  ///   least as long. If there is no room, the row is unchanged.
+  ///   - row: The address of the row's first cell. No other code may read the row meanwhile, and its page
+  ///     must stay alive.
+  /// - Returns: Whether there was room for all values. A new text or blob has room if its slot already has
+  ///   one that is at least as long. Without room, the row is unchanged.
   package func put(_ slots: [Int], into row: UnsafeRawPointer) -> Bool {
     for slot in slots {
       let (new, former) = unsafe (cell(slot), RowCell(row: row, slot: slot))
@@ -129,7 +129,7 @@ internal import Foundation
     unsafe cells.storeBytes(of: tag, toByteOffset: -1 &- slot, as: UInt8.self)
   }
 
-  /// Returns whether one of these slots, which must exist, holds nil.
+  /// Returns whether one of these slots, which must exist, is NULL.
   @inlinable @inline(__always) package func holdsNull(_ slots: [Int]) -> Bool {
     let end = unsafe cells
     for slot in slots where unsafe end.load(fromByteOffset: -1 &- slot, as: UInt8.self) == 0 { return true }
@@ -148,8 +148,8 @@ internal import Foundation
     if former.tag >= 3, unsafe former.bytes.count >= bytes.count,
       let place = unsafe former.bytes.baseAddress
     {
-      // Reuses the place of the former value, so that a loop that sets one property
-      // does not fill the memory.
+      // Reuses the bytes of the former value, so that a loop that sets one property does not fill the
+      // memory.
       unsafe memmove(UnsafeMutableRawPointer(mutating: place), bytes.baseAddress ?? place, bytes.count)
       put(unsafe UInt64(place - UnsafeRawPointer(cells)) | UInt64(bytes.count) << 32, tag: tag, at: slot)
       return true
@@ -165,12 +165,12 @@ internal import Foundation
     return true
   }
 
-  /// Makes sure that there is room for more bytes.
+  /// Makes room for more bytes. Returns `false` if the row would exceed ``byteLimit``.
   @inline(__always) private mutating func makeRoom(_ count: Int) -> Bool {
     guard length &+ count <= Self.byteLimit else { return move(count) }
     let missing = length &+ count &- capacity
     if missing <= 0 { return true }
-    // Most rows are filled before the next one is begun, so nothing follows them yet.
+    // Most rows are filled before the next one is begun, so nothing follows them in the page yet.
     if unsafe page.extend(start + capacity, by: missing) {
       capacity &+= missing
       return true

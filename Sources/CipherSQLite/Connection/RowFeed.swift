@@ -1,5 +1,5 @@
-// Rows in memory that the engine reads as a virtual table. One statement inserts all of them, and no
-// value is bound, copied and reset individually.
+// Rows in memory that the engine reads as a virtual table. One statement inserts all of them, and no value
+// has to be bound, copied and reset individually.
 //
 //   INSERT OR FAIL INTO t (id, a, b) SELECT * FROM vault_feed_3
 //
@@ -11,7 +11,7 @@ package final class RowFeed {
   let columns: [FedColumn]
   // Unchecked exclusivity: never passed inout, and appended to for each object of a save.
   @safe @exclusivity(unchecked) private(set) var rows: [FedRow] = []
-  /// The integers that replace those in some columns, ``replacementCount`` for each row.
+  /// The integers that replace cells of some columns: ``replacementCount`` for each row.
   @safe @exclusivity(unchecked) private(set) var replacements: [Int64] = []
   private let replaced: [Int]
   /// The index of the row at which the last statement stopped; the number of rows if it read all.
@@ -20,7 +20,7 @@ package final class RowFeed {
   /// Creates an empty feed.
   /// - Parameters:
   ///   - slots: The slot of each column after the id.
-  ///   - replaced: Those slots whose integers are replaced by others, passed with each row.
+  ///   - replaced: Those of `slots` whose integers are replaced when a row is appended.
   ///   - capacity: The expected number of rows.
   package init(slots: [Int], replacing replaced: [Int] = [], capacity: Int) {
     columns = slots.map { FedColumn(slot: $0, replacement: replaced.firstIndex(of: $0)) }
@@ -72,7 +72,7 @@ package final class RowFeed {
   /// - Parameters:
   ///   - id: The row's id.
   ///   - draft: The values. The caller keeps the draft as long as the feed and does not modify it.
-  ///   - replace: Returns the replacement of an integer in a slot that is replaced.
+  ///   - replace: Returns the replacement for an integer in a replaced slot.
   package func append(
     _ id: Int64, _ draft: borrowing RowDraft, replace: (Int64) -> Int64 = { $0 }
   ) {
@@ -101,6 +101,7 @@ package let feedEndName = SQLName("c1")
 /// A column of a feed.
 struct FedColumn {
   let slot: Int
-  /// The number of the integer that replaces an integer in this cell; nil if none does.
+  /// The index, among a row's replacements, of the integer for this column; nil if the column is not
+  /// replaced.
   let replacement: Int?
 }

@@ -3,7 +3,7 @@
 
 private import CSQLCipher
 
-/// The rows that a table returns, and the current position.
+/// The rows that the virtual tables return, and the current position.
 @unsafe struct FeedState {
   var rows = unsafe UnsafeBufferPointer<FedRow>(start: nil, count: 0)
   var columns = unsafe UnsafeBufferPointer<FedColumn>(start: nil, count: 0)
@@ -14,7 +14,7 @@ private import CSQLCipher
   /// The index of the row that the statement is reading.
   var position = 0
 
-  /// Returns a replaced integer of a row.
+  /// Returns one of the replacements of a row.
   @inline(__always) func replacement(_ number: Int, of row: Int) -> Int64 {
     unsafe replacements[row * replacementCount + number]
   }
@@ -35,7 +35,7 @@ private import CSQLCipher
   deinit { unsafe state.deallocate() }
 
   /// Sets the rows that the tables return.
-  /// - Returns: The former ones, for ``takeBack(_:)``.
+  /// - Returns: The former rows, for ``takeBack(_:)``.
   func lend(_ rows: FeedState) -> FeedState {
     defer { unsafe state.pointee = unsafe rows }
     return unsafe state.pointee
@@ -59,7 +59,8 @@ private import CSQLCipher
   }
 }
 
-/// A table as the engine sees it. The engine's part comes first, because the engine has the address of that.
+/// A table as the engine sees it. The engine's part comes first, because the engine uses its address for the
+/// whole.
 @unsafe private struct FeedTable {
   var base = unsafe sqlite3_vtab()
   let state: UnsafeMutablePointer<FeedState>
@@ -164,7 +165,7 @@ private func feedCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) ->
   unsafe UnsafeMutableRawPointer(cursor)?.assumingMemoryBound(to: FeedCursor.self)
 }
 
-/// Returns the value of a column to the engine.
+/// Passes the value of a column to the engine.
 @inline(__always) func setCell(
   _ state: FeedState, row: Int, column: FedColumn, in context: OpaquePointer?
 ) {
@@ -180,8 +181,8 @@ private func feedCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) ->
   }
 }
 
-/// Returns a cell to the engine. Its bytes are not copied (the destructor is nil): their owner outlives
-/// the statement, and they are not modified meanwhile.
+/// Passes a cell to the engine. Its bytes are not copied (the destructor is nil): their owner outlives the
+/// statement, and they are not modified meanwhile.
 @inline(__always) private func setResult(_ cell: RowCell, in context: OpaquePointer?) {
   switch cell.tag {
   case 1: unsafe sqlite3_result_int64(context, cell.cell.load(as: Int64.self))

@@ -1,13 +1,13 @@
 // Rows that are received inside the engine: the columns of a query are the arguments of one of our SQL
 // functions, which gets all values of a row at once. So no row passes through sqlite3_step and
-// sqlite3_column_value, which take a third of a scan.
+// sqlite3_column_value, which take a third of the time of a scan.
 //
 //   SELECT vault_take(a, b) FROM t WHERE …         an aggregate: one step for all rows, in scan order
 //   SELECT vault_place(a, b) FROM t … ORDER BY …   a function: one step for each row
 //
-// For a sorted window, vault_take is called around the sorted query, and gets the rows in the order of
-// that query (Decision 0018). The result of vault_place is the number under which the row was received.
-// The engine may call it before or after sorting.
+// For a window of sorted rows, the sorted query is a subquery of the one that calls vault_take, which gets
+// the rows in sorted order (Decision 0018). The result of vault_place is the number under which the row was
+// received. The engine may call it before or after sorting.
 
 private import CSQLCipher
 
@@ -21,7 +21,7 @@ package protocol RowReceiver: AnyObject {
   func take(_ row: borrowing TakenRow) throws
 }
 
-/// A row while it is being passed: the arguments of the function.
+/// A row while it is being passed to its receiver: the arguments of the function.
 @safe package struct TakenRow: ~Copyable {
   // The engine's array for the call that passes the row. It and its values are valid until that call
   // returns. A TakenRow cannot outlive the call: it is borrowed and cannot be copied.
@@ -38,7 +38,7 @@ package protocol RowReceiver: AnyObject {
 package enum RowFunction: String, Sendable {
   /// The aggregate: for statements that are not sorted, and around queries with a sorted window.
   case take = "vault_take"
-  /// The function, whose result is the number of the row: for statements that sort all rows.
+  /// The scalar function, whose result is the number of the row: for statements that sort all rows.
   case place = "vault_place"
 
   /// The largest number of columns of a row: no engine allows functions more arguments.
@@ -48,8 +48,8 @@ package enum RowFunction: String, Sendable {
 /// The receiver of rows during one ``Connection/handRows(to:_:)``, or during several calls of
 /// ``Connection/handRows(by:_:)``.
 package final class RowDelivery {
-  // Constants of an object that is not retained during the statement: a constant property
-  // needs no retain for each row.
+  // This object is not retained during the statement, and constant properties of it can be read without a
+  // retain for each row.
   let taker: any RowReceiver
   let columnCount: Int
   // Used only by the thread that runs the statement, and never passed inout.
@@ -65,12 +65,12 @@ package final class RowDelivery {
 
 /// The receiver of rows for the functions of one connection.
 @safe final class RowIntake {
-  // Used only by the thread that runs the statement, and never passed inout. Not retained: handRows,
-  // which sets it, keeps it alive meanwhile.
+  // Used only by the thread that runs the statement, and never passed inout. Not retained: `handRows`, which
+  // sets this property, keeps the object alive meanwhile.
   @exclusivity(unchecked) fileprivate var handing: Unmanaged<RowDelivery>?
 
   /// Sets the receiver of rows.
-  /// - Parameter next: The caller keeps it alive until the next call.
+  /// - Parameter next: The receiver. The caller keeps it alive until the next call.
   /// - Returns: The former receiver.
   func hand(_ next: RowDelivery?) -> RowDelivery? {
     defer { unsafe handing = next.map { unsafe Unmanaged.passUnretained($0) } }
@@ -131,7 +131,7 @@ private let placeRow: Callback = { context, count, values in
       unsafe sqlite3_result_error_nomem(context)
     } catch {
       handing.failure = error
-      // This message is never shown: handRows throws the original error.
+      // This message is never shown: `handRows` throws the original error.
       unsafe sqlite3_result_error(context, "a row was refused", -1)
     }
   }

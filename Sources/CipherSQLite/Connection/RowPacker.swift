@@ -28,7 +28,7 @@ package struct RowPacker {
   ///   - firstColumn: The column that goes to `slots[0]`.
   ///   - slots: The slot of each column.
   ///   - slotCount: The number of slots of the row; those not in `slots` become NULL.
-  /// - Returns: Where the row's cells begin, in ``page``.
+  /// - Returns: The address of the row's first cell, in ``page``.
   package mutating func pack(
     _ statement: Statement, firstColumn: Int, slots: [Int], slotCount: Int
   ) -> UnsafeRawPointer {
@@ -83,7 +83,7 @@ package struct RowPacker {
     unsafe memset(writer.start, 0, writer.cells - writer.start)
     let raw = unsafe statement.raw
     for (column, slot) in zip(columns, slots) {
-      // Ignored for the reason given above.
+      // The result is ignored: if a text or blob is missing, the statement's next step reports the error.
       let value = unsafe sqlite3_column_value(raw, Int32(column))
       _ = unsafe put(value, type: sqlite3_value_type(value), at: slot, in: &writer)
     }
@@ -150,9 +150,9 @@ package struct RowPacker {
 
   // MARK: Implementation
 
-  // `begin` makes sure of the room for tags and cells, `put` of that for bytes. All slots are within the
-  // row's slot count (a mapping's).
-  /// Where a row is being written; all of it lies in the packer's page.
+  // `begin` makes room for tags and cells, `put` for bytes. All slots are less than the row's slot count,
+  // which is that of the entity's mapping.
+  /// The row that is being written. It lies completely in the packer's page.
   @unsafe private struct Writer {
     var start: UnsafeMutableRawPointer
     var cells: UnsafeMutableRawPointer
@@ -185,8 +185,8 @@ package struct RowPacker {
     return unsafe UnsafeRawPointer(writer.cells)
   }
 
-  /// Appends bytes to the row, and writes their place to its cell. If the page is full, the row moves to
-  /// a new page; the old page stays alive for its other rows.
+  /// Appends bytes to the row, and writes their offset and count to the cell. If the page is full, the row
+  /// moves to a new page; the old page stays alive for its other rows.
   private mutating func put(
     _ bytes: UnsafeRawPointer?, count: Int, tag: UInt8, at slot: Int, in writer: inout Writer
   ) {

@@ -1,11 +1,11 @@
 // The memory of packed rows.
 
-/// Memory that holds the rows of many objects. It is freed when the last of them releases it.
+/// Memory for the rows of many objects. It is freed when the last object releases it.
 @safe package final class RowPage {
-  // Allocated in init, freed in deinit. Each place has one writer at a time. First the RowPacker that
-  // made the page, before the row is visible to any reader, or the RowDraft that took the place, whose
-  // owner alone reads it until it is packed. Later the one task that uses the row's object, which is also
-  // the only reader (RowDraft.put(_:into:)).
+  // Allocated in init, freed in deinit. Each row's range has one writer at a time. At first this is the
+  // RowPacker that made the page, before the row is visible to any reader, or the RowDraft that took the
+  // range; until it is packed, only the draft's owner reads it. Later the writer is the one task that uses
+  // the row's object, which is also the only reader (RowDraft.put(_:into:)).
   let base: UnsafeMutableRawPointer
   package let capacity: Int
   // Unchecked exclusivity: a page is filled by one task, and this is never passed inout.
@@ -17,8 +17,8 @@
     unsafe base = UnsafeMutableRawPointer.allocate(byteCount: self.capacity, alignment: 16)
   }
 
-  /// Returns whether there is room for `count` bytes. It is defined here because other modules cannot see
-  /// that accesses to `used` do not overlap.
+  /// Returns whether there is room for `count` bytes. The check is defined here because other modules cannot
+  /// see that accesses to `used` do not overlap.
   package func hasRoom(_ count: Int) -> Bool { capacity &- used >= count }
 
   /// Takes `count` bytes, for which there must be room, for one draft.
@@ -28,11 +28,11 @@
     return unsafe base + used
   }
 
-  /// Makes a place longer, if it is the last one and there is room.
+  /// Enlarges a range, if it is the last one in the page and there is room.
   /// - Parameters:
-  ///   - end: Where the place ends.
+  ///   - end: The address at which the range ends.
   ///   - count: The number of additional bytes.
-  /// - Returns: Whether it was made longer.
+  /// - Returns: Whether the range was enlarged.
   @inline(__always) func extend(_ end: UnsafeMutableRawPointer, by count: Int) -> Bool {
     let length = unsafe end - base
     guard (length &+ 7) & ~7 == used, length &+ count <= capacity else { return false }
@@ -43,7 +43,7 @@
   deinit { unsafe base.deallocate() }
 }
 
-/// A row in a page, which it keeps alive.
+/// A row in a page. It keeps the page alive.
 @safe package struct PackedRow {
   // Where the cells begin, in the page: valid as long as the page lives.
   package let cells: UnsafeRawPointer

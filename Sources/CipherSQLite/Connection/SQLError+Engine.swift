@@ -4,7 +4,7 @@ private import CSQLCipher
 private import Foundation
 
 extension SQLError {
-  /// Returns the error for SQL text that the engine would not read to its end.
+  /// Returns the error for SQL text with a NUL character, at which the engine would stop reading.
   static func holdsNUL(_ sql: String) -> SQLError {
     .engine(
       code: Int(SQLITE_ERROR), extendedCode: Int(SQLITE_ERROR),
@@ -21,7 +21,8 @@ extension SQLError {
     let message =
       unsafe handle.map { unsafe String(cString: sqlite3_errmsg($0)) }
       ?? String(cString: sqlite3_errstr(code))
-    // A quota, or a file size limit: the system reports it, the engine reports only a failed write.
+    // A quota or a file size limit is only visible in the error of the system: the engine just reports a
+    // failed write.
     let system = unsafe code & 0xff == SQLITE_IOERR && handle != nil ? sqlite3_system_errno(handle) : 0
     switch code & 0xff {
     case SQLITE_FULL: return .diskFull(file: file)

@@ -1,5 +1,5 @@
-// Comparison of the committed states that two connections read. A state is identified by the header of
-// the WAL index, which every commit, of any process, rewrites before it ends.
+// Comparison of the committed states that two connections read. A state is identified by the header of the
+// WAL index. Every commit of any process rewrites this header before it ends.
 //
 // Source: "WAL-Index Header" of sqlite.org/walformat.html. There are two copies of 48 bytes at the
 // beginning of the shared memory, which differ while one is being written. They contain the change
@@ -10,9 +10,9 @@ private import CVaultShims
 /// The state of a file that a read would see if it began now.
 package struct SharedState: Equatable, Sendable {
   private let head: SIMD16<UInt32>
-  // The address of the index in this process. The engine maps the index of a file once,
-  // however many connections it has. So two different files differ in this, even if one was
-  // renamed to the path of the other.
+  // The address of the index in this process. The engine maps the index of a file once, however many
+  // connections it has. So two different files have different addresses, even if one was renamed to the path
+  // of the other.
   private let place: UInt
 
   private static let words = 12

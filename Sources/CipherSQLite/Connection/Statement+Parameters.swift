@@ -1,4 +1,4 @@
-// Parameters by position and by name, and typed columns.
+// Binds parameters by position or by name, and reads columns as Swift types.
 
 private import CSQLCipher
 

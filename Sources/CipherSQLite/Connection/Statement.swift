@@ -9,9 +9,9 @@ public import Foundation
 /// Parameters are counted from 1 and columns from 0, as in SQLite. It is not `Sendable`: use it on the
 /// task that uses its connection. It is finalized when it is released, or when the connection closes.
 @safe public final class Statement {
-  // Valid from init to finalize(); finalized exactly once, by finalize() or deinit. Afterwards it is nil,
-  // for which the engine's calls return an error or nothing. What they return by pointer is copied before
-  // the next call. Unchecked exclusivity: never passed inout, and read for every column of every row.
+  // Valid from init to finalize(); finalized exactly once, by finalize() or deinit. Afterwards it is nil;
+  // then the engine's calls return an error or nothing. Memory to which they return a pointer is copied
+  // before the next call. Unchecked exclusivity: never passed inout, and read for every column of every row.
   @exclusivity(unchecked) final var raw: OpaquePointer?
   // Not the connection itself: a statement that outlives its connection throws an error and does not crash.
   private let link: ConnectionLink
@@ -19,8 +19,8 @@ public import Foundation
   private let path: String
   /// The SQL text, without values.
   public let sql: String
-  // Both are set by the cache: whether the statement is in use, and when it was last used, counted in
-  // look-ups. Never passed inout.
+  // Set by the cache: whether the statement is in use, and when it was last used, counted in look-ups.
+  // `Connection.withStatement` clears `isInUse`. Never passed inout.
   @exclusivity(unchecked) final var isInUse = false
   @exclusivity(unchecked) final var lastUse = 0
   /// How the connection stores dates.
@@ -58,7 +58,7 @@ public import Foundation
   /// - Parameter index: The column, counted from 0.
   /// - Returns: The name; empty if there is no such column.
   public func columnName(_ index: Int) -> String {
-    // The engine dereferences the statement before it checks that there is one.
+    // The engine would dereference a nil statement before it checks for nil.
     guard let raw = unsafe raw, let name = unsafe sqlite3_column_name(raw, Int32(index)) else { return "" }
     return unsafe String(cString: name)
   }
@@ -152,7 +152,7 @@ public import Foundation
   // MARK: Running
 
   /// Advances to the next row.
-  /// - Returns: `true` if there is one, `false` if the statement is done.
+  /// - Returns: `true` if there is a row, `false` after the last one.
   /// - Throws: ``SQLError``. The statement is reset before the error is thrown.
   public func step() throws -> Bool {
     let code = unsafe sqlite3_step(raw)
@@ -222,13 +222,14 @@ public import Foundation
   }
 }
 
-// A weak reference would do the same. But an object with weak references keeps its reference count in a
-// side table, which is slower, and a look-up in the cache counts a dozen references.
-/// A statement's back reference to its connection, which it does not retain. It is nil once
-/// the connection is released.
+// Not a weak reference, because an object with weak references keeps its reference count in a side table.
+// Counting there is slower, and a look-up in the cache changes a dozen reference counts.
+/// The reference of a statement to its connection. It does not retain the connection, and is nil once the
+/// connection is released.
 final class ConnectionLink {
-  // Safe: it is set by the connection only, and cleared first in the connection's deinit. Owners of a
-  // link are used by the one task that uses the connection, so that nothing reads it at that moment.
+  // Safe: it is set by the connection only, and cleared first in the connection's deinit. The statements
+  // that have the link are used by the one task that uses the connection, so nothing reads it during that
+  // deinit.
   @safe @exclusivity(unchecked) private(set) unowned(unsafe) var connection: Connection?
 
   /// Sets the connection.

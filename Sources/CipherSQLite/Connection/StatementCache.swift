@@ -1,10 +1,10 @@
-// Prepared statements by SQL text. Preparing one costs 20 µs or more; a look-up costs much less than one.
+// Prepared statements by SQL text. Preparing one takes 20 µs or more; a look-up is far cheaper.
 
 /// The counters of a connection's statement cache.
 public struct StatementCacheStatistics: Sendable, Hashable {
   /// The number of statements in the cache.
   public internal(set) var count = 0
-  /// The largest number of statements in the cache.
+  /// The maximum number of statements in the cache.
   public internal(set) var capacity: Int
   /// How often a statement was found.
   public internal(set) var hits = 0
@@ -14,23 +14,21 @@ public struct StatementCacheStatistics: Sendable, Hashable {
   public internal(set) var evictions = 0
 }
 
-// Safe: a statement without a counted reference is one of the entries or of the
-// removed ones, which retain it.
+// Safe: the cache retains every statement that it lends as `Unmanaged`, in `entries` or in `givenUp`.
 @safe struct StatementCache {
   private var entries: [String: Statement] = [:]
   private(set) var statistics: StatementCacheStatistics
   private var clock = 0
   /// The statement that was found last: loops run one statement, and comparing its text is faster than
-  /// hashing. It is one of the entries, and is set to nil before any of them is removed.
+  /// hashing. It is in `entries`, and is set to nil before any entry is removed.
   private var latest: Unmanaged<Statement>?
   /// Statements that were removed while in use. Their users do not retain them, so the cache does.
   private var givenUp: [Statement] = []
 
   init(capacity: Int) { statistics = StatementCacheStatistics(capacity: max(0, capacity)) }
 
-  /// Returns an idle statement and marks it as in use; nil if there is none. The cache retains
-  /// it while it is in use, so a look-up need not count a reference: for a cached statement
-  /// that is a quarter of its time.
+  /// Returns an idle statement and marks it as in use; nil if there is none. The cache retains it while it
+  /// is in use. Without reference counting, a look-up takes a quarter less time.
   mutating func take(_ sql: String) -> Unmanaged<Statement>? {
     guard let latest = unsafe latest,
       unsafe latest._withUnsafeGuaranteedRef({ unsafe !$0.isInUse && $0.sql == sql })
@@ -50,7 +48,7 @@ public struct StatementCacheStatistics: Sendable, Hashable {
     return unsafe latest
   }
 
-  /// Marks a statement that was found before as in use again.
+  /// Marks a statement from an earlier look-up as in use.
   mutating func retake(_ statement: Statement) {
     statistics.hits += 1
     clock += 1
@@ -70,8 +68,8 @@ public struct StatementCacheStatistics: Sendable, Hashable {
     statistics.count = entries.count
   }
 
-  /// Removes the least recently used quarter. So the entries are sorted now and then,
-  /// and not at each insertion.
+  /// Removes the least recently used quarter. Removing many at once means that the entries are sorted
+  /// rarely, and not at each insertion.
   private mutating func evict() {
     unsafe latest = nil
     let idle = entries.values.filter { unsafe !$0.isInUse }.sorted { unsafe $0.lastUse < $1.lastUse }

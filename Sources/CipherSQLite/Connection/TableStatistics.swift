@@ -7,10 +7,11 @@
 //
 // Two numbers deliberately differ from ANALYZE's.
 //
-// 1. The engine has one number for all values of an index, nil included. If nearly all rows are nil, that is
-// the number for nil, and an index on a to-one relationship that few objects have set seems useless. So rows
-// that are nil are excluded from the number. The columns in which most rows are nil are listed after the
-// numbers, where the engine ignores them; conditions that search for nil there give the planner a hint.
+// 1. The engine has one number for all values of an index, nil included: the average number of rows with one
+// value. If nearly all rows have nil there, they raise this average so far that an index on a to-one
+// relationship that few objects have set seems useless. So rows with nil are excluded from the average. The
+// columns in which most rows have nil are listed after the numbers, where the engine ignores them.
+// Conditions that search for nil in such a column give the planner a hint instead.
 //
 // 2. For each deleted row the engine searches for rows that refer to it. If an index would find all rows
 // for one value, the planner scans the whole table instead. So an index on a reference never claims to
@@ -18,18 +19,18 @@
 
 /// The planner statistics of a file's tables.
 package struct TableStatistics {
-  /// Indexed columns in which more than half of the rows are nil, by table.
+  /// The indexed columns in which more than half of the rows are nil, by table.
   package typealias NilColumns = [SQLName: Set<SQLName>]
 
   let connection: Connection
 
-  /// Smaller tables get no statistics: they are read quickly with any plan.
+  /// The number of rows from which a table gets statistics. Smaller tables are read quickly with any plan.
   package static let fewestRows = 1000
-  /// Larger tables are not analyzed completely.
+  /// The number of rows up to which a table is analyzed completely.
   package static let mostAnalyzed = 20_000
-  /// The number of rows that are sampled from a larger table.
+  /// The number of rows that are sampled from a table that is not analyzed completely.
   private static let samples = 50
-  /// The largest number of rows with the same value that are counted.
+  /// The number at which counting the rows with one value stops.
   private static let mostCounted = 500
 
   package init(_ connection: Connection) { self.connection = connection }
@@ -46,8 +47,8 @@ package struct TableStatistics {
     /// The existing statistics: the number of rows at that time, and the indexes.
     var known: (rows: Int, indexes: Set<String>)?
 
-    /// Whether the statistics are out of date: an index is missing in them, or the number of rows has
-    /// at least doubled or halved.
+    /// Whether there are no statistics, or they are out of date: they lack an index, or the number of rows
+    /// has at least doubled or halved.
     var isStale: Bool {
       guard let known else { return true }
       return !indexes.isSubset(of: known.indexes) || rows / 2 >= known.rows || rows <= known.rows / 2
@@ -60,7 +61,7 @@ package struct TableStatistics {
   package func refresh(isAnnounced: Bool = false) throws {
     let stale = try tables().filter { $0.rows >= Self.fewestRows && $0.isStale }
     guard !stale.isEmpty else { return }
-    // Nothing else creates the table that holds the statistics.
+    // Creates `sqlite_stat1`; no other statement can.
     try connection.execute("ANALYZE sqlite_master")
     for table in stale { try renew(table) }
     // Makes this connection load the new statistics.
@@ -120,8 +121,8 @@ package struct TableStatistics {
     return known
   }
 
-  /// Returns the number of rows of a table. For a large table this is estimated by the range of its ids.
-  /// For a large table without ids it is unknown, which is returned as 0.
+  /// Returns the number of rows of a table. For a large table it is estimated from the range of the ids. For
+  /// a large table without row ids it is unknown, and 0 is returned.
   private func rows(of table: Table) throws -> Int {
     if table.hasRowID {
       guard let span = try span(of: table) else { return 0 }
@@ -136,7 +137,8 @@ package struct TableStatistics {
     return rows == most && !table.hasRowID ? 0 : Int(rows)
   }
 
-  /// Two queries, because for both in one the engine reads the whole table.
+  /// Returns the lowest and the highest row id; nil if the table is empty. One query for both would scan the
+  /// table.
   private func span(of table: Table) throws -> ClosedRange<Int64>? {
     guard let low = try connection.value("SELECT min(rowid) FROM \(identifier: table.name)")?.int64,
       let high = try connection.value("SELECT max(rowid) FROM \(identifier: table.name)")?.int64, low <= high
@@ -172,9 +174,9 @@ package struct TableStatistics {
   ///   - table: The table.
   ///   - index: The index.
   ///   - rows: The number of rows of the table.
-  ///   - found: The number of rows with the same value in the first column, in the
-  ///     first two columns, and so on.
-  ///   - nils: The positions of the columns in which more than half of the rows are nil.
+  ///   - found: The number of rows with equal values in the index's first column, in its first two columns,
+  ///     and so on.
+  ///   - nils: The positions, within the index, of the columns in which more than half of the rows are nil.
   private func write(_ table: Table, _ index: Index, rows: Int, found: [Int], nils: [Int]) throws {
     var most = isReference(index, of: table) ? max(1, rows / 2) : rows
     var words = ["\(rows)"]
@@ -276,7 +278,7 @@ package struct TableStatistics {
     }
   }
 
-  /// Returns how many rows have the same values in the first columns of an index, on average over all
+  /// Estimates how many rows have the same values in the first columns of an index, on average over all
   /// distinct values. Rows with nil in one of these columns are not counted.
   private func rowsOfOneKey(
     _ columns: [String], of index: Index, samples: [[String: SQLValue]], in table: Table
@@ -290,7 +292,8 @@ package struct TableStatistics {
       met += 1
     }
     guard met > 0 else { return 1 }
-    // A value with n rows is sampled n times as often as a value with one row.
+    // A value with n rows is sampled n times as often as a value with one row, so each of its samples counts
+    // as 1/n of a distinct value.
     var values = 0.0
     for (key, times) in keys {
       let conditions = zip(columns, key).map { column, value -> SQL in "\(identifier: column) = \(value)" }
@@ -301,7 +304,7 @@ package struct TableStatistics {
           WHERE \(SQL.joined(conditions, by: " AND ")) LIMIT \(number: Int64(Self.mostCounted)))
           """)?.int64 ?? 0
       var rows = max(1, Int(found))
-      // The value's share of all rows is about its share of the samples.
+      // Counting stopped at the limit. The value's share of all rows is about its share of the samples.
       if rows >= Self.mostCounted, times > 1 { rows = max(rows, table.rows / samples.count * times) }
       values += Double(times) / Double(rows)
     }

@@ -8,10 +8,10 @@ struct Waiting {
   var since = DispatchTime.now()
   /// How long the last unsuccessful wait took, in seconds; reset when its error is created.
   var seconds = 0.0
-  /// The handle with which other threads interrupt the statement, and its count when the wait began.
+  /// The handle with which other threads interrupt the statement; below, its count when the wait began.
   let interruptor: Interruptor
   var interruptsBefore = 0
-  /// Called when a wait for a lock begins, to release locks of ours: the holder may
+  /// Called when a wait for a lock begins, to release locks of this connection: the holder of the lock may
   /// be waiting for one of them.
   var releasesLocks: (() -> Void)?
   var wasInterrupted = false

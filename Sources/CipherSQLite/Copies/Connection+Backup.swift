@@ -6,18 +6,18 @@ private import Foundation
 extension Connection {
   /// Writes an encrypted copy of the database, in its current state, to a new file.
   ///
-  /// The copy is one snapshot: it does not contain what other connections commit meanwhile, and in WAL
-  /// mode they need not wait. The copy is built under a temporary name with mode 0600. Then it is opened
-  /// with its key, compared with this file row by row, every page is authenticated, and it is synced.
-  /// Only then it gets its name.
+  /// The copy is one snapshot: it does not contain changes that other connections commit meanwhile. In WAL
+  /// mode those connections need not wait. The copy is built under a temporary name with mode 0600. Then it
+  /// is opened with its key, compared with this file row by row, every page is authenticated, and it is
+  /// synced. Only then does the copy get its name.
   ///
-  /// In files up to 256 MB the indexes are compared with their tables, so that a damaged file is found
-  /// while a better copy may still exist. An unencrypted copy cannot be requested.
+  /// In files up to 256 MB the indexes are compared with their tables, so that damage is found while an
+  /// older, intact backup may still exist. This method cannot write an unencrypted copy.
   ///
   /// - Parameters:
   ///   - path: The new file.
-  ///   - key: The copy's key. By default it has this file's key and salt, so that the same passphrase
-  ///     opens it; another key costs one derivation. A ``Key/provider(_:)`` must be resolved before.
+  ///   - key: The copy's key. By default it has this file's key and salt, so that the same passphrase opens
+  ///     it; another key costs one derivation. A ``Key/provider(_:)`` must be resolved before the call.
   ///   - progress: Called every 256 pages with the number of pages copied and in total. If
   ///     it throws, the backup ends.
   /// - Throws: ``SQLError/emptyKey`` before anything is written; ``SQLError/alreadyExists(file:)``,
@@ -31,8 +31,8 @@ extension Connection {
   }
 
   /// Writes a copy as ``backup(to:key:progress:)`` does, optionally a temporary one.
-  /// - Parameter isTemporary: Whether the copy is removed when the process is told to end, until it is
-  ///   taken off the list in ``Temporaries``.
+  /// - Parameter isTemporary: Whether to remove the copy if the process is terminated while the copy is
+  ///   registered in ``Temporaries``.
   package func backup(
     to path: String, key: Key? = nil, isTemporary: Bool,
     progress: (_ copied: Int, _ total: Int) throws -> Void
@@ -48,7 +48,7 @@ extension Connection {
     try copyPages(to: NewFile(at: target), under: unlocked, progress).publish(isTemporary: isTemporary)
   }
 
-  /// Fills a new file with the pages of this one, and verifies that both have the same content.
+  /// Fills a new file with the pages of this one, and verifies that the two files have equal content.
   func copyPages(
     to new: NewFile, under unlocked: UnlockedKey, _ progress: (_ copied: Int, _ total: Int) throws -> Void
   ) throws -> SealedFile {
@@ -59,7 +59,8 @@ extension Connection {
         ? copySnapshot(to: new, unlocked, progress)
         : transaction(.deferred) { try copySnapshot(to: new, unlocked, progress) }
     } catch let error as SQLError {
-      // The engine has many error codes for a page that does not authenticate.
+      // The engine has many error codes for a page that does not authenticate, so any error of it may mean
+      // damage.
       guard case .engine = error else { throw error }
       let damaged = auditPages()
       throw damaged.isEmpty ? error : .corrupted(file: path, pages: damaged)
@@ -87,13 +88,13 @@ extension Connection {
     if let difference {
       throw SQLError.verificationFailed(file: new.target.given, reason: "in the copy \(difference)")
     }
-    // The copy equals this file page by page, so its problems are those of this file.
+    // The copy has this file's pages, so a problem in the copy is a problem of this file.
     if copy.comparesIndexes, let problem = try copy.integrityErrors().first {
       throw SQLError.verificationFailed(file: path, reason: problem)
     }
   }
 
-  /// Copies all pages to an empty database. The caller has a transaction open.
+  /// Copies all pages to an empty database. The caller must have begun a transaction.
   func copyPages(to copy: Connection, _ progress: (Int, Int) throws -> Void) throws {
     // Both connections are open until the backup is finished, which happens exactly once.
     guard let backup = unsafe sqlite3_backup_init(copy.handle, "main", handle, "main") else {

@@ -1,16 +1,17 @@
-// Copies of the whole content to another file: under another key, with other cipher settings, from a
-// plain file or to one. Each is a new file that is built, compared with the original, verified and
-// synced before it gets its name.
+// Copies of the whole content to another file: with another key or other cipher settings, from or to a plain
+// file. Each copy is a new file that is built, compared with the original, verified and synced before it
+// gets its name.
 
 private import CSQLCipher
 private import Foundation
 
 extension Connection {
-  /// Encrypts a plain SQLite file into a new one. The original is not changed: delete it when the copy is
-  /// in use. Its blocks may stay on the disk for a long time.
+  /// Encrypts a plain SQLite file into a new file. The original is not changed: delete it when the copy is
+  /// in use. Even then its blocks may stay on the disk for a long time.
   ///
   /// - Parameters:
-  ///   - plaintext: The plain file. If a crash left a journal next to it, that is rolled back first.
+  ///   - plaintext: The plain file. If a crash left a journal next to it, the engine first rolls that
+  ///     transaction back.
   ///   - path: The new file.
   ///   - key: The key of the new file.
   ///   - profile: The settings of the new file; by default the engine's for new files.
@@ -69,23 +70,23 @@ extension Connection {
     try exportAll(to: path, target, progress)
   }
 
-  /// Converts a file in place from older cipher settings to those of new files, or to other ones.
+  /// Converts a file in place from older cipher settings to those of new files, or to `profile`.
   ///
-  /// A new file is built, compared, synced and renamed over the old one, with its owner, group and mode.
-  /// If the process is killed at any moment, the path has either the old file or the new one. No other
-  /// process can open the file meanwhile.
+  /// A new file is built, compared, synced and renamed over the old one, with its owner, group and mode. If
+  /// the process is killed, the path has either the old file or the new one. No other process can open the
+  /// file meanwhile.
   ///
   /// - Parameters:
   ///   - path: The file.
   ///   - key: Its key.
-  ///   - newKey: Its new key, which must differ from `key` or have another salt. By default the key
-  ///     stays; a passphrase is derived again.
+  ///   - newKey: Its new key, which must differ from `key` or have a salt of its own. By default the key
+  ///     stays; from a passphrase the raw key is derived again.
   ///   - profile: The new settings. By default the engine's for new files, with at
   ///     least as many rounds as before.
-  ///   - configuration: Timeouts and cache, and the settings of the file if they cannot be detected.
+  ///   - configuration: Timeouts and cache, and the file's cipher settings if they cannot be detected.
   ///   - prepare: Registers the collations and functions that the schema needs.
   ///   - progress: As for ``exportPlaintext(to:progress:)``.
-  /// - Returns: The former and the new settings. They are equal if there was nothing to do.
+  /// - Returns: The former and the new settings. They are equal if only the key was changed, or nothing.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)`` while another connection uses the file; as
   ///   ``open(_:key:configuration:)``; ``SQLError/sameKey(file:)``; ``SQLError/ownerWouldChange(file:)``,
   ///   ``SQLError/severalNames(file:count:)``.
@@ -97,7 +98,7 @@ extension Connection {
     let file = try DatabasePath(path)
     let connection = try open(file, key: key, configuration: configuration)
     let unlocked = connection.unlocked
-    // Its lock would prevent the replacement.
+    // The lock of this connection would prevent the replacement.
     connection.close()
     if let newKey, newKey.salt == nil { _ = try UnlockedKey(replacing: unlocked, by: newKey, of: file.given) }
     let old = unlocked.profile
@@ -113,8 +114,8 @@ extension Connection {
 
   // MARK: In place
 
-  /// Writes the content with another key and other settings, and replaces the file with the result. No
-  /// connection of this process may have the file open.
+  /// Writes the content to a new file with another key or other settings, and replaces the original with it.
+  /// No connection of this process may have the file open.
   static func rebuild(
     _ file: DatabasePath, unlocked: UnlockedKey, key: Key, profile: CipherProfile,
     configuration: Configuration,
@@ -128,7 +129,7 @@ extension Connection {
     return target
   }
 
-  // MARK: Steps
+  // MARK: Implementation
 
   private func exportAll(
     to path: String, _ unlocked: UnlockedKey?, _ progress: ((Int, Int) throws -> Void)?
@@ -141,7 +142,7 @@ extension Connection {
     try copyContent(to: NewFile(at: target), unlocked, progress).publish()
   }
 
-  /// Fills a new file with the whole content in one state, and verifies it.
+  /// Fills a new file with the whole content of one snapshot, and verifies it.
   /// - Parameters:
   ///   - new: The new file.
   ///   - unlocked: Its key; nil for an unencrypted file.

@@ -5,16 +5,16 @@ private import Foundation
 extension Connection {
   /// Replaces a file with a backup.
   ///
-  /// First the backup is opened, every page of it is authenticated, and its structure is checked. Then it
-  /// is copied to a new file next to the target, and both are compared. Only then the new file gets the
-  /// target's name, owner, group and mode. The backup is not changed.
+  /// First the backup is opened, every page of it is authenticated, and its structure is checked. Then the
+  /// backup is copied to a new file next to the target, and compared with it. Only then does the new file
+  /// get the target's name, owner, group and mode. The backup is not changed.
   /// - Parameters:
   ///   - backup: An encrypted file.
   ///   - path: The target.
   ///   - key: The backup's key, which is the target's key afterwards.
   ///   - profile: The backup's settings, as in ``Configuration/profile``.
-  ///   - replacesExisting: Whether an existing file may be replaced. It is kept until the new file takes
-  ///     its name. No other process can open it meanwhile.
+  ///   - replacesExisting: Whether an existing file may be replaced. The existing file is kept until the new
+  ///     one takes its name. No other process can open it meanwhile.
   ///   - busyTimeout: How long to wait for connections that use the target, in seconds.
   ///   - prepare: Registers the collations and functions that the schema needs.
   ///   - progress: Called with the number of pages copied and in total. If it throws, the restore ends.
@@ -59,7 +59,7 @@ extension Connection {
   ) throws -> FileReplacement? {
     switch try PathState.of(target) {
     case .absent where !target.isDanglingLink: return nil
-    // An empty file is replaced as a store is, under its lock.
+    // An empty file is locked and replaced as a store is.
     case .file, .empty: break
     default: try PathState.existing(target)
     }

@@ -8,11 +8,12 @@ enum ContentComparison {
   private static let rowsBetweenReports = 1024
 
   /// Returns the first difference of a copy from its original, as a text for messages; nil if they are
-  /// equal. Reads both completely.
+  /// equal. Unless they differ, both are read completely.
   ///
   /// - Parameters:
   ///   - original: The original. If others may write it, it must be in a transaction.
-  ///   - copy: A connection that has not written the copy, so that it reads what is on the disk.
+  ///   - copy: A connection other than the one that wrote the copy, so that it reads from the disk and not
+  ///     from its cache.
   ///   - report: Called regularly with the number of rows compared so far. If it
   ///     throws, the comparison ends.
   static func difference(
@@ -46,7 +47,8 @@ enum ContentComparison {
     return nil
   }
 
-  // A pointer to a column's value is valid until its statement steps; values are compared before that.
+  // A pointer to a column's value is valid until its statement steps. The values are compared before the
+  // next step.
 
   /// Returns the first column in which two rows differ, in type or in any bit.
   private static func firstDifference(between left: PartedRows, and right: PartedRows) -> Int? {

@@ -12,7 +12,7 @@ struct ContentCopy {
   let target: Connection
 
   /// Copies tables, rows and indexes, then the schema entries without pages: views, triggers, virtual
-  /// tables. Commits the target's transaction.
+  /// tables. All of it is one transaction of the target, which this method commits.
   /// - Parameter report: Called regularly with the number of pages of the target. If
   ///   it throws, the copying ends.
   /// - Returns: The number of rows.
@@ -51,8 +51,8 @@ struct ContentCopy {
 
   private func copyRows(of table: TableContent, _ report: (Int) throws -> Void) throws -> Int {
     if table.name == "sqlite_sequence" {
-      // The engine creates this table with the first AUTOINCREMENT table. If no such table
-      // is left, it is created here.
+      // The engine creates this table with the first AUTOINCREMENT table. If the source has no such table
+      // any more, it is created here.
       if try target.value("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'") == nil {
         try target.execute("CREATE TABLE sqlite_sequence(name, seq)")
       }

@@ -1,10 +1,10 @@
 // Replacement of one database file by another. All replacements are made here.
 //
-// Renaming a new file over an old one is safe only if no process can continue with the old one: a process
-// that waits for its lock, or opens it at this moment, would write to a file without a name. Therefore
-// the file is locked exclusively from the first check to the last sync, and its log and journal are
-// removed. When it has lost its name, its beginning is overwritten. A process that still has it open then
-// gets an error and not outdated data.
+// Renaming a new file over an old one is safe only if no process can continue with the old one. A process
+// that waits for the old file's lock, or opens that file at this moment, would write to a file without a
+// name. Therefore the old file is locked exclusively from the first check to the last sync, and its log and
+// journal are removed. When the old file has lost its name, its beginning is overwritten. A process that
+// still has it open then gets an error instead of outdated data.
 
 private import CSQLCipher
 private import Foundation
@@ -52,9 +52,9 @@ final class FileReplacement {
     }
   }
 
-  /// The busy timeout of one attempt, in seconds. It is short: a connection in exclusive locking mode
-  /// keeps the part of the lock that it has while it waits for the rest, and another connection that
-  /// wants to commit would wait for that part.
+  /// The busy timeout of one attempt, in seconds. It is short because of connections that want to commit.
+  /// While this connection waits for the rest of the lock, it keeps the part that it has already, and they
+  /// wait for that part.
   private static let attemptSeconds = 0.05
 
   private static func takeOnce(
@@ -77,7 +77,7 @@ final class FileReplacement {
       } catch SQLError.engine(let code, _, _, _) where code == 26 || code == 11 {
         throw connection.meaning()
       } catch SQLError.busy(let path, let seconds, _) {
-        // This connection has one part of the lock; the holders of the other part are searched.
+        // This connection has one part of the lock; the processes with the other part are looked up.
         throw SQLError.busy(
           file: path, waitedSeconds: seconds, holders: LockHolder.blocking(file, isWriting: true))
       }
@@ -85,8 +85,8 @@ final class FileReplacement {
     }
   }
 
-  /// Locks a file that is to be replaced, whether it opens or not. It is a lock on the file itself, so it
-  /// is effective even between processes that cannot see each other.
+  /// Locks a file that is to be replaced, whether it opens or not. The lock is on the file itself, so it
+  /// also works between processes that cannot see each other.
   /// - Throws: ``SQLError/busy(file:waitedSeconds:holders:)``, ``SQLError/permissionDenied(file:)``.
   static func take(_ file: DatabasePath, key: Key, configuration: Connection.Configuration) throws
     -> FileReplacement
@@ -124,26 +124,27 @@ final class FileReplacement {
 
   /// Replaces the file with another one, which gets its owner, group and mode.
   ///
-  /// - Throws: As ``SealedFile/replace(_:)``. Then the file is unchanged. Exception: if the disk failed
-  ///   after the renaming, the path has the new file.
+  /// - Throws: As ``SealedFile/replace(_:)``. Then the file is unchanged. Exception: if the disk fails after
+  ///   the renaming, the path has the new file.
   func replace(with sealed: SealedFile) throws {
     guard let old = FileStatus(file.path), !isReplaced else { throw SQLError.notFound(file: file.given) }
     let aside = RenamedLogs(of: file, old)
     let wasLogged = try connection?.value("PRAGMA main.journal_mode")?.string == "wal"
     do {
       if let connection {
-        // Copies the log to the file and deletes it. The lock stays.
+        // Copies the log to the file and deletes the log. The lock stays.
         if wasLogged, try connection.value("PRAGMA main.journal_mode = delete")?.string != "delete" {
           throw connection.waitingError()
         }
-        // Both are obsolete, but the engine does not report whether it could remove them. A remaining log
-        // would be read with the new file, a remaining journal by the next program that opens it.
+        // Log and journal are obsolete, but the engine does not report whether it could remove them. A
+        // remaining log would be read with the new file, a remaining journal by the next program that opens
+        // it.
         try Self.remove(file.log, file)
         try Self.remove(file.journal, file)
       } else {
         try aside.putAside()
       }
-      // The index is rebuilt from the log.
+      // The shared memory is not needed: the engine rebuilds it from the log.
       try Self.remove(file.sharedMemory, file)
       try sealed.replace(old)
     } catch {
@@ -160,11 +161,12 @@ final class FileReplacement {
     guard unsafe unlink(path) == 0 || errno == ENOENT else { throw SQLError.failed("unlink", on: file.given) }
   }
 
-  /// Restores the file with its log or its journal mode.
+  /// Gives up the replacement: restores the file's log and journal, or its journal mode.
   private func giveUp(_ aside: RenamedLogs, wasLogged: Bool) {
     aside.bringBack()
     guard let connection else { return }
-    // Not with this connection: its journal was unlinked, so it could not be rolled back after a crash.
+    // A new connection sets the journal mode. This connection's journal was unlinked, so its change could
+    // not be rolled back after a crash.
     let (unlocked, configuration) = (connection.unlocked, connection.configuration)
     connection.close()
     guard wasLogged, let next = try? Connection.open(file, unlocked: unlocked, configuration: configuration)
@@ -175,8 +177,8 @@ final class FileReplacement {
     next.close()
   }
 
-  /// Removes the former file's log and journal, and overwrites its beginning, for processes that still
-  /// have it open. It has no name any more.
+  /// Removes the former file's log and journal, and overwrites its beginning, for processes that still have
+  /// that file open. It has no name any more.
   private func finish(_ aside: RenamedLogs) {
     aside.remove()
     let open = unsafe connection.map { unsafe rawFile(of: $0.handle) } ?? raw?.value.file

@@ -4,7 +4,7 @@
 private import Foundation
 
 enum Replaceable {
-  /// Returns if the file may be a store, or is empty.
+  /// Checks that the file may be a store, or is empty.
   /// - Throws: ``SQLError/notReplaceable(file:kind:)``; as ``PathState/existing(_:)``.
   static func check(_ file: DatabasePath) throws {
     if try PathState.of(file) == .empty { return }
@@ -27,10 +27,9 @@ enum Replaceable {
     if let kind { throw SQLError.notReplaceable(file: file.given, kind: kind) }
   }
 
-  /// Returns whether the bytes are text only. For an encrypted page that is true
-  /// with a probability of 10^-100.
+  /// Returns whether the bytes are text only. For an encrypted page the probability of that is 10^-100.
   private static func isText(_ bytes: [UInt8]) -> Bool {
-    // The last character may be incomplete.
+    // The last character may be cut off, so up to 3 bytes are ignored.
     (0...3).contains { cut in
       bytes.count > cut
         && String(validating: bytes.dropLast(cut), as: UTF8.self)?.unicodeScalars.allSatisfy {
@@ -64,8 +63,8 @@ extension DatabasePath {
   /// Copies begin with the same 16 random bytes as their original.
   package func isOriginal(of name: String) -> Bool { copyState(of: name) == .copy }
 
-  /// Returns the relation of a file in the same folder to this one, as ``isOriginal(of:)``, including the
-  /// cases that are not a definite yes or no.
+  /// Returns the relation of a file in the same folder to this one. Unlike ``isOriginal(of:)``, it reports
+  /// the cases without a definite answer separately.
   package func copyState(of name: String) -> CopyState {
     guard let status = FileStatus(sibling(name)) else {
       return [ENOENT, ENOTDIR].contains(errno) ? .absent : .unknown
@@ -87,10 +86,11 @@ extension DatabasePath {
     guard let file = try? DatabasePath(sibling(name)),
       let held = try? RawFile.open(file, holding: .exclusive, seconds: 0)
     else { return false }
-    // Locked until then: a process that opens it later finds no file.
+    // The lock is released after the removal. A process that opens the path afterwards finds no file.
     defer { held.unlock() }
     let companions = [file.log, file.journal, file.sharedMemory]
-    // Changes of a process that died, which are not in the file yet. A reader may leave an empty log.
+    // A log or journal with content has changes of a process that died, which are not in the file yet. An
+    // empty log may remain from a reader.
     guard companions.prefix(2).allSatisfy({ (FileStatus($0)?.byteCount ?? 0) == 0 }),
       unsafe unlink(file.path) == 0
     else { return false }
@@ -98,8 +98,9 @@ extension DatabasePath {
     return true
   }
 
-  /// Returns the salt. If the file's header is in clear, returns that header, including the number of
-  /// reserved bytes in each page.
+  /// Returns the bytes that a copy shares with its original: the salt, or for a file with a clear header its
+  /// first 24 bytes, which include the number of reserved bytes in each page. nil if the file cannot be
+  /// read.
   private static func head(_ file: DatabasePath) -> [UInt8]? {
     guard let bytes = try? RawFile.open(file).read(24, at: 0) else { return nil }
     return bytes.starts(with: Array("SQLite format 3\0".utf8)) ? bytes : Array(bytes.prefix(16))

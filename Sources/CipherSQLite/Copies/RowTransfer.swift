@@ -1,12 +1,13 @@
 // Copying rows from one file to a table of another, with every value unchanged, whatever its bytes. A row
-// may have more columns than a statement can have parameters, or than a query can return.
+// may have more columns than a statement has parameters, or than a query can return.
 
 private import CSQLCipher
 
-/// Rows that are read with several queries in parallel, each of which returns a part of the columns.
+/// Rows that are read with several queries. The queries advance together, and each returns some of the
+/// columns.
 @safe final class PartedRows {
   let parts: [Statement]
-  /// The position of each column: the query, and the column in that query.
+  /// For each column of a row: the index of its query, and its column in that query.
   private let places: [(part: Int, column: Int32)]
 
   /// Prepares the queries.
@@ -20,7 +21,7 @@ private import CSQLCipher
   }
 
   /// Advances to the next row.
-  /// - Returns: Whether there is one.
+  /// - Returns: Whether there is a next row.
   func step() throws -> Bool { try parts.reduce(false) { _, part in try part.step() } }
 
   /// Returns the engine's value of a column in the current row; nil for a missing column. It is valid until
@@ -46,7 +47,7 @@ extension Connection {
   ///   - queries: The queries; several if one query cannot return all columns of a row.
   ///   - table: The table.
   ///   - columns: Its columns, as many as a row has.
-  ///   - report: Called regularly with the number of rows so far. If it throws, the copying ends.
+  ///   - report: Called every 256 rows with the number of rows so far. If it throws, the copying ends.
   /// - Returns: The number of rows.
   package func transfer(
     from source: Connection, _ queries: [String], into table: String, columns: [String],
@@ -57,7 +58,7 @@ extension Connection {
     let present = PresentRow()
     if !isBound { try register(present) }
     present.rows = rows
-    // The function stays registered, but has no rows from then on.
+    // The function stays registered, but returns NULL from then on.
     defer { present.rows = nil }
     let values = columns.indices.map { isBound ? "?" : "vault_column(\($0))" }.joined(separator: ", ")
     let insertion =

@@ -12,12 +12,12 @@ package final class ScratchCopy {
   package let connection: Connection
   private let folder: PrivateFolder
 
-  /// Copies a database in one state. Others may read and write the original meanwhile.
+  /// Copies one snapshot of a database. Other connections may read and write the original meanwhile.
   /// - Parameters:
   ///   - source: The original.
-  ///   - room: The number of bytes that must be free in addition to those of the copy.
-  ///   - others: The names of files that will be created next to the copy, other than the engine's. A
-  ///     folder that contains any other file is not removed.
+  ///   - room: The number of bytes that must be free in addition to the size of the copy.
+  ///   - others: The names of other files that the caller will create next to the copy. A folder that
+  ///     contains any other file is not removed.
   ///   - check: Called every 256 pages. If it throws, the copying ends.
   /// - Throws: ``SQLError/diskFull(file:)`` for the folder of temporary files,
   ///   before the copying or during it.

@@ -6,7 +6,8 @@ struct TableContent {
   let name: String
   /// The columns, without generated ones.
   let columns: [String]
-  /// An unambiguous name for the row id; nil for a table WITHOUT ROWID, whose key is among its columns.
+  /// A name for the row id that no column has. nil for a table WITHOUT ROWID, whose key is among its
+  /// columns, and for a table whose columns have all three names.
   let rowID: String?
   private let columnsOfQuery: Int
 
@@ -20,18 +21,19 @@ struct TableContent {
     self.columns = columns
     columnsOfQuery = max(1, connection.limit(.columns))
     let taken = Set(columns.map(\.asciiLowercased))
-    // Tested with the engine, which rejects the name for a table WITHOUT ROWID.
+    // The engine rejects the name if the table is WITHOUT ROWID.
     let candidate = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
     rowID = candidate.flatMap {
       (try? connection.validate(sql: "SELECT \($0) FROM \(quoted(name))")) == nil ? nil : $0
     }
   }
 
-  /// What is copied of a row: its id, if it has one, and its columns.
+  /// The names of the values that are copied of a row: the row id, if there is one, and the columns.
   var names: [String] { (rowID.map { [$0] } ?? []) + columns }
 
-  /// The queries that return every row in the table's own order: an index with all columns could return
-  /// them in another one. There are several if a row has more columns than one query can return.
+  /// The queries that return all rows in the table's own order. `NOT INDEXED`, because an index with all
+  /// columns could return the rows in another order. There are several queries if a row has more columns
+  /// than one query can return.
   var selects: [String] {
     stride(from: 0, to: names.count, by: columnsOfQuery).map { start in
       let part = names[start..<min(start + columnsOfQuery, names.count)].map(quoted)
@@ -39,7 +41,8 @@ struct TableContent {
     }
   }
 
-  /// Returns the tables of a file that contain rows. A virtual table keeps its rows in other tables.
+  /// Returns the tables of a file that store rows, empty ones included. Virtual tables are excluded: their
+  /// rows are in other tables.
   static func all(of connection: Connection) throws -> [TableContent] {
     try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY rowid")
       .compactMap { $0[0].string }.map { try TableContent($0, in: connection) }

@@ -2,11 +2,10 @@
 
 /// The cipher settings of an encrypted file: page size, key derivation and page authentication.
 ///
-/// Source of the two named profiles: SQLCipher's documented defaults of its third and fourth major
-/// version. When a file is opened, other settings are detected, except those that a file does not record:
-/// a number of rounds that is not usual, and the settings of a file with a header in clear. For the
-/// latter, 32 clear bytes and SQLCipher 4's defaults with any page size are assumed. Anything else is set
-/// in ``Connection/Configuration/profile``.
+/// The two named profiles are the documented defaults of SQLCipher 3 and 4. Opening a file detects other
+/// settings too, with two exceptions. An unusual number of rounds cannot be detected. For a file with a
+/// clear header, 32 clear bytes and SQLCipher 4's defaults with any page size are assumed. If these
+/// assumptions are wrong, set ``Connection/Configuration/profile``.
 public struct CipherProfile: Sendable, Hashable {
   /// A hash function that SQLCipher uses.
   public enum Hash: String, Sendable, Hashable {
@@ -31,7 +30,7 @@ public struct CipherProfile: Sendable, Hashable {
   /// The number of bytes at the beginning of the file that are not encrypted, so that a system that
   /// detects file types sees an SQLite database: 0, or a multiple of 16 from 32 to 96.
   ///
-  /// The salt, which is stored there otherwise, must then be given with the key
+  /// Without clear bytes, the salt is stored there. With clear bytes, it must be given with the key
   /// (``Key/withSalt(_:)``). SQLCipher 4 only.
   public var clearHeaderBytes: Int
 
@@ -72,8 +71,8 @@ public struct CipherProfile: Sendable, Hashable {
   /// The page sizes that a file can have, the most likely first.
   static let pageSizes = [4096, 1024, 8192, 2048, 16384, 32768, 65536]
 
-  /// Returns the pragmas that an SQLCipher shell needs after the key, if the file differs from that
-  /// shell's defaults. If the salt is not stored in the file, `PRAGMA cipher_salt` is needed as well.
+  /// Returns the pragmas that an SQLCipher shell needs after the key, where the file's settings differ from
+  /// the shell's defaults. If the salt is not stored in the file, `PRAGMA cipher_salt` is needed as well.
   /// - Parameter major: The shell's major version, 3 or 4.
   /// - Returns: The statements, one per element; empty for a file with the shell's defaults.
   public func shellPragmas(major: Int) -> [String] {

@@ -1,4 +1,4 @@
-// How the engine of this process relates to cipher settings: those of new files, those it can open, and
+// Cipher settings and the engine of this process: the settings of new files, which settings it can open, and
 // the pragmas that set them.
 
 extension Engine {
@@ -25,8 +25,8 @@ extension CipherProfile {
   }
 
   /// Returns the pragmas that apply these settings.
-  /// - Parameter prefix: `cipher_` for the connection that was keyed, `cipher_default_` for databases
-  ///   that are opened or attached later.
+  /// - Parameter prefix: `cipher_` for a connection that has its key already, `cipher_default_` for
+  ///   databases that are opened or attached later.
   func pragmas(_ prefix: String) -> String {
     var text = ""
     if Engine.current.cipherMajor >= 4 {

@@ -1,5 +1,5 @@
-// The linked SQLCipher library: its versions and its capabilities. Code that generates SQL checks
-// these instead of guessing.
+// The linked SQLCipher library: its versions and its capabilities. Code that generates SQL checks these
+// properties.
 
 private import CSQLCipher
 
@@ -16,10 +16,10 @@ public struct Engine: Sendable, Hashable {
   public static let current: Engine = {
     // The log can only be installed before the first use of the library.
     _ = EngineLog.isInstalled
-    // Memory statistics would take a process-wide lock at each allocation, for which
-    // parallel readers would compete.
+    // With memory statistics, each allocation would take a process-wide lock, for which parallel readers
+    // would compete.
     _ = vault_config_without_statistics()
-    // Handle and statement are local to this closure. Both may be nil when they are closed and finalized.
+    // Handle and statement are local to this closure. Closing or finalizing nil is permitted.
     var cipher = ""
     var handle: OpaquePointer?
     if unsafe sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)

@@ -15,8 +15,9 @@ public struct EngineMessage: Sendable, Hashable {
 /// The log of this process's SQLite library: failed statements, recovered logs, damaged pages, failing
 /// system calls, automatic indexes.
 ///
-/// SQLite accepts a logger only before its first use. Ours is installed then, even if no listener is set
-/// yet. If another library of the process used SQLite earlier, there are no messages (``isAvailable``).
+/// SQLite accepts a logger only before its first use. This library installs its own at that time, even if no
+/// listener is set yet. If other code of the process used SQLite earlier, there are no messages
+/// (``isAvailable`` is false).
 ///
 /// ```swift
 /// EngineLog.onMessage { message in
@@ -43,12 +44,12 @@ public enum EngineLog {
 
   /// Calls `body` with each log message of any connection of the process, on the thread where it occurs.
   /// - Parameters:
-  ///   - showsValues: Whether the text may contain the quoted literals of the SQL. Default `false`:
-  ///     otherwise a log would hold in clear what the file keeps encrypted. Bound values are never included.
+  ///   - showsValues: Whether the text may contain the quoted literals of the SQL. Default `false`, so that
+  ///     a log does not contain encrypted values in clear. Bound values are never included.
   ///   - body: The listener, which replaces the former one. It must not use any
   ///     connection. nil removes the listener.
   public static func onMessage(showsValues: Bool = false, _ body: (@Sendable (EngineMessage) -> Void)?) {
-    // The logger must be installed before the library's first use, which may be the caller's next call.
+    // The logger must be installed before SQLite is first used, which may be in the caller's next call.
     _ = isInstalled
     listener.withLock { $0 = Listener(showsValues: showsValues, body: body) }
   }

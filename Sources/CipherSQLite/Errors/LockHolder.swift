@@ -2,13 +2,13 @@
 
 private import Foundation
 
-/// A process that holds the lock that another one waits for.
+/// A process that holds a lock for which a connection waits.
 public struct LockHolder: Sendable, Hashable {
   /// The process id.
   public let processID: Int32
   /// The program's name, at most 15 bytes; nil if the system does not provide it.
   public let program: String?
-  /// Whether it is this process: then another of its connections holds the lock.
+  /// Whether this is the calling process: then another of its own connections holds the lock.
   public var isThisProcess: Bool { processID == getpid() }
 }
 

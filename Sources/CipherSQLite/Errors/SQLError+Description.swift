@@ -17,7 +17,7 @@ extension SQLError: CustomStringConvertible {
     case .corrupted(let file, let pages):
       "\(file): the key is right, but \(Self.list(pages)) damaged or missing. Restore the file from a backup."
     case .schemaUnreadable(let file, let reason):
-      // This also happens with a plain file, which has no key.
+      // A plain file, which has no key, can also cause this error.
       "\(file): \(Engine.current) cannot read SQL in this file's schema, which another version of SQLite "
         + "wrote: \(reason). The file is not damaged, and the key is not the cause. Open it with a program "
         + "that has that version of SQLite. There, drop the object that the message names, or write it in "
@@ -138,7 +138,7 @@ extension SQLError: CustomStringConvertible {
     case .interrupted:
       "The statement was interrupted, and its transaction was rolled back. Run it again if you still need it."
     case .constraint(let message, _, let sql):
-      // RAISE accepts an empty text, and the engine reports no other.
+      // A trigger can call RAISE with an empty text. The engine then has no other message.
       "The change violates a constraint of the schema ("
         + (message.allSatisfy(\.isWhitespace) ? "a trigger called RAISE without a message" : message)
         + ") in: \(sql)"

@@ -5,8 +5,8 @@ private import Foundation
 
 /// An error with a file, a key or a statement.
 ///
-/// Each case carries what a person needs to act on it. `description` is a message that states
-/// what happened and what to do.
+/// Each case has the data that a person needs to fix the cause. `description` is a message that states what
+/// happened and what to do.
 public enum SQLError: Error, Equatable, Sendable {
   /// The key does not fit: no page of the file verifies under it, with any cipher settings that were tried.
   case wrongKey(file: String)
@@ -33,7 +33,7 @@ public enum SQLError: Error, Equatable, Sendable {
   case saltLength(expected: Int, found: Int)
   /// The file's header is in clear, so its salt is not in the file, and the key was given without one.
   case saltMissing(file: String)
-  /// The key file is truncated, modified, combined from several ones, or in a newer format.
+  /// The key file is truncated, modified, combined from several key files, or in a newer format.
   case keyFileDamaged(file: String, reason: String)
   /// The secret opens no slot of the key file. The file is undamaged.
   case noSlotOpens(file: String)
@@ -43,7 +43,7 @@ public enum SQLError: Error, Equatable, Sendable {
   case slotName(file: String, reason: String)
   /// The key file would have no slot left, so that the database could not be opened any more.
   case lastSlot(file: String)
-  /// A rotation got no secret for these slots.
+  /// A rotation of the data key got no secret for these slots, which it would therefore remove.
   case slotsWouldBeLost(file: String, names: [String])
   /// The new key is the key that the file has already.
   case sameKey(file: String)
@@ -97,27 +97,26 @@ public enum SQLError: Error, Equatable, Sendable {
   case fileReplaced(file: String)
   /// The disk is full, or a quota or size limit is reached.
   case diskFull(file: String)
-  /// There is no database at the path, but a log, an index or a journal next to it, which would be read
-  /// as that of a new database.
+  /// There is no database at the path. But next to it is a log, an index or a journal, which a new database
+  /// would read as its own.
   case leftBeside(file: String, name: String)
-  /// The file in the place of the engine's log, index or journal is unusable: a link, a pipe,
-  /// a file with another name, or a file that does not begin as the engine's files do. The
-  /// engine would write through it.
+  /// The file in the place of the engine's log, index or journal is unusable: a link, a pipe, a file with
+  /// another name, or a file that does not begin as the engine's files do. The engine would write to it.
   case companionUnusable(file: String, kind: String)
-  /// The journal names another file that does not belong to it, and which the engine would delete.
+  /// The journal names a file that does not belong to it. The engine would delete that file.
   case journalNamesAnother(file: String)
   /// The file that was to be replaced is not a store.
   case notReplaceable(file: String, kind: String)
   /// The file was opened for reading only, but a process that died within a transaction has left a
   /// journal, which must be rolled back first.
   case interruptedWrite(file: String)
-  /// Another connection or process holds the lock. `waitedSeconds` is how long the call waited; 0 if
-  /// waiting could not help. `holders` are the processes that hold the lock, as far as the system reports
-  /// them: on Linux; elsewhere it is empty.
+  /// Another connection or process holds the lock. `waitedSeconds` is how long the call waited; 0 if waiting
+  /// could not help. `holders` are the processes that hold the lock, as far as Linux reports them; on other
+  /// systems it is empty.
   case busy(file: String, waitedSeconds: Double, holders: [LockHolder])
   /// The connection or pool has been closed.
   case closed(file: String)
-  /// The statement was interrupted; its transaction is rolled back.
+  /// The statement was interrupted. If it was writing, the engine has rolled back its transaction.
   case interrupted
   /// A constraint of the schema rejected the change.
   case constraint(message: String, extendedCode: Int, sql: String)
@@ -137,8 +136,8 @@ public enum SQLError: Error, Equatable, Sendable {
   case columnType(column: String, expected: String, found: String)
   /// The range exceeds the end of a blob, whose length is fixed.
   case blobRange(place: String, offset: Int, count: Int, available: Int)
-  /// The call would wait for itself: it was made from inside a write, which has the
-  /// writing connection in use.
+  /// The call would wait for itself: it was made from inside a write, which is using the only connection for
+  /// writing.
   case nestedWrite(file: String)
   /// The call needs a committed state, but the connection's transaction has uncommitted changes.
   case uncommittedChanges(file: String)
@@ -180,9 +179,9 @@ extension SQLError {
     if case .busy = self { true } else { false }
   }
 
-  /// Whether the error is caused by the statement, its values, or the rows that it met. Any other error
-  /// is caused by the file, the disk, memory or another process. Code that tries statements, or compares
-  /// their results, rethrows those.
+  /// Whether the error is caused by the statement, its values, or the rows that it met. Any other error is
+  /// caused by the file, the disk, memory or another process. Code that tries statements, or compares their
+  /// results, rethrows such other errors.
   package var isOfStatement: Bool {
     switch self {
     case .constraint, .parameterCount, .parameterNames, .mixedParameters, .notOneStatement, .format,

@@ -8,11 +8,11 @@ public struct TableInfo: Sendable, Hashable {
     public var name: String
     /// The declared type.
     public var type: String
-    /// Whether it is declared NOT NULL.
+    /// Whether the column is declared NOT NULL.
     public var isRequired: Bool
     /// The default value as an SQL expression; nil when there is none.
     public var defaultSQL: String?
-    /// Whether it is the primary key, or a part of it.
+    /// Whether the column is the primary key, or a part of it.
     public var isPrimaryKey: Bool
 
     /// Creates the description of a column.
@@ -42,7 +42,7 @@ public struct TableInfo: Sendable, Hashable {
     }
   }
 
-  /// An index; those that SQLite creates automatically are not included.
+  /// An index that the schema declares. The indexes that SQLite creates automatically are not included.
   public struct Index: Sendable, Hashable {
     /// The index's name.
     public var name: String
@@ -87,20 +87,20 @@ extension Connection {
     .compactMap { $0.first?.string }
   }
 
-  /// Whether there is a table of this name; the case of ASCII letters is ignored, as in SQL.
+  /// Returns whether there is a table of this name; the case of ASCII letters is ignored, as in SQL.
   /// - Throws: ``SQLError`` when the schema cannot be read.
   public func tableExists(_ name: String) throws -> Bool {
     try value("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", [.text(name)])
       != nil
   }
 
-  /// Whether a table has a column of this name; the case of ASCII letters is ignored, as in SQL.
+  /// Returns whether a table has a column of this name; the case of ASCII letters is ignored, as in SQL.
   /// - Throws: ``SQLError`` when the schema cannot be read.
   public func columnExists(_ column: String, in table: String) throws -> Bool {
     try tableInfo(table).columns.contains { $0.name.asciiLowercased == column.asciiLowercased }
   }
 
-  /// Returns a table's columns, foreign keys and indexes; without columns when there is no such table.
+  /// Returns a table's columns, foreign keys and indexes. When there is no such table, all three are empty.
   /// - Throws: ``SQLError`` when the schema cannot be read.
   public func tableInfo(_ name: String) throws -> TableInfo {
     let table = quoted(name)

@@ -1,17 +1,18 @@
-// Whether a change of the key can still be abandoned. One place decides it, both for the thread that
-// changes the key and for another thread that wants to stop it and must report what happened.
+// Decides whether a change of the key can still be stopped. Two threads depend on the decision: the one that
+// changes the key, and the one that wants to stop the change and must report the outcome.
 
-/// The point of a change before which it can be stopped, and after which it is in effect.
+/// A gate that a change of the key passes at its commit: before, it can be stopped; afterwards, it is in
+/// effect.
 package final class CommitGate: Sendable {
   /// The progress of a change.
   package enum Phase: Sendable {
-    /// Nothing of it is in effect, and it can be stopped.
+    /// The change is not in effect, and can be stopped.
     case working
-    /// It was stopped, or failed, and will not take effect.
+    /// The change was stopped, or failed, and will not take effect.
     case stopped
-    /// It is being committed: only the file shows whether it is in effect.
+    /// The change is being committed: only the file shows whether it is in effect.
     case committing
-    /// It is in effect.
+    /// The change is in effect.
     case committed
   }
 
@@ -20,7 +21,7 @@ package final class CommitGate: Sendable {
 
   package init() {}
 
-  /// Stops the change where that is still possible. A stopped change cannot proceed to its commit.
+  /// Stops the change if that is still possible. A stopped change cannot proceed to its commit.
   /// - Returns: The phase afterwards.
   @discardableResult
   package func stop() -> Phase {
@@ -34,7 +35,7 @@ package final class CommitGate: Sendable {
   package var current: Phase { phase.withLock { $0 } }
 
   /// Called before the commit; from then on the change cannot be stopped.
-  /// - Returns: `false` when it was stopped.
+  /// - Returns: `false` when the change was stopped.
   func mayCommit() -> Bool {
     phase.withLock { phase in
       if phase == .working { phase = .committing }
@@ -49,8 +50,8 @@ package final class CommitGate: Sendable {
 
   func didCommit() { phase.withLock { $0 = .committed } }
 
-  /// Whether a write of the engine failed because the disk is full: the engine may report success all the
-  /// same.
+  /// Whether a write of the engine failed because the disk is full. The engine may report success
+  /// nevertheless.
   var isDiskFull: Bool { fullness.withLock { $0 } }
 
   func didFindDiskFull() { fullness.withLock { $0 = true } }

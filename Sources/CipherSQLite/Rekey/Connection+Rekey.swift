@@ -16,28 +16,28 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - newKey: The new key.
-  ///   - progress: Receives the number of pages that are done, and the total. Each page counts twice:
-  ///     written, and verified. It is called with 0 before the first page, and from another thread while
-  ///     pages are written. What it throws stops the change: before the commit the transaction is rolled
-  ///     back and the old key stays; after the commit only the verification ends.
-  /// - Throws: With the old key still in effect: ``SQLError/busy(file:waitedSeconds:holders:)`` when
-  ///   another connection keeps a lock longer than the busy timeout; ``SQLError/sameKey(file:)``,
+  ///   - progress: Called with the number of pages done and in total. Each page counts twice: when written
+  ///     and when verified. It is first called with 0 pages done, and from another thread while pages are
+  ///     written. If it throws before the commit, the transaction is rolled back and the old key stays. If
+  ///     it throws later, only the verification ends.
+  /// - Throws: With the old key still in effect: ``SQLError/busy(file:waitedSeconds:holders:)`` when another
+  ///   connection keeps a lock longer than the busy timeout; ``SQLError/sameKey(file:)``,
   ///   ``SQLError/keyEndsInZero``, ``SQLError/emptyKey``, ``SQLError/keyLength(expected:found:)``;
-  ///   ``SQLError/uncommittedChanges(file:)`` inside a transaction; ``SQLError/corrupted(file:pages:)``
-  ///   for damage that was there before, ``SQLError/folderNotWritable(folder:)`` where no journal can be
-  ///   created; what `progress` throws; ``SQLError/diskFull(file:)``, or
-  ///   ``SQLError/verificationFailed(file:reason:)`` when the engine reported success and changed nothing
-  ///   for another reason. If nothing was written yet, this connection can be used further. Once the
-  ///   engine has begun to write, an error closes this connection, because another write through it could
-  ///   leave a file that no key opens. With the new key in effect: ``SQLError/rekeyDamaged(file:pages:)``
-  ///   when the written pages could not be read back, and ``SQLError/notVerified(file:)`` when `progress`
-  ///   ended the verification.
+  ///   ``SQLError/uncommittedChanges(file:)`` inside a transaction; ``SQLError/corrupted(file:pages:)`` for
+  ///   damage that existed before; ``SQLError/folderNotWritable(folder:)`` when no journal can be created;
+  ///   what `progress` throws; ``SQLError/diskFull(file:)``; ``SQLError/verificationFailed(file:reason:)``
+  ///   when the engine reported success but changed nothing, and the disk is not full. If nothing was
+  ///   written yet, this connection can still be used. Once the engine has begun to write, an error closes
+  ///   the connection, because another write through it could leave a file that no key opens. With the new
+  ///   key in effect: ``SQLError/rekeyDamaged(file:pages:)`` when the written pages could not be read back;
+  ///   ``SQLError/notVerified(file:)`` when `progress` ended the verification.
   public func rekey(to newKey: Key, progress: ((Int, Int) throws -> Void)? = nil) throws {
     try rekey(to: newKey, gate: CommitGate(), progress: progress)
   }
 
   /// Encrypts the file under a new key, with a gate by which another thread can stop the change.
-  /// - Throws: As above; `CancellationError` when the gate was closed before the commit.
+  /// - Throws: As above; `CancellationError` when another thread stopped the change at the gate before the
+  ///   commit.
   package func rekey(to newKey: Key, gate: CommitGate, progress: ((Int, Int) throws -> Void)?) throws {
     try checkOpen()
     guard configuration.access == .readWrite else { throw SQLError.readOnly(file: path) }
@@ -78,7 +78,8 @@ extension Connection {
     }
   }
 
-  /// The pages that are to be written, and the file whose growth shows the progress.
+  /// The number of pages to write, and whether they go to the log: the growth of the log or the journal
+  /// shows the progress.
   struct RekeyExtent {
     let pages: Int
     let usesLog: Bool
@@ -107,16 +108,16 @@ extension Connection {
     return RekeyExtent(pages: pages, usesLog: usesLog)
   }
 
-  /// Changes the key, or throws and leaves the file as it was. After an error no write may follow on this
+  /// Changes the key, or throws and leaves the file unchanged. After an error no write may follow on this
   /// connection.
   func rekeyInTransaction(
     to new: UnlockedKey, gate: CommitGate, extent: RekeyExtent, progress: ((Int, Int) throws -> Void)?
   ) throws {
-    // The commit must not copy the log into the file: that is done while pages are verified.
+    // The commit must not copy the log into the file, because `verifyRekey` does so while it verifies pages.
     let copiesAfter = try value("PRAGMA wal_autocheckpoint")?.int64 ?? 1000
     try execute("PRAGMA wal_autocheckpoint = 0")
     defer { unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: copiesAfter)) }
-    // A handler that was installed before still receives the calls.
+    // The handler that was installed before receives the calls too.
     let former = fileWatch?.body
     try onFileCall(gate.answers(before: former))
     let growth = progress.map {
@@ -140,14 +141,14 @@ extension Connection {
       throw thrown ?? error(code, sql: "rekey")
     }
     try onFileCall(former)
-    // The engine does not end a transaction that it did not begin; or its commit failed, and this is the
-    // second attempt. The gate is not checked any more: a cancellation before this point has stopped the
-    // first attempt.
+    // There are two reasons for a transaction that is still open. The engine does not end one that it did
+    // not begin; or its commit failed, and this is the second attempt. The gate is not checked any more: a
+    // cancellation before this point has stopped the first attempt.
     if isInTransaction { try execute("COMMIT") }
   }
 
-  /// Copies the log into the file, and verifies every page under the key that this connection was opened
-  /// with. Pages are verified while others are still being copied: both take about as long.
+  /// Copies the log into the file, and verifies every page under this connection's key. Pages are verified
+  /// while others are still being copied, because the two tasks take about equally long.
   /// - Throws: ``SQLError/notVerified(file:)`` when `progress` throws;
   ///   ``SQLError/rekeyDamaged(file:pages:)``.
   func verifyRekey(progress: ((Int, Int) throws -> Void)?) throws {
@@ -181,8 +182,8 @@ extension Connection {
       guard damaged.isEmpty else { throw SQLError.rekeyDamaged(file: path, pages: damaged) }
       return
     }
-    // A reader still uses the old state, or the disk is full: the new pages stay in the log, where only
-    // the engine can read them, until a later checkpoint.
+    // The log could not be copied, because a reader still uses the old state or the disk is full. Until a
+    // later checkpoint the new pages stay in the log, where only the engine can read them.
     let errors = try integrityErrors(isQuick: true)
     guard errors.isEmpty else { throw SQLError.rekeyDamaged(file: path, pages: []) }
   }

@@ -4,7 +4,7 @@ private import Foundation
 
 /// Reads a file's size from another thread while the caller's thread is inside the engine.
 ///
-/// It does not open the file: closing it again would drop the locks that SQLite holds on it.
+/// It does not open the file, because closing it would release the locks that SQLite has on it.
 final class GrowthMonitor {
   // Safe to hand over: the caller's thread is inside the engine until stop() has returned, so the
   // closures are never called from two threads at once.
@@ -20,12 +20,11 @@ final class GrowthMonitor {
   /// Starts a thread that reports the growth of a file.
   /// - Parameters:
   ///   - path: The file that grows.
-  ///   - pageBytes: Bytes of a page in it.
-  ///   - pages: The number of pages that are to be written; they are reported as the first half of the
-  ///     work.
-  ///   - report: Receives the pages done and the total, up to ten times a second, when the count has
-  ///     changed; not called again after it has thrown.
-  ///   - onError: Called on the same thread after `report` has thrown, to stop the engine.
+  ///   - pageBytes: The number of bytes by which each page enlarges the file.
+  ///   - pages: The number of pages to be written. They are reported as the first half of the work.
+  ///   - report: Called with the number of pages done and in total, up to ten times a second, when the count
+  ///     has changed. Not called again after it has thrown.
+  ///   - onError: Called on `report`'s thread after `report` has thrown, to stop the engine.
   init(
     _ path: String, pageBytes: Int, pages: Int, report: @escaping (Int, Int) throws -> Void,
     onError: @escaping () -> Void
@@ -47,8 +46,8 @@ final class GrowthMonitor {
     }
   }
 
-  /// Ends the reports; none follows. To be called once.
-  /// - Returns: The error that `report` has thrown.
+  /// Ends the reports. Must be called exactly once; `report` is not called afterwards.
+  /// - Returns: The error that `report` has thrown; nil if it has not.
   func stop() -> (any Error)? {
     stopped.signal()
     ended.wait()

@@ -3,10 +3,11 @@
 extension KeyFile {
   /// Returns the number of the data key of this file that opens a database.
   ///
-  /// Reads some pages of the database and opens no connection: some milliseconds for each data key.
+  /// Reads some pages of the database without opening a connection. This takes some milliseconds for each
+  /// data key.
   /// - Parameter database: The path of the database, which is not changed.
-  /// - Returns: The number of the ``Generation``; nil when none opens it, when it is no encrypted file,
-  ///   or when its header is in clear, so that its salt is not in the file.
+  /// - Returns: The number of the ``Generation``; nil when no data key opens the database, when it is not
+  ///   encrypted, or when its header is in clear, so that its salt is not in the file.
   /// - Throws: ``SQLError/notFound(file:)``; ``SQLError/keyFileDamaged(file:reason:)`` when the key file
   ///   has changed since it was opened.
   public func generation(of database: String) throws -> Int? {

@@ -1,14 +1,13 @@
-// Replaces the data key of a connection's file. The key file's part is in `KeyFile+Rotation`, the
-// database's in `Connection+Rekey`.
+// Replaces the data key of a connection's file. `KeyFile+Rotation` changes the key file, `Connection+Rekey`
+// the database.
 
 extension KeyFile {
   /// Encrypts the database under a new data key, with one connection, in any journal mode. A pool has its
   /// own method, which is documented in more detail:
   /// ``rotate(_:keeping:dropsOthers:progress:)-(ConnectionPool,_,_,_)``.
   /// - Parameters:
-  ///   - connection: The open database. It continues under the new key; it is closed if the engine
-  ///     failed.
-  ///   - secrets: The secret of each slot that is to stay, by its name.
+  ///   - connection: The open database. It continues under the new key. If the engine fails, it is closed.
+  ///   - secrets: The secrets of the slots to keep, by slot name.
   ///   - dropsOthers: Whether slots without a secret in `secrets` may be removed.
   ///   - progress: As for ``Connection/rekey(to:progress:)``; if it throws before the commit, the old key
   ///     stays.

@@ -12,10 +12,10 @@ public enum DateStrategy: Sendable {
   case secondsSince1970
   /// Milliseconds since 1970-01-01 as an integer, rounded.
   case millisecondsSince1970
-  /// Seconds since 2001-01-01 as a real: exact, the form that `Date` itself has and that `ObjectVault`
-  /// stores.
+  /// Seconds since 2001-01-01 as a real. Exact, because `Date` itself has this form. `ObjectVault` stores
+  /// dates in this form.
   case secondsSinceReferenceDate
-  /// ISO 8601 text in UTC with milliseconds, `2026-11-20T20:15:02.500Z`: sorts as text, readable in a
+  /// ISO 8601 text in UTC with milliseconds, `2026-11-20T20:15:02.500Z`: can be sorted as text and read in a
   /// shell.
   case iso8601
   /// A custom format.
@@ -25,7 +25,7 @@ public enum DateStrategy: Sendable {
   case custom(encode: @Sendable (Date) -> SQLValue, decode: @Sendable (SQLValue) -> Date?)
 
   /// Text in the format of a Foundation formatter.
-  /// - Parameter formatter: Must not be changed afterwards.
+  /// - Parameter formatter: The formatter, which must not be changed afterwards.
   /// - Returns: The strategy.
   public static func formatted(_ formatter: DateFormatter) -> DateStrategy {
     let formatter = UncheckedFormatter(formatter: formatter)
@@ -38,7 +38,7 @@ public enum DateStrategy: Sendable {
     switch self {
     case .secondsSince1970: .real(date.timeIntervalSince1970)
     case .millisecondsSince1970:
-      // Out of the integers' range (292 million years): the nearest bound.
+      // Outside the range of integers (292 million years), the nearest bound is stored.
       .integer(Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) ?? (date > .now ? .max : .min))
     case .secondsSinceReferenceDate: .real(date.timeIntervalSinceReferenceDate)
     case .iso8601: .text(date.formatted(Self.iso))

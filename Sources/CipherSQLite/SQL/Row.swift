@@ -1,6 +1,6 @@
 // A row that outlives its statement.
 
-/// One row of a result: values that stay valid when the statement proceeds.
+/// One row of a result: values that stay valid when the statement advances to the next row.
 ///
 /// ```swift
 /// for row in try connection.allRows("SELECT name, age FROM person") {
@@ -8,8 +8,8 @@
 ///   let age: Int? = try row["age"]
 /// }
 /// ```
-/// Names are compared as in SQLite: the case of ASCII letters is ignored. If two columns have the same
-/// name, it refers to the first.
+/// Names are compared as in SQLite: the case of ASCII letters is ignored. If two columns have the same name,
+/// the name refers to the first.
 public struct Row: Sendable {
   /// The data that all rows of a result share.
   final class Header: Sendable {
@@ -41,9 +41,8 @@ public struct Row: Sendable {
 
   /// Returns a column's value by its index, counted from 0.
   /// - Parameter index: The index of the column.
-  /// - Throws: ``SQLError/noSuchColumn(name:available:)``;
-  ///   ``SQLError/columnType(column:expected:found:)`` when the value is no `Value`, such as NULL for a
-  ///   type that is not optional.
+  /// - Throws: ``SQLError/noSuchColumn(name:available:)``; ``SQLError/columnType(column:expected:found:)``
+  ///   when the value cannot be converted to `Value`, such as NULL for a type that is not optional.
   public subscript<Value: SQLConvertible>(_ index: Int) -> Value {
     get throws {
       guard values.indices.contains(index) else {
@@ -64,7 +63,7 @@ public struct Row: Sendable {
     get throws { try self[header.index(of: name)] }
   }
 
-  /// All columns by name; if two have the same name, the first.
+  /// The values by column name. If two columns have the same name, the first one counts.
   public var dictionary: [String: SQLValue] {
     Dictionary(zip(header.names, values)) { first, _ in first }
   }

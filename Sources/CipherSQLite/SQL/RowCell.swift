@@ -1,12 +1,13 @@
-// One value of a packed row. A packed row has one byte for each cell, its storage class (the tags),
-// padded to a multiple of 8; then 8 bytes for each cell: a number, or the offset and length of bytes;
-// then those bytes.
+// One value of a packed row. A packed row has three parts. First the tags: one byte for each cell, its
+// storage class, padded to a multiple of 8. Then the cells: 8 bytes each, a number, or the offset and length
+// of a text or blob. Then the bytes of the texts and blobs.
 
 public import Foundation
 
 /// A value of a row that was fetched and not decoded yet.
 ///
-/// Valid as long as its object retains the row; created and used inside property accessors only.
+/// It is valid as long as the object retains the row, and is created and used inside property accessors
+/// only.
 @safe public struct RowCell {
   // The first byte of the row's cells, and of this cell. The object whose property is read retains the
   // row's page for longer than the cell lives. A RowPacker or RowDraft wrote the cells, their tags, and
@@ -15,7 +16,7 @@ public import Foundation
   @usableFromInline let cell: UnsafeRawPointer
   @usableFromInline let tag: UInt8
 
-  /// Returns the bytes before the first cell, in a row of `count` cells.
+  /// Returns the number of bytes before the first cell, in a row of `count` cells.
   @inlinable static func tagBytes(_ count: Int) -> Int { (count &+ 7) & ~7 }
 
   /// Creates the cell `slot`, counted from 0, of the row whose cells begin at `row`.
@@ -25,7 +26,7 @@ public import Foundation
   @inlinable public init(row: UnsafeRawPointer, slot: Int) {
     unsafe self.row = unsafe row
     unsafe cell = unsafe row + slot &* 8
-    // The tags are before the cells in reverse order, so a cell is found without the count of cells.
+    // The tags are before the cells in reverse order, so a tag is found without the number of cells.
     tag = unsafe row.load(fromByteOffset: -1 &- slot, as: UInt8.self)
   }
 

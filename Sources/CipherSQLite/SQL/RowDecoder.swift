@@ -5,7 +5,7 @@ private import Foundation
 extension Row {
   /// Decodes the row as a value, with one column for each key.
   ///
-  /// Columns are found by name, ignoring case; for an optional, a missing column or NULL is nil. A value
+  /// Columns are found by name, ignoring case; an optional is nil if its column is missing or NULL. A value
   /// that is not a number, text, bytes, a date or a wrapper of one of these (such as an enum with a raw
   /// value) is decoded from JSON, which is how ``RowEncoder`` writes it.
   /// - Parameter type: The type of the value.
@@ -20,7 +20,7 @@ extension Row {
   private func convert<Value: SQLConvertible>(_ type: Value.Type) throws -> Value { try self[0] }
 }
 
-/// Thrown when a type decodes more than one value, so that its column has to be JSON.
+/// Thrown when a type requests more than one value from a column: the column is then decoded as JSON.
 private struct NeedsStructure: Error {}
 
 private struct RowDecoder: Decoder {

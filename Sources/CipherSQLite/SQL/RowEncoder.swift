@@ -4,8 +4,8 @@ private import Foundation
 
 /// Encodes a value as columns, one for each of its keys.
 ///
-/// Numbers, text, bytes, dates, and enums with such a raw value become SQLite values; nil becomes NULL;
-/// all others (arrays, structs) become JSON text.
+/// Values of ``SQLConvertible`` types (numbers, text, bytes, dates) and enums with such a raw value become
+/// SQLite values. nil becomes NULL. All others (arrays, structs) become JSON text.
 public struct RowEncoder: Sendable {
   private let dates: DateStrategy
 
@@ -13,7 +13,7 @@ public struct RowEncoder: Sendable {
   /// - Parameter dates: The strategy for dates; pass the one of the connection's configuration.
   public init(dates: DateStrategy = .secondsSince1970) { self.dates = dates }
 
-  /// Returns the columns of a value, in the order in which it encodes them.
+  /// Returns the columns of a value, in the order in which the value encodes its keys.
   /// - Parameter value: The value.
   /// - Returns: Names and values of the columns.
   /// - Throws: `EncodingError` when the value has no keys, and what its `encode(to:)` throws.
@@ -47,7 +47,7 @@ private final class Columns {
   }
 }
 
-/// Thrown when a type encodes more than one value, so that it becomes JSON.
+/// Thrown when a type encodes more than one value for a column: the column then becomes JSON.
 private struct NeedsStructure: Error {}
 
 private struct KeyedRow: Encoder {
@@ -147,8 +147,8 @@ private final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
   }
 }
 
-/// A container that is not supported here. An Encoder cannot throw when a container is requested, so
-/// encoding the first value throws.
+/// A container that is not supported here. An `Encoder` cannot throw when a container is requested. So the
+/// error is thrown when the first value is encoded.
 private struct FailingContainer: UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let path: [any CodingKey]
   var error: (any Error)?

@@ -1,5 +1,5 @@
-// Builds SQL at run time without splicing in run-time strings: quoted names, aliases, numbers and texts
-// as literals, and question marks whose values are bound when the statement runs. The only exception is
+// Builds SQL at run time without inserting run-time strings unchecked. Names are quoted, numbers and texts
+// become literals, and values are bound to question marks when the statement runs. The only exception is
 // `written:`, for SQL that a person wrote.
 
 /// The name of a table or column, quoted once, for ``SQL`` that is built many times.
@@ -10,10 +10,10 @@ package struct SQLName: Sendable, Hashable, CustomStringConvertible {
   package init(_ name: String) { description = quoted(name) }
 }
 
-/// Values that may be replaced when a text is used again, such as the values that a predicate captures,
-/// by their positions among all values.
+/// The positions of values that may be replaced when an SQL text is used again, such as the values that a
+/// predicate captures.
 package struct ReplaceableValues: Sendable {
-  /// The position of a value, and the number that identifies it for the caller that uses the text again.
+  /// For each value: its position among all values, and the number by which the caller identifies it.
   package private(set) var places: [(place: Int, number: Int)] = []
 
   package var isEmpty: Bool { places.isEmpty }
@@ -31,7 +31,7 @@ package struct ReplaceableValues: Sendable {
 }
 
 extension SQL {
-  /// Whether there is no text.
+  /// Whether the text is empty.
   package var isEmpty: Bool { text.isEmpty }
 
   /// Returns a list of columns, such as `"a", "b"`.
@@ -44,7 +44,7 @@ extension SQL.StringInterpolation {
   /// Appends a quoted name.
   package mutating func appendInterpolation(_ name: SQLName) { text += name.description }
 
-  /// Appends a bound value. A value with a number may be replaced when the text is used again.
+  /// Appends a bound value. A value that has a `number` may be replaced when the text is used again.
   package mutating func appendInterpolation(value: SQLValue, number: Int?) {
     text += "?"
     if let number { replaceable.append(place: values.count, number: number) }

@@ -8,10 +8,9 @@
 /// try connection.execute("INSERT INTO students(name) VALUES (\(name))")
 /// // runs: INSERT INTO students(name) VALUES (?)
 /// ```
-/// `\(identifier: x)` puts a name in double quotes, `\(list: xs)` becomes `?, ?, ?`, and another ``SQL``
-/// is inserted with its values. Run-time text cannot be interpolated; pass it to the methods with the
-/// label `sql:`. The interpolations that the package's own modules use, for names, aliases and the like,
-/// are in SQL+Building.
+/// `\(identifier: x)` puts a name in double quotes, `\(list: xs)` becomes `?, ?, ?`, and another ``SQL`` is
+/// inserted with its values. Run-time text cannot be interpolated; pass it to the methods with the label
+/// `sql:`. Interpolations for this package's own modules are in SQL+Building.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
   /// The text, with `?` for each value.
   public private(set) var text: String
@@ -100,7 +99,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     }
   }
 
-  /// Creates a fragment from text with the placeholders of C's `printf`, each of which binds one value.
+  /// Creates a fragment from text with the placeholders of C's `printf`, each of which gets one bound value.
   ///
   /// `%@` and `%s` accept any value; `%d %i %u %ld %lld %lu %llu` an integer; `%f %g %e %lf` a number;
   /// `%%` is a per cent sign. For code that used `executeUpdateWithFormat:`.

@@ -4,8 +4,8 @@ public import Foundation
 
 /// A type whose values can be bound to a parameter and read from a column.
 ///
-/// The standard types conform; `nil` is NULL. An enum whose raw value conforms needs only the
-/// declaration:
+/// The standard types conform, and so do their optionals: nil is NULL. An enum whose raw value conforms only
+/// needs to declare it:
 /// ```swift
 /// enum Mood: String, SQLConvertible { case calm, cross }
 /// ```

@@ -15,7 +15,7 @@ public enum SQLValue: Sendable, Hashable {
   /// Bytes.
   case blob(Data)
 
-  /// The integer, or the truncated real; nil for all others, and for a real that is out of range.
+  /// The integer, or the truncated real; nil for text, bytes and NULL, and for a real that is out of range.
   public var int64: Int64? {
     switch self {
     case .integer(let value): value
@@ -33,7 +33,7 @@ public enum SQLValue: Sendable, Hashable {
     }
   }
 
-  /// The text, or nil for all others.
+  /// The text; nil for any other storage class.
   public var string: String? {
     if case .text(let value) = self { value } else { nil }
   }
@@ -42,8 +42,8 @@ public enum SQLValue: Sendable, Hashable {
   public var isNull: Bool { self == .null }
 }
 
-// Not expressible by nil: `connection.value(…) != nil` would then compare with NULL, instead of checking
-// whether there is a row.
+// It does not conform to `ExpressibleByNilLiteral`: otherwise `connection.value(…) != nil` would compare
+// with NULL, and not check whether there is a row.
 extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
   /// Creates an integer.
   public init(integerLiteral value: Int64) { self = .integer(value) }
