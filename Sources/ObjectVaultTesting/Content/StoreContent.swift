@@ -5,7 +5,7 @@ public import CipherSQLite
 public import Foundation
 internal import ObjectVault
 
-/// Everything that a store contains, as a value that can be compared before and after.
+/// Everything that a store contains, as a value: two of them, before and after a change, can be compared.
 ///
 /// ```swift
 /// let before = try test.content()

@@ -100,8 +100,9 @@ public struct GeneratedObjects: Sendable, Hashable {
     }
   }
 
-  /// Lowers the limits after unique values ran out: to the number that was possible, but at least to 1.
-  /// If not even one was possible, the largest entity that shares the values gets one object less.
+  /// Lowers the limits after unique values ran out: to the number that was possible, but at least to 1. If
+  /// not even one was possible, the largest entity that shares the values gets one object less; if that
+  /// has only one, the entity gets none.
   private static func lower(
     _ limits: inout [String: Int], after shortage: ObjectShortage, in schema: Schema
   ) {
