@@ -26,7 +26,7 @@ extension StoreContent {
 struct ContentComparison {
   private let before: StoreContent
   private let after: StoreContent
-  /// How the steps between the two contents changed the names; nil when no step ran.
+  /// How the steps between the two contents changed the names; nil compares names as they are.
   private let names: NameHistory?
   private let showsValues: Bool
   /// The entities that may lose rows, by their former or present names.
@@ -40,7 +40,7 @@ struct ContentComparison {
     (self.showsValues, self.mayLose) = (showsValues, mayLose)
   }
 
-  /// The differences, as sentences. If steps ran, three things are no differences: added rows, values that
+  /// The differences, as sentences. With `names`, three things are no differences: added rows, values that
   /// a step computed anew, and what a step dropped.
   var differences: [String] {
     var lines: [String] = []

@@ -17,7 +17,9 @@ internal import ObjectVault
 /// let isRefused = (try? context.save()) == nil
 /// try test.disarm()
 /// try context.save()
-/// ``` An armed fault also affects a change of the store's key. That change disarms the fault, whether it succeeds or not, because the store then writes on a new connection.
+/// ```
+/// An armed fault also affects a change of the store's key. That change disarms the fault, whether it
+/// succeeds or not, because the store then writes on a new connection.
 ///
 /// Two faults are not offered: a page that is read with damage, and a power loss that keeps some writes
 /// and loses others. These require a process on a file system that causes them.
