@@ -49,7 +49,7 @@ final class NewFile {
     guard descriptor >= 0 else {
       if errno == EEXIST { return nil }
       if errno == ENOENT { throw SQLError.folderMissing(folder: file.folder) }
-      // The folder is the one that is not writable: the file does not exist yet.
+      // The error is about the folder, because the file does not exist yet.
       if [EACCES, EPERM, EROFS].contains(errno) { throw SQLError.folderNotWritable(folder: file.folder) }
       throw SQLError.failed("open", on: file.given)
     }

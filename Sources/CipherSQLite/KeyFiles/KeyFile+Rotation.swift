@@ -76,8 +76,8 @@ extension KeyFile {
 
   /// Ends an interrupted rotation, after a database was found to have the present key. The pending key
   /// stays in the file as a former key, because another database may have it. Does nothing while another
-  /// process changes the file, which may be its rotation; nor if `unlock` is the secret of a slot that the
-  /// rotation removes.
+  /// process changes the file, because the rotation may still be running; nor if `unlock` is the secret of
+  /// a slot that the rotation removes.
   /// - Parameters:
   ///   - unlock: A secret of a pending slot.
   ///   - fits: Whether the database opens with a key.

@@ -139,7 +139,7 @@ extension KeyFile {
       return try lock.replace(file, with: NewFile(at: file).sealed(holding: bytes))
     }
     let copy = file.appending(".previous")
-    // A file that is no key file belongs to the user.
+    // A file of that name that is no key file belongs to the user.
     if let there = CompanionFile(copy.path), there.byteCount > 0, there.read(8, at: 0) != KeyFileFormat.magic
     {
       throw SQLError.alreadyExists(file: copy.given)

@@ -98,9 +98,9 @@ public final class Inspection {
     return header?.isWriteAheadLogged ?? false ? "wal" : "delete"
   }
 
-  /// Removes the index of a log, and a log without content, unless the file is in use: each connection to
-  /// it holds a lock, and this call holds the exclusive one meanwhile. SQLite does the same when the last
-  /// connection with write access is closed.
+  /// Removes the index of a log, and a log without content, unless the file is in use. Each connection
+  /// that uses the file holds a lock; this call takes the exclusive lock, so that no connection begins to
+  /// use the file meanwhile. SQLite does the same when the last connection with write access is closed.
   private static func removeIndex(of file: DatabasePath) {
     guard let raw = try? RawFile.open(file, forWriting: true),
       (try? raw.lock(.exclusive, of: file, seconds: 0)) != nil, !raw.hasMoved

@@ -51,8 +51,8 @@ public final class Snapshot: Sendable {
   private let readers: ReaderSet
   private let queue = SerialQueue(label: "objectvault.snapshot")
 
-  /// - Takes over a leased connection whose transaction reads the state. The lease is returned once: by
-  ///   ``close()`` or by `deinit`.
+  /// Takes over a leased connection, whose transaction reads the state. The lease is returned once: by
+  /// ``close()`` or by `deinit`.
   // Does not throw: an initializer that throws runs `deinit`, and its caller would return the lease again.
   fileprivate init(_ lease: ReaderSet.Lease, _ readers: ReaderSet) {
     path = lease.connection.path
