@@ -1,5 +1,5 @@
 // Reads what a file's rollback journal will restore. A process that died within a transaction leaves a
-// journal, and the next process that opens the file copies the former pages from the journal into the file
+// journal, and the next process that opens the file copies the old pages from the journal into the file
 // before it reads. If the transaction was a rekey, the file's first page may already be under the new key,
 // while the page that will be restored is in the journal, under the old key. The format is SQLite's
 // "Database File Format", section 3, "The Rollback Journal".

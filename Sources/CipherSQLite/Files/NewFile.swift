@@ -189,9 +189,8 @@ struct SealedFile {
   /// - Returns: A descriptor of the new file with an exclusive `flock` on it, which the caller closes.
   func replaceKeepingLock(_ old: FileStatus?) throws -> Int32? { try replace(old, keepsLock: true) }
 
-  /// Replaces a text file, whose content is not secret. The new file gets the mode of the old one, and
-  /// its owner and group where the system allows it. Other hard links of the old file keep the former
-  /// text.
+  /// Replaces a text file, whose content is not secret. The new file gets the mode of the old one, and its
+  /// owner and group where the system allows it. Other hard links of the old file keep the old text.
   func replaceText(_ old: FileStatus?) throws {
     if let old, old.isRegular {
       _ = unsafe lchown(built.file.path, uid_t(old.owner), gid_t(old.group))

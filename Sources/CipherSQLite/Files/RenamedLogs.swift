@@ -65,8 +65,8 @@ struct RenamedLogs {
     Temporaries.forgetWhatIsAside(of: file)
   }
 
-  /// Deletes the renamed log and journal, and those of files that had this path earlier. None of these
-  /// files exists any more.
+  /// Deletes the renamed log and journal, and those of databases that had this path earlier. None of these
+  /// databases exists any more.
   func remove() {
     for suffix in Self.suffixes {
       unsafe unlink(name(suffix))

@@ -1,5 +1,5 @@
 // Text files that other programs read by name, such as generated sources. They are written as databases
-// and key files are (`NewFile`): if a process is stopped, the file has the former text or the new one. The
+// and key files are (`NewFile`): if a process is stopped, the file has the old text or the new one. The
 // errors of all functions here name the file or its folder.
 
 private import Foundation

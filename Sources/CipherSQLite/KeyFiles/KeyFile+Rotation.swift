@@ -1,5 +1,5 @@
 // Replaces the data key in a key file, so that the key file opens the database at every moment. The caller
-// passes closures that rekey the database, and that check whether it still has its former key.
+// passes closures that rekey the database, and that check whether the database still has its old key.
 
 extension KeyFile {
   /// Gives the file and the database a new data key. The former data key stays in the file.

@@ -4,7 +4,7 @@
 private import Foundation
 
 extension KeyFile {
-  /// Adds a slot. The former file is kept as `PATH.previous`.
+  /// Adds a slot. The file as it was before is kept as `PATH.previous`.
   ///
   /// - Parameters:
   ///   - name: The slot's name, 1 to 64 bytes of UTF-8: one line without an equals sign.

@@ -61,7 +61,7 @@ final class FileProbe {
       let variants = derived.variants(largest: largest)
       if let fitting = variants.first(where: { verifiesFirst($0) }) { return fitting }
       // A rekey that was committed to the log and not copied into the file yet: the file's first page is
-      // still under the former key.
+      // still under the old key.
       return former == nil ? log?.fits(among: variants) : nil
     }
     if let found { return found.profile.isUsable ? .open(found) : .unusable(found.profile) }
