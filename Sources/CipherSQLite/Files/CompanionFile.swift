@@ -2,13 +2,13 @@
 
 private import Foundation
 
-/// A file that SQLite keeps next to a database. Unlike the database it may be opened and closed here:
-/// SQLite's locks are on the database and on its `-shm`.
+/// A log or a journal next to a database. Opening and closing it drops no lock of SQLite: those are on the
+/// database and on its `-shm`.
 final class CompanionFile {
   // Open from init to deinit, and closed once.
   private let descriptor: Int32
 
-  /// Opens the file; nil when it does not exist, cannot be read, or is a planted pipe or link.
+  /// Opens the file; nil when it does not exist, cannot be read, or is a pipe, a link or the like.
   init?(_ path: String) {
     descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

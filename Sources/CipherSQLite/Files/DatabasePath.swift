@@ -85,7 +85,7 @@ package struct DatabasePath: Sendable, Hashable {
   }
 
   /// Whether something exists at a path, after following its links.
-  /// - Throws: As ``init(_:)`` where nothing could exist at the path, such as for links in a circle, or
+  /// - Throws: As ``init(_:)`` where nothing could exist at the path, such as for a cycle of links, or
   ///   where this user has no permission to see it. A missing folder is no error: the result is then
   ///   `false`.
   package static func isTaken(_ given: String) throws(SQLError) -> Bool {

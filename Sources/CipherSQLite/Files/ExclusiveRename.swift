@@ -29,9 +29,9 @@ package enum ExclusiveRename {
     }
   }
 
-  /// Removes a second name of a file: the name that it had until it got its final one, where renaming
-  /// took two steps (`link`, then `unlink`) and the second one was not done. The process was killed
-  /// between them, could not do it, or is about to.
+  /// Removes the temporary name of a file that also has its final name already. A file has both names
+  /// where the rename takes two steps (`link`, then `unlink`), and the process failed to do the second
+  /// one, was killed before it, or is about to do it.
   ///
   /// Removes names in the file's folder only, and only a name of the same file that is ours: one of
   /// ``TemporaryName``, or the file's own name with ``unfinished`` appended. Files with a similar name
@@ -52,8 +52,8 @@ package enum ExclusiveRename {
     if unsafe vault_rename_exclusive(from, to) == 0 { return true }
     guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw error("rename", on: given) }
     if unsafe link(from, to) == 0 {
-      // If this fails, or the process is killed before it, the next process that opens the file does it
-      // (`finish`).
+      // If this fails, or the process is killed before it, the next process that opens the file removes
+      // the name (`finish`).
       unsafe unlink(from)
       return true
     }

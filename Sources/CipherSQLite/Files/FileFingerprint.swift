@@ -9,8 +9,8 @@ struct FileFingerprint: Equatable {
     parts = [file.path, file.log, file.journal].map { FileStatus($0) }
   }
 
-  /// Whether both states are of the same file, even if it was written to; also when there was no file at
-  /// both moments.
+  /// Whether both states are of the same file, even if it was written to in between. Also true if no file
+  /// existed at either moment.
   func isSameFile(as other: FileFingerprint) -> Bool {
     guard let one = parts[0], let another = other.parts[0] else {
       return parts[0] == nil && other.parts[0] == nil

@@ -1,5 +1,5 @@
-// Serializes, within this process, opening a file and giving a file its name; and syncs a folder to the
-// disk.
+// Keeps threads of this process from opening files while a new file gets its name; and syncs a folder to
+// the disk.
 
 private import Foundation
 
@@ -21,7 +21,8 @@ enum FileGate {
 }
 
 /// Makes new names in a folder durable.
-/// - Returns: `false` when the disk failed; `true` also for a file system that cannot sync a folder.
+/// - Returns: `false` when the disk failed; `true` also where the folder cannot be opened, or its file
+///   system cannot sync folders.
 @discardableResult
 func syncFolder(_ folder: String) -> Bool {
   let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC)

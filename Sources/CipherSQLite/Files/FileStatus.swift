@@ -16,7 +16,7 @@ struct FileStatus: Equatable {
   /// The number of hard links; 0 when the last one was removed during the call.
   let names: Int
 
-  /// Reads the status of what is at a path, and of a link itself; nil when nothing is there.
+  /// Reads the status of what is at a path, without following a link; nil when nothing is there.
   init?(_ path: String) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return nil }

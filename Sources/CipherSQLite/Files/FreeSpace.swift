@@ -8,15 +8,15 @@ enum FreeSpace {
   static func bytes(in folder: String) -> Int? {
     var information = statvfs()
     guard unsafe statvfs(folder, &information) == 0 else { return nil }
-    // No file system has 0 blocks, as it would not hold the folder: ramfs, and many file systems in user
-    // space, report no sizes.
+    // A file system that contains a folder has blocks. A count of 0 means that it reports no sizes, as
+    // ramfs and many file systems in user space do.
     guard information.f_blocks > 0 else { return nil }
     let bytes = UInt64(information.f_bavail).multipliedReportingOverflow(by: UInt64(information.f_frsize))
     return bytes.overflow ? Int.max : Int(clamping: bytes.partialValue)
   }
 
-  /// Returns the bytes that this process can still write to one file in a folder, which a resource limit
-  /// may bound; `Int.max` where nothing bounds it.
+  /// Returns the bytes that this process can write to one file in a folder: the free space, or the limit
+  /// `RLIMIT_FSIZE` where that is lower; `Int.max` where both are unknown.
   static func bytesOfFile(in folder: String) -> Int {
     let room = bytes(in: folder) ?? .max
     var limit = rlimit()

@@ -1,8 +1,8 @@
 // Reads what a file's rollback journal will restore. A process that died within a transaction leaves a
-// journal, and the next process that opens the file copies the former pages from it before it reads. If
-// the transaction was a rekey, the file's first page may already be under the new key, while the page
-// that counts is in the journal, under the old key. The format is SQLite's "Database File Format",
-// section 3, "The Rollback Journal".
+// journal, and the next process that opens the file copies the old pages from the journal into the file
+// before it reads. If the transaction was a rekey, the file's first page may already be under the new key,
+// while the page that will be restored is in the journal, under the old key. The format is SQLite's
+// "Database File Format", section 3, "The Rollback Journal".
 
 enum HotJournal {
   static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
@@ -32,7 +32,7 @@ enum HotJournal {
       // synced, and will not be restored.
       for _ in 0..<count {
         guard let page = journal.read(4, at: record) else { return nil }
-        // The engine stops here as well: after this point there is nothing, or a hole of any size.
+        // The engine stops at page number 0 as well: the file ends after it, or has a hole of any size.
         guard CompanionFile.number(page[...]) != 0 else { return nil }
         if CompanionFile.number(page[...]) == 1 { return journal.read(pageBytes, at: record + 4) }
         record += recordBytes
@@ -44,11 +44,11 @@ enum HotJournal {
     return nil
   }
 
-  /// Checks that the engine, when it rolls the journal back, deletes no file that is unrelated to it.
+  /// Checks that the engine deletes no unrelated file when it rolls the journal back.
   ///
-  /// The journal of a transaction over several attached files ends with the name of a file that lists all
-  /// their journals; the engine deletes that file when no journal needs it any more ("Database File
-  /// Format", 3: the super-journal).
+  /// The journal of a transaction over several attached files ends with the name of a super-journal, a
+  /// file that lists all their journals. The engine deletes the super-journal when no journal needs it any
+  /// more ("Database File Format", section 3).
   /// - Throws: ``SQLError/journalNamesAnother(file:)``.
   static func checkSuperJournal(of file: DatabasePath) throws {
     guard let journal = CompanionFile(file.journal), journal.byteCount >= 16,

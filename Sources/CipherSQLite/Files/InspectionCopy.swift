@@ -1,5 +1,5 @@
-// A copy of a file, its journal and its log, to inspect a file that its last user left in the middle of a
-// transaction.
+// Copies a database with its journal and its log. So a database whose latest changes are in these files
+// can be inspected without writing to it.
 
 private import Foundation
 
@@ -13,14 +13,13 @@ final class InspectionCopy {
   let file: DatabasePath
   private let folder: PrivateFolder
 
-  /// Whether a file that cannot be written to must be copied to be read: its journal or its log has
-  /// content.
+  /// Whether reading a file without writing to it takes a copy: its journal or its log has content.
   static func isNeeded(_ file: DatabasePath) -> Bool {
     WriteAheadLog(beside: file) != nil || HotJournal.isThere(file)
   }
 
-  /// Copies a file as it is at one moment, even while others use it. Copies again each time that another
-  /// connection starts a new log during the copy.
+  /// Copies a file as it is at one moment, even while other connections use it. If one of them starts a
+  /// new log during the copy, the copy is repeated.
   /// - Parameter seconds: How long to wait for another connection's lock, or for a moment in which no
   ///   connection starts a new log.
   /// - Throws: ``SQLError/journalTooLarge(file:byteCount:)`` before anything is copied;
@@ -28,8 +27,8 @@ final class InspectionCopy {
   init(of original: DatabasePath, seconds: Double) throws {
     let parent = NSTemporaryDirectory()
     let deadline = Deadline(seconds)
-    // Until all of it is copied, this lock keeps all others from rolling the journal back, and from
-    // writing without a log.
+    // Until everything is copied, this lock prevents other connections from rolling the journal back, and
+    // from writing to the file without a log.
     let raw = try RawFile.open(original, holding: .shared, seconds: seconds)
     folder = try PrivateFolder(Self.kind)
     file = DatabasePath(temporary: folder.path + "/" + Self.fileName, of: original)
@@ -46,10 +45,10 @@ final class InspectionCopy {
   /// Copies the file, its journal, and then its log.
   ///
   /// The lock does not prevent commits to a log, nor checkpoints, which copy a log into the file. Pages
-  /// that a checkpoint writes into the file during the copy are also in the log, which is copied
-  /// afterwards and takes precedence, as long as it is the same log. A log that is started anew has
-  /// another header.
-  /// - Returns: false when the copied parts may be of two different moments.
+  /// that a checkpoint writes into the file during the copy are also in the log. The log is copied
+  /// afterwards, and its pages take precedence. This holds as long as no new log was started; a new log
+  /// has another header.
+  /// - Returns: `false` when the copied files may be from different moments.
   private static func copy(
     _ raw: borrowing RawFile, of original: DatabasePath, to file: DatabasePath, _ parent: String
   ) throws -> Bool {
@@ -57,7 +56,7 @@ final class InspectionCopy {
     let before = Moment(original)
     let journal = try journal(of: original, byteCount: raw.byteCount)
     let whole = raw.byteCount + before.logBytes + (journal?.byteCount ?? 0)
-    // A tenth of the disk stays free for others.
+    // A tenth of the free space stays free.
     guard whole <= FreeSpace.bytes(in: parent).map({ $0 / 10 * 9 }) ?? .max else {
       throw SQLError.diskFull(file: NSTemporaryDirectory())
     }
@@ -67,7 +66,7 @@ final class InspectionCopy {
       return false
     }
     do { try journal?.copy(to: file) } catch {
-      // Its writer has rolled it back, and truncated it.
+      // The journal's writer has rolled it back, and truncated it.
       guard CompanionFile(original.journal)?.byteCount ?? 0 == journal?.byteCount ?? 0 else { return false }
       throw error
     }
@@ -105,18 +104,19 @@ final class InspectionCopy {
       file = FileStatus(original.path)
     }
 
-    /// Whether the parts that were copied between this moment and a later one are consistent.
+    /// Whether the files that were copied between this moment and a later one belong together.
     func leads(to later: Moment) -> Bool {
       if let logHeader { return later.logHeader == logHeader }
       guard later.logHeader == nil, later.hasLog == hasLog else { return false }
-      // A connection that uses a log keeps it, at least as an empty file, from its first read to its
-      // last: without a log, the lock is enough.
+      // A connection that uses a log keeps it, at least as an empty file, from its first read to its last.
+      // So where no log exists, no connection uses one, and the lock alone prevents writes.
       guard hasLog else { return true }
-      // A log may have been filled, copied into the file, and emptied: the file is unchanged only if that
-      // did not happen. The system's timestamps have a coarse resolution.
+      // A log may have been filled, copied into the file, and emptied meanwhile: then the file's status
+      // has changed. Timestamps have a coarse resolution, so a file that was modified just before counts
+      // as changed.
       guard let file, file == later.file else { return false }
       let modified = Double(file.modified[0]) + Double(file.modified[1]) / 1e9
-      // The time may lie in the future, and a write would set it back to now.
+      // The absolute difference: the file's time may be in the future, and a write would set it to now.
       return abs(time.timeIntervalSince1970 - modified) > 0.1
     }
   }
@@ -140,8 +140,9 @@ final class InspectionCopy {
   /// Returns the journal of a file; nil if there is none, or an empty one.
   private static func journal(of file: DatabasePath, byteCount: Int) throws -> Part? {
     guard let journal = CompanionFile(file.journal)?.byteCount, journal > 0 else { return nil }
-    // A journal has each page once, with 8 more bytes, and a header of at most 64 KiB for each sync,
-    // which are a few at most. Any user may have planted a file of that name, so its size is bounded.
+    // A journal contains each page at most once, with 8 more bytes, and a header of at most 64 KiB for
+    // each of its few syncs. The size is bounded, because another user may have placed a large file of
+    // that name.
     guard journal <= byteCount * 2 + (16 << 20) else {
       throw SQLError.journalTooLarge(file: file.given + "-journal", byteCount: journal)
     }

@@ -38,8 +38,8 @@ package enum Leftovers {
       ? DatabasePath.companionSuffixes.first(where: path.hasSuffix).map { String(path.dropLast($0.count)) }
         ?? path
       : path
-    // Another process may give the file its final name at this moment. Then no thread of this process
-    // opens it before the descriptor is closed.
+    // Another process may give the file its final name at this moment. The gate keeps threads of this
+    // process from opening the file before the descriptor is closed.
     FileGate.withoutOpenings {
       let descriptor = unsafe open(owner, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else {

@@ -49,7 +49,7 @@ final class NewFile {
     guard descriptor >= 0 else {
       if errno == EEXIST { return nil }
       if errno == ENOENT { throw SQLError.folderMissing(folder: file.folder) }
-      // The folder denies it: the file does not exist yet.
+      // The error is about the folder, because the file does not exist yet.
       if [EACCES, EPERM, EROFS].contains(errno) { throw SQLError.folderNotWritable(folder: file.folder) }
       throw SQLError.failed("open", on: file.given)
     }
@@ -124,9 +124,9 @@ final class NewFile {
 
   // MARK: Naming, for SealedFile
 
-  /// Gives the file its name by `rename`, while no thread of this process opens a file. Once the file has
-  /// its name, the descriptor with the lock must not be closed outside of that moment: closing it would
-  /// drop the locks of a connection that opened the file.
+  /// Gives the file its name by `rename`, while no thread of this process opens a file. The descriptor
+  /// with the lock is closed before any thread opens the file by its name: closing it later would drop the
+  /// locks of a connection that opened the file.
   /// - Returns: The descriptor with the lock if `keepsLock` is set; otherwise it is closed, and the
   ///   result is nil.
   @discardableResult
@@ -171,14 +171,15 @@ struct SealedFile {
       }
     }
     do { try isTemporary ? Temporaries.register(built.target.path, making: name) : name() } catch {
-      // The folder could not be synced: a name that may be lost in a crash does not count.
+      // The folder could not be synced, so a crash could lose the name: nothing counts as published.
       if isNamed { unsafe unlink(built.target.path) }
       throw error
     }
   }
 
-  /// Replaces another file in one atomic step. The new file gets the owner, group and mode of the old
-  /// one. For databases only ``FileReplacement`` calls this: it keeps all other users of the file away.
+  /// Replaces another file in one atomic step. The new file gets the owner, group and mode of the old one.
+  /// For databases only ``FileReplacement`` calls this: it excludes all other connections to the file
+  /// first.
   /// - Parameter old: The status of what is there now; nil when nothing is there. A link is replaced, not
   ///   followed.
   /// - Throws: ``SQLError/ownerWouldChange(file:)``, ``SQLError/severalNames(file:count:)``.
@@ -188,9 +189,8 @@ struct SealedFile {
   /// - Returns: A descriptor of the new file with an exclusive `flock` on it, which the caller closes.
   func replaceKeepingLock(_ old: FileStatus?) throws -> Int32? { try replace(old, keepsLock: true) }
 
-  /// Replaces a text file, whose content is not secret. The new file gets the mode of the old one, and
-  /// its owner and group where the system allows it. Other hard links of the old file keep the former
-  /// text.
+  /// Replaces a text file, whose content is not secret. The new file gets the mode of the old one, and its
+  /// owner and group where the system allows it. Other hard links of the old file keep the old text.
   func replaceText(_ old: FileStatus?) throws {
     if let old, old.isRegular {
       _ = unsafe lchown(built.file.path, uid_t(old.owner), gid_t(old.group))

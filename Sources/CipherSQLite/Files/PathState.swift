@@ -94,10 +94,10 @@ enum PathState: Equatable {
     }
   }
 
-  /// Checks that the engine can keep its log, its index and its journal next to a file: it follows links
-  /// there, and writes.
-  /// - Parameter isRead: Whether the engine will read them; it does not for a file that is opened as
-  ///   immutable.
+  /// Checks that the engine can keep its log, its index and its journal next to a file. The engine follows
+  /// links at these names, and writes to them.
+  /// - Parameter isRead: Whether the engine will read these files; it reads none for a file that is opened
+  ///   as immutable.
   /// - Throws: ``SQLError/companionUnusable(file:kind:)``.
   static func checkCompanions(_ file: DatabasePath, isRead: Bool) throws {
     for suffix in DatabasePath.companionSuffixes {

@@ -1,5 +1,5 @@
 // A private folder for files that a process builds temporarily. If a process is killed, the next process
-// that makes a folder of the same kind removes what it left.
+// that makes a folder of the same kind removes the folder that was left.
 
 private import Foundation
 
@@ -58,9 +58,8 @@ package final class PrivateFolder {
 
   /// Creates a folder and locks it.
   private static func make(_ kind: Kind, in parent: String) throws -> (path: String, guardian: Int32) {
-    // Another process's sweep may take the lock between creating and locking the lock file: it takes the
-    // folder for a leftover. That sweep or the next one removes the folder, and this loop creates another
-    // one.
+    // Between creating and locking the lock file, another process's sweep may lock it, because the folder
+    // looks like a leftover. That sweep or a later one removes the folder; this loop creates another one.
     for _ in 0..<100 {
       var template = Array((parent + "/" + kind.prefix + "XXXXXX").utf8CString)
       // The system replaces each X by an ASCII letter or digit.

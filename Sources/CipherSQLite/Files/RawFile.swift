@@ -45,9 +45,11 @@ private import Foundation
   /// SQLite's locks of a whole file ("File Locking And Concurrency In SQLite Version 3").
   enum Lock: Int32 {
     case none = 0
-    /// No process writes to a file that has a rollback journal, and no process replaces the file.
+    /// While it is held, no process writes to a file that uses a rollback journal, and none replaces the
+    /// file.
     case shared = 1
-    /// No other connection has the file open in WAL mode, nor reads or writes it in another mode.
+    /// While it is held, no other connection has the file open in WAL mode, or reads or writes it in
+    /// another mode.
     case exclusive = 4
   }
 
@@ -63,7 +65,7 @@ private import Foundation
       var code = unsafe take(file, Lock.shared.rawValue)
       if code == SQLITE_OK, lock == .exclusive {
         code = unsafe take(file, lock.rawValue)
-        // Keeping the weaker lock while waiting could block the other process.
+        // Keeping the shared lock while waiting could block the other process.
         if code != SQLITE_OK { unlock() }
       }
       if code == SQLITE_OK { return }
@@ -114,8 +116,8 @@ extension SQLError {
   }
 }
 
-/// Returns the engine's file object of a connection. The connection owns it, and frees it when it is
-/// closed. The pointers that are passed to its functions need to be valid during the call only.
+/// Returns the engine's file object of a connection. The connection owns the file object, and frees it on
+/// close. Pointers that are passed to the file object's functions need to be valid during the call only.
 func rawFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   guard let handle = unsafe handle else { return nil }
   var file: UnsafeMutablePointer<sqlite3_file>?
@@ -125,8 +127,8 @@ func rawFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   return unsafe code == SQLITE_OK ? file : nil
 }
 
-/// Returns the log of a connection in WAL mode that has read; otherwise the journal of a connection that
-/// has a transaction open.
+/// Returns the log of a connection in WAL mode that has read; in another mode, the journal if a
+/// transaction is open; otherwise nil.
 func logFile(of handle: OpaquePointer?) -> UnsafeMutablePointer<sqlite3_file>? {
   guard let handle = unsafe handle else { return nil }
   var file: UnsafeMutablePointer<sqlite3_file>?

@@ -65,8 +65,8 @@ struct RenamedLogs {
     Temporaries.forgetWhatIsAside(of: file)
   }
 
-  /// Deletes the renamed log and journal, and those of files that had this path earlier: none of these
-  /// files has a name any more.
+  /// Deletes the renamed log and journal, and those of databases that had this path earlier. None of these
+  /// databases exists any more.
   func remove() {
     for suffix in Self.suffixes {
       unsafe unlink(name(suffix))
@@ -94,8 +94,8 @@ struct RenamedLogs {
     let logs = RenamedLogs(of: file, status)
     guard suffixes.contains(where: { FileStatus(logs.name($0)) != nil }) else { return }
     let raw = try RawFile.open(file, holding: .exclusive, seconds: seconds)
-    // The file may have been replaced while this process waited for the lock: they belong to another file
-    // then.
+    // The file may have been replaced while this process waited for the lock. Then the logs do not belong
+    // to it.
     guard FileStatus(file.path)?.isSameFile(as: status) ?? false else { return }
     logs.bringBack()
     raw.unlock()

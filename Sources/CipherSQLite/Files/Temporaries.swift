@@ -24,7 +24,7 @@ package enum Temporaries {
   private static let state = Locked(State())
 
   /// Creates a file or folder and registers its name, as one step under a lock. ``removeAll()`` runs
-  /// either before it, and then nothing is created, or after it, and then removes it.
+  /// either before this step, and then nothing is created, or after it, and then removes what was created.
   /// - Throws: `CancellationError` when the process is ending; what `make` throws, and then nothing is
   ///   registered.
   static func register<Made>(_ path: String, making make: () throws -> Made) throws -> Made {
@@ -49,14 +49,14 @@ package enum Temporaries {
   /// Registers a name that other code will create. Prefer ``register(_:making:)``.
   package static func register(_ path: String) throws { try register(path) {} }
 
-  /// Renames a log or a journal while its database is being replaced: a process that ends meanwhile
+  /// Renames a log or a journal while its database is being replaced: if the process ends meanwhile, it
   /// restores the name.
   /// - Parameters:
   ///   - file: The database.
   ///   - status: The status of the file that is being replaced.
   ///   - suffix: `-wal` or `-journal`.
   ///   - path: The new name.
-  /// - Returns: `false`, with `errno`, when that fails.
+  /// - Returns: `false`, with `errno`, when the rename fails.
   /// - Throws: `CancellationError` when the process is ending.
   static func setAside(
     logOf file: DatabasePath, status: FileStatus, suffix: String, as path: String
@@ -87,8 +87,8 @@ package enum Temporaries {
   package static func unregister(_ path: String) { state.withLock { _ = $0.paths.remove(path) } }
 
   /// Deletes every registered file and folder, and the companions that the engine keeps next to them. No
-  /// file can be registered afterwards: for a process that ends. A file that was renamed before has its
-  /// final name and stays.
+  /// file can be registered afterwards, because the process is ending. A file that was renamed before has
+  /// its final name and stays.
   package static func removeAll() {
     state.withLock { state in
       state.isEnding = true
@@ -97,7 +97,7 @@ package enum Temporaries {
         if unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
           try? FileManager.default.removeItem(atPath: path)
         }
-        // The file itself first: a rename needs its name.
+        // The file before its companions: once it is deleted, no thread can give it its final name.
         for suffix in [""] + DatabasePath.companionSuffixes { unsafe unlink(path + suffix) }
       }
       state.paths = []

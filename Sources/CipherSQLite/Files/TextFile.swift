@@ -1,6 +1,6 @@
 // Text files that other programs read by name, such as generated sources. They are written as databases
-// and key files are (`NewFile`): if a process is stopped, the file has the former text or the new one.
-// Each function here, also for reading, renaming and removing, fails with an error that names the file.
+// and key files are (`NewFile`): if a process is stopped, the file has the old text or the new one. The
+// errors of all functions here name the file or its folder.
 
 private import Foundation
 
@@ -14,7 +14,7 @@ package enum TextFile {
     try NewFile(at: target, isPrivate: false).sealed(holding: bytes).replaceText(old)
   }
 
-  /// Creates a text file where nothing has its name, in one atomic step.
+  /// Creates a text file at a path where nothing exists, in one atomic step.
   /// - Throws: As ``NewFile``; ``SQLError/alreadyExists(file:)``,
   ///   ``SQLError/pathUnusable(file:reason:)``.
   package static func create(_ bytes: [UInt8], at path: String) throws {

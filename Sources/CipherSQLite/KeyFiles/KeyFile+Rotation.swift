@@ -1,5 +1,5 @@
-// Replaces the data key in a key file, such that the file opens the database at every moment. The caller
-// passes closures that rekey the database, and that check whether it still has its former key.
+// Replaces the data key in a key file, so that the key file opens the database at every moment. The caller
+// passes closures that rekey the database, and that check whether the database still has its old key.
 
 extension KeyFile {
   /// Gives the file and the database a new data key. The former data key stays in the file.
@@ -36,9 +36,9 @@ extension KeyFile {
         _ = try finish(format, with: fresh, under: lock)
         throw error
       } catch {
-        // It may have failed after the commit. The new key is discarded only when the former one is
-        // proved to fit; otherwise the next opening of the database finds out which fits. If this write
-        // fails, the file stays as it was, and still opens the database.
+        // The rekey may have failed after its commit. The new key is discarded only when the former one is
+        // proved to fit; otherwise the next opening of the database finds out which one fits. If this
+        // write fails, the key file keeps both keys, and still opens the database.
         if isUnchanged() { try? write(before, dataKey: dataKey, previous: .new, under: lock) }
         throw error
       }
@@ -76,7 +76,8 @@ extension KeyFile {
 
   /// Ends an interrupted rotation, after a database was found to have the present key. The pending key
   /// stays in the file as a former key, because another database may have it. Does nothing while another
-  /// process changes the file, which may be a rotation, nor for a secret whose slot was to be removed.
+  /// process changes the file, because the rotation may still be running; nor if `unlock` is the secret of
+  /// a slot that the rotation removes.
   /// - Parameters:
   ///   - unlock: A secret of a pending slot.
   ///   - fits: Whether the database opens with a key.

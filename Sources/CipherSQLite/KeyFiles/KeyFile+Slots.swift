@@ -1,10 +1,10 @@
-// Changes the slots of a key file. A change reads the file, writes a new one next to it, and renames
-// that. Other processes that change the file wait meanwhile.
+// Changes the slots of a key file. A change reads the file, writes a new file next to it, and renames the
+// new file to the path. Other processes that change the file wait meanwhile.
 
 private import Foundation
 
 extension KeyFile {
-  /// Adds a slot. The former file is kept as `PATH.previous`.
+  /// Adds a slot. The file as it was before is kept as `PATH.previous`.
   ///
   /// - Parameters:
   ///   - name: The slot's name, 1 to 64 bytes of UTF-8: one line without an equals sign.
@@ -96,7 +96,8 @@ extension KeyFile {
 
   /// Reads the file, lets `body` change its content, and writes it, under the lock.
   /// - Parameters:
-  ///   - isRevoking: Whether a secret loses its access: then no previous copy is left that it opens.
+  ///   - isRevoking: Whether a secret loses its access. Then the previous copy gets the new content too,
+  ///     so that the secret does not open it.
   ///   - body: Changes the content.
   func change(isRevoking: Bool = false, _ body: (inout KeyFileFormat) throws -> Void) throws {
     try locked { lock in
@@ -138,7 +139,7 @@ extension KeyFile {
       return try lock.replace(file, with: NewFile(at: file).sealed(holding: bytes))
     }
     let copy = file.appending(".previous")
-    // A user's file that has the same name.
+    // A file of that name that is no key file belongs to the user.
     if let there = CompanionFile(copy.path), there.byteCount > 0, there.read(8, at: 0) != KeyFileFormat.magic
     {
       throw SQLError.alreadyExists(file: copy.given)

@@ -108,8 +108,8 @@ struct KeyFileFormat: Equatable {
 
   func associated(_ slot: Slot) -> [UInt8] {
     var head = Array(encoded(slot).prefix(48))
-    // The name's length is left out: a slot may be renamed without its secret. The file's MAC covers the
-    // name.
+    // The name's length is excluded, so that a slot can be renamed without its secret. The file's MAC
+    // covers the name.
     head[1] = 0
     return Self.sealedHead + identity + head
   }

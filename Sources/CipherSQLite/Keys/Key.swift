@@ -72,7 +72,7 @@ public struct Key: Sendable {
     return Key(material: material, salt: salt)
   }
 
-  /// Returns this key with the salt of another key, where that has one.
+  /// Returns this key with the salt of another key; unchanged if the other key has none.
   func salted(as other: Key) -> Key { other.salt.map { withSalt($0) } ?? self }
 
   /// A raw key of exactly 32 bytes.
@@ -91,7 +91,7 @@ public struct Key: Sendable {
     Key(material: .provider(body))
   }
 
-  /// Returns the key of the provider, if this key has one; otherwise this key.
+  /// Returns the key that the provider supplies; this key if it has no provider.
   /// - Throws: What the provider throws.
   public func resolved() async throws -> Key {
     guard case .provider(let body) = material else { return self }

@@ -23,17 +23,17 @@ final class KeyCandidates {
     self.known = known
   }
 
-  /// The hashes and rounds of PBKDF2, in the order in which they are tried: those of the engine in use,
-  /// of the other major version, of SQLCipher's format 2, and the other hashes that a file of version 4
-  /// may have.
+  /// The hashes and rounds of PBKDF2, in the order in which they are tried: the defaults of the engine in
+  /// use; of the other major version; of SQLCipher's format 2; then the other hashes that a file of
+  /// version 4 may have.
   static var derivations: [(hash: CipherProfile.Hash, rounds: Int)] {
     let (old, new) = ((CipherProfile.Hash.sha1, 64_000), (CipherProfile.Hash.sha512, 256_000))
     let own = Engine.current.cipherMajor >= 4 ? [new, old] : [old, new]
     return own + [(.sha1, 4_000), (.sha256, 256_000), (.sha1, 256_000)]
   }
 
-  /// Passes the key for a file with this salt to `body`, once for each derivation. Each derivation costs
-  /// its PBKDF2, when it is first needed.
+  /// Passes the key for a file with this salt to `body`, once for each derivation. PBKDF2 runs once for
+  /// each derivation, when it is first needed.
   /// - Parameters:
   ///   - salt: The salt of the file.
   ///   - body: Tries the key with every page size and HMAC; nil continues with the next derivation.

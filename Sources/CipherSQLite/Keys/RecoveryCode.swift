@@ -18,7 +18,7 @@ public struct RecoveryCode: Sendable {
   /// as 1.
   /// - Parameter text: The code.
   /// - Throws: ``SQLError/recoveryCode(reason:)`` when it has another length, a character that no code
-  ///   has, or a checksum that does not match: then it was mistyped, whichever file it belongs to.
+  ///   has, or a checksum that does not match. Such a text was mistyped: it is the code of no file.
   public init(typed text: String) throws(SQLError) {
     var digits: [UInt8] = []
     for byte in text.uppercased().utf8 where !Array(" -\n\t".utf8).contains(byte) {

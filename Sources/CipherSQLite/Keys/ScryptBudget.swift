@@ -4,8 +4,8 @@
 /// An upper bound on the total cost of the slots that a secret is tried on.
 ///
 /// Without a bound, a planted file with high costs would keep a program busy for minutes and take its
-/// memory. Files that this library creates, with ``ScryptWork/calibrated()`` or within the budget of
-/// their secret (``KeyFile/Unlock/allowing(_:)``), open within that budget, however many slots they have.
+/// memory. Files that this library creates open within the budget of their secret
+/// (``KeyFile/Unlock/allowing(_:)``), which is ``standard`` by default, however many slots they have.
 public struct ScryptBudget: Sendable, Hashable {
   /// Seconds on a typical core, as ``ScryptWork/seconds`` computes them.
   public var seconds: Double

@@ -57,8 +57,8 @@ public struct UnlockedKey: Sendable {
   }
 
   /// Derives the key of a file that is to be created.
-  /// - Throws: ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/saltMissing(file:)``; as
-  ///   above.
+  /// - Throws: ``SQLError/cipherSettingsMismatch(file:profile:)``, ``SQLError/saltMissing(file:)``,
+  ///   ``SQLError/keyEndsInZero``; as `init(deriving:salt:profile:)`.
   init(forNewFile path: String, key: Key, profile: CipherProfile) throws {
     guard profile.isUsable else { throw SQLError.cipherSettingsMismatch(file: path, profile: profile) }
     if case .invalid(let error) = key.material { throw error }
@@ -70,7 +70,7 @@ public struct UnlockedKey: Sendable {
 
   /// Derives the key that replaces `old`, with the salt and the settings of `old`.
   /// - Throws: ``SQLError/sameKey(file:)`` for the key that the file already has;
-  ///   ``SQLError/keyEndsInZero``; as above.
+  ///   ``SQLError/keyEndsInZero``; as `init(deriving:salt:profile:)`.
   init(replacing old: UnlockedKey, by key: Key, of file: String) throws {
     try key.requireUnambiguous()
     try self.init(deriving: key, salt: old.salt, profile: old.profile)

@@ -11,8 +11,8 @@ extension Connection {
   /// try connection.execute(
   ///   "INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
   /// ```
-  /// A transaction over both files is atomic in both together; in WAL mode only in each, as SQLite
-  /// documents for ATTACH.
+  /// A transaction over both files is committed in both or in none. In WAL mode a crash during the commit
+  /// may leave it in one of them only, as SQLite documents for ATTACH.
   /// - Parameters:
   ///   - path: The file, which exists.
   ///   - name: Its schema name in SQL; not `main` or `temp`.

@@ -8,8 +8,8 @@ extension Connection {
   /// - Parameters:
   ///   - path: The new file; nothing may exist there.
   ///   - key: Its key.
-  ///   - configuration: Its settings are ``Configuration/profile``, or the engine's own with pages of
-  ///     4096 bytes.
+  ///   - configuration: The settings of the file are ``Configuration/profile``, or the engine's own with
+  ///     pages of 4096 bytes.
   ///   - fill: Writes the first content; the connection is closed afterwards.
   /// - Returns: The derived key, with which connections to the file can be opened.
   /// - Throws: ``SQLError/alreadyExists(file:)``, ``SQLError/folderMissing(folder:)``,
@@ -37,7 +37,7 @@ extension Connection {
     defer { connection.close() }
     try connection.applySettings()
     try fill(connection)
-    // Closing the connection would copy the log too, but reports no failure of it.
+    // Closing the connection would copy the log too, but would not report a failure.
     try connection.checkpoint(.truncate)
     connection.close()
     try new.sealed(under: unlocked, like: connection).publish()

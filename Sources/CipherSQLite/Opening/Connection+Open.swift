@@ -44,10 +44,11 @@ extension Connection {
       let unlocked = try look.state(
         key, candidates, known: configuration.profile, isThorough: attempt > 0
       ).key(of: file)
-      // The lock of `look` is kept until the engine has its own lock, so that the file is not replaced
-      // between the two: the engine would take the new file's journal for one of the old file, and roll
-      // it back. But where there is a journal, the engine may need an exclusive lock. A journal that
-      // appears in between belongs to a commit that waits for our lock, as we wait for its lock.
+      // The lock of `look` is kept until the engine has its own lock, so that the file is not replaced in
+      // between: the engine would take the new file's journal for one of the old file, and roll it back.
+      // But where there is a journal, the engine may need an exclusive lock. A journal that appears later
+      // belongs to a commit that waits for our lock while the engine waits for its lock: `beforeWaiting`
+      // releases ours.
       if FileStatus(file.journal) != nil { look.release() }
       let connection = try openOnce(
         file, unlocked: unlocked, configuration: configuration, beforeWaiting: look.release)
@@ -85,8 +86,8 @@ extension Connection {
   ///   - file: The file.
   ///   - unlocked: The derived key.
   ///   - configuration: Access, time-outs, cache.
-  ///   - beforeWaiting: Releases locks that others may be waiting for, before this connection waits for
-  ///     them.
+  ///   - beforeWaiting: Called before this connection waits for the lock of another process: releases
+  ///     locks that the other process may be waiting for.
   private static func openOnce(
     _ file: DatabasePath, unlocked: UnlockedKey, configuration: Configuration,
     beforeWaiting: (() -> Void)? = nil

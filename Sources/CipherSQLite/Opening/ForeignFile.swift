@@ -1,5 +1,5 @@
-// Opens a file that another program made, in clear or encrypted, for reading. No byte of it changes, nor
-// of any file next to it.
+// Opens a file of another program, encrypted or not, for reading. Neither the file nor any file next to it
+// is changed.
 
 /// A file of another program, opened for reading, with the resources that this needed.
 package final class ForeignFile {
@@ -13,8 +13,8 @@ package final class ForeignFile {
   private let copy: InspectionCopy?
 
   /// Opens the file. A clear-text file that keeps a log, or has a journal with content, is first copied
-  /// into a private folder, which is deleted with this object: the engine would write in order to read
-  /// those in place.
+  /// into a private folder, which is deleted with this object: to read these in place, the engine would
+  /// have to write.
   /// - Parameters:
   ///   - path: The file.
   ///   - key: Its key; ignored for a clear-text file, which needs none.

@@ -1,10 +1,10 @@
 // Reads a file without changing a byte of it.
 //
 // An inspection must read in a transaction that writers can see, because a file that is unused now may be
-// in use at the next moment. So the file is opened as by any reader. What that creates next to a file in
-// WAL mode (-shm, and an empty -wal) is removed again, unless another process has begun to use it. Only
-// if no process can write to the file, or the caller guarantees that none does, it is read without a
-// lock.
+// in use at the next moment. So the file is opened as by any reader. The files that opening creates next
+// to a file in WAL mode (-shm, and an empty -wal) are removed again, unless another process has begun to
+// use them. The file is read without a lock only if no process can write to it, or the caller guarantees
+// that none does.
 
 private import Foundation
 
@@ -16,7 +16,7 @@ public final class Inspection {
   public let path: String
   private let file: DatabasePath
   private let copy: InspectionCopy?
-  /// Whether the index did not exist before, and is deleted with this object.
+  /// Whether the index is deleted with this object: it did not exist before, or the log was empty.
   private let isIndexOurs: Bool
 
   /// Opens a file for inspection.
@@ -51,13 +51,13 @@ public final class Inspection {
       connection = try Connection.open(file, key: key, configuration: configuration)
       return
     }
-    // A user without write permission must not leave files next to it that lock out its owner.
+    // A user without write permission must not leave files next to the file that lock out its owner.
     if !isUnchangeable, !PathState.isWritable(file), FileStatus(file.sharedMemory) == nil {
       let unlocked = try UnlockedKey.unlock(path: file, key: key, profile: profile, seconds: busyTimeout)
       let header = PageHeader(of: try RawFile.open(file), unlocked, reserved: unlocked.profile.reservedBytes)
       if header?.isWriteAheadLogged ?? false { throw SQLError.logUnreadable(file: file.given) }
     }
-    // An index that a killed process left, with an empty log, is not needed by any process either.
+    // An index next to an empty log is not needed either: a killed process left it.
     let isIndexOurs = FileStatus(file.sharedMemory) == nil || FileStatus(file.log)?.byteCount ?? 0 == 0
     do {
       guard !isUnchangeable else { throw SQLError.interruptedWrite(file: file.given) }
@@ -98,9 +98,9 @@ public final class Inspection {
     return header?.isWriteAheadLogged ?? false ? "wal" : "delete"
   }
 
-  /// Removes the index of a log, and a log without content, unless the file is in use: each user of it
-  /// holds a lock, and no user can begin while this holds the exclusive one. SQLite does the same when
-  /// the last connection with write access is closed.
+  /// Removes the index of a log, and a log without content, unless the file is in use. Each connection
+  /// that uses the file holds a lock; this call takes the exclusive lock, so that no connection begins to
+  /// use the file meanwhile. SQLite does the same when the last connection with write access is closed.
   private static func removeIndex(of file: DatabasePath) {
     guard let raw = try? RawFile.open(file, forWriting: true),
       (try? raw.lock(.exclusive, of: file, seconds: 0)) != nil, !raw.hasMoved

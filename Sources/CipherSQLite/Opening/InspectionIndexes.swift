@@ -1,5 +1,5 @@
 // Registers the index files that inspections of this process created next to files in WAL mode, so that
-// they are removed with the inspection, and also by a process that is terminated during one.
+// they are removed when an inspection ends, and also when the process is terminated during one.
 
 private import Foundation
 
@@ -45,11 +45,11 @@ package enum InspectionIndexes {
     }
   }
 
-  /// Removes each index that an inspection created. No inspection can be opened afterwards: for a process
-  /// that ends.
+  /// Removes each index that an inspection created. No inspection can be opened afterwards, because the
+  /// process is ending.
   package static func removeAll() {
-    // Opening a file creates the index, so files that are being opened are waited for, but at most one
-    // second: they may wait for a lock themselves.
+    // Waits for inspections that are being opened, because opening creates the index; at most one second,
+    // because they may be waiting for a lock.
     let deadline = Deadline(1)
     while isOpening(), !deadline.isOver { usleep(1000) }
     state.withLock { state in
@@ -85,7 +85,7 @@ package enum InspectionIndexes {
   /// Removes the index of a log, and a log without content. The caller ensures that no connection uses
   /// the file.
   static func unlinkIndex(of file: DatabasePath) {
-    // A planted file or a user's notes of that name are not removed.
+    // A file of that name that the engine did not write is not removed.
     if let index = FileStatus(file.sharedMemory), index.isRegular,
       CompanionContent.isEngines(file.sharedMemory, suffix: "-shm", status: index)
     {

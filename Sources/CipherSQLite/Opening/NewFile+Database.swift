@@ -6,7 +6,7 @@ extension NewFile {
   /// states, and every page authenticates under the key. No connection may have it open any more.
   /// - Parameters:
   ///   - unlocked: Its key; nil for a clear-text file, whose structure is checked instead.
-  ///   - source: A connection that has the functions and collations of its schema.
+  ///   - source: A connection that has the functions and collations that the database's schema uses.
   /// - Throws: ``SQLError/verificationFailed(file:reason:)``.
   func sealed(under unlocked: UnlockedKey?, like source: Connection) throws -> SealedFile {
     try sealed(asDatabase: { try prove(under: unlocked, like: source) })

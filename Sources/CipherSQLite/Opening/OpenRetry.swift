@@ -20,10 +20,11 @@ struct OpenRetry {
     self.seconds = seconds
   }
 
-  /// Runs `body`, again while other processes change or replace the file. It receives the number of
-  /// earlier attempts, so that slow checks can be left to the second one.
-  /// - Throws: What `body` throws, when it has thrown the same error twice on the same state of the file;
-  ///   ``SQLError/busy(file:waitedSeconds:holders:)`` for a file that keeps changing.
+  /// Runs `body`, and repeats it while other processes change or replace the file. `body` receives the
+  /// number of earlier attempts, so that it can leave slow checks to the second one.
+  /// - Throws: What `body` throws, when it has thrown the same error twice on the same state of the file,
+  ///   or for an error about the key, on the same file; ``SQLError/busy(file:waitedSeconds:holders:)`` for
+  ///   a file that keeps changing.
   func run<Result>(_ body: (_ attempt: Int) throws -> Result) throws -> Result {
     let deadline = Deadline(seconds)
     var former: (error: SQLError, mark: FileFingerprint)?
@@ -32,8 +33,8 @@ struct OpenRetry {
       do { return try body(attempt) } catch let error as SQLError where error.dependsOnState {
         let isSame = error.isAboutKey ? mark.isSameFile(as:) : { mark == $0 && mark == FileFingerprint(file) }
         if let former, former.error == error, isSame(former.mark) { throw error }
-        // At least two attempts, however short the wait is; and the error of an unchanged file is thrown
-        // in any case.
+        // `busy` is thrown only for a file that changes, and not before the second attempt, however short
+        // the wait is.
         guard former == nil || !deadline.isOver || former.map({ $0.mark == mark }) ?? false else {
           throw SQLError.busy(
             file: file.given, waitedSeconds: deadline.waited,

@@ -2,13 +2,13 @@
 
 private import Foundation
 
-/// A file as it is at one moment. It holds a lock, so that the file is not replaced meanwhile.
+/// A file as it is at one moment, with a shared lock, so that the file is not replaced meanwhile.
 final class FileProbe {
   private let path: DatabasePath
   private let file: RawFile
   /// The first 512 bytes; nil when the file is shorter.
   private let header: [UInt8]?
-  /// The first page as the journal will restore it; nil when no journal will.
+  /// The first page as the journal will restore it; nil when there is no journal that contains it.
   private let former: [UInt8]?
   // Read only if page 1 does not verify, which is rare.
   private lazy var log = WriteAheadLog(beside: path)
@@ -38,7 +38,7 @@ final class FileProbe {
   ///
   /// - Parameters:
   ///   - key: The key.
-  ///   - candidates: The keys that are derived from it under the possible settings.
+  ///   - candidates: The keys that are derived from `key` under the possible settings.
   ///   - known: The settings that the caller expects of the file.
   ///   - isThorough: Whether pages from all over the file are checked before a key is reported as wrong.
   /// - Throws: What deriving the key throws.
@@ -61,7 +61,7 @@ final class FileProbe {
       let variants = derived.variants(largest: largest)
       if let fitting = variants.first(where: { verifiesFirst($0) }) { return fitting }
       // A rekey that was committed to the log and not copied into the file yet: the file's first page is
-      // still under the former key.
+      // still under the old key.
       return former == nil ? log?.fits(among: variants) : nil
     }
     if let found { return found.profile.isUsable ? .open(found) : .unusable(found.profile) }
@@ -74,11 +74,12 @@ final class FileProbe {
         ? true : nil
     }
     if isUnauthenticated ?? false { return .unauthenticated }
-    // A valid log that fits no key: the file's own pages do not count.
+    // The log is valid and verifies under no candidate: the file's own pages do not count.
     if log != nil { return .locked }
     // Page 1 verifies under no key. If another page does, the key is right and page 1 is damaged.
     let damaged = try candidates.first(salt: salt) { derived in
-      // Page sizes that divide the file's size first: only a truncated file has none.
+      // Only the page sizes that divide the file's size; all of them if none does, as for a truncated
+      // file.
       let variants = derived.variants(largest: largest)
       let fitting = variants.filter { largest % $0.profile.pageBytes == 0 }
       return (fitting.isEmpty ? variants : fitting).first { $0.verifiesSample(of: file) }
@@ -87,8 +88,8 @@ final class FileProbe {
     return largest % 512 == 0 ? .locked : .foreign(reason: "its \(largest) bytes are not whole pages")
   }
 
-  /// Determines the state of a file whose first bytes are those of a plain database: it is encrypted
-  /// after a clear header, or not at all.
+  /// Determines the state of a file whose first bytes are those of a plain database: either only its
+  /// header is in clear text, or the whole file is.
   private func stateUnderClearHeader(
     _ header: [UInt8], key: Key, known: CipherProfile?
   ) throws -> FileState {

@@ -29,11 +29,13 @@ enum PageWriting {
 /// Checks the pages of an open file against one key.
 struct PageAudit {
   private static let pagesAtOnce = 256
-  /// Fewer pages are checked before another core could start.
+  /// The number of pages from which several cores share the work: fewer are checked before another core
+  /// starts.
   private static let pagesWorthSharing = 64
   private static let mostDamaged = 100
 
   private let pageBytes: Int
+  /// One verifier for each core that takes part.
   private let lanes: [PageVerifier]
 
   init(_ key: UnlockedKey) {
@@ -53,7 +55,7 @@ struct PageAudit {
     var first = 1
     var pause = 0.001
     while damaged.count < Self.mostDamaged {
-      // Read before the pages: what is read after the end of writing is final.
+      // Queried before the pages are read: pages that are read after the end of writing are final.
       let state = writing()
       if state == .failed { return nil }
       let total = unsafe (size(of: file) + pageBytes - 1) / pageBytes

@@ -6,7 +6,8 @@ extension WriteAheadLog {
     key.with(pageBytes: pageBytes).verifies(page: lastPage.bytes, number: lastPage.number)
   }
 
-  /// Returns the first of the keys under which the last commit verifies.
+  /// Returns the first key of the log's page size under which the last commit verifies; nil if there is
+  /// none.
   func fits(among keys: [UnlockedKey]) -> UnlockedKey? {
     keys.first { $0.profile.pageBytes == pageBytes && fits($0) }
   }

@@ -47,9 +47,8 @@ extension ConnectionPool {
         _ = try? openWriter()
         throw error
       }
-      // The new connection is opened before the writer is closed: as the last connection, the writer
-      // would copy the log into the file while it is closed, without pages being verified at the same
-      // time.
+      // The new connection is opened before the writer is closed: closing the last connection would copy
+      // the log into the file, and no pages could be verified at the same time.
       let opening = Result { try Connection.openingAfterRekey(file, gate) { try reopened(new) } }
       self.writer.connection?.close()
       self.writer.connection = nil

@@ -30,8 +30,8 @@ extension ConnectionPool {
     if !isClosing { tellNilColumns(connection) }
   }
 
-  /// Passes the columns that contain NULL, according to the statistics, to `onNilColumns`. Later updates
-  /// by other processes are not passed: they would only affect how long a query takes.
+  /// Passes the columns in which most rows are NULL, according to the statistics, to `onNilColumns`. Later
+  /// updates by other processes are not passed: they would only affect how long a query takes.
   func tellNilColumns(_ connection: Connection) {
     guard configuration.keepsStatistics, let columns = try? TableStatistics(connection).nilColumns() else {
       return

@@ -13,7 +13,7 @@ public final class ConnectionPool: Sendable {
   public struct Configuration: Sendable {
     /// The settings of the writer. Readers have the same, with read-only access and their own cache size.
     public var connection = Connection.Configuration()
-    /// How many reads may run at once; a layer above may let one read use two. Default 4.
+    /// The maximum of readers in use at once; the layer above may use two for one read. Default 4.
     public var readers = 4
     /// The page cache of each reader, in bytes. Default 16 MiB.
     public var readerCacheBytes = 16 << 20
@@ -26,8 +26,8 @@ public final class ConnectionPool: Sendable {
     /// Whether the file keeps statistics of its tables, by which the engine chooses indexes. They are
     /// updated after writes of many rows, and when the pool is closed. Default `false`.
     public var keepsStatistics = false
-    /// Receives the columns that contain NULL, according to the statistics: when the pool is opened, and
-    /// when it has checked the statistics.
+    /// Receives the columns in which most rows are NULL, according to the statistics: when the pool is
+    /// opened, and when it has checked the statistics.
     package var onNilColumns: @Sendable (TableStatistics.NilColumns) -> Void = { _ in }
     /// Called with every new connection, for SQL functions and the like.
     public var prepare: @Sendable (Connection) throws -> Void = { _ in }
@@ -38,8 +38,8 @@ public final class ConnectionPool: Sendable {
 
   // Safe to share: used on the writer's queue only.
   final class Writer: @unchecked Sendable {
-    /// nil when the pool is closed, and when it could not be opened again after a change of the key: then
-    /// the next call tries again.
+    /// nil when the pool is closed, or the writer could not be opened again after a rekey. In the second
+    /// case the next call opens it.
     var connection: Connection?
     var isClosed = false
     /// The number of rows that the connection had changed at the last check of the statistics.
@@ -194,8 +194,8 @@ public final class ConnectionPool: Sendable {
   ) async throws -> Result {
     try Task.checkCancellation()
     while true {
-      // The reader is leased when the work starts, not when it is enqueued: then no more connections,
-      // each with its own cache, are in use than reads that run at the same time.
+      // The reader is leased when the work starts, not when it is enqueued. So the number of readers in
+      // use, each with its own cache, does not exceed the number of running reads.
       let result = try await CancellableRun.perform(by: { [readerQueue] in readerQueue.async(execute: $0) }) {
         [readers] running -> Result? in
         guard let lease = try readers.acquireIfFree() else { return nil }

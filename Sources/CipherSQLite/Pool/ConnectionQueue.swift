@@ -80,9 +80,9 @@ public final class ConnectionQueue: Sendable {
 
   /// Runs `body` on the connection, after the calls that were made before.
   ///
-  /// Cancelling the task interrupts the running statement and throws `CancellationError`; a cancelled
-  /// call that has not begun never runs. A task that is created inside `body` and calls the queue runs
-  /// after it; `body` must not wait for it.
+  /// Cancelling the task interrupts the running statement and throws `CancellationError`; a cancelled call
+  /// that has not begun never runs. If a task that is created inside `body` calls the queue, that call
+  /// runs after `body`: `body` must not wait for it.
   /// - Parameter body: Uses the connection during the call only.
   /// - Returns: What `body` returns.
   /// - Throws: ``SQLError/closed(file:)``; `CancellationError`; what `body` throws.

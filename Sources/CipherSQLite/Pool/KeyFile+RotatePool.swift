@@ -1,12 +1,12 @@
 // Replaces the data key of a pool's file.
 
 extension KeyFile {
-  /// Encrypts the database under a new data key, which copies of the old key file do not open.
+  /// Encrypts the database under a new data key, which copies of the old key file do not contain.
   ///
-  /// It has three steps, and a crash between them does no harm: the key file gets the new key next to the
-  /// old one, in pending slots; the database is encrypted again, in one transaction; the old slots are
-  /// removed. If the process dies in between, the next opening of the database with the file finds out
-  /// which key fits, and finishes.
+  /// The rotation has three steps, and a crash between them does no harm: the key file gets the new key
+  /// next to the old one, in pending slots; the database is encrypted again, in one transaction; the old
+  /// slots are removed. If the process dies in between, the next opening of the database with the file
+  /// finds out which key fits, and finishes.
   ///
   /// The former data key stays in the file, encrypted under the new one. Backups, copies and other
   /// databases that are under it still open with the remaining slots. A person who knows the former data

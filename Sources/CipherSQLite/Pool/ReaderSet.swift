@@ -31,7 +31,7 @@ final class ReaderSet: Sendable {
 
   /// An event that a waiter waits for.
   private enum Event {
-    /// A lease is available: one is idle, or fewer than the maximum are leased.
+    /// A lease is available: one is idle, or fewer than the maximum are open.
     case freeLease
     /// Leases are not barred any more, whether one is free or not: for callers that may exceed the
     /// maximum.
@@ -167,7 +167,7 @@ final class ReaderSet: Sendable {
 
   private func opened(_ generation: Int) throws -> Lease {
     do { return Lease(try open(), generation: generation) } catch {
-      // Another caller may wait for the place that this one reserved.
+      // Another caller may be waiting for the lease that this one reserved.
       change { $0.openCount -= 1 }
       throw error
     }
@@ -179,7 +179,7 @@ final class ReaderSet: Sendable {
   /// another one may have been faster.
   private func wake(at event: Event, _ body: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
-      // Under the lock: otherwise a change between the check and now would not wake this waiter.
+      // Under the same lock as the check: a change in between would not wake this waiter.
       let isNow = has(event, happenedIn: state)
       if !isNow { state.waiters.append(Waiter(event: event, wake: body)) }
       return isNow
@@ -196,7 +196,8 @@ final class ReaderSet: Sendable {
     return signal.wait(timeout: deadline) == .success
   }
 
-  /// Changes the state and wakes the waiters whose event happened; for free leases, one waiter for each.
+  /// Changes the state and wakes the waiters whose event happened; for `freeLease`, one waiter for each
+  /// lease that became free.
   private func change(_ body: (inout State) -> Void) {
     let woken = state.withLock { state in
       let before = freeLeases(in: state)

@@ -1,4 +1,4 @@
-// A queue whose calls run one after another, and which can check whether its caller is inside of one.
+// A queue whose calls run one after another, and which can check whether the caller is inside a call.
 //
 // It does not attach a value to the queue (`setSpecific`). Dispatch releases such a value with a block
 // from a cache of the thread that releases the queue. On Linux that cache is used after it was freed when

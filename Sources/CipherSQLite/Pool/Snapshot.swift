@@ -51,9 +51,9 @@ public final class Snapshot: Sendable {
   private let readers: ReaderSet
   private let queue = SerialQueue(label: "objectvault.snapshot")
 
-  /// - Parameter lease: A connection in the transaction of the state. It is returned once: by ``close()``
-  ///   or at the end.
-  // It does not throw: an initializer that throws runs `deinit`, and its caller would return the lease again.
+  /// Takes over a leased connection, whose transaction reads the state. The lease is returned once: by
+  /// ``close()`` or by `deinit`.
+  // Does not throw: an initializer that throws runs `deinit`, and its caller would return the lease again.
   fileprivate init(_ lease: ReaderSet.Lease, _ readers: ReaderSet) {
     path = lease.connection.path
     self.readers = readers

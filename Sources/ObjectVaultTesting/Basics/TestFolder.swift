@@ -1,4 +1,4 @@
-// A folder for one test, which is removed when nothing in it is in use any more.
+// A folder for one test, which is removed with the last reference to it.
 
 package import Foundation
 

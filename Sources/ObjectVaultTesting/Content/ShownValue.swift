@@ -1,5 +1,5 @@
-// A value before and after in one sentence, such that the difference is visible: also in the middle of a
-// long text, and when both look alike.
+// Describes the change of a value in one sentence that makes the difference visible, also in the middle of
+// a long text, and between texts that look alike.
 
 internal import CipherSQLite
 internal import Foundation
@@ -32,8 +32,8 @@ struct ValueChange: CustomStringConvertible {
     }
   }
 
-  /// Returns where to begin: shortly before the first difference, if that is not visible from the
-  /// beginning.
+  /// Returns the position from which a value is shown: 0, or shortly before the first difference if that
+  /// would not be visible.
   private static func start(_ place: Int, showing shown: Int) -> Int {
     place < shown / 2 ? 0 : place - shown / 4
   }

@@ -26,7 +26,7 @@ extension StoreContent {
 struct ContentComparison {
   private let before: StoreContent
   private let after: StoreContent
-  /// How steps changed the names; nil when the names are the same.
+  /// How the steps between the two contents changed the names; nil compares names as they are.
   private let names: NameHistory?
   private let showsValues: Bool
   /// The entities that may lose rows, by their former or present names.
@@ -40,8 +40,8 @@ struct ContentComparison {
     (self.showsValues, self.mayLose) = (showsValues, mayLose)
   }
 
-  /// The differences. When steps changed names, rows may be added, values that a step computed anew may
-  /// change, and what was dropped is not compared.
+  /// The differences, as sentences. With `names`, three things are no differences: added rows, values that
+  /// a step computed anew, and what a step dropped.
   var differences: [String] {
     var lines: [String] = []
     for (entity, rows) in before.objects.sorted(by: { $0.key < $1.key }) {
@@ -80,7 +80,7 @@ struct ContentComparison {
     return names.entities[entity]
   }
 
-  /// Returns the properties that have to keep their values, with their present names.
+  /// Returns the properties that have to keep their values, as pairs of former and present name.
   private func properties(of entity: String) -> [(String, String)] {
     guard let names else {
       let all =
@@ -138,7 +138,7 @@ struct ContentComparison {
         let property = names == nil ? parts[1] : names?.keptProperties(of: parts[0])[parts[1]],
         let left = after.links["\(final).\(property)"]
       else { return [] }
-      // Links may be lost with the rows at their ends.
+      // A link may be lost with its source, if that may be lost, and with an object of a dropped entity.
       let gone = links.subtracting(left).filter {
         (after.objects[final]?[$0.source] != nil || mayLose.isDisjoint(with: [parts[0], final]))
           && !isDropped($0, of: name)
@@ -183,8 +183,8 @@ struct ContentComparison {
 }
 
 extension SQLValue {
-  /// Returns whether two values are the same. A numeric column may return a whole number as an integer or
-  /// as a real. Texts are compared by their bytes, because Swift treats canonically equivalent ones as
+  /// Returns whether two values are equal. A numeric column may return a whole number as an integer or as
+  /// a real. Texts are compared by their bytes, because Swift treats canonically equivalent texts as
   /// equal.
   fileprivate func isSame(as other: SQLValue) -> Bool {
     switch (self, other) {

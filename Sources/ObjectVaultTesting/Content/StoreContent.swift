@@ -5,7 +5,7 @@ public import CipherSQLite
 public import Foundation
 internal import ObjectVault
 
-/// Everything that a store contains, as a value that can be compared before and after.
+/// Everything that a store contains, as a value: two of them, before and after a change, can be compared.
 ///
 /// ```swift
 /// let before = try test.content()
@@ -37,8 +37,8 @@ public struct StoreContent: Sendable, Hashable {
   public let version: Int
   /// The objects, by entity and id.
   public let objects: [String: [Int64: Values]]
-  /// The links of each many-to-many relationship, by its name, such as `Status.tags`. A relationship with
-  /// an inverse is listed from both ends.
+  /// The links of each many-to-many relationship, by its name, such as `Status.tags`. A relationship and
+  /// its inverse are both listed.
   public let links: [String: Set<Link>]
   /// The members of each ordered relationship, by its name, such as `Album.songs`: for the id of each
   /// owner, the ids of its members in their order. Owners without members are omitted.

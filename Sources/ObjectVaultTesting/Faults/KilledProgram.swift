@@ -1,5 +1,5 @@
 // A program that a test runs, and that is killed while it writes: the program's part, and the data that
-// both exchange.
+// the test and the program exchange.
 
 #if os(macOS) || os(Linux)
   internal import CipherSQLite
@@ -53,8 +53,8 @@
     }
   }
 
-  /// What a test passes to such a program on its standard input, so that no argument and no variable
-  /// contains the key.
+  /// What a test passes to the program on its standard input, so that no argument and no variable contains
+  /// the key.
   struct KillOrder: Codable {
     let store: URL
     let key: [UInt8]

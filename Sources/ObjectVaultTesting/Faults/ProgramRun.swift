@@ -17,7 +17,7 @@
   /// How a program ended, and the folder that it worked in.
   struct ProgramRun {
     let folder: TestFolder
-    /// What the program did; nil when it did not complete.
+    /// The writes and syncs of the program; nil when it did not complete.
     let counts: SaveCounts?
     private let status: Int32
     private let isSignal: Bool
@@ -70,7 +70,7 @@
         let overdue = DispatchWorkItem {
           // Under the lock, so that the result is complete when it is read after the end of the process.
           isOverdue.withLock {
-            // After the process has ended, another one may have its number.
+            // After the process has ended, another process may have its id.
             $0 = process.isRunning && kill(id, SIGKILL) == 0
           }
         }

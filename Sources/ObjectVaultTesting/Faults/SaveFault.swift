@@ -1,5 +1,5 @@
-// Faults that a test causes while a store writes. They are caused by means of the engine, in this
-// process, on every system.
+// Faults that a test causes while a store writes. The engine produces them, in this process, on every
+// system.
 
 package import CipherSQLite
 internal import Foundation
@@ -18,14 +18,14 @@ internal import ObjectVault
 /// try test.disarm()
 /// try context.save()
 /// ```
-/// An armed fault also affects a change of the store's key. It is disarmed by that, whether the change
+/// An armed fault also affects a change of the store's key. That change disarms the fault, whether it
 /// succeeds or not, because the store then writes on a new connection.
 ///
 /// Two faults are not offered: a page that is read with damage, and a power loss that keeps some writes
 /// and loses others. These require a process on a file system that causes them.
 public enum SaveFault: Sendable, Hashable {
-  /// The statement with this number, from 1, fails with `SQLError.interrupted`, or the next one that can
-  /// be interrupted. Later ones run.
+  /// The statement with this number, from 1, fails with `SQLError.interrupted`; if it cannot be
+  /// interrupted, the next one that can. Later statements run.
   case interrupted(atStatement: Int)
   /// The engine refuses every commit: `SQLError.constraint`.
   case commitRefused

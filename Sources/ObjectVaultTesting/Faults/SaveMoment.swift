@@ -12,13 +12,14 @@ public enum SaveMoment: Sendable, Hashable, Codable {
   case write(Int)
   /// During the write with this number, from 1: half of its bytes are written.
   case halfWrite(Int)
-  /// Before the sync with this number, from 1. There is one when the WAL is begun and one when it is
-  /// copied into the file; with `isFullSync` there is also one at each commit.
+  /// Before the sync with this number, from 1. A sync happens when the WAL is begun and when it is copied
+  /// into the file; with `isFullSync` also at each commit.
   case sync(Int)
-  /// When all of a transaction is written except what commits it.
+  /// Before the write that commits a transaction; everything else of it is written.
   case commit
-  /// When a transaction is committed, and its caller has not been notified yet. No write that could fail
-  /// is left then, so an error of the disk affects the last one: it is done, and is reported as failed.
+  /// When a transaction is committed, and the call that commits it has not returned yet. No write that
+  /// could fail is left then, so an error of the disk affects the last write: it is done, and is reported
+  /// as failed.
   case committed
 }
 
@@ -41,7 +42,7 @@ struct SaveCounts: Sendable, Codable {
   var syncs = 0
 
   /// Counts a call.
-  /// - Returns: Whether this call reaches `moment`, or an earlier one did.
+  /// - Returns: Whether this call is the one at `moment`, or a later one of the same kind.
   mutating func add(_ call: FileCall, reaching moment: SaveMoment?) -> Bool {
     switch call {
     case .write, .commit: writes += 1
@@ -58,7 +59,8 @@ struct SaveCounts: Sendable, Codable {
   }
 
   /// Returns the moments to try for a run with these counts, spread evenly: up to `most` writes,
-  /// alternately whole and half, up to a quarter of that in syncs, and the commit.
+  /// alternately before the write and in the middle of it; up to a quarter as many syncs; the commit, and
+  /// the moment after it.
   func moments(most: Int) -> [SaveMoment] {
     CrashWatch.moments(of: writes, most: most).enumerated().map {
       $0.isMultiple(of: 2) ? .write($1) : .halfWrite($1)

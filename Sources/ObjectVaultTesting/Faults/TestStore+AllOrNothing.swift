@@ -5,7 +5,7 @@ internal import Foundation
 public import ObjectVault
 
 extension TestStore {
-  /// Stops an operation at each of its statements, and checks that either all of its changes are stored
+  /// Stops an operation at its statements and writes, and checks that either all of its changes are stored
   /// or none.
   ///
   /// ```swift
@@ -17,11 +17,11 @@ extension TestStore {
   /// }
   /// ```
   ///
-  /// Each run is on a copy of this store. One run has no fault. In one, the files are copied after
-  /// statements, as a process would leave them that is killed there. The other runs each have a
-  /// ``SaveFault``, except the one that ends this process. A run that fails has to leave the store as it
-  /// was, intact, and able to repeat the operation. The check finds changes that belong together but are
-  /// in two transactions, and errors that are not passed on.
+  /// Each run is on a copy of this store. One run has no fault. In another run, the files are copied after
+  /// statements: a process that is killed there would leave them so. Each of the other runs has a
+  /// ``SaveFault``, of all kinds but the one that ends this process. A run that fails has to leave the
+  /// store as it was, intact, and able to repeat the operation. The check finds changes that belong
+  /// together but are in two transactions, and errors that are not passed on.
   /// - Parameters:
   ///   - moments: The largest number of statements, and of writes of files, at which the operation is
   ///     stopped. They are spread evenly.

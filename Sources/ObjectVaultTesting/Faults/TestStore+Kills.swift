@@ -42,8 +42,9 @@
     /// try await test.checkKilledAnywhere(running: program)
     /// ```
     /// Each run is on a copy of this store, which is then opened, compared, and verified page by page. If
-    /// the copy is as before, the program runs on it again, to its end. ``checkAllOrNothing(moments:_:)``
-    /// checks copies of files; this check uses a process that dies. It works with both test frameworks.
+    /// the copy is as before, the program runs on it again, to its end. Unlike
+    /// ``checkAllOrNothing(moments:_:)``, which checks copies of files, this check uses a process that
+    /// dies. It works with both test frameworks.
     /// - Parameters:
     ///   - program: An executable of yours that calls ``KilledProgram``.
     ///   - arguments: Its arguments.

@@ -50,7 +50,7 @@ extension GeneratedObjects {
 
   /// Writes the objects to a store that was opened without classes, in one transaction.
   /// - Parameter store: The store.
-  /// - Returns: Their ids, in the order of ``all``.
+  /// - Returns: The ids of the objects, in the order of ``all``.
   /// - Throws: The errors of ``insert(into:)`` and of ``/ObjectVault/Store/write(_:)``.
   @discardableResult
   public func write(to store: Store) async throws -> [DynamicID] {

@@ -30,10 +30,10 @@ public struct GeneratedObjects: Sendable, Hashable {
     /// Its attributes that are not nil, in their stored form.
     public internal(set) var values: [String: SQLValue]
     /// The targets of its to-ones, as numbers: the objects of the destination are counted first, then
-    /// those of its subentities. A one-to-one is listed at one of its ends only.
+    /// those of its subentities. Of a one-to-one and its inverse, only one is listed.
     public internal(set) var toOne: [String: Int] = [:]
-    /// The members of its many-to-many relationships, numbered as in ``toOne``. A relationship with an
-    /// inverse is listed at one of its ends only.
+    /// The members of its many-to-many relationships, numbered as in ``toOne``. Of a relationship and its
+    /// inverse, only one is listed.
     public internal(set) var toMany: [String: [Int]] = [:]
   }
 
@@ -100,8 +100,9 @@ public struct GeneratedObjects: Sendable, Hashable {
     }
   }
 
-  /// Lowers the limits after unique values ran out: to the number that was possible, but at least to 1.
-  /// If not even one was possible, the largest entity that shares the values gets one object less.
+  /// Lowers the limits after unique values ran out: to the number that was possible, but at least to 1. If
+  /// not even one was possible, the largest entity that shares the values gets one object less; if that
+  /// has only one, the entity gets none.
   private static func lower(
     _ limits: inout [String: Int], after shortage: ObjectShortage, in schema: Schema
   ) {

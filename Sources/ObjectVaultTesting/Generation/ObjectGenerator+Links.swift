@@ -9,7 +9,7 @@ extension ObjectGenerator {
   ) throws(ObjectShortage) {
     let back = schema.partner(of: relationship, in: entity)
     switch (relationship.isToMany, back?.isToMany) {
-    // The to-one at the other end sets these.
+    // The inverse, a to-one, sets these links.
     case (true, false): break
     case (true, _): connectMany(relationship, of: entity, inverse: back)
     case (false, false?): connectOne(relationship, entity)
@@ -24,8 +24,8 @@ extension ObjectGenerator {
   ) throws(ObjectShortage) {
     let targets = members(of: relationship.destination).count
     guard targets > 0 else { return }
-    // A unique key is checked only when the last of its to-ones is linked, because its values are
-    // complete then.
+    // A unique key is checked only when the last of its to-ones is linked: before that, its values are
+    // incomplete.
     let known = linked[schema.root(of: entity.name)] ?? []
     var taken: [String: TakenKeys] = [:]
     for kind in schema.kinds(of: entity.name) {
@@ -75,7 +75,7 @@ extension ObjectGenerator {
     throw ObjectShortage(entity: object.entity, possible: object.number)
   }
 
-  /// Returns the values of an object, with to-ones as the number of their target.
+  /// Returns the values of an object; for each to-one, the position of its target.
   private func compared(_ object: MadeObject) -> [String: SQLValue] {
     guard let object = made[object.entity]?[object.number] else { return [:] }
     return object.values.merging(object.toOne.mapValues { .integer(Int64($0)) }) { $1 }
@@ -84,7 +84,7 @@ extension ObjectGenerator {
   // MARK: One-to-ones
 
   private mutating func connectOne(_ relationship: RelationshipDescription, _ entity: EntityDescription) {
-    // Only the end with the column is set.
+    // Only the relationship that has the column is set, not its inverse.
     guard relationship.hasColumn else { return }
     let (name, other) = (entity.name, relationship.destination)
     let (own, targets) = (members(of: name), members(of: other).count)

@@ -1,4 +1,4 @@
-// One attempt to generate objects of a model: their numbers, then their values, then their relationships.
+// One attempt to generate objects of a model: first how many, then their values, then their relationships.
 
 internal import CipherSQLite
 internal import ObjectVault
@@ -48,8 +48,8 @@ struct ObjectGenerator {
       isStable = true
       for entity in schema.entities {
         for relationship in entity.relationships where relationship.isRequired {
-          // An entity that shares unique values with others may have no objects. Then there can be none
-          // that require one.
+          // An entity that shares unique values with others may have no objects. Then no object can
+          // require one.
           if members(of: relationship.destination).isEmpty, !members(of: entity.name).isEmpty {
             for kind in schema.kinds(of: entity.name) { counts[kind] = 0 }
             isStable = false

@@ -12,8 +12,8 @@ struct ValueSource: Sendable {
   private let candidates: [SQLValue]
   /// Whether only the candidates may be used.
   private let isClosed: Bool
-  /// The index of the first candidate, which differs so that attributes of one type do not have the same
-  /// values.
+  /// The index of the first candidate. It depends on the name, so that attributes of one type have
+  /// different values.
   private let offset: Int
   private let accepts: @Sendable (SQLValue) -> Bool
 
@@ -60,7 +60,7 @@ struct ValueSource: Sendable {
   }
 
   /// Returns the value of an object. The first object has no optional values, and the second has all of
-  /// them, with plain values. The other objects have any.
+  /// them, with plain values. The other objects have any values.
   func value(_ number: Int, using random: inout SeededRandom) -> SQLValue? {
     if attribute.isOptional, number == 0 || (number > 1 && Int.random(in: 0..<4, using: &random) == 0) {
       return nil

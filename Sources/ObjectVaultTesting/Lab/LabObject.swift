@@ -26,10 +26,10 @@ public struct LabObject {
   /// The id of the object.
   public var id: DynamicID { object.id }
 
-  /// Returns the value of an attribute, as a type that can hold it.
+  /// Returns the value of an attribute, as a type that can represent it.
   /// - Parameter name: The name of the attribute at this version.
-  /// - Throws: ``CheckFailure`` for a name that its entity does not have at this version, with those that
-  ///   it has; `StoreError.propertyMisused`, `StoreError.unreadableValue`; `SQLError`.
+  /// - Throws: ``CheckFailure`` for a name that the entity does not have at this version, with the names
+  ///   that it has; `StoreError.propertyMisused`, `StoreError.unreadableValue`; `SQLError`.
   public subscript<Value: AttributeValue>(name: String) -> Value {
     get throws { try told { object[name] } }
   }

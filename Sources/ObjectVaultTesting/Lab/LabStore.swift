@@ -23,7 +23,8 @@ public final class LabStore: Sendable {
 
   /// The version: the number of steps that ran on the store.
   public let version: Int
-  /// The store, opened with its own model: for what is not offered here, such as fetches with conditions.
+  /// The store, opened with its own model: for what a lab store does not offer, such as fetches with
+  /// conditions.
   public let store: Store
   let lab: MigrationLab
   let folder: TestFolder
@@ -62,7 +63,7 @@ public final class LabStore: Sendable {
   ///     ``/ObjectVault/AttributeValue`` or nil, for a to-one the id of an object, for a to-many an array
   ///     of ids. A property that is omitted has its default, or is nil.
   /// - Returns: The id of the object.
-  /// - Throws: ``CheckFailure`` for a name that the version does not have, with those that it has;
+  /// - Throws: ``CheckFailure`` for a name that the version does not have, with the names that it has;
   ///   `StoreError.propertyMisused`; `StoreError.objectGone` for an id without an object; the errors of a
   ///   save.
   @discardableResult
@@ -103,7 +104,7 @@ public final class LabStore: Sendable {
     }
   }
 
-  /// Fills the store with generated objects, in addition to those that it has.
+  /// Fills the store with generated objects, in addition to its own.
   ///
   /// A unique value of a generated object may already exist. If you insert objects of your own, fill the
   /// store first.
@@ -162,12 +163,12 @@ public final class LabStore: Sendable {
 
   // MARK: Migrating
 
-  /// Returns a copy of the store, migrated to another version as the app does it, and verified: its model
-  /// and tables are those of the version, every page authenticates, references have targets, and values
-  /// have their types. This store does not change.
+  /// Returns a copy of the store, migrated to another version as by the app, and verified: its model and
+  /// tables are those of the version, every page authenticates, references have targets, and values have
+  /// their types. This store does not change.
   ///
-  /// An earlier version is reached by rolling back steps. Data for which only these steps have a place is
-  /// lost.
+  /// An earlier version is reached by rolling back steps. Data that the earlier model has no property for
+  /// is lost.
   /// - Parameter version: The version to migrate to.
   /// - Returns: The migrated copy.
   /// - Throws: ``CheckFailure`` with what is wrong; `StoreError` when a step refuses to run or to be

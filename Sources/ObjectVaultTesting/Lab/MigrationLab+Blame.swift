@@ -1,4 +1,4 @@
-// Finds the step that a failed check is to be blamed on, and what to do about it.
+// Finds the step that caused the findings of a check, and what to do about it.
 
 internal import Foundation
 internal import ObjectVault
@@ -35,7 +35,7 @@ extension MigrationLab {
 
   /// Returns what to do about differences between a store before and after steps.
   static func advice(on differences: [String]) -> [String] {
-    // Any other sentence is about values.
+    // A sentence without "missing" is about values or orders; one with "missing (row" is about objects.
     let hasLost = differences.contains { $0.contains(" missing (row") }
     let hasChanged = differences.contains { !$0.contains(" missing (") }
     let hasUnlinked = differences.contains { $0.contains(" missing (") && !$0.contains(" missing (row") }
@@ -48,7 +48,8 @@ extension MigrationLab {
     ].compactMap { $0 }
   }
 
-  /// Returns the first step after which the content differs; nil when only all steps together change it.
+  /// Returns the first step after which the content differs; nil when a step cannot run alone, or no
+  /// single step is to blame.
   private func firstStep(
     from before: StoreContent, to version: Int, _ start: () async throws -> FolderFile
   ) async throws -> MigrationStep? {

@@ -59,7 +59,7 @@ extension MigrationLab {
       try requireKnownNames()
       return try await body()
     } catch let error as CheckFailure {
-      // The place that the part reports follows the one that all parts share.
+      // The place that this part reports is appended to the place of the whole check.
       let isSaid = error.place.isEmpty || place.hasSuffix(error.place)
       throw CheckFailure(
         check, at: isSaid ? place : "\(place), \(error.place)", findings: error.findings, advice: error.advice

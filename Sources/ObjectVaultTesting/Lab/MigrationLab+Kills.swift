@@ -1,17 +1,17 @@
-// Stops a migration at each statement. What is left has to be the old store or the new one.
+// Stops a migration at its statements and writes. What is left has to be the old store or the new one.
 
 package import CipherSQLite
 package import Foundation
 internal import ObjectVault
 
 extension MigrationLab {
-  /// Stops a migration at each of its statements, and checks what is left: the store as it was, or
-  /// completely migrated.
+  /// Stops a migration at its statements and writes, and checks that what is left is the store as it was,
+  /// or completely migrated.
   ///
-  /// In one run, the files are copied after statements, as a process would leave them that is killed
-  /// there, and pages are written before the commit. In the other runs the engine ends a statement,
-  /// refuses the commit, lets a write or a sync of a file fail, or finds the disk full. Every time the
-  /// store is opened, compared, and migrated to the end.
+  /// In one run, the files are copied after statements: a process that is killed there would leave them
+  /// so. A small cache makes the engine write pages before the commit in that run. In the other runs the
+  /// engine ends a statement, refuses the commit, lets a write or a sync of a file fail, or finds the disk
+  /// full. After each stop, the store is opened, compared, and migrated to the end.
   ///
   /// The old store has to be exactly as it was. A migrated store is compared with one whose migration was
   /// not stopped: its version, objects and links; and, for objects that existed before, the values and
@@ -63,7 +63,7 @@ extension TestFolder {
   package func withFile(_ name: String) -> FolderFile { FolderFile(folder: self, url: file(name)) }
 }
 
-/// Migrations of one store, each from the same beginning and each stopped elsewhere.
+/// Migrations of copies of one store, each stopped at another moment.
 private struct MigrationTrial {
   let lab: MigrationLab
   let start: FolderFile
@@ -133,7 +133,8 @@ private struct MigrationTrial {
     try require(file.url, isOldOr: after, at: "\(fault)")
   }
 
-  /// The functions to examine: a step's SQL cannot leave the transaction, but a function of the app can.
+  /// The end of an advice, with the app's functions to examine: unlike a step's SQL, such a function can
+  /// leave the transaction.
   private var calls: String {
     let calls = lab.calls(after: before.version)
     return calls.isEmpty ? "." : "; check the functions that are called by \(calls.joined(separator: ", "))."
@@ -183,8 +184,8 @@ private struct MigrationTrial {
 
 extension StoreContent {
   /// Returns the part of the content that every run of the steps has to produce alike. Objects that the
-  /// steps have made are in it without their values and without their places among members, because a
-  /// step may compute these from the time.
+  /// steps have made are included without their values, and without their positions among members: a step
+  /// may compute these from the time.
   fileprivate func repeatable(_ before: StoreContent, _ names: NameHistory) -> StoreContent {
     var values = objects.mapValues { $0.mapValues { _ in Values() } }
     for (former, rows) in before.objects {

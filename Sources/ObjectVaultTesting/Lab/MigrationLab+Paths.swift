@@ -56,9 +56,9 @@ extension MigrationLab {
   /// Checks that a new store equals a migrated one: tables, indexes, references, views and triggers are
   /// equal, and so is the number of rows that the steps make.
   ///
-  /// Both have run the same steps, the new store in one run, and the other one beginning at the first
-  /// version. The check finds steps that make other rows each time, for example with `random()`, or with
-  /// a function of the app that keeps a state.
+  /// Both have run the same steps: the new store in one run, the migrated one first up to the first
+  /// version, and then the others. The check finds steps that make other rows each time, for example with
+  /// `random()`, or with a function of the app that keeps a state.
   /// - Throws: ``CheckFailure`` with each difference, and the step after which it begins.
   public func checkCreatedEqualsMigrated() async throws { try await checkCreatedEqualsMigrated { _ in } }
 
@@ -94,7 +94,8 @@ extension MigrationLab {
     return (tables, rows)
   }
 
-  /// Returns the first version at which both differ; nil when the difference does not occur again.
+  /// Returns the first version at which a created and a migrated store differ; nil when the difference
+  /// does not occur again.
   private func firstVersion(apartFrom first: LabStore, _ change: (LabStore) throws -> Void) async throws
     -> Int?
   {
@@ -107,8 +108,8 @@ extension MigrationLab {
 }
 
 extension StoreContent {
-  /// Returns the entities whose number of objects differs, with the ids that only one of the contents
-  /// has.
+  /// Returns a sentence for each entity whose number of objects differs, with the ids that only one of the
+  /// contents has.
   fileprivate func rowDifferences(from other: StoreContent, called name: String, and otherName: String)
     -> [String]
   {

@@ -5,16 +5,18 @@ internal import Foundation
 package import ObjectVault
 
 extension MigrationLab {
-  /// Checks what a migration does to others that use the store.
+  /// Checks what a migration does to other processes that use the store.
   ///
-  /// - If two open an old store at the same time, both get it at the last version, and nothing is lost.
+  /// - If two processes open an old store at the same time, both get it at the last version, and nothing
+  ///   is lost.
   /// - A store that is open with the old model throws an error at its next write, and writes nothing.
   /// - An app with fewer steps is refused, unless the later steps permit it to read the store
   ///   (`reader:`).
   /// - While another connection writes, a migration fails with `SQLError.busy` after its time-out, and
   ///   the store stays as it was.
   ///
-  /// The others are connections of this process: the engine separates them as it does processes.
+  /// Connections of this process act as the other processes: the engine separates connections as it does
+  /// processes.
   /// - Parameter version: The version of the store before the migration.
   /// - Throws: ``CheckFailure``.
   public func checkOtherProcess(from version: LabVersion = 1) async throws {
@@ -80,7 +82,7 @@ extension MigrationLab {
 
   package func checkBystander(_ bystander: Store, on file: FolderFile, at place: String) async throws {
     let before = try StoreContent(at: file.url, key: key)
-    // Objects of the old model, as an app writes them that does not notice the migration.
+    // Objects of the old model, which an app writes that does not notice the migration.
     let objects = try GeneratedObjects(of: bystander.schema, perEntity: 1, seed: seed &+ 1)
     do {
       try await objects.write(to: bystander)

@@ -8,9 +8,9 @@ extension MigrationLab {
   /// Checks for each step that rebuilds a table that the rows which refer to the table still exist, and
   /// refer to the same rows.
   ///
-  /// Rebuilding a table drops it. If that is not prevented, the drop deletes the rows that cascade from
-  /// the table; an empty store does not show that. In this check, each relationship that can have a
-  /// target has one.
+  /// Rebuilding a table drops it. Unless that is prevented, the drop also deletes the rows whose reference
+  /// to the table cascades; an empty store does not show that. In this check, each relationship that can
+  /// have a target has one.
   /// - Throws: ``CheckFailure`` with the step and the missing rows.
   public func checkCascades() async throws {
     for step in migrations.steps.dropFirst(versions.lowerBound) {
@@ -37,7 +37,7 @@ extension MigrationLab {
   }
 
   /// Runs each step that can be rolled back up, down and up again, with generated objects. After the
-  /// rollback, the content is the one before the step; after the second run, it is the one after the
+  /// rollback, the content has to be the one before the step; after the second run, the one after the
   /// first. The rollback also keeps objects that were made after the step.
   ///
   /// If SQL or Swift of a step's author computes values, those that the step writes are not compared; all
@@ -111,8 +111,8 @@ extension MigrationLab {
 }
 
 extension MigrationOperation {
-  /// Whether SQL or Swift of the step's author writes rows, or the operation makes objects, which get
-  /// other ids the second time.
+  /// Whether SQL or Swift of the step's author writes rows, or the operation creates objects, which get
+  /// other ids in a second run.
   fileprivate var writesRows: Bool {
     switch self {
     case .transform, .transformSwift, .seed, .retype(_, _, _, using: _?), .retypeBySwift,

@@ -2,8 +2,8 @@
 //
 // The checks are in MigrationLab+Paths (from every version; created and migrated stores compared), +Steps
 // (each step: cascades, rollback), +Kills (stopped at every statement), +Files (stores that were shipped)
-// and +Processes (others that have the store open). +Findings, +Blame (the responsible step) and +Names
-// (names in a test's settings) serve all of them.
+// and +Processes (other processes that have the store open). +Findings, +Blame (the responsible step) and
+// +Names (names in a test's settings) serve all of them.
 
 public import CipherSQLite
 internal import Foundation
@@ -94,8 +94,8 @@ public enum LabVersion: Sendable, Hashable, ExpressibleByIntegerLiteral {
 }
 
 extension MigrationLab {
-  /// Creates an empty store at a version, as the app of that time made it: with the rows that steps up to
-  /// there seed, and no others.
+  /// Creates an empty store at a version, as the app of that version created it: with the rows that the
+  /// steps up to this version seed, and no others.
   /// - Parameter version: The version of the store.
   /// - Returns: The store.
   /// - Throws: ``CheckFailure`` for a version that the steps do not have; the errors of creating a store.
@@ -140,7 +140,7 @@ extension MigrationLab {
       values: values.merging(self.values) { $1 }, rules: rules.merging(self.rules) { $1 })
   }
 
-  /// The versions that stores can have: there are none below a step that others were folded into.
+  /// The versions that stores can have: none below the step that earlier steps were folded into.
   var versions: ClosedRange<Int> {
     let first = max(1, migrations.foldedVersion)
     return first...max(first, migrations.version)
@@ -173,7 +173,7 @@ extension MigrationLab {
         let rule: GeneratedObjects.Rule = { model.keepsRules($0, attribute: finalName, in: final) }
         rules["\(entity.name).\(name)"] = rule
         let own = model.samples(of: finalName, in: final)?.filter(rule)
-        // If the rules are about few values, no edge case is likely to keep them.
+        // If only few values satisfy the rules, probably no edge case does.
         let few = model.ruleSamples(of: attribute, in: final).filter(rule)
         let edges = attribute.type.edgeValues.filter(rule)
         if let own, !own.isEmpty {

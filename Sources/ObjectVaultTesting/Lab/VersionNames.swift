@@ -9,7 +9,8 @@ struct VersionNames: Sendable {
   let version: Int
 
   /// Runs a lookup by name.
-  /// - Throws: ``CheckFailure`` for a name that does not exist, with those that do; the errors of `body`.
+  /// - Throws: ``CheckFailure`` for a name that does not exist, with the existing names; the errors of
+  ///   `body`.
   func told<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch let error as StoreError {
       switch error {

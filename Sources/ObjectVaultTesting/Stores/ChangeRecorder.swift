@@ -23,8 +23,7 @@ public final class ChangeRecorder: Sendable {
   public init(_ store: Store) { changes = store.changes(bufferingUpTo: Int.max >> 1) }
 
   /// Returns the commits since the last call, in their order.
-  /// - Throws: ``CheckFailure`` when the recorder was made while a write ran, whose commit was not
-  ///   recorded.
+  /// - Throws: ``CheckFailure`` when the recorder was created during a write, whose commit it missed.
   public func take() throws -> [ChangeSet] {
     try changes.takeWaiting().map { change in
       switch change {

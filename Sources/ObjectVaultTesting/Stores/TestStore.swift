@@ -76,8 +76,8 @@ public final class TestStore: Sendable {
 
   deinit { store.close() }
 
-  /// Opens a second store on the same file, as another process would. Close or release it before this
-  /// one.
+  /// Opens a second store on the same file, as another process would. Close or release it before this test
+  /// store.
   /// - Returns: The second store.
   /// - Throws: The errors of
   ///   ``/ObjectVault/Store/open(at:key:schema:migrations:configuration:progress:)``.
@@ -95,7 +95,7 @@ public final class TestStore: Sendable {
   /// The name of the store's file.
   static let fileName = "test.store"
 
-  /// Creates a folder in the same place.
+  /// Creates a folder where this store's folder is: in memory or in a temporary folder.
   func emptyFolder() throws -> TestFolder { try TestFolder(isInMemory: store.url.path.hasPrefix("/dev/shm")) }
 
   /// Opens the store in a folder that contains a copy of this store's file.
