@@ -104,7 +104,7 @@ enum ReferenceCheck {
       for row in try connection.rows("PRAGMA foreign_key_check(\(identifier: table.name))") {
         let constraint = row[3].int64 ?? 0
         counts[constraint, default: 0] += 1
-        // Rows without a rowid are told apart by a running number for each constraint.
+        // Rows without a rowid are distinguished by a running number for each constraint.
         let key =
           table.hasRowIDs
           ? [row[1], .integer(constraint)] : [.null, .integer(constraint), .integer(counts[constraint] ?? 0)]

@@ -135,8 +135,8 @@ struct MigrationCompiler {
     planned(text: sql.text, table)
   }
 
-  // The label `text:` is necessary: without it a literal would be a String, and SQL interpolated into it
-  // would not be escaped.
+  // The label `text:` is necessary: without it a literal would be a String, and an SQL value in it would
+  // be inserted as its description.
   private func planned(text: String, _ table: TableInfo) -> PlannedStatement {
     // No operation is about a table of links itself, so the operations on its ends are named.
     let operations =
@@ -200,8 +200,8 @@ struct MigrationCompiler {
   private func swapIn(_ table: TableInfo) -> [PlannedStatement] {
     let rename = planned(
       "ALTER TABLE \(identifier: "_mig_\(table.name)") RENAME TO \(identifier: table.name)", table)
-    // Newer engines would also rename the table in SQL that refers to the temporary name. That must not
-    // happen, because all SQL has the final name already.
+    // Newer engines would rewrite the references to the renamed table. This is turned off, because all SQL
+    // has the final name already.
     return engine.rewritesReferencesOnRename
       ? [
         planned("PRAGMA legacy_alter_table = ON", table), rename,

@@ -89,7 +89,7 @@ extension OperationProposer {
         ? .dropRelationship(owner.name, name) : .dropAttribute(owner.name, name))
   }
 
-  /// Drops unique indexes over values that the parent's objects need not have unique.
+  /// Drops the unique indexes whose values need not be unique among the parent's objects.
   private mutating func dropUniqueness(_ name: String, below parent: String) {
     guard let own = present.entity(named: name), own.parent == nil,
       let above = present.flattenedEntity(named: parent)

@@ -1,7 +1,7 @@
 // The copies that a store made of itself before steps, each with the number of successful openings since.
 // After a given number of openings a copy is removed. A store without copies is not written to. If a run
 // commits each step by itself and has not finished, the copy from before its first step is kept beside
-// the newest copy. Other copies of the run, also those of interrupted attempts, are removed.
+// the newest copy. All other copies, also those of interrupted attempts, are removed.
 
 internal import CipherSQLite
 private import Foundation

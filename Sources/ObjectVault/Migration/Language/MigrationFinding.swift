@@ -48,7 +48,7 @@ public struct MigrationFinding: Sendable, Hashable, Codable {
     /// `reader` allows programs to open the store that lack a change which they would need.
     case readerTooOld = "L602"
 
-    /// Whether the finding is for information, and not about a possible loss or failure.
+    /// Whether the finding is for information, and not about a possible loss of data or a failure.
     public var isNote: Bool {
       switch self {
       case .namedOtherwise, .mayBePaired, .rebuildsTable, .losesIndex, .irreversible, .renamingIsDone,
