@@ -46,7 +46,7 @@ struct LinkMove {
   /// The inverse, if it is a required to-one: then every object of the destination must keep its link.
   private let requiredPartner: String?
 
-  /// Creates the move; returns nil where the model lacks the relationship.
+  /// Creates the move; returns nil if the model lacks the relationship.
   /// - Parameter model: The model before the operation.
   init?(_ entity: String, relationship name: String, in model: Schema, picking order: String?) {
     guard let owner = model.entity(named: entity), let relationship = owner.relationship(named: name) else {

@@ -25,7 +25,7 @@ struct ParentChange {
   let joined: [EntityDescription]
 
   /// Creates the change.
-  /// - Throws: ``ModelError`` where the change is impossible.
+  /// - Throws: ``ModelError`` if the change is impossible.
   init(_ name: String, to parent: String?, in model: Schema) throws(ModelError) {
     entity = try model.known(name)
     self.parent = parent
@@ -120,7 +120,7 @@ struct ParentChange {
     try requireUniqueness()
   }
 
-  /// Refuses the change where it would remove the uniqueness of values, unless a `drop index` before it
+  /// Refuses the change if it would remove the uniqueness of values, unless a `drop index` before it
   /// states that this is intended.
   private func requireUniqueness() throws(ModelError) {
     let inherited = joined.flatMap(\.uniqueKeys)

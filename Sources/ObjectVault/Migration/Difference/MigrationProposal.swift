@@ -14,7 +14,7 @@ internal import CipherSQLite
 /// A person has to review the proposal: two models do not show whether an attribute was renamed, or
 /// dropped and another one added.
 public struct MigrationProposal: Sendable, Hashable {
-  /// The operations, in order; empty where the models are equal.
+  /// The operations, in order; empty if the models are equal.
   public let operations: [MigrationOperation]
   /// Possible renamings that were not stated. In each case, ``operations`` drops the old property or
   /// entity and adds the new one.
